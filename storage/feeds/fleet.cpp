@@ -34,6 +34,8 @@ StoreResult<void> Fleet::retire(const std::string& worker) {
   const std::vector<Words> commands{{"DEL", key}, {"ZREM", all, worker}};
   const auto replies = impl_.pipeline(commands);
   if (!replies) return replies.error();
+  const auto let_go = lead(worker, Milliseconds(0));
+  if (!let_go) return let_go.error();
   return {};
 }
 
@@ -65,7 +67,7 @@ StoreResult<std::vector<WorkerRecord>> Fleet::workers() {
   return workers;
 }
 
-StoreResult<FleetFigures> Fleet::figures() {
+StoreResult<FleetFigures> Fleet::figures(bool counts_claims) {
   FleetFigures figures;
   const auto time = impl_.now();
   if (!time) return time.error();
@@ -74,7 +76,7 @@ StoreResult<FleetFigures> Fleet::figures() {
   const std::string feeds = keys.feeds(), schedule = keys.schedule(), events = keys.signals();
   const std::string states = keys.feed_states(), workers = keys.workers(), push_states = keys.push_states();
   const std::string now_text = std::to_string(time->count());
-  const std::string open_circuits = keys.open_circuits();
+  const std::string open_circuits = keys.open_circuits(), store = keys.store();
   const std::vector<Words> commands{{"SCARD", feeds},
                                     {"ZCOUNT", schedule, "-inf", now_text},
                                     {"ZRANGE", schedule, "0", "0", "WITHSCORES"},
@@ -83,7 +85,8 @@ StoreResult<FleetFigures> Fleet::figures() {
                                     {"ZRANGEBYSCORE", workers, now_text, "+inf"},
                                     {"HGETALL", push_states},
                                     {"ZCOUNT", open_circuits, now_text, "+inf"},
-                                    {"ZCARD", schedule}};
+                                    {"ZCARD", schedule},
+                                    {"HMGET", store, "claimed", "oldest_success"}};
   const auto replies = impl_.pipeline(commands);
   if (!replies) return replies.error();
   const auto& row = *replies;
@@ -109,6 +112,12 @@ StoreResult<FleetFigures> Fleet::figures() {
   figures.workers = alive.size();
   figures.open_circuits = static_cast<std::uint64_t>(row[7].integer());
 
+  if (!row[9][1].is_nil()) figures.oldest_success = Milliseconds(row[9][1].integer());
+  if (!counts_claims) {
+    if (!row[9][0].is_nil()) figures.claimed = static_cast<std::uint64_t>(row[9][0].integer());
+    return figures;
+  }
+
   std::vector<std::string> names;
   names.reserve(alive.size());
   std::vector<Words> heartbeats;
@@ -120,6 +129,21 @@ StoreResult<FleetFigures> Fleet::figures() {
   if (!in_flight) return in_flight.error();
   for (const Reply& reply : *in_flight) figures.claimed += static_cast<std::uint64_t>(reply.integer());
   return figures;
+}
+
+StoreResult<bool> Fleet::lead(const std::string& worker, Milliseconds ttl) {
+  return impl_.hold_lock("fleet", worker, ttl);
+}
+
+StoreResult<void> Fleet::note(std::uint64_t claimed, std::optional<Milliseconds> oldest_success) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const std::string key = impl_.keys.store(), count = std::to_string(claimed);
+  const std::string oldest = std::to_string(oldest_success.value_or(Milliseconds(0)).count());
+  Words words{"HSET", key, "claimed", count};
+  if (oldest_success) words.insert(words.end(), {"oldest_success", oldest});
+  const auto reply = impl_.redis.command(words);
+  if (!reply) return reply.error();
+  return {};
 }
 
 StoreResult<ServerFacts> Fleet::server() {

@@ -21,7 +21,14 @@ class Fleet {
   /// Workers with a heartbeat, 1,000 at most.
   StoreResult<std::vector<WorkerRecord>> workers();
 
-  StoreResult<FleetFigures> figures();
+  /// `counts_claims`: by asking for the heartbeat of every worker; else as whoever leads has counted them.
+  StoreResult<FleetFigures> figures(bool counts_claims = true);
+
+  /// Whether `worker` looks after the affairs of the whole fleet for the next `ttl`: one does, until it retires
+  /// (RELIABILITY L23).
+  StoreResult<bool> lead(const std::string& worker, Milliseconds ttl);
+  /// What the others read in figures(). `oldest_success`: nothing = not known anew.
+  StoreResult<void> note(std::uint64_t claimed, std::optional<Milliseconds> oldest_success);
   /// What the server is like, whether or not open() would take it. Writes one key, for a second, to see whether it may.
   StoreResult<ServerFacts> server();
 

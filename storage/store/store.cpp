@@ -282,6 +282,16 @@ std::vector<StoreResult<Reply>> Store::Impl::pipeline_each(std::span<const Words
   return replies;
 }
 
+StoreResult<bool> Store::Impl::hold_lock(std::string_view name, const std::string& token, Milliseconds ttl) {
+  Args args;
+  args.add(name);
+  args.add(std::string_view(token));
+  args.add(ttl);
+  const auto reply = run(Script::lock, args);
+  if (!reply) return reply.error();
+  return reply->integer() == 1;
+}
+
 StoreResult<std::vector<Reply>> Store::Impl::pipeline(std::span<const Words> commands) {
   std::vector<Reply> all;
   for (StoreResult<Reply>& reply : pipeline_each(commands)) {

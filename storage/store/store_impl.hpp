@@ -121,6 +121,8 @@ class Store::Impl {
                                                       std::size_t most, std::string_view beginning);
   /// The entries of these ids in their order, those that have gone left out.
   StoreResult<std::vector<StoredEntry>> entries(std::span<const std::string> ids);
+  /// Whether `token` holds the lock for the next `ttl`; 0 lets it go. `name` as keys have it behind "lock:".
+  StoreResult<bool> hold_lock(std::string_view name, const std::string& token, Milliseconds ttl);
   /// Plain commands in one round trip, with the answer to each.
   std::vector<StoreResult<Reply>> pipeline_each(std::span<const Words> commands);
   /// The same where the first error is that of all.

@@ -82,12 +82,7 @@ void Delivered::add(const Delivered& next) {
 }
 
 StoreResult<bool> Deliveries::hold(const std::string& token, Milliseconds ttl) {
-  Args args;
-  args.add(std::string_view(token));
-  args.add(ttl);
-  const auto reply = impl_.run(Script::deliver_lock, args);
-  if (!reply) return reply.error();
-  return reply->integer() == 1;
+  return impl_.hold_lock("delivery:000", token, ttl);
 }
 
 StoreResult<void> Deliveries::let_go(const std::string& token) {

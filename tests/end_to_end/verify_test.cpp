@@ -1,5 +1,6 @@
 // verify, store export and store import from the outside.
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -189,6 +190,23 @@ TEST(UrlIndexOfAWorker, IsBuiltForAStoreOfAnOlderVersion) {
   const Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
   EXPECT_TRUE(eventually([&] { return world.redis_text({"HGET", "meta:store", "by_url"}) == "1"; })) << worker.err();
   EXPECT_EQ(world.redis_text({"ZCARD", "state:feeds"}), "700");
+}
+
+/// RELIABILITY L23. A removal that was begun and never ended is one of the things that are done for all.
+TEST(FleetWork, IsTakenOverFromAWorkerThatDied) {
+  World world;
+  ASSERT_EQ(world.run({"add", "http://127.0.0.1:9/1"}).exit, 0);
+  const Program first({"run", "--listen", "127.0.0.1:0"}, world.environment);
+  EXPECT_TRUE(eventually([&] { return world.redis_text({"EXISTS", "lock:fleet"}) == "1"; })) << first.err();
+  const Program second({"run", "--listen", "127.0.0.1:0"}, world.environment);
+  EXPECT_TRUE(eventually([&] { return world.redis_text({"ZCARD", "state:workers"}) == "2"; })) << second.err();
+  const std::string leads = world.redis_text({"GET", "lock:fleet"});
+  first.signal(SIGKILL);
+  world.redis_text({"HSET", "state:feed:http://127.0.0.1:9/2", "removing", "1"});
+  world.redis_text({"SADD", "state:removals", "http://127.0.0.1:9/2"});
+  world.redis_text({"PEXPIRE", "lock:fleet", "100"});  // its lease ends
+  EXPECT_TRUE(eventually([&] { return world.redis_text({"EXISTS", "state:removals"}) == "0"; })) << second.err();
+  EXPECT_NE(world.redis_text({"GET", "lock:fleet"}), leads);
 }
 
 }  // namespace

@@ -160,6 +160,27 @@ TEST_F(StatusStoreTest, KnowsEveryWorkerOfALargeFleet) {
   EXPECT_EQ(Fleet(store).workers()->size(), 130U);
 }
 
+/// RELIABILITY L23.
+TEST_F(StatusStoreTest, OneWorkerLeadsAndAnotherTakesOver) {
+  EXPECT_TRUE(*Fleet(store).lead("one", 20s));
+  EXPECT_FALSE(*Fleet(store).lead("two", 20s));
+  EXPECT_TRUE(*Fleet(store).lead("one", 20s)) << "it goes on";
+  ASSERT_TRUE(Fleet(store).retire("two"));
+  EXPECT_FALSE(*Fleet(store).lead("two", 20s)) << "nobody lets go what another holds";
+  ASSERT_TRUE(Fleet(store).retire("one"));
+  EXPECT_TRUE(*Fleet(store).lead("two", 20s));
+  redis({"PEXPIRE", "lock:fleet", "0"});  // it died
+  EXPECT_TRUE(*Fleet(store).lead("one", 20s));
+
+  ASSERT_TRUE(Fleet(store).heartbeat("one", {{"in_flight", "3"}}, 20s));
+  EXPECT_EQ(Fleet(store).figures()->claimed, 3U);
+  EXPECT_EQ(Fleet(store).figures(false)->claimed, 0U) << "nobody has noted anything";
+  ASSERT_TRUE(Fleet(store).note(7, Milliseconds(123'456)));
+  ASSERT_TRUE(Fleet(store).note(8, std::nullopt));
+  EXPECT_EQ(Fleet(store).figures(false)->claimed, 8U);
+  EXPECT_EQ(Fleet(store).figures()->oldest_success, Milliseconds(123'456));
+}
+
 TEST_F(StatusStoreTest, KnowsHostsThatBackOffUntilTheyServeAgain) {
   const Urls both{"https://example.org/a", "https://example.org/b"};
   for (const std::string& one : both) add(one);

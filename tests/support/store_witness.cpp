@@ -254,6 +254,7 @@ class Witness {
                                               "state:feeds",
                                               "schedule",
                                               "lines",
+                                              "lock:fleet",
                                               "quarantine",
                                               "stream:signals",
                                               "meta:store",

@@ -11,15 +11,14 @@ constexpr std::size_t page_size = 500, pages_per_step = 4;
 
 }  // namespace
 
-std::optional<std::chrono::duration<double>> StalenessScan::step(Store& store) {
+std::optional<Milliseconds> StalenessScan::step(Store& store) {
   for (std::size_t i = 0; i < pages_per_step; ++i) {
     Feeds feeds(store);
-    const auto now = store.now();
     const auto is_indexed = feeds.is_indexed();
     if (is_indexed && !*is_indexed) return std::nullopt;  // it is being built; until then each page would cost them all
     const auto urls = feeds.urls_after(after_, page_size);
     const auto records = urls ? feeds.records(*urls) : StoreResult<std::vector<std::optional<FeedRecord>>>(urls.error());
-    if (!now || !is_indexed || !records) {
+    if (!is_indexed || !records) {
       *this = StalenessScan();
       return std::nullopt;
     }
@@ -33,9 +32,9 @@ std::optional<std::chrono::duration<double>> StalenessScan::step(Store& store) {
       after_ = urls->back();
       continue;
     }
-    const Milliseconds age = oldest_ ? std::max(Milliseconds(0), *now - *oldest_) : Milliseconds(0);
+    const Milliseconds oldest = oldest_.value_or(Milliseconds(0));
     *this = StalenessScan();
-    return age;
+    return oldest;
   }
   return std::nullopt;
 }

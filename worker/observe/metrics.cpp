@@ -421,6 +421,8 @@ void Metrics::set_fleet(const FleetFigures& figures) {
   const std::chrono::duration<double> waiting = figures.now - figures.oldest_due.value_or(figures.now);
   series_->oldest_due.Set(std::max(0.0, waiting.count()));
   series_->claimed.Set(static_cast<double>(figures.claimed));
+  const std::chrono::duration<double> unread = figures.now - figures.oldest_success;
+  series_->oldest_success.Set(figures.oldest_success.count() == 0 ? 0 : std::max(0.0, unread.count()));
   series_->workers.Set(static_cast<double>(figures.workers));
   series_->backing_off.Set(static_cast<double>(figures.open_circuits));
   series_->stream_records.Set(static_cast<double>(figures.stream_records));
@@ -450,10 +452,6 @@ void Metrics::set_requests(const RequestFigures& figures) {
 
 void Metrics::set_clock_offset(std::chrono::duration<double> offset) {
   series_->clock_offset.Set(offset.count());
-}
-
-void Metrics::set_oldest_success(std::chrono::duration<double> age) {
-  series_->oldest_success.Set(age.count());
 }
 
 void Metrics::set_lanes(std::size_t busy, std::size_t free) {

@@ -71,7 +71,6 @@ class Metrics {
   void set_stream(const StreamFigures& figures);
   void set_requests(const RequestFigures& figures);
   void set_clock_offset(std::chrono::duration<double> offset);
-  void set_oldest_success(std::chrono::duration<double> age);
   void set_lanes(std::size_t busy, std::size_t free);
   void set_inflight_bytes(std::uint64_t bytes);
   /// Of commits that Redis has not answered.

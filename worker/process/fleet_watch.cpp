@@ -19,7 +19,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr Milliseconds heartbeat_every{5'000}, heartbeat_ttl{20'000}, figures_every{15'000};
+constexpr Milliseconds heartbeat_every{5'000}, heartbeat_ttl{20'000}, figures_every{15'000}, lead_ttl{40'000};
 constexpr Milliseconds until_opened{100};
 
 }  // namespace
@@ -115,6 +115,24 @@ asio::awaitable<void> look_after_index(ProcessParts& parts, IndexPlace& place) {
 
 }  // namespace
 
+namespace {
+
+/// What is done for all is done by one (RELIABILITY L23): it writes down for the others what it cost to find out.
+asio::awaitable<void> look_after_all(ProcessParts& parts, StalenessScan& survey, IndexPlace& index,
+                                     std::uint64_t claimed) {
+  std::optional<Milliseconds> oldest;
+  if (parts.mode == RunMode::daemon)
+    oldest = co_await parts.store.call_aside([&](Store& store) { return survey.step(store); });
+  const StoreResult<void> noted =
+      co_await parts.store.call_aside([&](Store& store) { return Fleet(store).note(claimed, oldest); });
+  if (!noted) parts.metrics.store_error(noted.error());
+  co_await parts.store.call_aside([](Store& store) { return Feeds(store).finish_removals(); });  // RELIABILITY S15
+  co_await look_after_orphans(parts);
+  co_await look_after_index(parts, index);
+}
+
+}  // namespace
+
 asio::awaitable<void> watch_fleet(ProcessParts& parts) {
   asio::steady_timer timer(parts.loop);
   StalenessScan survey;
@@ -125,14 +143,17 @@ asio::awaitable<void> watch_fleet(ProcessParts& parts) {
     timer.expires_after(parts.opened ? figures_every : until_opened);
     co_await timer.async_wait(asio::use_awaitable);
     if (!parts.opened) continue;
+    const StoreResult<bool> held = co_await parts.store.call_aside(
+        [&](Store& store) { return Fleet(store).lead(parts.options.id, lead_ttl); });
+    const bool leads = held && *held;
     const StoreResult<FleetFigures> figures =
-        co_await parts.store.call_aside([](Store& store) { return Fleet(store).figures(); });
+        co_await parts.store.call_aside([leads](Store& store) { return Fleet(store).figures(leads); });
     if (figures) {
       parts.metrics.set_fleet(*figures);
       parts.worker.set_fleet(*figures);
     }
-    const StoreResult<StreamFigures> stream =
-        co_await parts.store.call_aside([](Store& store) { return EventStream(store).trim(); });
+    const StoreResult<StreamFigures> stream = co_await parts.store.call_aside(
+        [leads](Store& store) { return leads ? EventStream(store).trim() : EventStream(store).figures(); });
     if (stream) parts.metrics.set_stream(*stream);
     const StoreResult<RequestFigures> requests =
         co_await parts.store.call_aside([](Store& store) { return Requests(store, {}).figures(); });
@@ -143,17 +164,11 @@ asio::awaitable<void> watch_fleet(ProcessParts& parts) {
     }
     const StoreResult<Milliseconds> offset = co_await parts.store.call_aside(clock_offset);
     if (offset) note_clock(parts, *offset);
-    co_await parts.store.call_aside([](Store& store) { return Feeds(store).finish_removals(); });  // RELIABILITY S15
-    co_await look_after_orphans(parts);
-    co_await look_after_index(parts, index);
+    if (leads && figures) co_await look_after_all(parts, survey, index, figures->claimed);
     if (parts.config.worker.ingest) {
       const StoreResult<void> fit =
           co_await parts.store.call_aside([](Store& store) { return store.check_eviction(); });
       co_await parts.worker.on_eviction_check(fit);  // RELIABILITY §6: at least every 60 s
-    }
-    if (parts.mode == RunMode::daemon) {  // it looks at every feed: a pass of its own
-      const auto oldest = co_await parts.store.call_aside([&](Store& store) { return survey.step(store); });
-      if (oldest) parts.metrics.set_oldest_success(*oldest);
     }
     parts.metrics.set_log_suppressed(parts.log.suppressed());
     parts.metrics.reconnected(parts.store.reconnects() - reconnects);

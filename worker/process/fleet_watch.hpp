@@ -15,8 +15,8 @@ boost::asio::awaitable<void> beat(ProcessParts& parts);
 /// store come between.
 boost::asio::awaitable<void> look_after_orphans(ProcessParts& parts);
 
-/// Figures of the fleet and of the stream for metrics and pacing, removals that were interrupted, whether the server
-/// still keeps what it is given. Until cancelled.
+/// Figures of the fleet and of the stream for metrics and pacing, whether the server still keeps what it is given; and
+/// what one worker does for all, on a lease (RELIABILITY L23). Until cancelled.
 boost::asio::awaitable<void> watch_fleet(ProcessParts& parts);
 
 }  // namespace feedmill

@@ -10,7 +10,6 @@ local function notice_order_key(user) return prefix .. 'list:notification:user_i
 local function notices_key(user) return prefix .. 'hash:notification:user_id:' .. user end
 local function watches_key(user) return prefix .. 'state:watches:' .. user end
 local function delivered_key(target) return prefix .. 'deliver:' .. target .. ':000' end
-local delivery_lock_key = prefix .. 'lock:delivery:000'
 
 -- Whether stream id a stands after b.
 local function after(a, b)

@@ -15,7 +15,10 @@ class SurveyTest : public testing::Test {
 
   double round() {
     for (;;) {
-      if (const auto age = survey.step(store)) return age->count();
+      const auto oldest = survey.step(store);
+      if (!oldest) continue;
+      if (oldest->count() == 0) return 0;
+      return std::chrono::duration<double>(*store.now() - *oldest).count();
     }
   }
   void command(const std::vector<std::string>& words) { test::redis_command(redis, words); }

@@ -357,8 +357,9 @@ TEST(Metrics, CountsLookUps) {
 
 TEST(Metrics, ShowsTheOldestSuccessAndHostsThatBackOff) {
   Metrics metrics(build);
-  metrics.set_oldest_success(7200s);
   FleetFigures fleet;
+  fleet.now = std::chrono::hours(50);
+  fleet.oldest_success = std::chrono::hours(48);
   fleet.open_circuits = 3;
   metrics.set_fleet(fleet);
   EXPECT_EQ(samples(metrics).at("feedmill_hosts_backing_off"), 3);

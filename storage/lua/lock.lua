@@ -1,0 +1,15 @@
+#!lua
+-- uses nothing
+-- replies integer
+-- Who does what one does for all: delivers a partition (RELIABILITY L14), looks after the fleet's affairs (L23).
+-- ARGV: prefix, 'delivery:<partition>' | 'fleet', owner's token, ttl ms (0 = let go).
+-- Returns 1 while the token holds the lock, else 0.
+local key, token, ttl = prefix .. 'lock:' .. ARGV[2], ARGV[3], tonumber(ARGV[4])
+local owner = redis.call('GET', key)
+if owner and owner ~= token then return 0 end
+if ttl == 0 then
+  redis.call('DEL', key)
+  return 0
+end
+redis.call('SET', key, token, 'PX', ttl)
+return 1
