@@ -52,13 +52,19 @@ local function handed_out(url, claim, due, alone, gate)
 end
 
 -- When the next may start of those that were due by then and wait for their hosts. Lines that have nobody of them are
--- passed over, so many and no more: others work on them.
+-- passed over, so many and no more: others work on them. For a host with a quota (HTTP H10) a lease is waited in all, or
+-- it would be hours.
+local function is_awaited(line)
+  return now <= due_by + lease or not (gates[line] or read_host(line, now)).quotas
+end
 local function next_awaited()
   if not due_by then return '' end
   local lines = redis.call('ZRANGEBYSCORE', lines_key, '-inf', text(lease_end), 'WITHSCORES', 'LIMIT', 0, 1000)
   for i = 1, #lines, 2 do
     local first = redis.call('ZRANGE', line_key(lines[i]), 0, 0, 'WITHSCORES')
-    if first[2] and tonumber(first[2]) <= due_by then return text(math.max(now, tonumber(lines[i + 1]))) end
+    if first[2] and tonumber(first[2]) <= due_by and is_awaited(lines[i]) then
+      return text(math.max(now, tonumber(lines[i + 1])))
+    end
   end
   return ''
 end

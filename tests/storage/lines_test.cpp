@@ -280,6 +280,15 @@ TEST_F(Lines, AreWaitedForByARunOnce) {
   }
   EXPECT_FALSE(ask().next_awaited);
 
+  // With a quota each takes its minute, and the others hours.
+  redis({"HSET", "state:host:a.org", "q:-", "60000 " + std::to_string(begun.count())});
+  redis({"ZADD", "schedule", "XX", "1", feed(1)});
+  EXPECT_TRUE(ask().next_awaited);
+  request.due_by = begun - Milliseconds(90'001);
+  EXPECT_FALSE(ask().next_awaited);
+  request.due_by = begun;
+  redis({"DEL", "line:a.org"});
+
   // Behind a back-off of an hour nobody waits.
   add_many(1, "b.org");
   redis({"HSET", "state:host:b.org", "not_before", std::to_string(begun.count() + 3'600'000)});
