@@ -164,7 +164,8 @@ void read_identity(const std::string& text, FeedState& s) {
   s.document.listed_none = listed_none != 0;
 }
 
-/// "<purpose> <by> <back to> <pages> <posts> <failures> <known archive> <since ms> <last ms> <poll due ms> <poll reason> <URL>"
+/// "<purpose> <by> <back to> <pages> <posts> <failures> <known archive> <since ms> <last ms> <poll due ms> <poll
+/// reason> <URL>"
 std::string walk_text(const PageWalk& walk) {
   if (walk.next.empty()) return "";
   return Packed()

@@ -267,9 +267,11 @@ std::vector<StatedQuota> stated_quotas(std::span<const Header> headers, sys_seco
       if (item.of_requests) add({{}, {}, pace_of(item.q ? item.q : requests(item.value), item.w)});
     });
   }
-  for (const std::string prefix : {"ratelimit-", "x-ratelimit-", "x-rate-limit-"}) {
-    add({requests(field(headers, prefix + "remaining")), reset_in(field(headers, prefix + "reset"), now), {}});
-  }
+  constexpr std::pair<std::string_view, std::string_view> pairs[] = {{"ratelimit-remaining", "ratelimit-reset"},
+                                                                     {"x-ratelimit-remaining", "x-ratelimit-reset"},
+                                                                     {"x-rate-limit-remaining", "x-rate-limit-reset"}};
+  for (const auto& [remaining, reset] : pairs)
+    add({requests(field(headers, remaining)), reset_in(field(headers, reset), now), {}});
   return quotas;
 }
 
