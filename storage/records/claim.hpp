@@ -40,7 +40,7 @@ struct ClaimBatch {
   Milliseconds now{};                    ///< Redis' time
   std::optional<Milliseconds> next_due;  ///< when to claim again: the earliest of what is left
   std::optional<Milliseconds> next_awaited;  ///< when the next in a line may start that was due by ClaimRequest::due_by
-  bool exhausted = false;                ///< every feed that was due was looked at
+  bool exhausted = false;                    ///< every feed that was due was looked at
 };
 
 }  // namespace feedmill

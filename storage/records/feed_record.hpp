@@ -32,7 +32,7 @@ struct FeedRecord {
     Milliseconds next_start{};  ///< when the first of the line may start, as far as is known
   };
   std::optional<InLine> in_line;
-  std::string claim;                ///< "" when nobody refreshes it
+  std::string claim;  ///< "" when nobody refreshes it
   std::uint64_t entries = 0;
   std::uint64_t bytes = 0;  ///< entry_bytes() of them together, as the scripts count it
 };

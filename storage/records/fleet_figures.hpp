@@ -39,7 +39,7 @@ struct FleetFigures {
   std::vector<std::pair<std::string, std::uint64_t>> states;
   std::vector<std::pair<std::string, std::uint64_t>> push_states;  ///< feeds by PushStanding::state
   Milliseconds now{};
-  Milliseconds oldest_success{};            ///< of the healthy feed that had none for longest, once noted; 0 = none
+  Milliseconds oldest_success{};           ///< of the healthy feed that had none for longest, once noted; 0 = none
   std::optional<Milliseconds> oldest_due;  ///< due time of the feed that waits longest
 };
 

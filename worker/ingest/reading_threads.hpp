@@ -46,8 +46,8 @@ class ReadingThreads {
   }
 
   /// For what many wait for at once on the loop, a document to read or an answer of the store: ends once the loop has
-  /// been busy for less than 2 ms since it last looked for what came in. Timers and sockets wait for so much of them and
-  /// no more, however many are ready.
+  /// been busy for less than 2 ms since it last looked for what came in. Timers and sockets wait for so much of them
+  /// and no more, however many are ready.
   boost::asio::awaitable<void> turn_of_loop();
 
   /// For small work beside, which waits for nobody.

@@ -17,7 +17,8 @@ std::optional<Milliseconds> StalenessScan::step(Store& store) {
     const auto is_indexed = feeds.is_indexed();
     if (is_indexed && !*is_indexed) return std::nullopt;  // it is being built; until then each page would cost them all
     const auto urls = feeds.urls_after(after_, page_size);
-    const auto records = urls ? feeds.records(*urls) : StoreResult<std::vector<std::optional<FeedRecord>>>(urls.error());
+    const auto records =
+        urls ? feeds.records(*urls) : StoreResult<std::vector<std::optional<FeedRecord>>>(urls.error());
     if (!is_indexed || !records) {
       *this = StalenessScan();
       return std::nullopt;

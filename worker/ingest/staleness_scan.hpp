@@ -9,8 +9,8 @@
 
 namespace feedmill {
 
-/// One walk over the index of feeds after another. A step looks at about 2,000 feeds, so that it never keeps the store busy
-/// for long: as many feeds have a new figure with each step, a million within 500 of them.
+/// One walk over the index of feeds after another. A step looks at about 2,000 feeds, so that it never keeps the store
+/// busy for long: as many feeds have a new figure with each step, a million within 500 of them.
 class StalenessScan {
  public:
   /// Blocking. The last success of the healthy feed that had none for longest (OPERATIONS §3), of the round that ends

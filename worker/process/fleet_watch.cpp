@@ -143,8 +143,8 @@ asio::awaitable<void> watch_fleet(ProcessParts& parts) {
     timer.expires_after(parts.opened ? figures_every : until_opened);
     co_await timer.async_wait(asio::use_awaitable);
     if (!parts.opened) continue;
-    const StoreResult<bool> held = co_await parts.store.call_aside(
-        [&](Store& store) { return Fleet(store).lead(parts.options.id, lead_ttl); });
+    const StoreResult<bool> held =
+        co_await parts.store.call_aside([&](Store& store) { return Fleet(store).lead(parts.options.id, lead_ttl); });
     const bool leads = held && *held;
     const StoreResult<FleetFigures> figures =
         co_await parts.store.call_aside([leads](Store& store) { return Fleet(store).figures(leads); });

@@ -191,7 +191,7 @@ TEST(StatusPage, FoldsWhatIsLong) {
                                 std::to_string(i) + R"(","timestamp":1772370000})"});
     status.store->closed.push_back({"c" + std::to_string(i) + ".example",
                                     {.last_start = {},
-                                    
+
                                      .not_before = now + 90min,
                                      .quotas = {},
                                      .other = {{"closed", "1"}, {"cause", "rate_limited"}, {"refusals", "3"}}}});

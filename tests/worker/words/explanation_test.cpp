@@ -161,7 +161,7 @@ TEST(Explain, SaysWhatHoldsUpAHost) {
   const std::string shown = text(record_of_the_specification(), host);
   EXPECT_NE(
       shown.find("host     example.org: 1 of 2 slots free, next start in 15 min, 3 feeds in line, the last in 15 min, "
-          "back-off until 2026-03-01T12:55:52Z, in 15 min\n"),
+                 "back-off until 2026-03-01T12:55:52Z, in 15 min\n"),
       std::string::npos)
       << shown;
   host.state.slow = 4;
