@@ -224,7 +224,7 @@ def measure_verbs(counts):
             took = store.add(f"https://h{i // 5}.example/feed/{i}" for i in range(count))
             both = store.cpu() - before
             tell(f"import ({(both) / count * 1e6:.0f} us of Redis a row)", took)
-            for verb in (["list"], ["list", "--json"], ["export"], ["stats"], ["plan", "--stored", "--days", "1"],
+            for verb in (["list"], ["list", "--json"], ["export"], ["stats"], ["plan", "--days", "1"],
                          ["doctor"], ["refresh", "--all", "--defer"], ["verify"], ["store", "export"]):
                 tell(" ".join(verb), store.verb(*verb, codes=(0, 1, 75)))
 
