@@ -13,6 +13,7 @@
 #include "worker/egress/web_url.hpp"
 #include "worker/policy/decision_draft.hpp"
 #include "worker/policy/feed_identity.hpp"
+#include "worker/policy/quota.hpp"
 #include "worker/policy/withdrawal.hpp"
 
 namespace feedmill {
@@ -273,6 +274,8 @@ class PageDecider {
     const std::string host = host_of(exchange_.hops.back().url);
     if (host != host_of(address_of(claim_))) commit.host.host = host;
     commit.host.document = status == 200;
+    commit.host.egress = claim_.egress;
+    commit.host.over_quota = status == 429;
     if (status == 429 || status == 503 || told_when) {
       commit.host.is = HostAnswer::Is::refused;
       commit.host.cause = status == 429 ? "rate_limited" : "unavailable";
@@ -280,7 +283,11 @@ class PageDecider {
       commit.state.due.not_before = std::max(commit.state.due.not_before, commit.host.retry_at);
     } else if (status >= 200 && status < 500) {
       commit.host.is = HostAnswer::Is::served;
+      // Nobody learns from a page that is not there whether a storm of its host is over (H11).
+      if (claim_.host_storm.count() != 0 && status != 200) commit.host.cause = to_string(Reason::status_not_found);
     }
+    if (commit.host.is == HostAnswer::Is::served || commit.host.over_quota)
+      commit.host.quota = told_quota(exchange_.headers, commit.host.over_quota, wall_clock);
   }
 
   const Claim& claim_;

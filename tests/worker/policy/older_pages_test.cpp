@@ -158,6 +158,32 @@ TEST(Page, ThatFailsIsTriedThreeTimesAndKeepsNobodyFromTheFeed) {
   EXPECT_EQ(fails().state.older, OlderPosts());
 }
 
+/// HTTP H10, H11: a page is one of the requests that a host counts.
+TEST(Page, TellsItsHostsQuotaAndNoEndOfAStorm) {
+  Exchange exchange = exchange_with();
+  exchange.requested_url = page_url;
+  exchange.hops = {{page_url, 404, ""}};
+  exchange.headers = {{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "60"}};
+  Claim claim = claim_of(walking());
+  claim.egress = "north";
+  const auto told = [&] {
+    HttpStatus answer;
+    answer.status = exchange.hops.back().status;
+    return decide_page(claim, Reading(answer), exchange, {}, {}, now).commit.host;
+  };
+  HostAnswer host = told();
+  EXPECT_EQ(host.egress, "north");
+  ASSERT_TRUE(host.quota);
+  EXPECT_GE(host.quota->gap, Milliseconds(60'000));
+  EXPECT_EQ(host.cause, "") << "the host serves";
+  claim.host_storm = now - hours(1);
+  EXPECT_NE(told().cause, "") << "no page that is missing says that a storm is over";
+  exchange.hops = {{page_url, 429, ""}};
+  host = told();
+  EXPECT_EQ(host.is, HostAnswer::Is::refused);
+  EXPECT_TRUE(host.over_quota);
+}
+
 TEST(Page, ThatAWorkerDiedOfIsGivenUpAfterThreeTimes) {
   FeedState state = walking();
   state.quarantine.strikes = 2;
