@@ -250,6 +250,10 @@ std::optional<RetryAfter> retry_after(std::span<const Header> headers, sys_secon
 
 std::vector<StatedQuota> stated_quotas(std::span<const Header> headers, sys_seconds now) {
   std::vector<StatedQuota> quotas;
+  const auto may_state = [](const Header& header) {
+    return header.first.starts_with("rate") || header.first.starts_with("x-rate");
+  };
+  if (std::ranges::none_of(headers, may_state)) return quotas;  // as of most answers
   const auto add = [&](const StatedQuota& quota) {
     if (quota != StatedQuota() && quotas.size() < most_quotas) quotas.push_back(quota);
   };
