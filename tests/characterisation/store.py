@@ -45,6 +45,9 @@ class Store:
             return [f"{score}  {name}" for score, name in rows]
         if kind == "hash":
             fields = whole(pairs(call("HGETALL", key)))
+            if key == b"meta:store":  # figures that whoever leads has noted, or not yet
+                for name in (b"claimed", b"oldest_success"):
+                    fields.pop(name, None)
             return sorted(f"{text_of(field)} = {text_of(value)}" for field, value in fields.items())
         records = call("XRANGE", key, "-", "+")
         lines = []
@@ -68,7 +71,7 @@ class Store:
         seen = {}
         for key in sorted(self.redis.call("KEYS", "*")):
             kind = self.redis.call("TYPE", key).decode()
-            if kind == "none" or key == b"state:wake":  # it has expired since, or will: a hint of seconds
+            if kind == "none" or key in (b"state:wake", b"lock:fleet"):  # it has expired since, or will: a hint of seconds
                 continue
             lines = [self.masks.text(line) for line in self.lines_of(key, kind)]
             name = self.masks.text(text_of(key))
