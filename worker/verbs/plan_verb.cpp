@@ -4,8 +4,9 @@
 #include <charconv>
 #include <cmath>
 #include <iterator>
+#include <set>
 #include <span>
-#include <unordered_map>
+#include <string>
 #include <utility>
 
 #include <boost/json.hpp>
@@ -38,15 +39,11 @@ struct PlannedFleet {
   std::vector<std::pair<std::string, Milliseconds>> learned;  ///< quotas of gates (HTTP H10)
 };
 
-/// Reads the quotas of gates that many feeds share: few feeds fit whatever was learned.
+/// Reads the quotas of the feeds' gates.
 void read_quotas(Store& store, const HostRules& rules, PlannedFleet& fleet) {
-  constexpr std::size_t many = 10;
-  std::unordered_map<std::string, std::size_t> feeds;
-  for (const PlannedFeed& feed : fleet.feeds) ++feeds[rules.of(feed.host).gate];
-  std::vector<std::string> gates;
-  for (const auto& [gate, count] : feeds) {
-    if (count >= many) gates.push_back(gate);
-  }
+  std::set<std::string> shared;
+  for (const PlannedFeed& feed : fleet.feeds) shared.insert(rules.of(feed.host).gate);
+  const std::vector<std::string> gates(shared.begin(), shared.end());
   in_parts(gates, [&](const auto& part) {
     const std::vector<HostState> states = or_fail(Hosts(store).states(part));
     for (std::size_t i = 0; i < states.size(); ++i) {

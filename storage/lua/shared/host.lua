@@ -179,7 +179,8 @@ end
 -- not known: its end tells the line. Where several names are in use one does not take the look of another.
 local function next_start(gate, now, concurrency, spacing)
   local first, ways = opens_first(gate, spacing, now)
-  local at = math.max(gate.not_before, first, gate.kept_until, now + (ways > 1 and 200 or 1))
+  local kept = tostring(gate.kept_for) ~= 'line' and gate.kept_until or 0
+  local at = math.max(gate.not_before, first, kept, now + (ways > 1 and 200 or 1))
   if gate.in_flight >= (gate.closed and 1 or concurrency) then at = math.max(at, now + 1000) end
   return at
 end
@@ -205,7 +206,10 @@ local function take_slot(gate, claim, now, lease_end, asker, gap)
   if tostring(gate.kept_for) == asker then
     redis.call('HDEL', gate.key, 'kept_for', 'kept_until')
     gate.kept_for, gate.kept_until = nil, 0
-    if asker ~= 'line' and gate.waiting then keep_start(gate, 'line', now, now + gap) end
+    if asker ~= 'line' and gate.waiting then
+      keep_start(gate, 'line', now, now + gap)
+      redis.pcall('ZADD', lines_key, 'XX', 'LT', text(now + gap), gate.name)
+    end
   end
 end
 
