@@ -63,7 +63,7 @@ class Masks:
         # How often a feed posts, seen from today, the interval that follows from it, and where in that it is due.
         text = re.sub(r"(?m)^rate = .*", "rate = <rate>", text)
         text = re.sub(r'("rate",)"[^"]*"', r'\1"<rate>"', text)
-        text = re.sub(r'("new_per_week":)[0-9.E+-]+', r"\1<rate>", text)
+        text = re.sub(r'("new_per_week":)[0-9.eE+-]+', r"\1<rate>", text)
         text = re.sub(r"\badaptive \d+ S=\S+?(?=\\n|$)", "adaptive <seconds> S=<share>", text)
         text = re.sub(r"\badaptive [\d ]+ s \(S = [^)]*\)", "adaptive <seconds> (S = <share>)", text)
         text = re.sub(r'("code":"adaptive","s":)\d+(,"from":)"[^"]*"', r'\1<seconds>\2"S=<share>"', text)

@@ -98,5 +98,5 @@ def schedule(text):
     text = re.sub(rf"(?m)^((?:{lines}) +)\d.*", r"\1<figures>", text)
     text = re.sub(r"(?m)^(busy host +)\S+: \d+ requests", r"\1<host>: <number> requests", text)
     text = re.sub(r'("host":)"[^"]*"', r'\1"<host>"', text)
-    names = "requests|requests_by_hour|conditional_requests|early_polls|deferrals|latest_s|at_s|wanted_a_day"
-    return re.sub(rf'("(?:{names})":)(?:\[[\d,]*\]|[\d.E+-]+)', r"\1<figures>", text)
+    names = "requests|requests_by_hour|conditional_requests|early_polls|deferrals|latest_s|at_s|wanted_a_day|possible_a_day"
+    return re.sub(rf'("(?:{names})":)(?:\[[\d,]*\]|[\d.E+-]+|null)', r"\1<figures>", text)
