@@ -1,0 +1,17 @@
+// What of the store others may read and subscribe to: the posts of a feed, or of a channel (WEBSUB §10).
+#pragma once
+
+#include <string>
+
+namespace feedmill {
+
+enum class TopicKind { feed, channel };
+
+struct Topic {
+  TopicKind kind{};
+  std::string name{};  ///< the feed's URL, or the channel's uid
+
+  bool operator==(const Topic&) const = default;
+};
+
+}  // namespace feedmill
