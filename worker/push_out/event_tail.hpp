@@ -1,0 +1,87 @@
+// The newest events as all who push out see them: read once for the whole process, held within bounds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include "storage/records/event_record.hpp"
+#include "storage/store/store.hpp"
+
+namespace feedmill {
+
+/// An event as it may leave the store.
+struct OutsideEvent {
+  std::string id;    ///< its place in the stream: what receivers know it by
+  std::string prev;  ///< that of the event before it
+  Event event;
+  std::string json;                   ///< the event object, secrets taken out (SECURITY K1)
+  bool told = false;                  ///< of a type that leaves the store; of others only the place counts
+  bool is_private = false;            ///< its feed is not re-published
+  std::vector<std::string> channels;  ///< that hold its feed
+};
+using OutsideEvents = std::vector<std::shared_ptr<const OutsideEvent>>;
+
+/// All members are called on the loop's thread.
+class EventTail {
+ public:
+  struct Options {
+    std::size_t records = 10'000;  ///< held at most
+    std::size_t bytes = std::size_t{16} << 20U;
+    Milliseconds block{200};         ///< longest wait in Redis for an event, and so for stopping
+    Milliseconds look_again{1'000};  ///< after an error
+  };
+
+  EventTail(boost::asio::any_io_executor executor, const StoreOptions& store, Options options);
+  ~EventTail();
+  EventTail(const EventTail&) = delete;
+  EventTail& operator=(const EventTail&) = delete;
+
+  /// Reads on until stop(). Begins at the end of the stream.
+  boost::asio::awaitable<void> run();
+  void stop();
+
+  /// Called on the loop after events have been added. It must not throw, and outlives this or forgets itself.
+  using Listener = std::list<std::function<void()>>::iterator;
+  Listener listen(std::function<void()> added);
+  void forget(Listener listener);
+
+  /// Of the newest that is held, "" before run() has connected.
+  const std::string& newest() const { return newest_; }
+  /// Those behind `after`, at most `most`, that are held; absent: some behind it are not. `after` of a stream that is
+  /// further than this one: absent as well.
+  std::optional<OutsideEvents> held(const std::string& after, std::size_t most) const;
+  /// The same, from Redis where they are not held.
+  struct Since {
+    OutsideEvents events;
+    bool missed = false;  ///< some behind `after` have been trimmed away, or the store has not come so far
+    std::string oldest;   ///< of missed: where one can go on from
+  };
+  boost::asio::awaitable<StoreResult<Since>> since(std::string after, std::size_t most);
+
+ private:
+  void add(OutsideEvents events);
+
+  Options options_;
+  Store tail_store_, store_;  // who waits for the next event has a connection of its own
+  std::deque<std::shared_ptr<const OutsideEvent>> held_;
+  std::size_t bytes_ = 0;
+  std::string newest_;
+  std::list<std::function<void()>> listeners_;
+  boost::asio::steady_timer pause_;
+  bool stopping_ = false;
+  boost::asio::thread_pool tail_thread_{1}, thread_{1};
+};
+
+}  // namespace feedmill
