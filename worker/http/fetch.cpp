@@ -363,6 +363,24 @@ asio::awaitable<HttpResult> Fetcher::post_form(const std::string& feed_url, cons
   co_return co_await client.get(request);
 }
 
+asio::awaitable<HttpResult> Fetcher::send(Outbound outbound) {
+  const std::shared_ptr<Generation> generation = now_;
+  const auto style = request_style(generation->options, FetchRequest());
+  if (!style) co_return HttpFailure{style.error().reason, style.error().detail, 0, {}};
+  HttpRequest request;
+  request.user_agent = style->user_agent;
+  request.proxy = style->proxy;
+  request.http1 = true;
+  request.header_lines = std::move(outbound.header_lines);
+  if (outbound.body) request.header_lines.emplace_back("Expect:");
+  request.url = std::move(outbound.url);
+  request.post = std::move(outbound.body);
+  request.deadline = outbound.deadline;
+  request.max_body_bytes = outbound.most_answer;
+  HttpClient& client = generation->clients.at(style->policy);
+  co_return co_await client.get(request);
+}
+
 /// The request, and the retries that are owed to the transport rather than to the answer, each at most once (HTTP P20,
 /// §4): over HTTP/1.1 when streams break, on a fresh connection after 421. (HTTP X4 is libcurl's own.)
 asio::awaitable<HttpResult> Fetcher::ask(HttpClient& client, HttpRequest request, bool& fell_back) {

@@ -150,6 +150,17 @@ class Fetcher {
                                                std::string url, std::string form,
                                                std::chrono::steady_clock::time_point deadline);
 
+  /// One request to somebody who asked to be told, or to be asked: a GET, or a POST where there is a body. It goes where
+  /// the standard policy lets it, as a fetch does, and nowhere else: redirects are answers (WEBSUB U11, U13).
+  struct Outbound {
+    std::string url;                        ///< canonical
+    std::vector<std::string> header_lines;  ///< "Name: value"
+    std::optional<std::string> body;
+    std::chrono::steady_clock::time_point deadline;
+    std::uint64_t most_answer = 16U << 10U;  ///< bytes of the answer
+  };
+  boost::asio::awaitable<HttpResult> send(Outbound outbound);
+
   /// Reads the system's resolver configuration and this machine's addresses again before they are next needed.
   void reload() {
     for (auto& [policy, client] : now_->clients) client.reload();
