@@ -363,6 +363,25 @@ asio::awaitable<HttpResult> Fetcher::post_form(const std::string& feed_url, cons
   co_return co_await client.get(request);
 }
 
+asio::awaitable<HttpResult> Fetcher::post(std::string url, std::vector<std::string> header_lines, std::string body,
+                                          steady_clock::time_point deadline) {
+  const std::shared_ptr<Generation> generation = now_;
+  const auto style = request_style(generation->options, FetchRequest());
+  if (!style) co_return HttpFailure{style.error().reason, style.error().detail, 0, {}};
+  HttpRequest request;
+  request.user_agent = style->user_agent;
+  request.proxy = style->proxy;
+  request.http1 = true;
+  request.header_lines = std::move(header_lines);
+  request.header_lines.emplace_back("Accept: */*");
+  request.header_lines.emplace_back("Expect:");
+  request.url = std::move(url);
+  request.post = std::move(body);
+  request.deadline = deadline;
+  request.max_body_bytes = 16U << 10U;
+  co_return co_await generation->clients.at("").get(request);
+}
+
 /// The request, and the retries that are owed to the transport rather than to the answer, each at most once (HTTP P20,
 /// §4): over HTTP/1.1 when streams break, on a fresh connection after 421. (HTTP X4 is libcurl's own.)
 asio::awaitable<HttpResult> Fetcher::ask(HttpClient& client, HttpRequest request, bool& fell_back) {

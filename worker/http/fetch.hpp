@@ -150,6 +150,11 @@ class Fetcher {
                                                std::string url, std::string form,
                                                std::chrono::steady_clock::time_point deadline);
 
+  /// One POST to who asked to be told of events, redirects not followed: by the default policy and proxy, with
+  /// `header_lines` behind Host and User-Agent, and of the answer its status and head alone are of use.
+  boost::asio::awaitable<HttpResult> post(std::string url, std::vector<std::string> header_lines, std::string body,
+                                          std::chrono::steady_clock::time_point deadline);
+
   /// Reads the system's resolver configuration and this machine's addresses again before they are next needed.
   void reload() {
     for (auto& [policy, client] : now_->clients) client.reload();

@@ -1,12 +1,10 @@
 #include "worker/webhooks/message.hpp"
 
-#include <array>
-#include <stdexcept>
-
-#include <openssl/rand.h>
+#include <chrono>
 
 #include "parsers/text/date.hpp"
 #include "parsers/text/json_writer.hpp"
+#include "storage/records/tokens.hpp"
 #include "worker/webhooks/secret.hpp"
 
 namespace feedmill {
@@ -40,17 +38,6 @@ std::string sample_event(std::int64_t unix_seconds) {
   json.boolean("test", true);
   json.end_object();
   return json.take();
-}
-
-std::string random_id() {
-  static constexpr char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
-  std::array<unsigned char, 26> bytes{};
-  if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
-    throw std::runtime_error("no random numbers to be had");
-  }
-  std::string id = "test_";
-  for (const unsigned char byte : bytes) id += digits[byte & 31U];
-  return id;
 }
 
 }  // namespace
@@ -93,7 +80,7 @@ std::string missed_body(std::int64_t unix_seconds, std::string_view after, std::
 }
 
 WebhookMessage sample_message(std::int64_t unix_seconds) {
-  return {random_id(), unix_seconds, webhook_body(sample_type, unix_seconds, sample_event(unix_seconds))};
+  return {"test_" + random_token(), unix_seconds, webhook_body(sample_type, unix_seconds, sample_event(unix_seconds))};
 }
 
 }  // namespace feedmill

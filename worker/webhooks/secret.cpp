@@ -41,8 +41,8 @@ class Bytes {
 
 std::string base64(std::span<const unsigned char> bytes) {
   std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // it writes a NUL behind
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), bytes.data(),
-                                   static_cast<int>(bytes.size()));
+  const int size =
+      EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), bytes.data(), static_cast<int>(bytes.size()));
   text.resize(static_cast<std::size_t>(size));
   return text;
 }
@@ -62,8 +62,8 @@ std::optional<Bytes> read_base64(std::string_view text) {
     return std::nullopt;
   }
   Bytes bytes(text.size() / 4 * 3);
-  const int size = EVP_DecodeBlock(bytes.data(), reinterpret_cast<const unsigned char*>(text.data()),
-                                   static_cast<int>(text.size()));
+  const int size =
+      EVP_DecodeBlock(bytes.data(), reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
   if (size < 0) return std::nullopt;
   bytes.shrink(static_cast<std::size_t>(size) - padding);
   return bytes;

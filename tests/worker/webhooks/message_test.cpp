@@ -49,8 +49,9 @@ std::string content_of(const WebhookMessage& message) {
 }
 
 TEST(WebhookMessages, HaveTypeTimeAndTheEventAsItIs) {  // OPERATIONS B1
-  EXPECT_EQ(webhook_body("post_created", 1'795'514'400, R"({"v":1, "data" : {"title":"ü\u0000"}})"),
-            R"({"type":"post_created","timestamp":"2026-11-24T10:00:00Z","data":{"v":1, "data" : {"title":"ü\u0000"}}})");
+  EXPECT_EQ(
+      webhook_body("post_created", 1'795'514'400, R"({"v":1, "data" : {"title":"ü\u0000"}})"),
+      R"({"type":"post_created","timestamp":"2026-11-24T10:00:00Z","data":{"v":1, "data" : {"title":"ü\u0000"}}})");
 }
 
 TEST(WebhookMessages, SayWhatWasMissed) {
@@ -110,8 +111,7 @@ openssl pkeyutl -verify -pubin -keyform DER -inkey key -rawin -in content -sigfi
 TEST_F(Received, IsVerifiedByTheStandardsOwnLibrary) {  // OPERATIONS B2
   if (!has("node")) GTEST_SKIP() << "node is not installed";
   const char* const place = std::getenv("FEEDMILL_STANDARDWEBHOOKS");
-  const std::string node =
-      place == nullptr ? "node " : "NODE_PATH=\"" + std::string(place) + "/node_modules\" node ";
+  const std::string node = place == nullptr ? "node " : "NODE_PATH=\"" + std::string(place) + "/node_modules\" node ";
   if (!run(node + R"(-e 'require.resolve("standardwebhooks")')")) {
     GTEST_SKIP() << "the npm package standardwebhooks is not installed: npm install standardwebhooks in a directory, "
                     "and FEEDMILL_STANDARDWEBHOOKS set to it";
@@ -122,7 +122,8 @@ TEST_F(Received, IsVerifiedByTheStandardsOwnLibrary) {  // OPERATIONS B2
   for (const std::string& line : webhook_headers(message, secrets)) {
     headers[line.substr(0, line.find(':'))] = line.substr(line.find(' ') + 1);
   }
-  put("message.json", json::serialize(json::object{{"secret", secrets[1]}, {"body", message.body}, {"headers", headers}}));
+  put("message.json",
+      json::serialize(json::object{{"secret", secrets[1]}, {"body", message.body}, {"headers", headers}}));
   const std::string verify = R"(
 const { Webhook } = require("standardwebhooks");
 const message = JSON.parse(require("fs").readFileSync("message.json"));

@@ -59,23 +59,24 @@ TEST_P(WebhookSecretTexts, AreSecretsOrNot) {
   EXPECT_EQ(signature_by(GetParam().text, content).empty(), !GetParam().good);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, WebhookSecretTexts,
-    testing::Values(Secret{"OfLeast", shared, true},                                                   // 24 bytes
-                    Secret{"OfMost", "whsec_" + std::string(85, 'A') + "A==", true},                   // 64
-                    Secret{"TooShort", "whsec_" + std::string(32 - 4, 'A') + "AAA=", false},           // 23
-                    Secret{"TooLong", "whsec_" + std::string(86, 'A') + "A=", false},                  // 65
-                    Secret{"FarTooLong", "whsec_" + std::string(1U << 20U, 'A'), false},               //
-                    Secret{"Empty", "", false}, Secret{"OfNothing", "whsec_", false},                  //
-                    Secret{"Bare", shared.substr(6), false}, Secret{"Public", rfc_public, false},      //
-                    Secret{"SpaceBehind", shared + " ", false}, Secret{"LineBehind", shared + "\n", false},
-                    Secret{"Unpadded", rfc_seed.substr(0, rfc_seed.size() - 1), false},
-                    Secret{"PaddedInside", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2La=aSw", false},
-                    Secret{"UrlAlphabet", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2La-_Sw", false},
-                    Secret{"SeedOf31Bytes", "whsk_" + std::string(41, 'A') + "A==", false},
-                    Secret{"SeedAndPublic", rfc_both, true},
-                    Secret{"PublicOfAnother", "whsk_" + std::string(86, 'A') + "==", false}),
-    [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, WebhookSecretTexts,
+                         testing::Values(Secret{"OfLeast", shared, true},                                  // 24 bytes
+                                         Secret{"OfMost", "whsec_" + std::string(85, 'A') + "A==", true},  // 64
+                                         Secret{"TooShort", "whsec_" + std::string(32 - 4, 'A') + "AAA=", false},  // 23
+                                         Secret{"TooLong", "whsec_" + std::string(86, 'A') + "A=", false},         // 65
+                                         Secret{"FarTooLong", "whsec_" + std::string(1U << 20U, 'A'), false},      //
+                                         Secret{"Empty", "", false}, Secret{"OfNothing", "whsec_", false},         //
+                                         Secret{"Bare", shared.substr(6), false},
+                                         Secret{"Public", rfc_public, false},  //
+                                         Secret{"SpaceBehind", shared + " ", false},
+                                         Secret{"LineBehind", shared + "\n", false},
+                                         Secret{"Unpadded", rfc_seed.substr(0, rfc_seed.size() - 1), false},
+                                         Secret{"PaddedInside", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2La=aSw", false},
+                                         Secret{"UrlAlphabet", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2La-_Sw", false},
+                                         Secret{"SeedOf31Bytes", "whsk_" + std::string(41, 'A') + "A==", false},
+                                         Secret{"SeedAndPublic", rfc_both, true},
+                                         Secret{"PublicOfAnother", "whsk_" + std::string(86, 'A') + "==", false}),
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace feedmill::webhook_secret_test
