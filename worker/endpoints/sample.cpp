@@ -9,14 +9,30 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/json.hpp>
 
 #include "worker/base/interrupt.hpp"
+#include "worker/base/redact.hpp"
+#include "worker/base/terminal.hpp"
 #include "worker/endpoints/webhooks.hpp"
 #include "worker/webhooks/message.hpp"
+#include "worker/words/record_text.hpp"
 
 namespace feedmill {
 
 namespace asio = boost::asio;
+
+std::string SampleAnswer::trouble() const {
+  return reason.empty() ? std::string() : visible(redact(reason + ": " + detail));
+}
+
+boost::json::object sample_json(const std::string& id, const SampleAnswer& answer) {
+  boost::json::object row{{"id", id}, {"webhook_id", answer.id}};
+  row["status"] = answer.status == 0 ? boost::json::value() : boost::json::value(answer.status);
+  row["trouble"] = text_or_null(answer.trouble());
+  row["took_ms"] = answer.took.count();
+  return row;
+}
 
 asio::awaitable<SampleAnswer> send_sample(Fetcher& fetcher, Subscriber webhook, Milliseconds now) {
   const auto begun = std::chrono::steady_clock::now();

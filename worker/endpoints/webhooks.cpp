@@ -44,8 +44,7 @@ void add_to(std::optional<std::vector<std::string>>& list, std::string_view valu
   if (!value.empty()) list->emplace_back(value);
 }
 
-std::string read_texts(std::string_view member, const json::value& value,
-                       std::optional<std::vector<std::string>>& to) {
+std::string read_texts(std::string_view member, const json::value& value, std::optional<std::vector<std::string>>& to) {
   to.emplace();
   if (value.is_null()) return {};
   const auto wrong = fmt::format("{}: a list of texts is wanted here", member);
@@ -81,7 +80,8 @@ std::string change_webhook(WebhookSettings& settings, std::string_view assignmen
   const std::size_t sign = assignment.find('=');
   const std::string_view key = assignment.substr(0, sign);
   if (sign == std::string_view::npos || std::ranges::find(keys, key) == keys.end()) {
-    return fmt::format("\"{}\" cannot be set: write key=value with one of {}", key.substr(0, 100), fmt::join(keys, " "));
+    return fmt::format("\"{}\" cannot be set: write key=value with one of {}", key.substr(0, 100),
+                       fmt::join(keys, " "));
   }
   const std::string_view value = assignment.substr(sign + 1);
   if (key == "url") settings.url = value;

@@ -29,8 +29,8 @@ struct WebhookSettings {
 /// initial and private (yes, no), at_once. What is wrong with it, for people and not cleaned, "" when nothing is.
 std::string change_webhook(WebhookSettings& settings, std::string_view assignment);
 
-/// The same of an object, as programs write it: url, name, feeds, channels, types, initial, private, at_once. `unknown`:
-/// what is wrong is that there is no such member.
+/// The same of an object, as programs write it: url, name, feeds, channels, types, initial, private, at_once.
+/// `unknown`: what is wrong is that there is no such member.
 std::string read_webhook(const boost::json::object& object, WebhookSettings& settings, bool& unknown);
 
 /// Puts them into `webhook`: addresses in their one spelling, texts within bounds. What is wrong with them, for people

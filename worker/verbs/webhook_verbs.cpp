@@ -40,9 +40,9 @@ void check_address(const std::string& url, const VerbContext& context) {
   const EgressQuestion question{url, {}};
   const EgressView view = EgressViewer(look_options(context.config)).of({&question, 1}, patience).front();
   if (view.verdict == EgressView::Verdict::refused) {
-    throw VerbFailure{exits::bad_input,
-                      fmt::format("nothing will be sent to {}: {}: {}; {}", visible(redact(url)), view.reason,
-                                  visible(view.detail), "what is closed to feeds is closed to webhooks (egress.allow)")};
+    throw VerbFailure{exits::bad_input, fmt::format("nothing will be sent to {}: {}: {}; {}", visible(redact(url)),
+                                                    view.reason, visible(view.detail),
+                                                    "what is closed to feeds is closed to webhooks (egress.allow)")};
   }
   if (url.starts_with("http:")) {
     context.terminal.note("its address is http: whoever is on the way reads what it is told of");
@@ -88,7 +88,8 @@ int run_verb(const WebhookAddVerb& verb, const VerbContext& context) {
 int run_verb(const WebhookListVerb&, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const Milliseconds now = or_fail(context.store.now());
-  Columns table(terminal, {{"ID", 29}, {"STATE", 9}, {"LAST SUCCESS", 14}, {"FAILURES", 8, true}, {"NAME", 16}, {"URL", 0}});
+  Columns table(terminal,
+                {{"ID", 29}, {"STATE", 9}, {"LAST SUCCESS", 14}, {"FAILURES", 8, true}, {"NAME", 16}, {"URL", 0}});
   table.heading();
   bool any = false;
   for (std::string after;;) {
@@ -142,8 +143,8 @@ int run_verb(const WebhookResumeVerb& verb, const VerbContext& context) {
 int run_verb(const WebhookRemoveVerb& verb, const VerbContext& context) {
   known_webhook(context, verb.id);
   if (!verb.yes) {
-    confirm(context.terminal, fmt::format("Delete webhook {}?", verb.id), "this deletes a webhook with its place; say --yes",
-            "nothing was deleted");
+    confirm(context.terminal, fmt::format("Delete webhook {}?", verb.id),
+            "this deletes a webhook with its place; say --yes", "nothing was deleted");
   }
   if (!or_fail(Subscribers(context.store).remove(verb.id))) throw no_such_webhook(verb.id);
   tell_result("removed", verb.id, context.terminal);
@@ -154,13 +155,11 @@ int run_verb(const WebhookTestVerb& verb, const VerbContext& context) {
   const Subscriber webhook = known_webhook(context, verb.id);
   const Milliseconds now = or_fail(context.store.now());
   const SampleAnswer answer = send_sample_now(look_options(context.config), webhook, now);
-  boost::json::object row{{"id", verb.id}, {"webhook_id", answer.id}, {"taken", answer.taken()}};
-  row["status"] = answer.status == 0 ? boost::json::value() : boost::json::value(answer.status);
-  row["reason"] = answer.reason.empty() ? boost::json::value() : boost::json::value(answer.reason);
-  row["detail"] = answer.detail.empty() ? boost::json::value() : boost::json::value(redact(answer.detail));
-  row["took_ms"] = answer.took.count();
-  const std::string why = answer.reason.empty() ? std::string() : answer.reason + ": " + visible(redact(answer.detail));
-  const std::string what = answer.status == 0 ? why : fmt::format("status {}{}", answer.status, why.empty() ? "" : ", " + why);
+  boost::json::object row{{"result", answer.taken() ? "taken" : "not_taken"}};
+  for (const auto& [name, value] : sample_json(verb.id, answer)) row[name] = value;
+  const std::string why = answer.trouble();
+  const std::string what =
+      answer.status == 0 ? why : fmt::format("status {}{}", answer.status, why.empty() ? "" : ", " + why);
   context.terminal.tell(std::move(row), fmt::format("{} {} in {} ms", answer.taken() ? "taken:" : "not taken:", what,
                                                     answer.took.count()));
   return answer.taken() ? exits::done : exits::no;
