@@ -15,14 +15,9 @@ namespace {
 constexpr std::string_view group = "push_out";
 constexpr std::size_t most_gone = 10'000;  // storage/lua/shared/push_out.lua
 
-std::string_view field_of(const Fields& fields, std::string_view name) {
-  const std::string* const value = find_field(fields, name);
-  return value == nullptr ? std::string_view() : std::string_view(*value);
-}
-
 template <class Number>
 Number number_in(const Fields& fields, std::string_view name) {
-  return leading_number<Number>(field_of(fields, name));
+  return leading_number<Number>(value_of(fields, name));
 }
 
 Milliseconds time_in(const Fields& fields, std::string_view name) {
@@ -30,32 +25,28 @@ Milliseconds time_in(const Fields& fields, std::string_view name) {
 }
 
 std::string text_in(const Fields& fields, std::string_view name) {
-  return std::string(field_of(fields, name));
-}
-
-std::string_view word(TopicKind kind) {
-  return kind == TopicKind::feed ? "feed" : "channel";
+  return std::string(value_of(fields, name));
 }
 
 std::optional<Subscriber> read_subscriber(std::string_view id, const Fields& fields) {
   if (find_field(fields, "kind") == nullptr) return {};
   Subscriber read;
   read.id = id;
-  read.kind = field_of(fields, "kind") == "webhook" ? Subscriber::Kind::webhook : Subscriber::Kind::hub;
-  const std::string_view state = field_of(fields, "state");
+  read.kind = value_of(fields, "kind") == "webhook" ? Subscriber::Kind::webhook : Subscriber::Kind::hub;
+  const std::string_view state = value_of(fields, "state");
   read.state = state == "pending"     ? Subscriber::State::pending
                : state == "suspended" ? Subscriber::State::suspended
                                       : Subscriber::State::active;
   read.url = text_in(fields, "url");
   read.created = time_in(fields, "created");
   read.name = text_in(fields, "name");
-  read.filter = read_filter(field_of(fields, "filter"));
-  read.with_private = field_of(fields, "private") == "1";
+  read.filter = read_filter(value_of(fields, "filter"));
+  read.with_private = value_of(fields, "private") == "1";
   read.secret = text_in(fields, "secret");
   read.old_secret = text_in(fields, "old_secret");
   read.old_until = time_in(fields, "old_until");
   read.at_once = std::max(1U, number_in<std::uint32_t>(fields, "at_once"));
-  read.topic.kind = field_of(fields, "topic_kind") == "channel" ? TopicKind::channel : TopicKind::feed;
+  read.topic.kind = value_of(fields, "topic_kind") == "channel" ? TopicKind::channel : TopicKind::feed;
   read.topic.name = text_in(fields, "topic_name");
   read.topic_url = text_in(fields, "topic_url");
   read.lease_end = time_in(fields, "lease_end");
@@ -229,7 +220,7 @@ StoreResult<bool> Subscribers::ask(const Subscriber& subscriber) {
   fields.insert(fields.end(), {{"kind", "hub"},
                                {"state", "pending"},
                                {"url", subscriber.url},
-                               {"topic_kind", std::string(word(subscriber.topic.kind))},
+                               {"topic_kind", std::string(to_string(subscriber.topic.kind))},
                                {"topic_name", subscriber.topic.name},
                                {"topic_url", subscriber.topic_url}});
   return put(impl_, "ask", id, std::move(fields));
@@ -238,7 +229,7 @@ StoreResult<bool> Subscribers::ask(const Subscriber& subscriber) {
 StoreResult<std::string> Subscribers::deny(const Topic& topic, const std::string& reason, const std::string& after,
                                            std::size_t most) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
-  const std::string key = impl_.keys.subscribers_of(word(topic.kind), topic.name);
+  const std::string key = impl_.keys.subscribers_of(to_string(topic.kind), topic.name);
   const std::string from = after.empty() ? "-" : "(" + after, count = std::to_string(most);
   const auto ids = impl_.redis.command({"ZRANGE", key, from, "+", "BYLEX", "LIMIT", "0", count});
   if (!ids) return ids.error();

@@ -6,18 +6,14 @@
 namespace feedmill {
 namespace {
 
-std::string_view word(TopicKind kind) {
-  return kind == TopicKind::feed ? "feed" : "channel";
-}
-
 /// As fields of the hash of topics have it.
 std::string field_of(const Topic& topic) {
-  return std::string(word(topic.kind)) + ":" + topic.name;
+  return std::string(to_string(topic.kind)) + ":" + topic.name;
 }
 
 std::optional<Topic> topic_of(std::string_view field) {
   for (const TopicKind kind : {TopicKind::feed, TopicKind::channel}) {
-    const std::string_view name = word(kind);
+    const std::string_view name = to_string(kind);
     if (field.size() > name.size() + 1 && field.starts_with(name) && field[name.size()] == ':')
       return Topic{kind, std::string(field.substr(name.size() + 1))};
   }

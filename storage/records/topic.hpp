@@ -2,10 +2,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace feedmill {
 
 enum class TopicKind { feed, channel };
+inline std::string_view to_string(TopicKind kind) {
+  return kind == TopicKind::feed ? "feed" : "channel";
+}
 
 struct Topic {
   TopicKind kind{};
