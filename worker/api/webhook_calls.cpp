@@ -150,7 +150,8 @@ StoreResult<ApiReply> rotate_webhook(const ApiChange& change) {
   for (const auto& [name, value] : change.body) {
     if (name != "old_for") return problem("unknown_field", visible(std::string(name.substr(0, 100))));
     const auto wanted = value.is_string() ? read_duration(value.get_string()) : std::nullopt;
-    if (!wanted || *wanted > longest_rotation) return problem("bad_value", "old_for: a duration such as 24h, at most 30d");
+    if (!wanted || *wanted > longest_rotation)
+      return problem("bad_value", "old_for: a duration such as 24h, at most 30d");
     old_for = *wanted;
   }
   const std::string& id = change.call.get("id");

@@ -182,7 +182,8 @@ TEST_F(WebhookVerbs, RotateLetsBothSecretsSignForAWhile) {  // OPERATIONS B3
   EXPECT_EQ(feedmill({"webhook", "rotate", id, "--old-for", "31d"}).exit, 64);
   EXPECT_EQ(feedmill({"webhook", "rotate", nobody}).exit, 1);
   const std::string signing = add({"--ed25519"});
-  EXPECT_TRUE(feedmill({"webhook", "rotate", signing, "--json"}).row().at("public_key").as_string().starts_with("whpk_"));
+  EXPECT_TRUE(
+      feedmill({"webhook", "rotate", signing, "--json"}).row().at("public_key").as_string().starts_with("whpk_"));
 }
 
 TEST_F(WebhookVerbs, NeverShowASecretAfterwards) {  // OPERATIONS B6
