@@ -92,6 +92,9 @@ class Tree {
       if (flag.starts_with("--no-")) {
         line.flag(
             flag, [this, key] { line_.flags[key] = "false"; }, fmt::format("Do not {} ({})", option.meaning, key));
+      } else if (!flag.empty() && option.unit == "bool") {
+        line.flag(
+            flag, [this, key] { line_.flags[key] = "true"; }, fmt::format("{} ({})", option.meaning, key));
       } else if (!flag.empty()) {
         const auto read = [this, key](const std::string& text) { line_.flags[key] = text; };
         line.value(

@@ -157,13 +157,15 @@ class Reader {
     for (const Option& option : option_table()) {
       if (option.reloads) continue;
       const bool secret = (option.key == "redis.password_file" && config_.redis.password != running.redis.password) ||
-                          (option.key == "admin.token_file" && config_.admin.token != running.admin.token);
+                          (option.key == "admin.token_file" && config_.admin.token != running.admin.token) ||
+                          (option.key == "push_out.token_file" && config_.push_out.token != running.push_out.token);
       if (secret || shown(config_, option) != shown(running, option)) waiting_.emplace_back(option.key);
       std::visit([&](auto place) { place(config_) = place(running); }, option.field);
       config_.origins[std::string(option.key)] = running.origins[std::string(option.key)];
     }
     config_.redis.password = running.redis.password;
     config_.admin.token = running.admin.token;
+    config_.push_out.token = running.push_out.token;
     for (std::string& key : keep_named(config_, running)) waiting_.push_back(std::move(key));
   }
 
@@ -352,11 +354,14 @@ class Reader {
   void read_secrets() {
     read_secret_of("redis.password_file", config_.redis.password_file, config_.redis.password);
     read_secret_of("admin.token_file", config_.admin.token_file, config_.admin.token);
+    read_secret_of("push_out.token_file", config_.push_out.token_file, config_.push_out.token);
     const fs::path& key = config_.redis.key_file;  // the store reads it, each time it connects
     if (!key.empty() && readable_by_all(key)) warn_readable(key);
     // An empty token would let everybody in.
     if (!config_.admin.token_file.empty() && sound({"admin.token_file"}) && config_.admin.token.size() < 16)
       add("admin.token_file", "the file must hold a token of 16 bytes or more");
+    if (!config_.push_out.token_file.empty() && sound({"push_out.token_file"}) && config_.push_out.token.size() < 16)
+      add("push_out.token_file", "the file must hold a token of 16 bytes or more");
   }
 
   void read_secret_of(std::string_view key, const fs::path& file, std::string& secret) {
@@ -409,6 +414,7 @@ class Reader {
       add("websub.public_url",
           "what is pushed over http can be read and forged; write https, or websub.allow_http=true");
     while (config_.websub.public_url.ends_with('/')) config_.websub.public_url.pop_back();
+    while (config_.push_out.public_url.ends_with('/')) config_.push_out.public_url.pop_back();
     if (sound({"fetch.proxy"}) && !config_.fetch.proxy.empty() && !config_.fetch.proxy_enforces_egress)  // SECURITY E9
       add("fetch.proxy",
           "addresses cannot be checked behind a proxy: it must refuse private ones itself; when it does, "

@@ -114,7 +114,7 @@ struct Config {
   struct Worker {
     std::uint32_t lanes = 0;
     std::uint32_t cpu_threads = 0;
-    bool ingest = true, deliver = true;
+    bool ingest = true, deliver = true, push_out = false;
   } worker;
   struct Schedule {
     std::chrono::milliseconds lease{}, commit_budget{}, poll{};
@@ -167,6 +167,15 @@ struct Config {
     std::uint32_t hub_concurrency = 0;        ///< requests of all workers to one hub at once …
     std::chrono::milliseconds hub_spacing{};  ///< … and between their starts
   } websub;
+  struct PushOut {
+    std::string public_url;  ///< what addresses that others use begin with, "" = none; without a slash at its end
+    ListenAddress listen;
+    std::filesystem::path token_file;  ///< "" = none
+    std::string token;                 ///< what stands in token_file: a secret
+    std::uint32_t at_once = 0, per_host = 0;
+    std::chrono::milliseconds timeout{}, give_up{};
+    std::uint32_t streams = 0;
+  } push_out;
   struct Drain {
     std::chrono::milliseconds listen{}, timeout{};
   } drain;

@@ -64,7 +64,7 @@ std::string check_public_url(const std::string& url) {
   const bool clean = std::ranges::all_of(
       url, [](char c) { return c > ' ' && c < 0x7f && c != '?' && c != '#' && c != '@' && c != '\\' && c != '"'; });
   if (known && clean && host < url.size() && url[host] != '/') return {};
-  return "write https://host[:port][/path]: what hubs can reach, without credentials, query and fragment";
+  return "write https://host[:port][/path]: what can be reached from outside, without credentials, query and fragment";
 }
 
 /// The place of an option in a Config.
@@ -166,6 +166,9 @@ const Option all_options[] = {
      at<&Config::worker, &Config::Worker::ingest>},
     {"worker.deliver", "DELIVER", "--no-deliver", "true", "bool", "keep timelines and notices",
      at<&Config::worker, &Config::Worker::deliver>},
+    {"worker.push_out", "", "--push-out", "false", "bool",
+     "tell webhooks and subscribers of the hub, and serve push_out.listen",
+     at<&Config::worker, &Config::Worker::push_out>},
     {"schedule.lease", "LEASE", "", "90s", "duration", "how long a worker owns a feed it claimed",
      at<&Config::schedule, &Config::Schedule::lease>},
     {"schedule.commit_budget", "COMMIT_BUDGET", "", "20s", "duration", "what a commit may take of the lease",
@@ -283,6 +286,32 @@ const Option all_options[] = {
     {"websub.hub_spacing", "", "", "100ms", "duration", "between requests to a hub; 0: none",
      at<&Config::websub, &Config::WebSub::hub_spacing>,
      [](const Config& c) { return between(c.websub.hub_spacing, 0ms, 1min); }},
+    {"push_out.public_url", "", "", "", "URL",
+     "where push_out.listen is reached from outside; empty: no hub and no documents for others",
+     at<&Config::push_out, &Config::PushOut::public_url>,
+     [](const Config& c) { return check_public_url(c.push_out.public_url); }},
+    {"push_out.listen", "", "", "off", "address",
+     "documents of topics, the hub and the live stream, for a proxy to the outside; port 0: any free one, which the "
+     "log names",
+     at<&Config::push_out, &Config::PushOut::listen>},
+    {"push_out.token_file", "", "", "", "path",
+     "file that holds a token: who shows it may follow the live stream of all feeds; empty: of single topics alone",
+     at<&Config::push_out, &Config::PushOut::token_file>},
+    {"push_out.at_once", "", "", "64", "requests", "to receivers at once",
+     at<&Config::push_out, &Config::PushOut::at_once>,
+     [](const Config& c) { return between(c.push_out.at_once, 1, 1024); }},
+    {"push_out.per_host", "", "", "4", "requests", "to receivers on one host at once",
+     at<&Config::push_out, &Config::PushOut::per_host>,
+     [](const Config& c) { return between(c.push_out.per_host, 1, 64); }},
+    {"push_out.timeout", "", "", "15s", "duration", "for a receiver to answer",
+     at<&Config::push_out, &Config::PushOut::timeout>,
+     [](const Config& c) { return between(c.push_out.timeout, 1s, 30s); }},
+    {"push_out.give_up", "", "", "7d", "duration", "a webhook that has failed for so long is suspended",
+     at<&Config::push_out, &Config::PushOut::give_up>,
+     [](const Config& c) { return between(c.push_out.give_up, 1min, 30 * 24h); }},
+    {"push_out.streams", "", "", "10000", "connections", "that may follow the live stream",
+     at<&Config::push_out, &Config::PushOut::streams>,
+     [](const Config& c) { return between(c.push_out.streams, 1, 100'000); }},
     {"drain.listen", "", "", "5s", "duration",
      "how long hubs may still call back when stopping; not after Ctrl-C at a terminal",
      at<&Config::drain, &Config::Drain::listen>, nullptr, on_reload},

@@ -16,22 +16,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
-#include "storage/records/event_record.hpp"
 #include "storage/store/store.hpp"
+#include "worker/push_out/outside_event.hpp"
 
 namespace feedmill {
-
-/// An event as it may leave the store.
-struct OutsideEvent {
-  std::string id;    ///< its place in the stream: what receivers know it by
-  std::string prev;  ///< that of the event before it
-  Event event;
-  std::string json;                   ///< the event object, secrets taken out (SECURITY K1)
-  bool told = false;                  ///< of a type that leaves the store; of others only the place counts
-  bool is_private = false;            ///< its feed is not re-published
-  std::vector<std::string> channels;  ///< that hold its feed
-};
-using OutsideEvents = std::vector<std::shared_ptr<const OutsideEvent>>;
 
 /// All members are called on the loop's thread.
 class EventTail {

@@ -1,0 +1,115 @@
+#include "worker/push_out/event_tail.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "parsers/text/numbers.hpp"
+#include "storage/events/event_stream.hpp"
+#include "worker/base/run_on.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::size_t read_at_once = 500;
+
+using Place = std::pair<std::uint64_t, std::uint64_t>;
+
+Place place_of(std::string_view id) {
+  const std::size_t dash = std::min(id.find('-'), id.size());
+  return {leading_number<std::uint64_t>(id), leading_number<std::uint64_t>(id.substr(std::min(dash + 1, id.size())))};
+}
+
+}  // namespace
+
+EventTail::EventTail(asio::any_io_executor executor, const StoreOptions& store, Options options)
+    : options_(options), tail_store_(store), store_(store), pause_(executor) {}
+
+EventTail::~EventTail() {
+  tail_thread_.join();
+  thread_.join();
+}
+
+asio::awaitable<void> EventTail::run() {
+  while (!stopping_) {
+    bool failed = false;
+    if (newest_.empty()) {
+      auto last = co_await run_on(tail_thread_, [&] { return EventStream(tail_store_).last_seq(); });
+      failed = last.has_error();
+      if (!failed) newest_ = *last;
+    } else {
+      auto events = co_await run_on(tail_thread_, [&]() -> StoreResult<OutsideEvents> {
+        const auto records = EventStream(tail_store_).read(newest_, read_at_once, options_.block);
+        if (!records) return records.error();
+        return read_outside(tail_store_, *records);
+      });
+      failed = events.has_error();
+      if (!failed && !events->empty()) add(std::move(*events));
+    }
+    if (!failed || stopping_) continue;
+    pause_.expires_after(options_.look_again);
+    co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
+  }
+}
+
+void EventTail::stop() {
+  stopping_ = true;
+  pause_.cancel();
+}
+
+void EventTail::add(OutsideEvents events) {
+  for (auto& event : events) {
+    if (place_of(event->prev) > place_of(newest_)) {
+      held_.clear();
+      bytes_ = 0;
+    }
+    newest_ = event->id;
+    bytes_ += event->json.size();
+    held_.push_back(std::move(event));
+  }
+  while (!held_.empty() && (held_.size() > options_.records || bytes_ > options_.bytes)) {
+    bytes_ -= held_.front()->json.size();
+    held_.pop_front();
+  }
+  for (auto& listener : listeners_) listener();
+}
+
+EventTail::Listener EventTail::listen(std::function<void()> added) {
+  return listeners_.insert(listeners_.end(), std::move(added));
+}
+
+void EventTail::forget(Listener listener) {
+  listeners_.erase(listener);
+}
+
+std::optional<OutsideEvents> EventTail::held(const std::string& after, std::size_t most) const {
+  const Place from = place_of(after), end = place_of(newest_);
+  if (newest_.empty() || from > end) return std::nullopt;
+  if (from == end) return OutsideEvents();
+  if (held_.empty() || from < place_of(held_.front()->prev)) return std::nullopt;
+  const auto first = std::ranges::upper_bound(held_, from, {}, [](const auto& event) { return place_of(event->id); });
+  const auto count = std::min(most, static_cast<std::size_t>(held_.end() - first));
+  return OutsideEvents(first, first + static_cast<std::ptrdiff_t>(count));
+}
+
+asio::awaitable<StoreResult<EventTail::Since>> EventTail::since(std::string after, std::size_t most) {
+  co_return co_await run_on(thread_, [&]() -> StoreResult<Since> {
+    auto found = EventStream(store_).since(after, most);
+    if (!found) return found.error();
+    Since since;
+    since.oldest = found->oldest;
+    since.missed = !found->records;
+    if (since.missed) return since;
+    auto events = read_outside(store_, *found->records);
+    if (!events) return events.error();
+    since.events = std::move(*events);
+    return since;
+  });
+}
+
+}  // namespace feedmill
