@@ -8,6 +8,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/http/status.hpp>
+#include <boost/json.hpp>
 #include <fmt/format.h>
 #include <xxhash.h>
 
@@ -242,7 +243,7 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
     refused.headers.emplace_back("Allow", allowed);
     co_return refused;
   }
-  const bool asks_for = !route->op.empty() && route->op != "export";
+  const bool asks_for = (!route->op.empty() && route->op != "export") || route->change != nullptr;
   if (asks_for && !asks) co_return problem("read_only", "this token is for reading (asks = false)");
   if (!Place::is_free(*this, call.app)) co_return problem("busy", "too many calls are under way");
   std::optional<Place> place(std::in_place, *this, call.app);
@@ -253,6 +254,8 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
   if (route->op == "import") co_return co_await import(call, visit);
   if (route->op == "export") co_return co_await export_list(call, visit);
   if (route->op == "discover") co_return co_await discover(call, visit);
+  if (route->op == "webhook_test") co_return co_await test_webhook(call, visit);
+  if (route->change != nullptr) co_return co_await change(*route, call, visit);
   if (asks_for) co_return co_await ask(*route, call, visit, place);
   co_return co_await read(*route, call);
 }
@@ -281,6 +284,26 @@ asio::awaitable<std::optional<ApiReply>> Api::read_body(Visit& visit, std::uint6
     co_return problem("too_long", fmt::format("a body has {} KiB at most", most >> 10U));
   }
   co_return problem("bad_json", "the body cannot be read");
+}
+
+asio::awaitable<ApiReply> Api::change(const ApiRoute& route, const ApiCall& call, Visit& visit) {
+  const Visit::Header& head = visit.head();
+  if (auto refused = co_await read_body(visit, longest_request)) co_return *refused;
+  if (visit.gone()) co_return ApiReply();
+  boost::json::object body;
+  if (!visit.body().empty()) {
+    if (!is_json(head[http::field::content_type])) {
+      co_return problem("unsupported_media_type", "send Content-Type: application/json");
+    }
+    boost::system::error_code error;
+    boost::json::value value = boost::json::parse(visit.body(), error);
+    if (error || !value.is_object()) co_return problem("bad_json", "the body is no JSON object");
+    body = std::move(value.get_object());
+  }
+  const auto work = [&](Store& store) { return route.change({store, looks_.fetching(), call, body}); };
+  StoreResult<ApiReply> reply = co_await with_store(call.app, work);
+  if (!reply) co_return store_is_away(reply.error());
+  co_return std::move(*reply);
 }
 
 asio::awaitable<ApiReply> Api::ask(const ApiRoute& route, const ApiCall& call, Visit& visit,

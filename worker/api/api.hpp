@@ -62,6 +62,16 @@ class Api {
     Clock::time_point at;
   };
   static constexpr std::size_t most_looks = 2;  // at addresses, at once
+  /// One of these; given up with the object.
+  struct Looking {
+    Looking(Api& the_api, std::string the_app) : api(the_api), app(std::move(the_app)) { api.looking_.insert(app); }
+    ~Looking() { api.looking_.erase(app); }
+    Looking(const Looking&) = delete;
+    Looking& operator=(const Looking&) = delete;
+
+    Api& api;
+    const std::string app;
+  };
   class Place;
   class Waiting;
 
@@ -71,6 +81,8 @@ class Api {
   boost::asio::awaitable<ApiReply> read(const ApiRoute& route, const ApiCall& call);
   boost::asio::awaitable<ApiReply> import(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<ApiReply> export_list(const ApiCall& call, Visit& visit);
+  boost::asio::awaitable<ApiReply> change(const ApiRoute& route, const ApiCall& call, Visit& visit);
+  boost::asio::awaitable<ApiReply> test_webhook(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<ApiReply> discover(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<std::optional<ApiReply>> read_body(Visit& visit, std::uint64_t most);
   boost::asio::awaitable<ApiReply> ask(const ApiRoute& route, const ApiCall& call, Visit& visit,

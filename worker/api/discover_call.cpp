@@ -57,11 +57,6 @@ boost::json::object discovery_json(const std::string& url, const Discovery& foun
 
 /// By the code of `feedmill discover`.
 asio::awaitable<ApiReply> Api::discover(const ApiCall& call, Visit& visit) {
-  struct Looking {
-    Api& api;
-    const std::string& app;
-    ~Looking() { api.looking_.erase(app); }
-  };
   const auto url = canonical_feed_url(call.get("url"));
   if (!url) co_return problem("bad_value", fmt::format("url: {}", visible(url.error())));
   if (auto refused = co_await read_body(visit, longest_request)) co_return *refused;
@@ -72,8 +67,7 @@ asio::awaitable<ApiReply> Api::discover(const ApiCall& call, Visit& visit) {
   const bool may_look = looking_.size() < most_looks && !looking_.contains(call.app);
   const auto look = may_look ? looks_.begin(*url) : nullptr;
   if (!look) co_return problem("busy", "other addresses are being looked at");
-  looking_.insert(call.app);
-  const Looking looking{*this, call.app};
+  const Looking looking(*this, call.app);
   asio::steady_timer timer(executor_);
   while (!look->done()) {
     timer.expires_after(look_again);

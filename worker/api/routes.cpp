@@ -43,6 +43,14 @@ constexpr ApiRoute routes[] = {
     {verb::post, "/import", "user", nullptr, "import"},
     {verb::get, "/export", "user", nullptr, "export"},
     {verb::post, "/discover", "url!", nullptr, "discover"},
+    {verb::get, "/webhooks", "after limit", read_webhooks},
+    {verb::post, "/webhooks", "", nullptr, "", add_webhook},
+    {verb::get, "/webhook", "id!", read_webhook},
+    {verb::patch, "/webhook", "id!", nullptr, "", set_webhook},
+    {verb::delete_, "/webhook", "id!", nullptr, "", remove_webhook},
+    {verb::post, "/webhook/rotate", "id!", nullptr, "", rotate_webhook},
+    {verb::post, "/webhook/resume", "id!", nullptr, "", resume_webhook},
+    {verb::post, "/webhook/test", "id!", nullptr, "webhook_test"},
     {verb::get, "/openapi.json", "", nullptr, ""},
 };
 

@@ -14,6 +14,7 @@
 #include "storage/store/store.hpp"
 #include "worker/api/call.hpp"
 #include "worker/config/host_rules.hpp"
+#include "worker/http/fetch.hpp"
 
 namespace feedmill {
 
@@ -39,14 +40,24 @@ struct ApiReading {
   const ApiCall& call;
 };
 
+/// What a call changes itself, where no request may stand for it (OPERATIONS A2).
+struct ApiChange {
+  Store& store;
+  const FetchOptions& fetching;  ///< which addresses may be asked
+  const ApiCall& call;
+  const boost::json::object& body;  ///< empty without one
+};
+
 struct ApiRoute {
   boost::beast::http::verb method{};
   std::string_view path;        ///< "/entries/{id}", behind api_base; {…} is one segment
   std::string_view parameters;  ///< of its query, as read_parameters() takes them
   /// Reads, blocking and bounded; or null, and
   StoreResult<ApiReply> (*read)(const ApiReading& reading) = nullptr;
-  /// the operation that is asked for (docs/REQUESTS.md), or `import`, `export`, `discover`. Neither: api_description.
+  /// the operation that is asked for (docs/REQUESTS.md), or `import`, `export`, `discover`, `webhook_test`; or null and
   std::string_view op = {};
+  /// changes the store, blocking and bounded. None of them: api_description.
+  StoreResult<ApiReply> (*change)(const ApiChange& change) = nullptr;
 };
 
 inline constexpr std::string_view api_base = "/api/v1";
@@ -91,5 +102,12 @@ StoreResult<ApiReply> read_rules(const ApiReading& reading);
 StoreResult<ApiReply> read_events(const ApiReading& reading);
 StoreResult<ApiReply> read_snapshot(const ApiReading& reading);
 StoreResult<ApiReply> read_answer(const ApiReading& reading);
+StoreResult<ApiReply> read_webhooks(const ApiReading& reading);
+StoreResult<ApiReply> read_webhook(const ApiReading& reading);
+StoreResult<ApiReply> add_webhook(const ApiChange& change);
+StoreResult<ApiReply> set_webhook(const ApiChange& change);
+StoreResult<ApiReply> remove_webhook(const ApiChange& change);
+StoreResult<ApiReply> rotate_webhook(const ApiChange& change);
+StoreResult<ApiReply> resume_webhook(const ApiChange& change);
 
 }  // namespace feedmill

@@ -16,13 +16,14 @@
 #include "worker/command_line/feed_verbs.hpp"
 #include "worker/command_line/operation_verbs.hpp"
 #include "worker/command_line/post_verbs.hpp"
+#include "worker/command_line/push_verbs.hpp"
 #include "worker/command_line/question_verbs.hpp"
 #include "worker/command_line/user_verbs.hpp"
 
 namespace feedmill {
 
 /// All lists of verbs, in the order of the help.
-using VerbGroups = std::tuple<FeedVerbs, PostVerbs, UserVerbs, QuestionVerbs, OperationVerbs>;
+using VerbGroups = std::tuple<FeedVerbs, PostVerbs, UserVerbs, PushVerbs, QuestionVerbs, OperationVerbs>;
 
 template <class... Groups>
 auto all_verbs(std::tuple<Groups...>) -> decltype(std::tuple_cat(typename Groups::List()...));

@@ -70,6 +70,8 @@ class Looks {
 
   /// For looks that are begun from now on. When hosts were asked last is known still.
   void set_probe(ProbeOptions probe);
+  /// How those fetch that are begun now.
+  const FetchOptions& fetching() const { return options_.probe.fetch; }
   /// Begins to look behind `url` (canonical), as discover() does; null when as many as may are under way, or memory is
   /// short.
   std::unique_ptr<LookUnderWay> begin(const std::string& url);

@@ -87,7 +87,9 @@ std::string user_agent(std::string_view contact, std::string_view feed_url, std:
   text.reserve(products.size() + contact.size() + 80);
   text += products;
   if (!text.empty()) text += ' ';
-  text += "feedmill/" FEEDMILL_VERSION " (";
+  text += "feedmill/" FEEDMILL_VERSION;
+  if (feed_url.empty()) return contact.empty() ? text : text.append(" (+").append(contact).append(")");
+  text += " (";
   if (!contact.empty()) text.append("+").append(contact).append("; ");
   if (subscribers) text.append(std::to_string(*subscribers)).append(" subscribers; ");
   if (!feed_url.empty()) return text.append("feed-id=").append(id.data()).append(")");

@@ -43,7 +43,8 @@ struct UnusableSettings {
 boost::system::result<RequestStyle, UnusableSettings> request_style(const FetchOptions& options,
                                                                     const FetchRequest& request);
 
-/// "[products ]feedmill/<version> (+<contact>; <n> subscribers; feed-id=<16 hex>)": HTTP P19.
+/// "[products ]feedmill/<version> (+<contact>; <n> subscribers; feed-id=<16 hex>)": HTTP P19. Without
+/// a feed "feedmill/<version> (+<contact>)".
 std::string user_agent(std::string_view contact, std::string_view feed_url, std::string_view products = {},
                        std::optional<std::uint64_t> subscribers = {});
 

@@ -64,9 +64,9 @@ std::chrono::sys_seconds now_in_seconds() {
 }  // namespace
 
 /// One of those that a domain may have; there is none beyond them.
-class Subscriber::Place {
+class HubClient::Place {
  public:
-  Place(Subscriber& of, std::string domain) : of_(of), domain_(std::move(domain)) { ++of_.domains_[domain_].under_way; }
+  Place(HubClient& of, std::string domain) : of_(of), domain_(std::move(domain)) { ++of_.domains_[domain_].under_way; }
   ~Place() {
     const auto found = of_.domains_.find(domain_);
     if (--found->second.under_way == 0) of_.domains_.erase(found);
@@ -75,12 +75,12 @@ class Subscriber::Place {
   Place& operator=(const Place&) = delete;
 
  private:
-  Subscriber& of_;
+  HubClient& of_;
   std::string domain_;
 };
 
-Subscriber::Subscriber(asio::any_io_executor executor, Fetcher& fetcher, PushStore& store, Metrics& metrics, Log& log,
-                       Options options)
+HubClient::HubClient(asio::any_io_executor executor, Fetcher& fetcher, PushStore& store, Metrics& metrics, Log& log,
+                     Options options)
     : fetcher_(fetcher),
       store_(store),
       metrics_(metrics),
@@ -90,18 +90,18 @@ Subscriber::Subscriber(asio::any_io_executor executor, Fetcher& fetcher, PushSto
       filled_(executor, Clock::time_point::max()),
       end_(std::move(executor), Clock::time_point::max()) {}
 
-void Subscriber::stop(Milliseconds grace) {
+void HubClient::stop(Milliseconds grace) {
   stopping_ = true;
   pause_.cancel();
   filled_.cancel();
   end_.expires_after(grace);
 }
 
-asio::awaitable<void> Subscriber::run() {
+asio::awaitable<void> HubClient::run() {
   co_await (look_after_all() || wait_for_end());
 }
 
-asio::awaitable<void> Subscriber::look_after_all() {
+asio::awaitable<void> HubClient::look_after_all() {
   const auto executor = co_await asio::this_coro::executor;
   using Operation = decltype(asio::co_spawn(executor, lane(), asio::deferred));
   std::vector<Operation> all;
@@ -111,7 +111,7 @@ asio::awaitable<void> Subscriber::look_after_all() {
   co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
 }
 
-asio::awaitable<void> Subscriber::wait_for_end() {
+asio::awaitable<void> HubClient::wait_for_end() {
   for (;;) {
     co_await end_.async_wait(asio::as_tuple(asio::use_awaitable));
     const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
@@ -121,13 +121,13 @@ asio::awaitable<void> Subscriber::wait_for_end() {
 }
 
 /// Until there is room again or stop(), `longest` at most.
-asio::awaitable<void> Subscriber::rest(Clock::duration longest) {
+asio::awaitable<void> HubClient::rest(Clock::duration longest) {
   pause_.expires_after(longest);
   co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
 /// As many at a time as lanes are free: what waits for its turn at a hub waits in the store.
-asio::awaitable<void> Subscriber::find_tasks() {
+asio::awaitable<void> HubClient::find_tasks() {
   while (!stopping_) {
     if (in_hand_ == options_.at_once) {
       co_await rest(options_.poll);
@@ -153,7 +153,7 @@ asio::awaitable<void> Subscriber::find_tasks() {
   }
 }
 
-asio::awaitable<void> Subscriber::lane() {
+asio::awaitable<void> HubClient::lane() {
   while (!stopping_) {
     if (queue_.empty()) {
       co_await filled_.async_wait(asio::as_tuple(asio::use_awaitable));
@@ -168,7 +168,7 @@ asio::awaitable<void> Subscriber::lane() {
   }
 }
 
-asio::awaitable<void> Subscriber::look_after(PushTask task, Milliseconds now) {
+asio::awaitable<void> HubClient::look_after(PushTask task, Milliseconds now) {
   try {
     const PushStep step = plan_push(task, now);
     co_await take_step(task, step, now);
@@ -180,7 +180,7 @@ asio::awaitable<void> Subscriber::look_after(PushTask task, Milliseconds now) {
   }
 }
 
-asio::awaitable<void> Subscriber::take_step(const PushTask& task, const PushStep& step, Milliseconds now) {
+asio::awaitable<void> HubClient::take_step(const PushTask& task, const PushStep& step, Milliseconds now) {
   PushSettlement settlement;
   settlement.member = task.member();
   settlement.delay = step.delay;
@@ -225,7 +225,7 @@ asio::awaitable<void> Subscriber::take_step(const PushTask& task, const PushStep
 }
 
 /// Zero when there is a place; else for how long to wait for one, each that waits behind the one before it.
-Milliseconds Subscriber::wait_for_domain(const std::string& name) {
+Milliseconds HubClient::wait_for_domain(const std::string& name) {
   const auto found = domains_.find(name);
   if (found == domains_.end() || found->second.under_way < options_.per_domain) return Milliseconds(0);
   Domain& domain = found->second;
@@ -235,7 +235,7 @@ Milliseconds Subscriber::wait_for_domain(const std::string& name) {
 }
 
 /// WEBSUB S5, H3: zero when the hub may be asked now; else when it will be this one's turn.
-asio::awaitable<StoreResult<Milliseconds>> Subscriber::wait_for_hub(const PushTask& task, std::string host) {
+asio::awaitable<StoreResult<Milliseconds>> HubClient::wait_for_hub(const PushTask& task, std::string host) {
   HubTurn turn;
   turn.host = std::move(host);
   turn.member = task.member();
@@ -247,7 +247,7 @@ asio::awaitable<StoreResult<Milliseconds>> Subscriber::wait_for_hub(const PushTa
   co_return co_await store_.call(take);
 }
 
-PushRecord Subscriber::new_record(const PushTask& task, const PushStep& step, std::string hub_url) const {
+PushRecord HubClient::new_record(const PushTask& task, const PushStep& step, std::string hub_url) const {
   PushRecord record;
   record.feed_url = task.feed_url;
   record.token = random_token();
@@ -259,7 +259,7 @@ PushRecord Subscriber::new_record(const PushTask& task, const PushStep& step, st
   return record;
 }
 
-asio::awaitable<void> Subscriber::subscribe(const PushTask& task, const PushStep& step, Milliseconds now) {
+asio::awaitable<void> HubClient::subscribe(const PushTask& task, const PushStep& step, Milliseconds now) {
   // Where the hub was found before, it is looked for first.
   const bool known = task.subscription && task.subscription->hub == step.hub && !task.subscription->hub_url.empty();
   const auto plain = only_http_.find(step.hub);
@@ -307,7 +307,7 @@ asio::awaitable<void> Subscriber::subscribe(const PushTask& task, const PushStep
   }
 }
 
-asio::awaitable<void> Subscriber::end(const PushTask& task, const PushStep& step) {
+asio::awaitable<void> HubClient::end(const PushTask& task, const PushStep& step) {
   const PushRecord& record = *task.subscription;
   const auto remember = [&](Store& store) { return Pushes(store).begin_end(record.hash); };
   const StoreResult<bool> begun = co_await store_.call(remember);
@@ -339,8 +339,8 @@ asio::awaitable<void> Subscriber::end(const PushTask& task, const PushStep& step
 }
 
 /// WEBSUB S4: a POST, again where 307 and 308 lead to. Only where 308 alone leads the hub is from now on.
-asio::awaitable<Subscriber::Reply> Subscriber::ask(const PushTask& task, const PushRecord& record, std::string mode,
-                                                   Clock::time_point deadline) {
+asio::awaitable<HubClient::Reply> HubClient::ask(const PushTask& task, const PushRecord& record, std::string mode,
+                                                 Clock::time_point deadline) {
   const std::string form = subscription_form(record, mode, options_.public_url + "/w/" + record.token);
   const FeedSettings settings = read_settings(task.feed_url.empty() ? record.settings : task.state.settings);
   Reply reply;
@@ -389,7 +389,7 @@ asio::awaitable<Subscriber::Reply> Subscriber::ask(const PushTask& task, const P
   }
 }
 
-asio::awaitable<void> Subscriber::settle(const PushTask& task, PushSettlement settlement, Milliseconds now) {
+asio::awaitable<void> HubClient::settle(const PushTask& task, PushSettlement settlement, Milliseconds now) {
   const auto write = [&](Store& store) { return Pushes(store).settle(settlement); };
   const StoreResult<PushTurn> done = co_await store_.call(write);
   if (!done) {
@@ -402,7 +402,7 @@ asio::awaitable<void> Subscriber::settle(const PushTask& task, PushSettlement se
   co_await tell(std::move(news), now);
 }
 
-asio::awaitable<void> Subscriber::tell(PushNews news, Milliseconds now) {
+asio::awaitable<void> HubClient::tell(PushNews news, Milliseconds now) {
   note_turn(log_, metrics_, news);
   const std::vector<Notice> notices = turn_notices(news, now);
   if (notices.empty()) co_return;

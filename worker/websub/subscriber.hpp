@@ -24,7 +24,7 @@ namespace feedmill {
 inline constexpr std::size_t most_hub_requests = 64;
 
 /// Lives on one loop. What it is given must outlive run().
-class Subscriber {
+class HubClient {
  public:
   struct Options {
     std::string public_url;                       ///< what callbacks begin with, no slash at its end
@@ -37,8 +37,8 @@ class Subscriber {
     Milliseconds lease{std::chrono::minutes(5)};  ///< others do not look after what this one does
   };
 
-  Subscriber(boost::asio::any_io_executor executor, Fetcher& fetcher, PushStore& store, Metrics& metrics, Log& log,
-             Options options);
+  HubClient(boost::asio::any_io_executor executor, Fetcher& fetcher, PushStore& store, Metrics& metrics, Log& log,
+            Options options);
 
   /// Until stop() or cancellation. What is under way then may go on for `grace`; what has not been answered by that
   /// time its hub may verify at another worker.

@@ -20,7 +20,7 @@ class WebSub {
   struct Options {
     std::optional<CallbackListener::Options> callbacks;  ///< none: another worker answers them
     PushIntake::Options intake;
-    Subscriber::Options subscriber;
+    HubClient::Options subscriber;
     Milliseconds drain{5'000};  ///< how long hubs may answer, and callbacks are answered, after stop()
   };
   /// What it works with; all outlive it.
@@ -56,7 +56,7 @@ class WebSub {
   Milliseconds drain_;
   PushStore store_;
   PushIntake intake_;
-  Subscriber subscriber_;
+  HubClient subscriber_;
   std::unique_ptr<CallbackListener> callbacks_;
   boost::asio::steady_timer end_;
   bool stopped_ = false;

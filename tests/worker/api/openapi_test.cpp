@@ -19,6 +19,7 @@ namespace json = boost::json;
 const std::string feed = "https://example.org/feed.xml", other = "https://example.org/other.xml";
 const std::string feed_query = "url=" + percent_encoded(feed);
 constexpr std::string_view base = "/api/v1";
+const std::string hook = "wh_" + std::string(26, 'a'), no_hook = "wh_" + std::string(26, 'b');
 
 /// What of `value` is not as `schema` says, "" when all is.
 std::string unfit(const json::value& value, const json::object& schema, const json::object& all) {
@@ -110,6 +111,14 @@ const std::vector<Sample> samples{
     {"importList", "POST", "/import", "https://example.org/feed.xml\nftp://x\n"},
     {"exportList", "GET", "/export", ""},
     {"discover", "POST", "/discover?url=http%3A%2F%2F127.0.0.1%3A65535%2F", ""},  // nobody listens there
+    {"listWebhooks", "GET", "/webhooks", ""},
+    {"addWebhook", "POST", "/webhooks", R"({"url":"http://127.0.0.1:65535/hook"})"},  // nor here
+    {"showWebhook", "GET", "/webhook?id=" + hook, ""},
+    {"setWebhook", "PATCH", "/webhook?id=" + hook, R"({"name":"One"})"},
+    {"removeWebhook", "DELETE", "/webhook?id=" + hook, ""},
+    {"rotateWebhook", "POST", "/webhook/rotate?id=" + hook, R"({"old_for":"2h"})"},
+    {"resumeWebhook", "POST", "/webhook/resume?id=" + hook, ""},
+    {"testWebhook", "POST", "/webhook/test?id=" + hook, ""},
     {"describe", "GET", "/openapi.json", ""},
 };
 
@@ -122,9 +131,14 @@ bool is_read(const Sample& one) {
   return one.method == "GET";
 }
 
+/// Whether it changes the store in place of a request.
+bool is_change(const Sample& one) {
+  return !is_read(one) && one.id != "testWebhook" && one.target.starts_with("/webhook");
+}
+
 /// Whether it becomes a request.
 bool is_request(const Sample& one) {
-  return !is_read(one) && one.id != "importList" && one.id != "discover";
+  return !is_read(one) && !is_change(one) && one.id != "importList" && one.id != "discover" && one.id != "testWebhook";
 }
 
 std::string with_parameter(const std::string& target, const std::string& parameter) {
@@ -291,6 +305,21 @@ void OpenApi::what_is_done() {
   EXPECT_EQ(talk("discover"), "200");
   EXPECT_EQ(object_of(last).at("complete"), true);
   EXPECT_TRUE(object_of(last).at("trouble").is_string());
+  EXPECT_EQ(talk("addWebhook"), "201 added");
+  const std::string id(object_of(last).at("id").as_string());
+  EXPECT_EQ(last.header("Location"), "/api/v1/webhook?id=" + id);
+  command({"RENAME", "push_out:subscriber:" + id, "push_out:subscriber:" + hook});  // to one whose name is known before
+  command({"ZADD", "push_out:ids", "0", hook});
+  command({"ZREM", "push_out:ids", id});
+  EXPECT_EQ(talk("listWebhooks"), "200");
+  EXPECT_EQ(object_of(last).at("webhooks").at(0).at("id").as_string(), hook);
+  EXPECT_EQ(talk("setWebhook"), "200 set");
+  EXPECT_EQ(talk("showWebhook"), "200");
+  EXPECT_EQ(object_of(last).at("name").as_string(), "One");
+  EXPECT_EQ(talk("rotateWebhook"), "200 rotated");
+  EXPECT_EQ(talk("resumeWebhook"), "200 resumed");
+  EXPECT_EQ(talk("testWebhook"), "200 not_taken");
+  EXPECT_EQ(object_of(last).at("status"), nullptr);
   EXPECT_EQ(talk("describe"), "200");
   EXPECT_EQ(json::parse(last.body), description);
   EXPECT_EQ(talk("addFeed", {"POST", "/feeds", R"({"url":")" + other + R"("})", {{"Idempotency-Key", "\"r-1\""}}}),
@@ -337,20 +366,21 @@ void OpenApi::what_is_refused_of_each() {
     EXPECT_EQ(talk(one.id, said), "415 unsupported_media_type");
     said = {one.method, one.target, "{\"a\":\"" + std::string(is_request(one) ? 600'000 : 2'100'000, 'a') + "\"}"};
     EXPECT_EQ(talk(one.id, said), "413 too_long");
-    if (!is_request(one)) continue;
+    if (!is_request(one) && !is_change(one)) continue;
     for (const char* body : {"{", "[]", "\xff", "1", "{\"a\":1}{"}) {
       said = {one.method, one.target, body};
       EXPECT_EQ(talk(one.id, said), "400 bad_json");
-    }
-    for (const std::string& key : {std::string("a b"), std::string(129, 'a'), std::string("\xc3\xa4")}) {
-      said = good;
-      said.headers = {{"Idempotency-Key", key}};
-      EXPECT_EQ(talk(one.id, said), "400 bad_key");
     }
     said = {one.method, one.target, "{}", {{"Content-Type", "text/plain"}}};
     EXPECT_EQ(talk(one.id, said), "415 unsupported_media_type");
     for (const char* body : {R"({"nonsense":"1"})", R"({"op":"add"})", R"({"ref":"1"})", R"({"set.keep":"1"})"}) {
       EXPECT_EQ(talk_with(one.id, std::string(body)), "422 unknown_field");
+    }
+    if (!is_request(one)) continue;
+    for (const std::string& key : {std::string("a b"), std::string(129, 'a'), std::string("\xc3\xa4")}) {
+      said = good;
+      said.headers = {{"Idempotency-Key", key}};
+      EXPECT_EQ(talk(one.id, said), "400 bad_key");
     }
     said = good;
     said.headers = {{"Idempotency-Key", "r-1"}};
@@ -462,6 +492,31 @@ void OpenApi::what_is_refused_of_some() {
   EXPECT_EQ(talk("listFeeds", {"GET", "/feeds?limit=1&limit=2"}), "400 bad_parameter");
   EXPECT_EQ(talk("discover", {"POST", "/discover?url=ftp%3A%2F%2Fx"}), "422 bad_value");
   EXPECT_EQ(talk("discover", {"POST", "/discover?url=http%3A%2F%2F169.254.169.254%2F"}), "422 refused_address");
+  for (const Sample& one : samples) {
+    const std::size_t at = one.target.find(hook);
+    if (at == std::string::npos) continue;
+    for (const std::string& id : {no_hook, std::string("x"), "hub_" + hook.substr(3)}) {
+      std::string target = one.target;
+      EXPECT_EQ(talk(one.id, {one.method, target.replace(at, hook.size(), id), one.body}), "404 no_such_webhook");
+    }
+  }
+  for (const char* id : {"addWebhook", "setWebhook"}) {
+    for (const char* body :
+         {R"({"url":"ftp://x"})", R"({"url":1})", R"({"url":"https://example.org/","types":["nonsense"]})",
+          R"({"url":"https://example.org/","feeds":"all"})", R"({"url":"https://example.org/","feeds":["x"]})",
+          R"({"url":"https://example.org/","channels":["a\u0001"]})", R"({"url":"https://example.org/","at_once":0})",
+          R"({"url":"https://example.org/","private":"yes"})"}) {
+      EXPECT_EQ(talk_with(id, std::string(body)), "422 bad_value") << body;
+    }
+    EXPECT_EQ(talk_with(id, R"({"url":"http://169.254.169.254/"})"), "422 refused_address");
+  }
+  EXPECT_EQ(talk_with("addWebhook", std::string("{}")), "422 missing_field");
+  EXPECT_EQ(talk_with("addWebhook", R"({"url":"https://example.org/","signature":"v2"})"), "422 bad_value");
+  EXPECT_EQ(talk_with("rotateWebhook", R"({"old_for":"31d"})"), "422 bad_value");
+  EXPECT_EQ(talk("listWebhooks", {"GET", "/webhooks?after=x"}), "400 bad_parameter");
+  command({"EVAL", "for i = 1, 100000 do redis.call('ZADD', 'push_out:ids', 0, 'hub_' .. i) end", "0"});
+  EXPECT_EQ(talk("addWebhook"), "409 too_many");
+  EXPECT_EQ(talk("removeWebhook"), "200 removed");
   EXPECT_EQ(talk("removeEntry"), "200 removed");
   EXPECT_EQ(talk("removeFeed"), "200 removed");
 }
@@ -527,6 +582,8 @@ void OpenApi::what_redis_refuses() {
                                  std::string("Entry:1"), feed + ":guidmap", std::string("state:watches:anna")}) {
     command({"SET", key, "x"});
   }
+  command({"DEL", "push_out:ids"});
+  for (const std::string& key : {std::string("push_out:ids"), "push_out:subscriber:" + hook}) command({"SET", key, "x"});
   command({"DEL", "list:notification:user_id:anna", "state:request:app:r-1"});
   command({"SET", "list:notification:user_id:anna", "x"});
   command({"HSET", "state:request:app:r-1", "a", "b"});

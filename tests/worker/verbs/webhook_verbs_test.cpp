@@ -1,0 +1,274 @@
+// Webhooks from the command line, over a real Redis and a real receiver (OPERATIONS B4, B5).
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <sys/mman.h>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "storage/push_out/subscribers.hpp"
+#include "storage/store/store.hpp"
+#include "tests/support/http_server.hpp"
+#include "tests/support/redis_server.hpp"
+#include "worker/verbs/commands.hpp"
+#include "worker/webhooks/message.hpp"
+#include "worker/webhooks/secret.hpp"
+
+namespace feedmill::webhook_verbs_test {
+namespace {
+
+namespace json = boost::json;
+
+using Words = std::vector<std::string>;
+
+const std::string hook = "https://192.0.2.1/hook?token=canary-in-url", feed = "https://example.org/feed.xml";
+const std::string nobody = "wh_" + std::string(26, 'a');
+
+std::string content_of(int descriptor) {
+  std::string content;
+  std::array<char, 65536> block{};
+  ::lseek(descriptor, 0, SEEK_SET);
+  for (ssize_t got = 0; (got = ::read(descriptor, block.data(), block.size())) > 0;) {
+    content.append(block.data(), static_cast<std::size_t>(got));
+  }
+  ::close(descriptor);
+  return content;
+}
+
+class WebhookVerbs : public testing::Test {
+ protected:
+  WebhookVerbs() : store({.url = server.url()}) {
+    EXPECT_TRUE(store.open().has_value());
+    std::ofstream(config) << "[egress]\nallow = [\"127.0.0.0/8:1024-65535\", \"192.0.2.0/24\"]\n";
+  }
+
+  struct Outcome {
+    int exit = -1;
+    std::string out, err;
+    json::object row() const { return json::parse(out.substr(0, out.find('\n'))).as_object(); }
+  };
+
+  /// The program's whole way, from words to exit code, its streams caught.
+  Outcome feedmill(Words words) {
+    words.insert(words.end(), {"--redis", server.url(), "--config", config.string()});
+    const int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
+    Outcome outcome;
+    {
+      const auto line = read_command_line(words);
+      TerminalOptions options = line.has_value() ? line->terminal : TerminalOptions{};
+      options.out = out;
+      options.err = err;
+      Terminal terminal(options);
+      outcome.exit = line.has_value() ? run_verb(*line, terminal) : tell(line.error(), terminal);
+      terminal.flush();
+    }
+    outcome.out = content_of(out);
+    outcome.err = content_of(err);
+    return outcome;
+  }
+
+  /// Adds one and returns its id.
+  std::string add(const Words& more = {}, const std::string& url = hook) {
+    Words words{"webhook", "add", url, "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    added = feedmill(words);
+    EXPECT_EQ(added.exit, 0) << added.err;
+    return std::string(added.row().at("id").as_string());
+  }
+  Subscriber stored(const std::string& id) {
+    const auto found = Subscribers(store).get(id);
+    EXPECT_TRUE(found && *found) << id;
+    return found && *found ? **found : Subscriber();
+  }
+
+  test::RedisServer server;
+  Store store;
+  const std::filesystem::path config = server.directory() / "feedmill.toml";
+  Outcome added;
+};
+
+TEST_F(WebhookVerbs, AddTellsTheSecretOnceAndStoresWhatWasAskedFor) {
+  const std::string id = add({"--feed", "HTTPS://Example.org/feed.xml", "--channel", "anna/news", "--type",
+                              "post_created", "--initial", "--private", "--name", "Search", "--at-once", "4"});
+  EXPECT_EQ(added.row().at("result").as_string(), "added");
+  const std::string secret(added.row().at("secret").as_string());
+  EXPECT_TRUE(is_webhook_secret(secret));
+  EXPECT_NE(added.err.find("not shown again"), std::string::npos);
+  EXPECT_NE(added.err.find("no worker pushes out yet"), std::string::npos);
+  const Subscriber webhook = stored(id);
+  EXPECT_EQ(webhook.url, hook);
+  EXPECT_EQ(webhook.secret, secret);
+  EXPECT_EQ(webhook.name, "Search");
+  EXPECT_EQ(webhook.filter, (EventFilter{{feed}, {"anna/news"}, {"post_created"}, true}));
+  EXPECT_TRUE(webhook.with_private);
+  EXPECT_EQ(webhook.at_once, 4U);
+  EXPECT_EQ(webhook.state, Subscriber::State::active);
+}
+
+TEST_F(WebhookVerbs, AddTellsThePublicKeyOfOneThatSigns) {
+  const std::string id = add({"--ed25519"});
+  EXPECT_FALSE(added.row().contains("secret"));
+  EXPECT_EQ(added.row().at("public_key").as_string(), public_key_of(stored(id).secret));
+  EXPECT_EQ(added.out.find(stored(id).secret), std::string::npos) << "the receiver has no need of it";
+}
+
+TEST_F(WebhookVerbs, AddSaysForPeopleWhatToDo) {
+  const Outcome outcome = feedmill({"webhook", "add", "http://192.0.2.1/hook"});
+  EXPECT_EQ(outcome.exit, 0);
+  EXPECT_EQ(outcome.out.find("added       wh_"), 0U) << outcome.out;
+  EXPECT_NE(outcome.out.find("\nsecret      whsec_"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.err.find("its address is http"), std::string::npos) << outcome.err;
+}
+
+TEST_F(WebhookVerbs, AddRefusesWhatNothingWouldBeSentTo) {
+  const Outcome closed = feedmill({"webhook", "add", "http://10.0.0.1/hook?key=canary"});
+  EXPECT_EQ(closed.exit, 65);
+  EXPECT_NE(closed.err.find("egress.blocked"), std::string::npos) << closed.err;
+  EXPECT_EQ(closed.err.find("canary"), std::string::npos);
+  EXPECT_EQ(feedmill({"webhook", "add", "http://192.0.2.1:22/"}).exit, 65);
+  for (const Words& wrong : std::vector<Words>{{"ftp://example.org/"},
+                                               {"https://user:password@example.org/"},
+                                               {hook, "--feed", "example"},
+                                               {hook, "--type", "post_mended"},
+                                               {hook, "--channel", std::string(1, '\x01')},
+                                               {hook, "--at-once", "0"},
+                                               {hook, "--at-once", "101"},
+                                               {hook, "--name", std::string(201, 'a')}}) {
+    Words words{"webhook", "add"};
+    words.insert(words.end(), wrong.begin(), wrong.end());
+    const Outcome outcome = feedmill(words);
+    EXPECT_EQ(outcome.exit, 64) << outcome.err;
+    EXPECT_EQ(outcome.err.find("password"), std::string::npos) << outcome.err;
+  }
+  EXPECT_EQ(Subscribers(store).counts()->webhooks_active, 0U);
+}
+
+TEST_F(WebhookVerbs, SetReplacesWhatIsNamedAndKeepsTheRest) {
+  const std::string id = add({"--feed", feed, "--type", "post_created", "--name", "Search"});
+  EXPECT_EQ(feedmill({"webhook", "set", id, "type=post_deleted", "type=feed_gone", "feed=", "private=yes"}).out,
+            "set " + id + "\n");
+  Subscriber webhook = stored(id);
+  EXPECT_EQ(webhook.filter, (EventFilter{{}, {}, {"post_deleted", "feed_gone"}, false}));
+  EXPECT_EQ(webhook.name, "Search");
+  EXPECT_TRUE(webhook.with_private);
+  EXPECT_EQ(feedmill({"webhook", "set", id, "url=https://192.0.2.2/", "at_once=3", "private=no"}).exit, 0);
+  webhook = stored(id);
+  EXPECT_EQ(webhook.url, "https://192.0.2.2/");
+  EXPECT_EQ(webhook.at_once, 3U);
+  EXPECT_FALSE(webhook.with_private);
+  EXPECT_EQ(feedmill({"webhook", "set", id, "url=http://10.0.0.1/"}).exit, 65);
+  for (const char* wrong : {"nonsense=1", "canary", "private=perhaps", "type=nonsense", "at_once=many", "url="}) {
+    const Outcome outcome = feedmill({"webhook", "set", id, wrong});
+    EXPECT_EQ(outcome.exit, 64) << wrong;
+  }
+  EXPECT_EQ(feedmill({"webhook", "set", nobody, "name=x"}).exit, 1);
+  EXPECT_EQ(stored(id).url, "https://192.0.2.2/");
+}
+
+TEST_F(WebhookVerbs, RotateLetsBothSecretsSignForAWhile) {  // OPERATIONS B3
+  const std::string id = add();
+  const std::string old_secret = stored(id).secret;
+  const Outcome rotated = feedmill({"webhook", "rotate", id, "--old-for", "2h", "--json"});
+  EXPECT_EQ(rotated.exit, 0);
+  const Subscriber webhook = stored(id);
+  EXPECT_EQ(rotated.row().at("secret").as_string(), webhook.secret);
+  EXPECT_EQ(webhook.old_secret, old_secret);
+  const json::object shown = feedmill({"webhook", "show", id, "--json"}).row();
+  EXPECT_TRUE(shown.at("old_until").is_string());
+  EXPECT_EQ(feedmill({"webhook", "rotate", id, "--old-for", "31d"}).exit, 64);
+  EXPECT_EQ(feedmill({"webhook", "rotate", nobody}).exit, 1);
+  const std::string signing = add({"--ed25519"});
+  EXPECT_TRUE(
+      feedmill({"webhook", "rotate", signing, "--json"}).row().at("public_key").as_string().starts_with("whpk_"));
+}
+
+TEST_F(WebhookVerbs, NeverShowASecretAfterwards) {  // OPERATIONS B6
+  const std::string id = add({"--name", "One"});
+  feedmill({"webhook", "rotate", id});
+  const Subscriber webhook = stored(id);
+  for (const Words& words : std::vector<Words>{{"webhook", "list"},
+                                               {"webhook", "list", "--json"},
+                                               {"webhook", "show", id},
+                                               {"webhook", "show", id, "--json"},
+                                               {"webhook", "set", id, "name=Two", "--json"},
+                                               {"webhook", "resume", id, "-v"},
+                                               {"stats", "--json"},
+                                               {"doctor"}}) {
+    const Outcome outcome = feedmill(words);
+    for (const std::string& canary : {webhook.secret, webhook.old_secret, std::string("canary")}) {
+      EXPECT_EQ((outcome.out + outcome.err).find(canary), std::string::npos) << words[1] << ": " << outcome.out;
+    }
+  }
+  EXPECT_EQ(feedmill({"webhook", "show", id, "--json"}).row().at("url").as_string(),
+            "https://192.0.2.1/hook?token=<redacted>");
+}
+
+TEST_F(WebhookVerbs, ListShowResumeAndRemove) {
+  EXPECT_NE(feedmill({"webhook", "list"}).err.find("no webhooks yet"), std::string::npos);
+  const std::string one = add({"--name", "One"}), two = add();
+  const Outcome listed = feedmill({"webhook", "list"});
+  EXPECT_NE(listed.out.find(one), std::string::npos);
+  EXPECT_NE(listed.out.find(two), std::string::npos);
+  EXPECT_EQ(feedmill({"webhook", "show", one, "--json"}).row().at("name").as_string(), "One");
+  EXPECT_NE(feedmill({"webhook", "show", one}).out.find("told of         all events\n"), std::string::npos);
+  EXPECT_EQ(feedmill({"webhook", "resume", one}).out, "resumed " + one + "\n");
+  EXPECT_EQ(feedmill({"webhook", "remove", one}).exit, 64) << "nobody can be asked";
+  EXPECT_EQ(feedmill({"webhook", "remove", one, "--yes"}).out, "removed " + one + "\n");
+  for (const Words& words : std::vector<Words>{{"webhook", "show", one},
+                                               {"webhook", "resume", one},
+                                               {"webhook", "remove", one, "--yes"},
+                                               {"webhook", "test", one}}) {
+    const Outcome outcome = feedmill(words);
+    EXPECT_EQ(outcome.exit, 1);
+    EXPECT_EQ(outcome.err, "feedmill: webhook: no such webhook: " + one + " (see feedmill webhook list)\n");
+  }
+  EXPECT_EQ(feedmill({"webhook", "show", "hub_" + std::string(26, 'a')}).exit, 64) << "it is none of theirs";
+}
+
+TEST_F(WebhookVerbs, TestSendsASignedSample) {  // OPERATIONS B5
+  test::HttpServer receiver;
+  receiver.serve("/hook", test::Response{.status = 204});
+  receiver.serve("/gone", test::Response{.status = 410});
+  receiver.serve("/away", test::Response{.status = 302, .headers = {{"Location", receiver.url("/hook")}}});
+  const std::string id = add({}, receiver.url("/hook"));
+  feedmill({"webhook", "rotate", id});
+  const Outcome tested = feedmill({"webhook", "test", id, "--json"});
+  EXPECT_EQ(tested.exit, 0) << tested.out << tested.err;
+  EXPECT_EQ(tested.row().at("status").as_int64(), 204);
+  ASSERT_EQ(receiver.requests().size(), 1U);
+  const test::ServedRequest request = receiver.requests().front();
+  EXPECT_EQ(request.method, "POST");
+  EXPECT_EQ(request.header("Content-Type"), "application/json");
+  EXPECT_EQ(request.header("webhook-id"), tested.row().at("webhook_id").as_string());
+  const WebhookMessage message{request.header("webhook-id"), std::stoll(request.header("webhook-timestamp")),
+                               request.body};
+  const Subscriber webhook = stored(id);
+  const std::vector<std::string> secrets{webhook.secret, webhook.old_secret};
+  EXPECT_EQ(request.header("webhook-signature"), webhook_signature(message, secrets));
+  EXPECT_TRUE(json::parse(request.body).as_object().at("data").as_object().at("test").as_bool());
+
+  feedmill({"webhook", "set", id, "url=" + receiver.url("/gone")});
+  const Outcome gone = feedmill({"webhook", "test", id});
+  EXPECT_EQ(gone.exit, 1);
+  EXPECT_EQ(gone.out.find("not taken: status 410 in "), 0U) << gone.out;
+  feedmill({"webhook", "set", id, "url=" + receiver.url("/away")});
+  EXPECT_EQ(feedmill({"webhook", "test", id}).exit, 1);
+  EXPECT_EQ(receiver.count("/hook"), 1U) << "redirects are failures";
+}
+
+TEST_F(WebhookVerbs, TestObeysTheEgressPolicy) {  // OPERATIONS B5
+  test::HttpServer receiver;
+  const std::string id = add({}, receiver.url("/hook"));
+  std::ofstream(config) << "";  // what was open is closed since
+  const Outcome tested = feedmill({"webhook", "test", id, "--json"});
+  EXPECT_EQ(tested.exit, 1);
+  EXPECT_TRUE(tested.row().at("trouble").as_string().starts_with("egress.")) << tested.out;
+  EXPECT_EQ(receiver.connections(), 0U);
+}
+
+}  // namespace
+}  // namespace feedmill::webhook_verbs_test

@@ -1,0 +1,172 @@
+// The verbs of pushing out: who is told of events, and what others may subscribe to. What each is called, takes and
+// needs.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "storage/records/event_filter.hpp"
+#include "worker/base/terminal.hpp"
+#include "worker/command_line/arguments.hpp"
+#include "worker/command_line/verb_row.hpp"
+#include "worker/endpoints/webhooks.hpp"
+
+namespace feedmill {
+
+struct WebhookVerb {
+  static constexpr VerbRow family{"webhook", "Who is told of events by signed POSTs", ""};
+  static constexpr std::string_view fails_as = family.name;
+
+ protected:
+  static void take_id(Arguments& line, std::string& id) {
+    line.required("ID", id, "As webhook list tells it");
+    line.check([&id] {
+      if (!is_webhook_id(id)) refuse("ID is no id of a webhook (see feedmill webhook list)");
+    });
+  }
+};
+
+struct WebhookAddVerb : WebhookVerb {
+  static constexpr VerbRow row{
+      "webhook add", "Tell an address of events: prints its id, and once what the receiver checks signatures with",
+      "feedmill webhook add https://example.org/hook --type post_created --channel anna/news"};
+  WebhookSettings settings;
+  std::string url;
+  bool ed25519 = false;
+
+  void take(Arguments& line) {
+    line.required("URL", url, "Absolute http or https address that takes POSTs");
+    const auto set = [&](const std::string& name, const std::string& key, const std::string& unit, const char* about) {
+      const auto read = [this, name, key](const std::string& text) {
+        const std::string wrong = change_webhook(settings, key + "=" + text);
+        if (!wrong.empty()) refuse(name + ": " + visible(wrong));
+      };
+      line.values(name, unit, read, about);
+    };
+    const auto flag = [&](const std::string& name, const std::string& key, const char* about) {
+      line.flag(
+          name, [this, key] { change_webhook(settings, key + "=yes"); }, about);
+    };
+    set("--feed", "feed", "URL", "Only events of this feed; may be repeated");
+    set("--channel", "channel", "CHANNEL", "Only events of feeds in this channel; may be repeated");
+    line.among_channels();
+    set("--type", "type", "TYPE", "Only events of this type; may be repeated");
+    line.among(outside_event_types);
+    flag("--initial", "initial", "Also of the posts that a new feed comes with");
+    flag("--private", "private", "Also of feeds that are not re-published: those with credentials, or a secret URL");
+    set("--name", "name", "NAME", "What people call it");
+    set("--at-once", "at_once", "N", "Requests under way at a time (default 1, which keeps the order)");
+    line.flag("--ed25519", ed25519, "Sign with a key of which the receiver has the public part alone");
+    line.check([this] {
+      settings.url = url;
+      Subscriber scratch;
+      const std::string wrong = set_webhook(settings, scratch);
+      if (!wrong.empty()) refuse(visible(wrong));
+    });
+  }
+};
+int run_verb(const WebhookAddVerb& verb, const VerbContext& context);
+
+struct WebhookListVerb : WebhookVerb {
+  static constexpr VerbRow row{"webhook list", "All webhooks, one a line", "feedmill webhook list --json"};
+  static constexpr StoreUse use() { return StoreUse::read; }
+};
+int run_verb(const WebhookListVerb& verb, const VerbContext& context);
+
+struct WebhookShowVerb : WebhookVerb {
+  static constexpr VerbRow row{"webhook show", "All that is known of one webhook, but its secret",
+                               "feedmill webhook show wh_aaaaaaaaaaaaaaaaaaaaaaaaaa"};
+  std::string id;
+
+  void take(Arguments& line) { take_id(line, id); }
+  static constexpr StoreUse use() { return StoreUse::read; }
+};
+int run_verb(const WebhookShowVerb& verb, const VerbContext& context);
+
+struct WebhookSetVerb : WebhookVerb {
+  static constexpr VerbRow row{
+      "webhook set", "Change a webhook: key=value; what is listed replaces what there was, key= is none",
+      "feedmill webhook set wh_aaaaaaaaaaaaaaaaaaaaaaaaaa type=post_created type=post_modified feed="};
+  static constexpr std::array<std::string_view, 8> keys = {"url",  "name",    "feed",    "channel",
+                                                           "type", "initial", "private", "at_once"};
+  std::string id;
+  std::vector<std::string> changes;
+  WebhookSettings settings;  ///< what they say
+
+  void take(Arguments& line) {
+    take_id(line, id);
+    line.required("KEY=VALUE", changes, "Of url name feed channel type initial private at_once");
+    line.among(keys, "=");
+    line.check([this] {
+      for (const std::string& change : changes) {
+        const std::string wrong = change_webhook(settings, change);
+        if (!wrong.empty()) refuse(visible(wrong));
+      }
+      Subscriber scratch;
+      const std::string wrong = set_webhook(settings, scratch);
+      if (!wrong.empty()) refuse(visible(wrong));
+    });
+  }
+};
+int run_verb(const WebhookSetVerb& verb, const VerbContext& context);
+
+struct WebhookRotateVerb : WebhookVerb {
+  static constexpr VerbRow row{"webhook rotate",
+                               "A new secret, printed once; requests are signed with the old one beside it for a while",
+                               "feedmill webhook rotate wh_aaaaaaaaaaaaaaaaaaaaaaaaaa --old-for 7d"};
+  std::string id;
+  std::chrono::milliseconds old_for = usual_rotation;
+
+  void take(Arguments& line) {
+    take_id(line, id);
+    const auto read = [this](const std::string& text) {
+      old_for = duration("--old-for", text, std::chrono::milliseconds(0), longest_rotation, "24h");
+    };
+    line.value("--old-for", "DURATION", read, "How long the old secret signs too (default 24h, at most 30d)");
+  }
+};
+int run_verb(const WebhookRotateVerb& verb, const VerbContext& context);
+
+struct WebhookResumeVerb : WebhookVerb {
+  static constexpr VerbRow row{"webhook resume", "Let a suspended webhook go on where it was",
+                               "feedmill webhook resume wh_aaaaaaaaaaaaaaaaaaaaaaaaaa"};
+  std::string id;
+
+  void take(Arguments& line) { take_id(line, id); }
+};
+int run_verb(const WebhookResumeVerb& verb, const VerbContext& context);
+
+struct WebhookRemoveVerb : WebhookVerb {
+  static constexpr VerbRow row{"webhook remove", "Delete a webhook",
+                               "feedmill webhook remove wh_aaaaaaaaaaaaaaaaaaaaaaaaaa --yes"};
+  std::string id;
+  bool yes = false;
+
+  void take(Arguments& line) {
+    take_id(line, id);
+    line.flag("--yes", yes, "Do not ask");
+  }
+};
+int run_verb(const WebhookRemoveVerb& verb, const VerbContext& context);
+
+struct WebhookTestVerb : WebhookVerb {
+  static constexpr VerbRow row{"webhook test", "Send a webhook a signed sample now, from this machine",
+                               "feedmill webhook test wh_aaaaaaaaaaaaaaaaaaaaaaaaaa",
+                               "1 when it is not taken: no answer, or none of 200 to 299"};
+  std::string id;
+
+  void take(Arguments& line) { take_id(line, id); }
+  static constexpr StoreUse use() { return StoreUse::read; }
+};
+int run_verb(const WebhookTestVerb& verb, const VerbContext& context);
+
+struct PushVerbs {
+  static constexpr std::string_view group = "Pushing out";
+  using List = std::tuple<WebhookAddVerb, WebhookListVerb, WebhookShowVerb, WebhookSetVerb, WebhookRotateVerb,
+                          WebhookResumeVerb, WebhookRemoveVerb, WebhookTestVerb>;
+};
+
+}  // namespace feedmill
