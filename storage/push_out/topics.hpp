@@ -29,7 +29,7 @@ class Topics {
   StoreResult<std::optional<TopicAddress>> find(const Topic& topic);
   /// What a token stands for.
   StoreResult<std::optional<Topic>> find(const std::string& token);
-  /// In no order, behind `after` ("" = from the first), at most about `limit`; `next` "" at the end.
+  /// Behind `after` ("" = from the first), at most `limit`; `next` "" at the end. Channels come first.
   struct Page {
     std::vector<TopicAddress> topics;
     std::string next;

@@ -111,6 +111,23 @@ class Keys {
   /// How far a target has come with a source partition's stream (RELIABILITY L14).
   std::string delivered(std::string_view target) const { return join("deliver:", target, ":000"); }
 
+  // Who is told of events by POST (storage/lua/shared/push_out.lua says what stands in them).
+  std::string subscribers() const { return prefix_ + "push_out:ids"; }
+  std::string subscriber(std::string_view id) const { return join("push_out:subscriber:", id); }
+  std::string subscribers_of(std::string_view kind, std::string_view name) const {
+    return join(join("push_out:of:", kind, ":").substr(prefix_.size()), name);
+  }
+  std::string subscribers_due() const { return prefix_ + "push_out:due"; }
+  std::string subscriber_leases() const { return prefix_ + "push_out:leases"; }
+  std::string subscriber_changes() const { return prefix_ + "push_out:changes"; }
+  std::string subscribers_gone() const { return prefix_ + "push_out:gone"; }
+  std::string subscriber_states() const { return prefix_ + "stats:push_out:states"; }
+  /// The token of each topic, by its kind and name; what each token stands for, by its hash: no list of keys tells one.
+  std::string topics() const { return prefix_ + "push_out:topics"; }
+  /// Their kinds and names in order.
+  std::string topic_names() const { return prefix_ + "push_out:topic_names"; }
+  std::string topic(std::string_view hash) const { return join("push_out:topic:", hash); }
+
  private:
   std::string join(std::string_view left, std::string_view right, std::string_view end = {}) const {
     std::string key;

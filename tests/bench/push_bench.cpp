@@ -25,6 +25,7 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "storage/ingest/ingest.hpp"
+#include "storage/records/tokens.hpp"
 #include "tests/support/dates.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/support/redis_server.hpp"

@@ -7,18 +7,14 @@
 
 #include "parsers/text/charset.hpp"
 #include "parsers/text/strings.hpp"
+#include "storage/records/tokens.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/listener/query.hpp"
 
 namespace feedmill {
 namespace {
 
-constexpr std::size_t token_length = 26, longest_query = 16U << 10U, most_parameters = 64, most_reason = 500;
-
-bool is_token(std::string_view text) {
-  return text.size() == token_length &&
-         std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '2' && c <= '7'); });
-}
+constexpr std::size_t longest_query = 16U << 10U, most_parameters = 64, most_reason = 500;
 
 /// The token behind "/w/"; "" when that is not what the path is.
 std::string_view token_in(std::string_view path) {

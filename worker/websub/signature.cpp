@@ -75,18 +75,6 @@ Signed check_signature(std::span<const std::string_view> headers, std::string_vi
   return Signed::bad;
 }
 
-std::string random_token() {
-  static constexpr char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
-  std::string token;
-  unsigned held = 0, bits = 0;
-  for (const unsigned char byte : random_bytes<16>()) {
-    held = (held << 8U) | byte;
-    for (bits += 8; bits >= 5; bits -= 5) token += digits[(held >> (bits - 5)) & 31U];
-  }
-  token += digits[(held << (5 - bits)) & 31U];  // 128 = 25 · 5 + 3
-  return token;
-}
-
 std::string random_secret() {
   return hex_of(random_bytes<32>());
 }

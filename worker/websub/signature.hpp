@@ -16,8 +16,6 @@ enum class Signed {
 /// `headers`: the values of all X-Hub-Signature lines; `body` as received. Digests are compared in constant time.
 Signed check_signature(std::span<const std::string_view> headers, std::string_view secret, std::string_view body);
 
-/// 26 letters and digits that nobody can guess: 128 random bits in base32.
-std::string random_token();
 /// 64 hex digits: 256 random bits.
 std::string random_secret();
 

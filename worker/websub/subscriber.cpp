@@ -13,6 +13,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "storage/records/tokens.hpp"
 #include "worker/base/cancellation.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/resolver.hpp"

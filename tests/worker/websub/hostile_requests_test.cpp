@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "storage/feeds/feeds.hpp"
+#include "storage/records/tokens.hpp"
 #include "tests/support/http_ask.hpp"
 #include "tests/support/redis_server.hpp"
 #include "tests/support/sanitized.hpp"

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/records/tokens.hpp"
+
 namespace feedmill::signature_test {
 namespace {
 

@@ -1,0 +1,50 @@
+#!lua
+-- uses deliver push_out
+-- replies integer
+-- Writes a subscriber. ARGV: prefix, 'add' | 'edit' | 'rotate' | 'resume' | 'ask', id, most there may be, for how long an
+-- old secret signs ms, fields (count, then name, value each).
+-- add: a webhook, which begins at the end of the stream. ask: what a subscriber of the hub wants, which is looked at next;
+-- nothing else of one that is there is touched (WEBSUB U5). Returns 1, or 0 and nothing was written: there is none of that
+-- id, or there are too many.
+local op, id, most, old_for = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local fields, given = {}, {}
+for i = 7, 6 + 2 * tonumber(ARGV[6]), 2 do
+  fields[#fields + 1], fields[#fields + 2] = ARGV[i], ARGV[i + 1]
+  given[ARGV[i]] = ARGV[i + 1]
+end
+local key, now = subscriber_key(id), clock()
+local record = redis.call('HMGET', key, 'kind', 'state', 'secret')
+local kind, state = record[1], record[2]
+if not kind then
+  if op ~= 'add' and (op ~= 'ask' or given.want_mode ~= 'subscribe') then return 0 end
+  if redis.call('ZCARD', subscribers_key) >= most then return 0 end
+  kind, state = given.kind, given.state
+  local newest = redis.call('XREVRANGE', prefix .. 'stream:signals', '+', '-', 'COUNT', 1)[1]
+  local noted = redis.call('HGET', prefix .. 'meta:store', 'last_signal') or '0-0'
+  redis.call('HSET', key, 'created', text(now), 'cursor', newest and newest[1] or noted)
+  redis.call('ZADD', subscribers_key, 0, id)
+  if given.topic_kind then redis.call('ZADD', subscribers_of_key(given.topic_kind, given.topic_name), 0, id) end
+  turn_subscriber(kind, nil, state)
+elseif op == 'add' or (op == 'ask' and state == 'pending' and given.want_mode == 'unsubscribe') then
+  return 0
+elseif op == 'ask' then
+  local wanted = {}
+  for name, value in pairs(given) do
+    if string.sub(name, 1, 5) == 'want_' then wanted[#wanted + 1], wanted[#wanted + 2] = name, value end
+  end
+  fields = wanted
+elseif kind ~= 'webhook' then
+  return 0
+end
+if op == 'rotate' and record[3] then
+  redis.call('HSET', key, 'old_secret', record[3], 'old_until', text(now + old_for))
+end
+if op == 'resume' and state == 'suspended' then
+  redis.call('HSET', key, 'state', 'active')
+  redis.call('HDEL', key, 'failures', 'failing_since', 'last_error')
+  turn_subscriber(kind, state, 'active')
+end
+if #fields > 0 then redis.call('HSET', key, unpack(fields)) end
+subscriber_changed(id)
+if op == 'ask' or op == 'resume' then subscriber_is_due(id, now) end
+return 1

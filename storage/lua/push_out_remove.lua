@@ -1,0 +1,5 @@
+#!lua
+-- uses push_out
+-- replies integer
+-- ARGV: prefix, id. Returns 1, or 0 when there was no such subscriber.
+return remove_subscriber(ARGV[2])

@@ -1,0 +1,53 @@
+#!lua
+-- uses deliver push_out
+-- replies array
+-- What becomes of subscribers that were served. ARGV: prefix, lease ms, then for each: id, claim, cursor ('' = as it was),
+-- 'hold' | 'idle' | 'later' | 'suspend' | 'remove', delay ms, fields (count, then name, value each; '' takes it away).
+-- Returns 1 for each, or 0 where it was not in hand any more: then nothing was written.
+local lease, now, done = tonumber(ARGV[2]), clock(), {}
+local mark = redis.call('GET', delivered_key('push_out')) or '0-0'
+local i = 3
+while i <= #ARGV do
+  local id, claim, cursor, becomes, delay, count = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], tonumber(ARGV[i + 4]),
+                                                   tonumber(ARGV[i + 5])
+  local key, fields = subscriber_key(id), i + 6
+  i = fields + 2 * count
+  local record = redis.call('HMGET', key, 'claim', 'cursor', 'kind', 'state', 'lease_end')
+  if record[1] ~= claim then
+    done[#done + 1] = 0
+  else
+    for f = fields, i - 1, 2 do
+      if ARGV[f + 1] == '' then redis.call('HDEL', key, ARGV[f]) else redis.call('HSET', key, ARGV[f], ARGV[f + 1]) end
+    end
+    local now_is = redis.call('HMGET', key, 'state', 'lease_end', 'want_mode')
+    turn_subscriber(record[3], record[4], now_is[1])
+    if now_is[2] and now_is[2] ~= record[5] then redis.call('ZADD', leases_key, now_is[2], id) end
+    if cursor ~= '' and after(cursor, record[2] or '') then
+      redis.call('HSET', key, 'cursor', cursor)
+    else
+      cursor = record[2] or '0-0'
+    end
+    if becomes == 'hold' then
+      redis.call('ZADD', due_key, text(now + lease), id)
+    elseif becomes == 'remove' then
+      remove_subscriber(id)
+    else
+      redis.call('HDEL', key, 'claim')
+      if becomes == 'suspend' then
+        redis.call('HSET', key, 'state', 'suspended')
+        turn_subscriber(record[3], now_is[1], 'suspended')
+        redis.call('ZREM', due_key, id)
+      elseif now_is[3] and becomes == 'idle' then
+        redis.call('ZADD', due_key, text(now), id)
+      elseif becomes == 'later' then
+        redis.call('ZADD', due_key, text(now + delay), id)
+      elseif after(mark, cursor) then
+        redis.call('ZADD', due_key, text(now), id)
+      else
+        redis.call('ZREM', due_key, id)
+      end
+    end
+    done[#done + 1] = 1
+  end
+end
+return done

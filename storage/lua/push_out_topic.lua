@@ -1,0 +1,20 @@
+#!lua
+-- uses nothing
+-- replies text
+-- Gives a topic an address, or takes it away (WEBSUB §10). ARGV: prefix, '<kind>:<name>', a fresh token ('' = take away),
+-- the hash of the token that is given or taken. Returns the token that it has now, '' for none.
+local tokens, names = prefix .. 'push_out:topics', prefix .. 'push_out:topic_names'
+local by_token = prefix .. 'push_out:topic:' .. ARGV[4]
+local topic, fresh = ARGV[2], ARGV[3]
+if fresh == '' then
+  redis.call('HDEL', tokens, topic)
+  redis.call('ZREM', names, topic)
+  redis.call('DEL', by_token)
+  return ''
+end
+local known = redis.call('HGET', tokens, topic)
+if known then return known end
+redis.call('HSET', tokens, topic, fresh)
+redis.call('ZADD', names, 0, topic)
+redis.call('SET', by_token, topic)
+return fresh

@@ -1,0 +1,30 @@
+#!lua
+-- uses deliver push_out
+-- replies integer
+-- Makes subscribers due whom events concern (WEBSUB U14). Who is due already, or in hand, is told of all that there is
+-- anyway; for others their place is right before the event: what they passed over without a word needs no write.
+-- ARGV: prefix, token of who leads, group, mark ('' = there is more of these events), then id, stream id before the event
+-- each. Returns 1, or 0 when another leads: then nothing was written.
+local token, group, mark = ARGV[2], ARGV[3], ARGV[4]
+if redis.call('GET', prefix .. 'lock:push_out') ~= token then return 0 end
+local now = text(clock())
+for i = 5, #ARGV, 2 do
+  local id, before = ARGV[i], ARGV[i + 1]
+  local record = redis.call('HMGET', subscriber_key(id), 'state', 'cursor')
+  if record[1] == 'active' and redis.call('ZADD', due_key, 'NX', now, id) == 1 and after(before, record[2] or '0-0') then
+    redis.call('HSET', subscriber_key(id), 'cursor', before)
+  end
+end
+local place = delivered_key('push_out')
+if mark ~= '' and after(mark, redis.call('GET', place) or '') then
+  redis.call('SET', place, mark)
+  -- How many it has left is known to the server only at the end of the stream.
+  local stream, words = redis.pcall('XINFO', 'STREAM', prefix .. 'stream:signals'), {}
+  for f = 1, stream.err and 0 or #stream, 2 do words[stream[f]] = stream[f + 1] end
+  if words['last-generated-id'] == mark then
+    redis.pcall('XGROUP', 'SETID', prefix .. 'stream:signals', group, mark, 'ENTRIESREAD', words['entries-added'])
+  else
+    redis.pcall('XGROUP', 'SETID', prefix .. 'stream:signals', group, mark)
+  end
+end
+return 1
