@@ -4,8 +4,9 @@
 -- One bounded step of bringing a feed back. Until its last step the feed is one whose removal was interrupted: what is
 -- left of a broken import goes as that goes, and nobody is given it to refresh.
 -- ARGV: prefix, then one of:
---   'open', archive, counter        whether numbers are kept: the store is empty, or this archive was begun before.
---                                   Returns 1 or 0
+--   'open', archive, counter, id of its store ('' = it does not say)
+--                                   whether numbers are kept: the store is empty, or this archive was begun before. It is
+--                                   that store again then. Returns 1 or 0
 --   'close', archive
 --   'begin', feed_url               Returns 'ok', 'known' (it is a feed) or 'left' (something of it is there)
 --   'entries', feed_url, 1 = keep numbers, channel prefix, stream cap, then number, score, signal, counted fields …
@@ -19,6 +20,7 @@ if what == 'open' then
   if begun ~= url then
     if begun or redis.call('EXISTS', feeds_key, counter_key, signals_key) > 0 then return 0 end
     redis.call('HSET', meta_key, 'importing', url)
+    if ARGV[5] ~= '' then redis.call('HSET', meta_key, 'id', ARGV[5]) end
     if ARGV[4] ~= '0' then redis.call('SET', counter_key, ARGV[4]) end
   end
   return 1

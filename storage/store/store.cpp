@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <random>
 #include <stdexcept>
 
 #include <openssl/sha.h>
@@ -16,6 +18,17 @@ namespace feedmill {
 namespace {
 
 constexpr int schema_version = 1;
+
+/// 128 random bits in hex.
+std::string random_id() {
+  std::random_device random;  // of the kernel
+  std::string id;
+  for (int word = 0; word < 4; ++word) {
+    for (std::uint32_t bits = random(), digit = 0; digit < 8; ++digit, bits >>= 4U)
+      id += "0123456789abcdef"[bits & 15U];
+  }
+  return id;
+}
 
 }  // namespace
 
@@ -81,15 +94,30 @@ StoreResult<std::string> Store::Impl::open(bool create) {
       words.insert(words.end(), {"by_url", "1"});  // RELIABILITY L22: there is nothing to build
     const auto written = redis.command(words);
     if (!written) return written.error();
+    if (const auto named = give_id(); !named) return named.error();
     return server;
   }
-  const auto schema = redis.command({"HGET", keys.store(), "schema"});
-  if (!schema) return schema.error();
-  if (schema->integer() > schema_version) {
+  const auto about = redis.command({"HMGET", keys.store(), "schema", "id"});
+  if (!about) return about.error();
+  const auto schema = (*about)[0];
+  if (schema.integer() > schema_version) {
     return StoreError{StoreError::Code::unsupported, "the store was written by a newer feedmill (schema " +
-                                                         std::string(schema->text()) + "); upgrade this one"};
+                                                         std::string(schema.text()) + "); upgrade this one"};
+  }
+  if (create && !options.reads_only && (*about)[1].is_nil()) {
+    if (const auto named = give_id(); !named) return named.error();
   }
   return server;
+}
+
+/// Gives the store an id where it has none (WEBSUB U16): it is new, or older than ids. Of two who do so at once one
+/// wins.
+StoreResult<void> Store::Impl::give_id() {
+  Args args;
+  args.own(random_id());
+  const auto id = run(Script::store_id, args);
+  if (!id) return id.error();
+  return {};
 }
 
 /// What must hold for who writes.
@@ -149,6 +177,13 @@ StoreResult<void> Store::Impl::check_scan_rights() {
   return StoreError{StoreError::Code::auth,
                     "its user may not look into every key: log in as feedmill_admin, or grant " + granting(missing) +
                         " (deploy/redis/users.acl)"};
+}
+
+StoreResult<std::string> Store::Impl::id() {
+  if (auto connected = ready(); !connected) return connected.error();
+  const auto id = redis.command({"HGET", keys.store(), "id"});
+  if (!id) return id.error();
+  return std::string(id->text());
 }
 
 StoreResult<std::string> Store::Impl::now_text() {
@@ -337,6 +372,10 @@ std::uint64_t Store::reconnects() const {
 
 StoreResult<Milliseconds> Store::now() {
   return impl_->now();
+}
+
+StoreResult<std::string> Store::id() {
+  return impl_->id();
 }
 
 void Store::set_signals_caps(std::uint64_t records, std::uint64_t bytes) {

@@ -73,6 +73,9 @@ class Store {
   /// Connections made after the first one, for redis_reconnects_total.
   std::uint64_t reconnects() const;
   StoreResult<Milliseconds> now();
+  /// What tells this store from every other: 32 small hex digits, made at random by whoever first opened it to write,
+  /// and never changed (WEBSUB U16). "" of a store that nobody has opened so yet.
+  StoreResult<std::string> id();
 
   /// StoreOptions::signals_max_len and signals_max_bytes from the next call on.
   void set_signals_caps(std::uint64_t records, std::uint64_t bytes);

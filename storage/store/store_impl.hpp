@@ -107,6 +107,8 @@ class Store::Impl {
   StoreResult<Milliseconds> now();
   /// The same in decimal. Needs a connection.
   StoreResult<std::string> now_text();
+  /// Store::id().
+  StoreResult<std::string> id();
 
   StoreResult<Reply> run(Script script, const Args& args);
   /// Calls one script several times in one round trip; loads it when the server has not got it.
@@ -136,6 +138,7 @@ class Store::Impl {
 
  private:
   StoreResult<void> check_work(std::string_view version);
+  StoreResult<void> give_id();
   const std::string& hash_of(Script script);
   StoreResult<void> load(Script script);
   StoreResult<Reply> answer(Script script);

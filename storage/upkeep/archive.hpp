@@ -1,7 +1,8 @@
 // A store, or some of its feeds, as JSON lines, and back.
 //
-// The first line says what it is, and by `seq` behind which event all is told that is not in the file yet; the last
-// what was written: a file without it is cut. Between them stand feeds
+// The first line says what it is, of which store (`store`, Store::id(), which an empty store takes over: the posts keep
+// their numbers, so it is the same store again; any other keeps its own), and by `seq` behind which event all is told
+// that is not in the file yet; the last what was written: a file without it is cut. Between them stand feeds
 // (`feed`, its `entry` lines, `end`; `again` takes back what a feed had so far, because it changed while it was
 // written), then `channel` and `key` lines: read marks, notices, rules, hosts' settings. Bytes that are no UTF-8 stand
 // as {"hex": …}. Not written: events (consumers begin with the new store's stream), claims, workers, hosts' back-off,

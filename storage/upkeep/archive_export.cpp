@@ -87,6 +87,8 @@ class Archive::Writer {
     }
     const auto now = store_.now();
     if (!now) return now.error();
+    const auto store_id = store_.id();
+    if (!store_id) return store_id.error();
     const auto counter = impl_.redis.command({"GET", impl_.keys.entry_counter()});
     if (!counter) return counter.error();
     tell({{"t", "feedmill"},
@@ -98,6 +100,7 @@ class Archive::Writer {
           {"whole", is_whole},
           {"feeds", feeds},
           {"seq", *seq},
+          {"store", *store_id},
           {"counter", counter->integer()}});
     if (is_whole) {
       FeedWalk walk(store_);

@@ -87,6 +87,15 @@ std::uint64_t count_of(const json::object& object, std::string_view name) {
   return static_cast<std::uint64_t>(value.as_int64());
 }
 
+/// Store::id() of the store that was written down, "" where the file is older than ids.
+std::string store_id_of(const json::object& object) {
+  if (!object.contains("store")) return {};
+  std::string id = text_of(object, "store");
+  const bool fits = id.size() == 32 && id.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!id.empty() && !fits) throw BadLine{"\"store\" is no id of a store"};
+  return id;
+}
+
 }  // namespace
 
 class Archive::Reader {
@@ -163,12 +172,14 @@ class Archive::Reader {
     id_ = text_of(object, "id");
     const std::uint64_t counter = count_of(object, "counter");
     const json::value& is_whole = member(object, "whole");
+    std::string store_id = store_id_of(object);
     if (options_.dry_run) return;
     if (!is_whole.is_bool() || !is_whole.as_bool()) return;  // some feeds: numbered anew
     Args args;
     args.add(std::string_view("open"));
     args.add(std::string_view(id_));
     args.add(counter);
+    args.own(std::move(store_id));
     if (const auto reply = run(args)) keep_ = reply->integer() == 1;
   }
 

@@ -130,6 +130,25 @@ TEST_F(ArchiveTest, BringsAStoreBackIntoAnEmptyOneKeyByKey) {
   EXPECT_EQ(wrong(second), "");
 }
 
+// WEBSUB U16
+TEST_F(ArchiveTest, MakesOfAnEmptyStoreTheOneThatWasWrittenDown) {
+  fill();
+  const Texts lines = written(store);
+  ASSERT_TRUE(Feeds(second).add(std::vector{NewFeed{.feed_url = "https://third.example/"}}));
+  const std::string own = *second.id();
+  ASSERT_TRUE(read(second, lines));
+  EXPECT_EQ(*second.id(), own) << "it had a feed: its posts are numbered anew";
+  RedisServer third_server;
+  Store third(StoreOptions{.url = third_server.url_of(admin)});
+  ASSERT_TRUE(third.open());
+  ASSERT_TRUE(read(third, lines));
+  EXPECT_EQ(*third.id(), *store.id());
+
+  Texts wrong = lines;
+  wrong[0].replace(wrong[0].find(*store.id()), 4, "nope");
+  EXPECT_FALSE(read(third, wrong));
+}
+
 TEST_F(ArchiveTest, TwiceIsOnce) {
   fill();
   const Texts lines = written(store);

@@ -600,6 +600,34 @@ TEST(StoreOpening, SaysThatItsUrlCannotBeRead) {
   EXPECT_FALSE(Feeds(store).urls_after("", 10'000));
 }
 
+// WEBSUB U16
+TEST(StoreOpening, GivesTheStoreAnIdForEver) {
+  test::RedisServer server, other_server;
+  Store store(StoreOptions{.url = server.url()}), other(StoreOptions{.url = other_server.url()});
+  EXPECT_EQ(*store.id(), "") << "nobody has opened it";
+  StoreOptions only_reading{.url = server.url()};
+  only_reading.reads_only = true;
+  ASSERT_TRUE(Store(only_reading).open());
+  ASSERT_TRUE(store.open(false));
+  EXPECT_EQ(*store.id(), "") << "nobody has opened it to write";
+  ASSERT_TRUE(store.open());
+  const std::string id = *store.id();
+  EXPECT_EQ(id.size(), 32U);
+  EXPECT_EQ(id.find_first_not_of("0123456789abcdef"), std::string::npos) << id;
+  ASSERT_TRUE(other.open());
+  EXPECT_NE(*other.id(), id);
+  ASSERT_TRUE(Store(StoreOptions{.url = server.url()}).open());
+  EXPECT_EQ(*store.id(), id);
+
+  // Of a build that knew no ids.
+  test::redis_command(server, {"HDEL", "meta:store", "id"});
+  ASSERT_TRUE(Store(only_reading).open());
+  EXPECT_EQ(*store.id(), "");
+  ASSERT_TRUE(store.open());
+  EXPECT_EQ(store.id()->size(), 32U);
+  EXPECT_NE(*store.id(), id);
+}
+
 TEST(StoreOpening, RefusesAStoreOfANewerSchema) {
   test::RedisServer server;
   test::redis_command(server, {"HSET", "meta:store", "schema", "999"});

@@ -363,8 +363,7 @@ asio::awaitable<HttpResult> Fetcher::post_form(const std::string& feed_url, cons
   co_return co_await client.get(request);
 }
 
-asio::awaitable<HttpResult> Fetcher::post(std::string url, std::vector<std::string> header_lines, std::string body,
-                                          steady_clock::time_point deadline) {
+asio::awaitable<HttpResult> Fetcher::send(Outbound outbound) {
   const std::shared_ptr<Generation> generation = now_;
   const auto style = request_style(generation->options, FetchRequest());
   if (!style) co_return HttpFailure{style.error().reason, style.error().detail, 0, {}};
@@ -372,14 +371,14 @@ asio::awaitable<HttpResult> Fetcher::post(std::string url, std::vector<std::stri
   request.user_agent = style->user_agent;
   request.proxy = style->proxy;
   request.http1 = true;
-  request.header_lines = std::move(header_lines);
-  request.header_lines.emplace_back("Accept: */*");
-  request.header_lines.emplace_back("Expect:");
-  request.url = std::move(url);
-  request.post = std::move(body);
-  request.deadline = deadline;
-  request.max_body_bytes = 16U << 10U;
-  co_return co_await generation->clients.at("").get(request);
+  request.header_lines = std::move(outbound.header_lines);
+  if (outbound.body) request.header_lines.emplace_back("Expect:");
+  request.url = std::move(outbound.url);
+  request.post = std::move(outbound.body);
+  request.deadline = outbound.deadline;
+  request.max_body_bytes = outbound.most_answer;
+  HttpClient& client = generation->clients.at(style->policy);
+  co_return co_await client.get(request);
 }
 
 /// The request, and the retries that are owed to the transport rather than to the answer, each at most once (HTTP P20,

@@ -150,10 +150,16 @@ class Fetcher {
                                                std::string url, std::string form,
                                                std::chrono::steady_clock::time_point deadline);
 
-  /// One POST to who asked to be told of events, redirects not followed: by the default policy and proxy, with
-  /// `header_lines` behind Host and User-Agent, and of the answer its status and head alone are of use.
-  boost::asio::awaitable<HttpResult> post(std::string url, std::vector<std::string> header_lines, std::string body,
-                                          std::chrono::steady_clock::time_point deadline);
+  /// One request to somebody who asked to be told, or to be asked: a GET, or a POST where there is a body. It goes where
+  /// the standard policy lets it, as a fetch does, and nowhere else: redirects are answers (WEBSUB U11, U13).
+  struct Outbound {
+    std::string url;                        ///< canonical
+    std::vector<std::string> header_lines;  ///< "Name: value"
+    std::optional<std::string> body;
+    std::chrono::steady_clock::time_point deadline;
+    std::uint64_t most_answer = 16U << 10U;  ///< bytes of the answer
+  };
+  boost::asio::awaitable<HttpResult> send(Outbound outbound);
 
   /// Reads the system's resolver configuration and this machine's addresses again before they are next needed.
   void reload() {

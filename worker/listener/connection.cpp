@@ -193,6 +193,11 @@ std::optional<http::status> Visit::parse_body(std::uint64_t& consumed) {
   return std::nullopt;
 }
 
+tcp::socket Visit::take_over() {
+  gone_ = true;
+  return connection_.stream_.release_socket();
+}
+
 asio::awaitable<bool> Visit::send(HttpReply reply, bool stay) {
   reply.version(head_.version());
   reply.keep_alive(stay);

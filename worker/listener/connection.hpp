@@ -100,7 +100,12 @@ class Visit {
                                                              std::optional<std::uint64_t> most = {});
   std::string& body() { return parser_.get().body(); }
 
-  /// Nobody waits for an answer any more.
+  /// The connection is the caller's from now on, who answers on it: nothing of ours reads, bounds or closes it any
+  /// more, and its place is free once answer() has returned, with a reply that nobody reads. For an answer that is the
+  /// last on its connection: what the client has sent behind the head is forgotten.
+  boost::asio::ip::tcp::socket take_over();
+
+  /// Nobody waits for an answer any more: the client has left, or was taken over.
   bool gone() const { return gone_; }
   /// The next request may follow: this one has been read to its end, and its client wants to stay.
   bool may_stay() const { return parser_.is_header_done() && parser_.is_done() && parser_.keep_alive(); }

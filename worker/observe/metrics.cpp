@@ -195,6 +195,21 @@ struct Metrics::Series {
                                                        "cause", {"rate_limited", "unavailable", "forbidden"});
   SeriesByLabel<Counter> lookups = make.counters("dns_lookups_total", "Look-ups of names, by what became of them.",
                                                  "result", {"cached", "ok", "not_found", "timeout", "failed"});
+  SeriesByLabel<Counter> webhook_requests =
+      make.counters("webhook_requests_total", "Requests to webhooks, by what became of them.", "result",
+                    {"taken", "failed", "gone", "given_up"});
+  SeriesByLabel<Counter> hub_requests =
+      make.counters("hub_deliveries_total", "Deliveries to subscribers of the hub, by what became of them.", "result",
+                    {"taken", "failed", "gone", "given_up"});
+  SeriesByLabel<Counter> hub_verifications =
+      make.counters("hub_verifications_total", "Subscribers of the hub that were asked whether they meant it.",
+                    "result", {"accepted", "refused"});
+  Counter& streamed = make.counter("stream_events_total", "Events of the live stream, to each client.");
+  SeriesByLabel<Gauge> subscribers =
+      make.gauges("subscribers", "Webhooks and subscribers of the hub in the store, by state.", "state",
+                  {"webhook_active", "webhook_suspended", "hub_pending", "hub_active"});
+  Gauge& subscribers_due = make.gauge("subscribers_due", "Of these, those for whom something waits.");
+  Gauge& streams = make.gauge("streams", "Clients that follow the live stream.");
   Counter& quarantines = make.counter(
       "quarantines_total", "Feeds quarantined: workers died of them, or they cannot be read in bounded time.");
   Counter& reconnects = make.counter("redis_reconnects_total", "Connections to Redis made anew.");
@@ -366,6 +381,31 @@ void Metrics::delivered(std::uint64_t applied, std::uint64_t repeated, std::uint
   add("repeated", repeated);
   add("failed", failed);
 }
+void Metrics::push_out_sent(bool webhook, PushOut result) {
+  constexpr std::string_view words[] = {"taken", "failed", "gone", "given_up"};
+  add(webhook ? series_->webhook_requests : series_->hub_requests, words[static_cast<std::size_t>(result)], 1);
+}
+
+void Metrics::push_out_verified(bool accepted) {
+  add(series_->hub_verifications, accepted ? "accepted" : "refused", 1);
+}
+
+void Metrics::push_out_streamed(std::uint64_t events) {
+  series_->streamed.Increment(static_cast<double>(events));
+}
+
+void Metrics::set_subscribers(const SubscriberCounts& counts) {
+  find(series_->subscribers, "webhook_active")->Set(static_cast<double>(counts.webhooks_active));
+  find(series_->subscribers, "webhook_suspended")->Set(static_cast<double>(counts.webhooks_suspended));
+  find(series_->subscribers, "hub_pending")->Set(static_cast<double>(counts.hub_pending));
+  find(series_->subscribers, "hub_active")->Set(static_cast<double>(counts.hub_active));
+  series_->subscribers_due.Set(static_cast<double>(counts.due));
+}
+
+void Metrics::set_streams(std::size_t open) {
+  series_->streams.Set(static_cast<double>(open));
+}
+
 void Metrics::told_same_as(std::uint64_t events) {
   find(series_->events, "post_same_as")->Increment(static_cast<double>(events));
 }

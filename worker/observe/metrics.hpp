@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "storage/push_out/subscribers.hpp"
 #include "storage/records/claim.hpp"
 #include "storage/records/commit.hpp"
 #include "storage/records/fleet_figures.hpp"
@@ -64,12 +65,23 @@ class Metrics {
   /// The content of a push was written; `first`: it brought what no poll had.
   void pushed(const Report& report);
 
+  /// A request to a webhook, or to a subscriber of the hub: what became of it.
+  enum class PushOut { taken, failed, gone, given_up };
+  void push_out_sent(bool webhook, PushOut result);
+  /// A subscriber of the hub was asked whether it meant what it asked for.
+  void push_out_verified(bool accepted);
+  /// Events of the live stream, to each client.
+  void push_out_streamed(std::uint64_t events);
+
   // --- set when it is known -----------------------------------------------------------------------------------------
 
   void set_fleet(const FleetFigures& figures);
   /// Length of the stream and how far each of its groups is behind.
   void set_stream(const StreamFigures& figures);
   void set_requests(const RequestFigures& figures);
+  void set_subscribers(const SubscriberCounts& counts);
+  /// Clients that follow the live stream of this process.
+  void set_streams(std::size_t open);
   void set_clock_offset(std::chrono::duration<double> offset);
   void set_lanes(std::size_t busy, std::size_t free);
   void set_inflight_bytes(std::uint64_t bytes);

@@ -7,6 +7,7 @@
 
 #include <boost/json.hpp>
 
+#include "worker/base/redact.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/observe/store_failure.hpp"
 #include "worker/words/record_text.hpp"
@@ -151,6 +152,20 @@ Notice storm_notice(const std::string& host, const std::string& reason, Millisec
        {"remedy",
         "nothing: its feeds keep their state, one at a time asks, and all are fetched again when it is over; "
         "after 7 days they fail each for itself"}});
+}
+
+Notice webhook_notice(const std::string& id, const std::string& url, std::string_view what, const std::string& why,
+                      Milliseconds now) {
+  const bool suspended = what == "webhook_suspended";
+  return notice_of(std::string(what) + " " + std::to_string(now.count()) + " " + id,
+                   suspended ? "webhook_suspended" : "webhook_ended", "", now,
+                   {{"webhook", id},
+                    {"url", redact(url)},
+                    {"reason", why},
+                    {"text", suspended ? "a webhook has failed for so long that it is told of nothing any more"
+                                       : "a webhook has ended: its receiver answered 410"},
+                    {"remedy", suspended ? "mend the receiver, then: feedmill webhook resume " + id
+                                         : std::string("add it again if that was a mistake")}});
 }
 
 Notice requests_notice(const RequestFigures& figures, Milliseconds now) {

@@ -48,6 +48,11 @@ Notice push_notice(const std::string& feed_url, const std::string& state, const 
 /// What operators hear of a hub that five feeds or more cannot rely on (WEBSUB H3).
 Notice hub_notice(const std::string& hub, Milliseconds now);
 
+/// What operators hear of a webhook that is told of nothing any more: "webhook_suspended", until somebody resumes it, or
+/// "webhook_ended".
+Notice webhook_notice(const std::string& id, const std::string& url, std::string_view what, const std::string& why,
+                      Milliseconds now);
+
 /// Requests of programs pile up: told when they begin to.
 Notice requests_notice(const RequestFigures& figures, Milliseconds now);
 

@@ -75,6 +75,16 @@ Signed check_signature(std::span<const std::string_view> headers, std::string_vi
   return Signed::bad;
 }
 
+std::string hub_signature(std::string_view secret, std::string_view body) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  if (HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
+           reinterpret_cast<const unsigned char*>(body.data()), body.size(), digest.data(), &size) == nullptr) {
+    throw std::runtime_error("no SHA-256 to be had");
+  }
+  return "sha256=" + hex_of(std::span(digest).first(size));
+}
+
 std::string random_secret() {
   return hex_of(random_bytes<32>());
 }

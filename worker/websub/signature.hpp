@@ -1,4 +1,4 @@
-// Secrets of subscriptions, and whether a delivery was signed with one (SECURITY W4, W5, K6).
+// Secrets of subscriptions, and what is signed with them (SECURITY W4, W5, K6).
 #pragma once
 
 #include <span>
@@ -15,6 +15,9 @@ enum class Signed {
 
 /// `headers`: the values of all X-Hub-Signature lines; `body` as received. Digests are compared in constant time.
 Signed check_signature(std::span<const std::string_view> headers, std::string_view secret, std::string_view body);
+
+/// "sha256=<hex>": how a hub signs what it delivers (WEBSUB U10).
+std::string hub_signature(std::string_view secret, std::string_view body);
 
 /// 64 hex digits: 256 random bits.
 std::string random_secret();

@@ -31,8 +31,8 @@ using asio::ip::tcp;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// A listener that says the path it was asked for; "/throw" throws, "/wait" waits until release(). Clients are plain
-/// blocking sockets, of any address of the loopback network.
+/// A listener that says the path it was asked for; "/throw" throws, "/wait" waits until release(), "/take" takes the
+/// connection over. Clients are plain blocking sockets, of any address of the loopback network.
 class ListenerTest : public testing::Test {
  public:
   ~ListenerTest() override {
@@ -58,6 +58,11 @@ class ListenerTest : public testing::Test {
     if (target == "/wait") {
       working.set_value();
       co_await released.async_wait(asio::as_tuple(asio::use_awaitable));
+    }
+    if (target == "/take") {
+      taken.push_back(visit.take_over());
+      asio::write(taken.back(), asio::buffer(std::string("taken")));
+      co_return HttpReply();
     }
     co_return http_reply(http::status::ok, "text/plain", target);
   }
@@ -103,6 +108,7 @@ class ListenerTest : public testing::Test {
   asio::cancellation_signal cancel;
   std::unique_ptr<Listener> listener;
   std::vector<std::string> bugs;
+  std::vector<tcp::socket> taken;
   std::thread loop;
 };
 
@@ -184,6 +190,31 @@ TEST_F(ListenerTest, AnswersSoManyRequestsOnAConnectionAndNoMore) {
   EXPECT_THAT(ask(socket, "/2"), testing::Not(HasSubstr("Connection: close")));
   EXPECT_THAT(ask(socket, "/3"), HasSubstr("Connection: close"));
   EXPECT_TRUE(is_closed(socket));
+}
+
+TEST_F(ListenerTest, WhoIsTakenOverTakesNoPlaceAndIsNeitherAnsweredNorClosed) {
+  places = {.connections = 1, .per_network = 1};
+  limits.answer_time = limits.part_time = 1ms;
+  start();
+  std::vector<tcp::socket> clients;
+  for (int i = 0; i < 5; ++i) {
+    clients.push_back(connect());
+    asio::write(clients.back(), asio::buffer(std::string("GET /take HTTP/1.1\r\nHost: x\r\n\r\nGET /in HTTP/1.1\r\n")));
+    std::string heard(5, ' ');
+    asio::read(clients.back(), asio::buffer(heard));
+    EXPECT_EQ(heard, "taken");
+    tcp::socket other = connect();
+    EXPECT_THAT(ask(other, "/other"), HasSubstr("/other"));
+  }
+  asio::post(io, asio::use_future([this] {
+               for (tcp::socket& socket : taken) asio::write(socket, asio::buffer(std::string("later")));
+             }))
+      .get();
+  for (tcp::socket& client : clients) {
+    std::string heard(5, ' ');
+    asio::read(client, asio::buffer(heard));
+    EXPECT_EQ(heard, "later");
+  }
 }
 
 // SECURITY W1

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <chrono>
+#include <utility>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace feedmill {
+
+/// Wakes one coroutine that rests; rung while nobody does, the next rest ends at once. On the loop's thread.
+class Bell {
+ public:
+  explicit Bell(boost::asio::any_io_executor executor) : timer_(std::move(executor)) {}
+
+  void ring() {
+    rung_ = true;
+    timer_.cancel();
+  }
+
+  boost::asio::awaitable<void> rest(std::chrono::milliseconds longest) {
+    if (std::exchange(rung_, false)) co_return;
+    timer_.expires_after(longest);
+    co_await timer_.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+    rung_ = false;
+  }
+
+ private:
+  boost::asio::steady_timer timer_;
+  bool rung_ = false;
+};
+
+}  // namespace feedmill

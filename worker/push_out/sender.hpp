@@ -1,0 +1,63 @@
+// Requests to receivers: signed messages for webhooks, content for subscribers of the hub, and the questions whether
+// they meant it (WEBSUB U4, U7, U9–U11; OPERATIONS B1, B2).
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "storage/push_out/subscribers.hpp"
+#include "worker/http/fetch.hpp"
+
+namespace feedmill {
+
+/// What became of a request.
+struct Told {
+  enum class Is {
+    taken,     ///< 2xx
+    gone,      ///< 410: nobody wants to be told there any more
+    failed,    ///< any other answer, or none
+    not_asked  ///< as many requests as may be are under way to that host: nothing was sent
+  };
+  Is is{};
+  int status = 0;              ///< 0: no answer
+  std::string why;             ///< failed: for people, without secrets
+  Milliseconds retry_after{};  ///< asked for by the receiver
+  std::string answer;          ///< the start of the body of what was taken
+};
+
+/// Lives on the loop's thread.
+class Sender {
+ public:
+  /// `per_host`: requests under way to one host. `fetcher` outlives this.
+  Sender(Fetcher& fetcher, std::size_t per_host, std::chrono::milliseconds timeout)
+      : fetcher_(fetcher), per_host_(per_host), timeout_(timeout) {}
+
+  /// One message. `id` is the same however often it is tried. `now`: Redis' clock.
+  boost::asio::awaitable<Told> tell(const Subscriber& webhook, std::string id, std::string body, Milliseconds now);
+
+  /// New content of a topic.
+  struct Content {
+    std::string body, type, hub, self;
+  };
+  boost::asio::awaitable<Told> deliver(const Subscriber& subscriber, const Content& content);
+
+  /// Asks whether the subscriber meant its intent, or tells it that it is denied. Taken: it has confirmed.
+  boost::asio::awaitable<Told> verify(const Subscriber& subscriber);
+
+ private:
+  boost::asio::awaitable<Told> send(Fetcher::Outbound outbound);
+
+  Fetcher& fetcher_;
+  const std::size_t per_host_;
+  const std::chrono::milliseconds timeout_;
+  std::map<std::string, std::size_t, std::less<>> under_way_;  // by host
+};
+
+/// hub.callback with what is asked behind its own query (WEBSUB U4).
+std::string verification_url(const Subscriber& subscriber, std::string_view challenge);
+
+}  // namespace feedmill

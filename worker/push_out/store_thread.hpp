@@ -1,0 +1,34 @@
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/thread_pool.hpp>
+
+#include "storage/store/store.hpp"
+#include "worker/base/run_on.hpp"
+
+namespace feedmill {
+
+/// A connection to the store on a thread of its own. Outlives every call under way; calls are not cancellable, they end
+/// within the store's timeout.
+class StoreThread {
+ public:
+  explicit StoreThread(const StoreOptions& options) : store_(options) {}
+  ~StoreThread() { thread_.join(); }
+  StoreThread(const StoreThread&) = delete;
+  StoreThread& operator=(const StoreThread&) = delete;
+
+  /// Runs `work(store)`; the caller resumes on its own executor.
+  template <class Work>
+  auto call(Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
+    return run_on(thread_, [this, work = std::move(work)]() mutable { return work(store_); });
+  }
+
+ private:
+  Store store_;
+  boost::asio::thread_pool thread_{1};
+};
+
+}  // namespace feedmill
