@@ -38,6 +38,7 @@ constexpr std::array reason_statuses{
     ReasonStatus{"no_such_request", 404},
     ReasonStatus{"no_such_rule", 404},
     ReasonStatus{"no_such_webhook", 404},
+    ReasonStatus{"no_such_topic", 404},
     ReasonStatus{"method_not_allowed", 405},
     ReasonStatus{"paused", 409},
     ReasonStatus{"taken", 409},
