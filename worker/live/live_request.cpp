@@ -31,8 +31,8 @@ std::string take(std::string_view name, const std::string& value, LiveRequest& r
     request.filter.initial = value == "1";
   } else if (name == "last_event_id") {
     place = value;
-  } else if (name != "token") {
-    return "there are no other parameters than feed, channel, type, initial, last_event_id and token";
+  } else if (name != "topic" && name != "token") {
+    return "there are no other parameters than topic, token, feed, channel, type, initial and last_event_id";
   }
   return {};
 }

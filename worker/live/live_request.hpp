@@ -36,7 +36,8 @@ struct LiveObjection {
 };
 
 /// `query`: `feed` and `channel`, each as often as needed; `type`, so too or with commas; `initial=1`; `last_event_id`,
-/// which `last_event_id` (the header, "" = none) goes before. `token` is left to whoever decides on access. Linear.
+/// which `last_event_id` (the header, "" = none) goes before. `topic` and `token` are left to whoever decides on
+/// access. Linear.
 boost::system::result<LiveRequest, LiveObjection> read_live_request(std::string_view query,
                                                                     std::string_view last_event_id);
 

@@ -25,10 +25,11 @@ TEST(LiveRequests, AskForAllFromNowOn) {
 }
 
 TEST(LiveRequests, NameFeedsChannelsAndTypesOnceEach) {
-  const EventFilter filter = read(
-                                 "feed=https%3A%2F%2Fa.example%2F%3Fx%3D1%26y&channel=u%2Fnews&feed=b&feed=b&channel=c"
-                                 "&type=post_created,post_deleted&type=feed_gone&type=feed_gone&initial=1&token=secret")
-                                 .filter;
+  const EventFilter filter =
+      read(
+          "feed=https%3A%2F%2Fa.example%2F%3Fx%3D1%26y&channel=u%2Fnews&feed=b&feed=b&channel=c"
+          "&type=post_created,post_deleted&type=feed_gone&type=feed_gone&initial=1&topic=t&token=secret")
+          .filter;
   EXPECT_THAT(filter.feeds, ElementsAre("https://a.example/?x=1&y", "b"));
   EXPECT_THAT(filter.channels, ElementsAre("u/news", "c"));
   EXPECT_THAT(filter.types, ElementsAre("post_created", "post_deleted", "feed_gone"));

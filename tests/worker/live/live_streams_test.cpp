@@ -47,7 +47,7 @@ class Client {
  public:
   Client(const tcp::endpoint& server, const std::string& target, const std::string& more = "",
          const std::string& from = "127.0.0.1", int receive_bytes = 0)
-      : socket_(io_, tcp::v4()) {
+      : socket_(*io_, tcp::v4()) {
     if (receive_bytes > 0) socket_.set_option(asio::socket_base::receive_buffer_size(receive_bytes));
     socket_.bind({asio::ip::make_address(from), 0});
     socket_.connect(server);
@@ -89,7 +89,7 @@ class Client {
     return got > 0;
   }
 
-  asio::io_context io_;
+  std::unique_ptr<asio::io_context> io_ = std::make_unique<asio::io_context>();
   tcp::socket socket_;
   std::string heard_;
   bool ended_ = false;
@@ -115,7 +115,7 @@ class LiveStreamsTest : public StoreTest {
 
  protected:
   void start() {
-    tail.emplace(io.get_executor(), StoreOptions{.url = server.url(), .command_timeout = 2s}, tail_options);
+    tail.emplace(io.get_executor(), StoreOptions{.url = server.url()}, tail_options);
     streams.emplace(io.get_executor(), *tail, options);
     listener = Listener::open(io.get_executor(), {asio::ip::address_v4::loopback(), 0}, "").value();
     Listener::Host host;
@@ -139,7 +139,7 @@ class LiveStreamsTest : public StoreTest {
     loop.join();
   }
   template <class Work>
-  auto on_loop(Work work) {
+  std::invoke_result_t<Work> on_loop(Work work) {
     return asio::post(io, asio::use_future(std::move(work))).get();
   }
   LiveStreams::Figures figures() {
@@ -166,7 +166,7 @@ class LiveStreamsTest : public StoreTest {
     return ask(request);
   }
 
-  std::string newest() { return EventStream(store).last_seq().value(); }
+  std::string newest() { return *EventStream(store).last_seq(); }
   /// Writes one event as scripts do; returns its id.
   std::string write(const std::string& guid, const std::string& feed = feed_url,
                     const std::string& type = "post_created", bool initial = false, std::size_t bytes = 0) {
@@ -568,7 +568,8 @@ TEST_F(LiveStreamsMemory, IsAtMost20KiBForEachIdleStream) {
   const std::size_t each = (resident_bytes() - before) / count;
   RecordProperty("bytes_per_idle_stream", static_cast<int>(each));
   std::printf("%zu streams: %zu bytes of resident memory each\n", count, each);
-  if (!is_sanitized) EXPECT_LE(each, 20U << 10U);
+  if (is_sanitized) return;
+  EXPECT_LE(each, 20U << 10U);
 }
 
 }  // namespace
