@@ -383,6 +383,7 @@ void put_entry(JsonWriter& json, const Entry& entry) {
   put(json, "comment_api", entry.comment_api);
   if (!entry.source.empty()) put_source(json, entry.source.front());
   put(json, "external_url", entry.external_url);
+  put(json, "via", entry.via);
 }
 
 void put_feed(JsonWriter& json, const Feed& feed) {

@@ -199,6 +199,9 @@ struct Entry : Common {
   std::vector<Content> content;
   std::string comments, comments_feed, comment_api, external_url;
   std::vector<Source> source;  ///< none or one
+  /// The stores of feedmill that the post has passed on its way here, oldest first: their ids, 32 small hex digits each
+  /// (WEBSUB U17). At most limits::trail, and one more where there are more than that. None from any other publisher.
+  std::vector<std::string> via;
   /// Names of the stored fields that lost something to the caps of SECURITY §3, a space between; "" when none did.
   std::string truncated;
   /// Of the item as it stands in the document with all that its reading depends on; 0 when it was not asked for, cannot

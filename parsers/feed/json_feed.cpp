@@ -340,8 +340,35 @@ class JsonFeedReader {
       for (const element tag : list) add_category(allowance_, entry.categories, text(tag), {}, {});
     } else if (key == "attachments") {
       attachments(entry, value);
+    } else if (key == "_feedmill") {
+      republished(entry, value);
     } else {
       extension(entry, key, value);
+    }
+  }
+
+  // What feedmill says of a post that it re-publishes: the feed it is from, the stores it came through.
+  void republished(Entry& entry, const element& value) {
+    object fields;
+    if (value.get(fields) != simdjson::SUCCESS) return;
+    for (const auto [key, inner] : fields) {
+      array ids;
+      object origin;
+      if (key == "via" && inner.get(ids) == simdjson::SUCCESS) {
+        for (const element id : ids) {
+          if (allowance_.spent()) return;
+          add_via(allowance_, entry, text(id));
+        }
+      } else if (key == "source" && inner.get(origin) == simdjson::SUCCESS && entry.source.empty()) {
+        Source source;
+        for (const auto [name, member] : origin) {
+          if (name == "id") source.id = text(member);
+          if (name == "title") source.title = text(member, "text/plain");
+          if (name == "home_page_url") source.link = url(member);
+          if (name == "feed_url") source.url = url(member);
+        }
+        append(entry.source, std::move(source));
+      }
     }
   }
 

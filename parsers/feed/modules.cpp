@@ -176,6 +176,13 @@ bool read_deleted_entry(const Reading& in) {
   return false;
 }
 
+// A post that was re-published says through which stores it came (WEBSUB U17). What is no id says nothing.
+bool read_via(const Reading& in) {
+  if (in.target.entry == nullptr) return false;
+  add_via(in.xml.allowance(), *in.target.entry, in.text());
+  return true;
+}
+
 constexpr ElementRow module_common_elements[] = {
     {Ns::dc, "title", read_title, 1},
     {Ns::dc, "creator", read_dc_author, 1},
@@ -215,7 +222,7 @@ constexpr ElementRow module_feed_elements[] = {
 constexpr ElementRow module_entry_elements[] = {
     {Ns::content, "encoded", read_html_content}, {Ns::xhtml, "body", read_html_content},
     {Ns::xhtml, "div", read_html_content},       {Ns::wfw, "comment", read_comment_api},
-    {Ns::wfw, "commentrss", read_comments_feed},
+    {Ns::wfw, "commentrss", read_comments_feed}, {Ns::feedmill, "via", read_via},
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "parsers/text/charset.hpp"
 #include "parsers/text/date.hpp"
 #include "parsers/text/entities.hpp"
+#include "parsers/text/limits.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
 
@@ -326,6 +327,17 @@ void add_category(Allowance& allowance, std::vector<Category>& categories, std::
     allowance.take(category.scheme);
     categories.push_back(std::move(category));
   }
+}
+
+void add_via(Allowance& allowance, Entry& entry, std::string_view id) {
+  constexpr std::size_t digits = 32;
+  id = trim(id);
+  if (id.size() != digits || entry.via.size() > limits::trail) return;
+  if (!std::all_of(id.begin(), id.end(), [](char c) { return hex_value(c) >= 0; })) return;
+  allowance.take_one_more<std::string>();
+  std::string& kept = entry.via.emplace_back(id);
+  std::transform(kept.begin(), kept.end(), kept.begin(), to_lower);
+  allowance.take(kept);
 }
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {

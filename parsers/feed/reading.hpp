@@ -176,6 +176,8 @@ std::string display_name(const Person& person);
 /// A category that is not yet there. Strings that no XmlDocument has read are taken from the allowance here.
 void add_category(Allowance& allowance, std::vector<Category>& categories, std::string term, std::string scheme,
                   std::string label);
+/// Adds the id of a store to an entry's trail where it is one: 32 hex digits (Entry::via).
+void add_via(Allowance& allowance, Entry& entry, std::string_view id);
 std::optional<std::int64_t> parse_integer(std::string_view text);
 std::optional<std::uint64_t> parse_length(std::string_view text);
 

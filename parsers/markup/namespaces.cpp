@@ -113,6 +113,7 @@ constexpr NamespaceRow rows[] = {
     {"https://www.google.com/schemas/play-podcasts/1.0", Ns::googleplay, "googleplay"},
     {"https://www.itunes.com/dtds/podcast-1.0.dtd", Ns::itunes, "itunes"},
     {"uri/of/echo/namespace", Ns::atom, ""},
+    {feedmill_namespace, Ns::feedmill, "feedmill"},
 };
 
 bool before(std::string_view a, std::string_view b) {

@@ -45,8 +45,12 @@ enum class Ns : std::uint8_t {
   rawvoice,
   xlink,
   tombstones,
+  feedmill,
   other
 };
+
+/// Of the elements that feedmill itself adds to what it re-publishes.
+inline constexpr std::string_view feedmill_namespace = "urn:feedmill:feed:1";
 
 struct NamespaceRow {
   std::string_view uri;  ///< lower case, without trailing "/" or "#"

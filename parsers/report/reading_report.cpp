@@ -77,6 +77,8 @@ std::string_view meaning(Flaw flaw) {
       return "entries without a guid of their own";
     case Flaw::truncated:
       return "values or lists over their cap, cut, or a document that ends too early";
+    case Flaw::loop:
+      return "posts that came from here, or through too many stores: left out";
     case Flaw::other:
       break;
   }
@@ -427,6 +429,8 @@ std::string_view flaw_name(Flaw flaw) {
       return "missing_guid";
     case Flaw::truncated:
       return "truncated";
+    case Flaw::loop:
+      return "loop";
     case Flaw::other:
       break;
   }

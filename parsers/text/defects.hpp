@@ -17,6 +17,18 @@ enum class Bozo {
 };
 
 /// What a publisher got wrong and we repaired or dropped; the words are metric labels (OPERATIONS §3).
-enum class Flaw { encoding, entity, namespace_, structure, date, url, duplicate_guid, missing_guid, truncated, other };
+enum class Flaw {
+  encoding,
+  entity,
+  namespace_,
+  structure,
+  date,
+  url,
+  duplicate_guid,
+  missing_guid,
+  truncated,
+  loop,  ///< posts that have been in this store already, or in too many (WEBSUB U17): told by whoever knows that
+  other
+};
 
 }  // namespace feedmill

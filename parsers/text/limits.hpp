@@ -16,6 +16,7 @@ inline constexpr std::size_t category = 256;
 inline constexpr std::size_t word = 128;  ///< a media type, a language
 inline constexpr std::size_t categories = 64, enclosures = 32, links = 32, people = 64;
 inline constexpr std::size_t deletions = 1000;  ///< of one document
+inline constexpr std::size_t trail = 16;        ///< stores that a post may have passed
 inline constexpr std::size_t summary = std::size_t{64} << 10;
 inline constexpr std::size_t content = std::size_t{1} << 20;
 inline constexpr std::size_t json = std::size_t{256} << 10;  ///< of one field that holds JSON

@@ -83,6 +83,12 @@ std::optional<std::int64_t> seconds_of(const Date& date) {
   return std::chrono::floor<std::chrono::seconds>(*date.time).time_since_epoch().count();
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text.append(text.empty() ? "" : " ").append(word);
+  return text;
+}
+
 /// A field's value without what is volatile in it.
 std::string_view settled(std::string_view name, const std::string& value, std::string& buffer) {
   if (name == "content" || name == "summary") return settled_markup(value, buffer);
@@ -163,6 +169,7 @@ EntryRecord entry_record(Entry&& entry) {
   if (!entry.categories.empty()) fields.add_json("categories", categories_json(entry.categories));
   if (!entry.enclosures.empty()) fields.add_json("enclosures", enclosures_json(entry.enclosures));
   if (entry.media) fields.add_json("media", media_json(*entry.media));
+  fields.add("via", joined(entry.via));
   bool cut = false;
   fields.add_json("extensions", extensions_json(entry, limits::json, cut));
   if (cut) fields.cut("extensions");

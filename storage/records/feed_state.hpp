@@ -86,6 +86,10 @@ struct FeedAddress {
   bool operator==(const FeedAddress&) const = default;
 };
 
+/// Where what is stored of a feed came from. Of two the greater holds: what `egress.allow` has opened once stays so,
+/// and `unknown`, nothing was fetched since this is noted, is the least.
+enum class Exposure { unknown, open_to_all, opened_by_allow };
+
 /// What conditional requests are made of, and whether their answers can be believed.
 struct KnownValidators {
   std::string etag, last_modified;    ///< byte-exact (HTTP P1)
@@ -260,6 +264,7 @@ struct FeedState {
   Milliseconds trace_until{};  ///< somebody follows its refreshes until then, 0 = nobody ever; written by traces.hpp
 
   FeedAddress address;
+  Exposure exposure = Exposure::unknown;  ///< decides whether others may be shown its posts (WEBSUB U15)
   KnownValidators validators;
   NewestDocument document;
   RefusedDocument refused;

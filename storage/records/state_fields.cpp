@@ -215,6 +215,14 @@ OlderPosts::Numbers read_numbers(std::string_view text) {
                           : OlderPosts::Numbers::untried;
 }
 
+std::string exposure_text(Exposure exposure) {
+  return exposure == Exposure::open_to_all ? "public" : exposure == Exposure::opened_by_allow ? "allowed" : "";
+}
+
+Exposure read_exposure(std::string_view text) {
+  return text == "public" ? Exposure::open_to_all : text == "allowed" ? Exposure::opened_by_allow : Exposure::unknown;
+}
+
 /// A field of the hash, both ways: "" for no value, which removes it.
 struct Row {
   std::string_view name;
@@ -288,6 +296,8 @@ constexpr std::array rows{
     Row{"moves", [](const S& s) { return moves_text(s.address.moves); },
         [](const std::string& value, S& s) { s.address.moves = read_moves(value); }},
     text<&S::address, &FeedAddress::no_move_to>("no_move_to"),
+    Row{"exposure", [](const S& s) { return exposure_text(s.exposure); },
+        [](const std::string& value, S& s) { s.exposure = read_exposure(value); }},
     text<&S::validators, &KnownValidators::etag>("etag"),
     text<&S::validators, &KnownValidators::last_modified>("last_modified"),
     text<&S::validators, &KnownValidators::url>("validators_url"),

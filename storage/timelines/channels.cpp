@@ -192,6 +192,19 @@ StoreResult<void> Channels::forget_feed(const std::string& feed_url, InParts& pa
   return {};
 }
 
+StoreResult<std::vector<bool>> Channels::holds(const std::string& uid, std::span<const std::string> feed_urls) {
+  const std::string key = impl_.keys.channel_feeds(uid);
+  std::vector<Words> commands;
+  commands.reserve(feed_urls.size());
+  for (const std::string& url : feed_urls) commands.push_back({"SISMEMBER", key, url});
+  const auto replies = impl_.pipeline(commands);
+  if (!replies) return replies.error();
+  std::vector<bool> held;
+  held.reserve(replies->size());
+  for (const Reply& reply : *replies) held.push_back(reply.integer() == 1);
+  return held;
+}
+
 StoreResult<std::vector<std::vector<std::string>>> Channels::holding(std::span<const std::string> feed_urls) {
   std::vector<std::string> keys;
   keys.reserve(feed_urls.size());

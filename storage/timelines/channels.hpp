@@ -59,6 +59,8 @@ class Channels {
   StoreResult<std::optional<std::vector<std::string>>> feeds(const std::string& uid);
   /// The first `most` of them behind `after`, as Feeds::urls_after().
   StoreResult<std::vector<std::string>> feeds_after(const std::string& uid, const std::string& after, std::size_t most);
+  /// Which of these are feeds of a channel, in the order given.
+  StoreResult<std::vector<bool>> holds(const std::string& uid, std::span<const std::string> feed_urls);
   /// Puts feeds into channels, their posts into the timelines; true where the feed was new to the channel. Absent also
   /// where there is no such feed.
   StoreResult<std::vector<std::optional<bool>>> follow(std::span<const Membership> memberships);

@@ -49,6 +49,16 @@ TEST(EntryRecords, HoldTheDocumentedFields) {
   EXPECT_EQ(value(record.fields, "truncated"), "(none)");
 }
 
+// WEBSUB U17
+TEST(EntryRecords, HoldTheTrailAndNoReaderNoticesIt) {
+  Entry entry = sample();
+  const std::string digest = entry_record(Entry(entry)).digest;
+  entry.via = {std::string(32, 'a'), std::string(32, 'b')};
+  const EntryRecord record = entry_record(std::move(entry));
+  EXPECT_EQ(value(record.fields, "via"), std::string(32, 'a') + " " + std::string(32, 'b'));
+  EXPECT_EQ(record.digest, digest);
+}
+
 TEST(EntryRecords, HoldAnExcerptAsPlainText) {
   Entry entry = sample();
   entry.summary = {};

@@ -13,6 +13,7 @@ FeedState full_state() {
   s.state = "failing";
   s.state_since = Milliseconds(1);
   s.address.fetch_url = "https://example.org/new";
+  s.exposure = Exposure::opened_by_allow;
   s.validators.etag = "W/\"a b\" ";
   s.validators.last_modified = "yesterday, perhaps";
   s.validators.url = "https://example.org/v";

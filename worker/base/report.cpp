@@ -58,8 +58,8 @@ constexpr std::string_view reason_names[] = {"",
                                              "worker.bug"};
 static_assert(std::size(reason_names) == reason_count);
 
-constexpr std::string_view flaw_names[] = {"encoding", "entity",         "namespace",    "structure", "date",
-                                           "url",      "duplicate_guid", "missing_guid", "truncated", "other"};
+constexpr std::string_view flaw_names[] = {"encoding",       "entity",       "namespace", "structure", "date", "url",
+                                           "duplicate_guid", "missing_guid", "truncated", "loop",      "other"};
 static_assert(std::size(flaw_names) == static_cast<std::size_t>(Flaw::other) + 1);
 
 }  // namespace

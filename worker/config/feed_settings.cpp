@@ -122,6 +122,12 @@ std::string read_websub(std::string_view text, std::string& into) {
   return {};
 }
 
+std::string read_republish(std::string_view text, std::string& into) {
+  if (text != "yes" && text != "no") return "write yes or no";
+  into = text;
+  return {};
+}
+
 /// As one that a document names (WEBSUB §2). Where it leads is seen when it is asked, like any address.
 std::string read_hub_url(std::string_view text, std::string& into) {
   if (!is_hub_url(text) || text.find('#') != std::string_view::npos) {
@@ -198,6 +204,8 @@ const FeedSetting setting_table[] = {
     words<&FeedSettings::user_agent, read_user_agent>("user_agent", "products",
                                                       "stands in the User-Agent before feedmill"),
     words<&FeedSettings::http_version, read_http_version>("http_version", "1.1", "the only version that is spoken"),
+    words<&FeedSettings::republish, read_republish>(
+        "republish", "yes/no", "whether others may be shown its posts; else only what anybody could fetch"),
     words<&FeedSettings::websub, read_websub>("websub", "off", "its hub is not subscribed to"),
     words<&FeedSettings::hub, read_hub_url>("hub", "URL", "subscribed to instead of what its document names"),
     words<&FeedSettings::topic, read_hub_url>("topic", "URL",
@@ -237,12 +245,13 @@ std::string unknown_key(std::string_view key) {
 // -------------------------------------------------------------------------------------------------------------
 
 /// Settings that are words in JSON as well.
-constexpr std::array<std::pair<std::string_view, std::string FeedSettings::*>, 10> words_in_json{{
+constexpr std::array<std::pair<std::string_view, std::string FeedSettings::*>, 11> words_in_json{{
     {"auth", &FeedSettings::auth},
     {"policy", &FeedSettings::policy},
     {"proxy", &FeedSettings::proxy},
     {"user_agent", &FeedSettings::user_agent},
     {"http_version", &FeedSettings::http_version},
+    {"republish", &FeedSettings::republish},
     {"websub", &FeedSettings::websub},
     {"hub", &FeedSettings::hub},
     {"topic", &FeedSettings::topic},

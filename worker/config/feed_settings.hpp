@@ -30,6 +30,7 @@ struct FeedSettings {
   std::string proxy;                          ///< "http://host:port", "none" = not even the configured one
   std::string user_agent;                     ///< products named before ours (HTTP P19)
   std::string http_version;                   ///< "1.1"
+  std::string republish;                      ///< "yes" or "no": whether others may be shown its posts (WEBSUB U15)
   std::string websub;                         ///< "off": its hub is not subscribed to
   std::string hub;                            ///< subscribed to instead of what its document names (WEBSUB §2)
   std::string topic;                          ///< that `hub` is asked for, "" = as its document calls itself

@@ -40,8 +40,12 @@ asio::awaitable<SampleAnswer> send_sample(Fetcher& fetcher, Subscriber webhook, 
   const auto secrets = secrets_in_use(webhook, now);
   SampleAnswer answer;
   answer.id = message.id;
-  const HttpResult result =
-      co_await fetcher.post(webhook.url, webhook_headers(message, secrets), message.body, begun + webhook_patience);
+  Fetcher::Outbound outbound;
+  outbound.url = webhook.url;
+  outbound.header_lines = webhook_headers(message, secrets);
+  outbound.body = message.body;
+  outbound.deadline = begun + webhook_patience;
+  const HttpResult result = co_await fetcher.send(std::move(outbound));
   answer.took = std::chrono::floor<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
   if (const auto* const response = std::get_if<HttpResponse>(&result)) {
     answer.status = response->status;

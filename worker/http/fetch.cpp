@@ -279,6 +279,8 @@ asio::awaitable<FetchResult> Fetcher::follow(FetchRequest request) {
         part.url = url;
         part.headers = std::move(failure->headers);
         part.body = std::move(failure->body);
+        part.opened_by_allow =
+            !style->proxy && client.egress().opened_by_allow(failure->trace.peer, failure->trace.peer_port);
       }
       co_return error;
     }

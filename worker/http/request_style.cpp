@@ -92,10 +92,7 @@ std::string user_agent(std::string_view contact, std::string_view feed_url, std:
   text += " (";
   if (!contact.empty()) text.append("+").append(contact).append("; ");
   if (subscribers) text.append(std::to_string(*subscribers)).append(" subscribers; ");
-  if (!feed_url.empty()) return text.append("feed-id=").append(id.data()).append(")");
-  if (contact.empty()) return text.erase(text.size() - 2);
-  text.resize(text.size() - 2);
-  return text.append(")");
+  return text.append("feed-id=").append(id.data()).append(")");
 }
 
 void throw_exception_from_error(const UnusableSettings& unusable, const boost::source_location&) {

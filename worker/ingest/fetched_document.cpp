@@ -93,6 +93,10 @@ Reading read_or_keep(FetchResult& fetched, const Claim& claim, const ReadingOpti
   }
 }
 
+Exposure exposure_of(const FetchResponse& response) {
+  return response.opened_by_allow ? Exposure::opened_by_allow : Exposure::open_to_all;
+}
+
 }  // namespace
 
 Exchange exchange_of(const Claim& claim, const FetchRequest& request, const FetchResult& fetched) {
@@ -107,9 +111,11 @@ Exchange exchange_of(const Claim& claim, const FetchRequest& request, const Fetc
     exchange.wire_bytes = response->wire_bytes;
     exchange.unconditional = unconditional(claim, *response);
     exchange.opened_by_allow = response->opened_by_allow;
+    exchange.exposure = exposure_of(*response);
     exchange.fell_back = response->fell_back;
   } else {
     const auto& error = std::get<FetchError>(fetched);
+    if (error.cut_off) exchange.exposure = exposure_of(*error.cut_off);
     exchange.headers = error.headers;
     exchange.wire_bytes = error.wire_bytes;
   }

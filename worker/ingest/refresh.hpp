@@ -40,8 +40,14 @@ class Refresher {
         options_(std::move(options)),
         observer_(std::move(observer)) {}
 
-  /// For refreshes that begin from now on; those under way take over what they have not asked for yet.
-  void set_options(RefreshOptions options) { options_ = std::move(options); }
+  /// For refreshes that begin from now on; those under way take over what they have not asked for yet. The store's id
+  /// stays.
+  void set_options(RefreshOptions options) {
+    options.reading.store_id = std::move(options_.reading.store_id);
+    options_ = std::move(options);
+  }
+  /// Store::id() of the store, once it is known: before anything is refreshed.
+  void set_store_id(std::string id) { options_.reading.store_id = std::move(id); }
 
   /// Memory is too short to begin with anything new (SECURITY M3).
   bool is_short_of_memory() const { return memory_.is_short(); }

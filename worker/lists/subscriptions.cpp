@@ -208,6 +208,8 @@ FeedSettings settings_of(const Subscription& subscription, const SubscriptionLis
       if (name.substr(colon + 1) == "keep") settings.keep = positive_number(value);
       if (name.substr(colon + 1) == "intervalMin") settings.interval_min = positive_number(value);
       if (name.substr(colon + 1) == "intervalMax") settings.interval_max = positive_number(value);
+      // Only that others are not shown it: a list does not open what is closed (WEBSUB U15).
+      if (name.substr(colon + 1) == "republish" && value == "no") settings.republish = value;
       continue;
     }
     const bool is_new = !uri.empty() && uri_of(prefix, settings.namespaces).empty();
@@ -378,6 +380,8 @@ OpmlAttributes opml_attributes(const ExportedFeed& feed, WrittenNamespaces& name
   add_own("keep", feed.settings.keep);
   add_own("intervalMin", feed.settings.interval_min);
   add_own("intervalMax", feed.settings.interval_max);
+  if (!feed.settings.republish.empty())
+    attributes.emplace_back(namespaces.own() + ":republish", feed.settings.republish);
   return attributes;
 }
 

@@ -172,8 +172,8 @@ struct Metrics::Series {
                                                "by", {"not_modified", "hash", "compression"});
   SeriesByLabel<Counter> entries = make.counters("entries_total", "Entries seen, by what became of them.", "action",
                                                  {"created", "modified", "unchanged", "trimmed", "deleted"});
-  std::vector<Counter*> flaws =
-      make.counters("parse_flaws_total", "Flaws of documents, repaired and not dropped.", "kind", 0, Flaw::other);
+  std::vector<Counter*> flaws = make.counters(
+      "parse_flaws_total", "Flaws of documents; all but loop are repaired and not dropped.", "kind", 0, Flaw::other);
   SeriesByLabel<Counter> events = make.counters(
       "signals_total", "Signals written to the stream, by type.", "type",
       {"feed_created", "feed_modified", "post_created", "post_modified", "post_deleted", "feed_moved", "feed_failing",

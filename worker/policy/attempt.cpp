@@ -6,6 +6,7 @@
 
 #include "parsers/feed/normalise.hpp"
 #include "parsers/markup/sanitise.hpp"
+#include "parsers/text/limits.hpp"
 #include "parsers/text/strings.hpp"
 #include "storage/records/entry_record.hpp"
 #include "storage/records/feed_fields.hpp"
@@ -117,6 +118,29 @@ Reading salvaged(FetchResponse& response, const FeedState& state, const ReadingO
   document->print.body_bytes = body->size();
   document->failure = std::move(failure);
   return std::move(*document);
+}
+
+/// Posts that have been in this store, or in more than any honest way leads through, are not of this feed: neither
+/// stored, nor a gap, nor missing (WEBSUB U17).
+void leave_out_loops(Feed& feed, std::string_view store_id) {
+  const auto is_loop = [&](const Entry& entry) {
+    const bool came_back = !store_id.empty() && std::ranges::find(entry.via, store_id) != entry.via.end();
+    return came_back || entry.via.size() > limits::trail;
+  };
+  if (std::ranges::none_of(feed.entries, is_loop)) return;
+  std::size_t left_out = 0, place = 0;
+  auto known = feed.known.begin();
+  const auto move_up = [&] {  // the places of items that were not read count those that were
+    for (; known != feed.known.end() && known->place == place; ++known, ++place) known->place -= left_out;
+  };
+  for (const Entry& entry : feed.entries) {
+    move_up();
+    ++place;
+    if (is_loop(entry)) ++left_out;
+  }
+  move_up();
+  std::erase_if(feed.entries, is_loop);
+  add_flaw(feed, Flaw::loop, left_out);
 }
 
 BodyPrint wire_print(const FetchResponse& response) {
@@ -271,6 +295,7 @@ boost::system::result<Document, ParseError> read_document(std::string_view body,
   }
   auto feed = read_feed(body, hints);
   if (!feed) return feed.error();
+  leave_out_loops(*feed, options.store_id);
   Document document;
   document.cut_short = feed->cut_short;
   if (document.cut_short && cut_post == CutPost::kept) document.cut_post = mark_cut_post(*feed, state.identity.by);

@@ -92,6 +92,9 @@ struct ReadingOptions {
   std::uint64_t granted_bytes = std::numeric_limits<std::uint64_t>::max();
   HtmlPolicy html = HtmlPolicy::strict;
   bool keep_class = false;  ///< `class` survives `strict`
+  /// Store::id() of the store that it is for: posts whose trail names it have come back, and are left out like those
+  /// whose trail is too long (WEBSUB U17). "" = they are not told apart.
+  std::string store_id;
   bool hash_items = false;  ///< Document::context and EntryRecord::item_hash are wanted
   /// As DocumentHints::most_steps; then it is Unreadable with parse.limit.
   std::uint64_t most_steps = std::numeric_limits<std::uint64_t>::max();

@@ -37,9 +37,10 @@ struct Exchange {
   std::uint64_t wire_bytes = 0;
   Unconditional unconditional = Unconditional::no;  ///< why the answered request carried no validators
   bool opened_by_allow = false;
-  bool early = false;      ///< asked before its time, which must not happen (HTTP N2)
-  bool identity = false;   ///< asked again for no content coding, after one that was broken (HTTP §4)
-  bool fell_back = false;  ///< HTTP/2 failed where HTTP/1.1 did not (HTTP P20)
+  Exposure exposure = Exposure::unknown;  ///< of what has come of a body
+  bool early = false;                     ///< asked before its time, which must not happen (HTTP N2)
+  bool identity = false;                  ///< asked again for no content coding, after one that was broken (HTTP §4)
+  bool fell_back = false;                 ///< HTTP/2 failed where HTTP/1.1 did not (HTTP P20)
 };
 
 /// Whether the next request leaves its validators out, to see whether a server that always says 304 tells the truth

@@ -57,6 +57,7 @@ DecisionDraft::DecisionDraft(const Claim& claim, const Exchange& exchange, const
   ++state.counts.polls;
   state.counts.total_wire_bytes += exchange.wire_bytes;
   if (exchange.early) ++state.counts.early_polls;
+  state.exposure = std::max(state.exposure, exchange.exposure);
   count_unconditional();
   context.feed_url = claim.feed_url;
   context.now = now;

@@ -83,6 +83,7 @@ class PageDecider {
     commit.before = commit.state = claim.state;
     commit.at = now;
     commit.state.counts.total_wire_bytes += exchange.wire_bytes;
+    commit.state.exposure = std::max(commit.state.exposure, exchange.exposure);
     decision_.outcome = Outcome::unchanged;
     walk_.last = now;
     tell_host();

@@ -42,14 +42,19 @@ asio::awaitable<int> open_store(ProcessParts& parts) {
   for (std::string told; !parts.worker.stopping();) {
     const std::vector<HostSettings> hosts = HostRules(parts.config).settings();
     test_point("B4");
+    std::string id;
     const StoreResult<std::string> server = co_await parts.store.call([&](Store& store) {
       auto opened = store.open();
       if (!opened) return opened;
+      auto named = store.id();
+      if (!named) return named;
+      id = std::move(*named);
       if (parts.mode == RunMode::selected) return opened;  // a verb may have been told less than the workers
       const auto known = Hosts(store).set(hosts);          // HTTP H7
       return known ? opened : StoreResult<std::string>(known.error());
     });
     if (server) {
+      parts.refresher.set_store_id(std::move(id));
       parts.metrics.set_store(*server);
       test_point("B5");
       co_return co_await check_contact(parts);

@@ -436,7 +436,7 @@ asio::awaitable<PushOutEngine::Next> PushOutEngine::tell_webhook(Served& served,
                                                                  const OutsideEvents& wanted) {
   const Subscriber& subscriber = served.subscriber;
   for (std::size_t from = 0; from < wanted.size();) {
-    const std::size_t count = std::min<std::size_t>(subscriber.at_once, wanted.size() - from);
+    const std::size_t count = std::min({std::size_t{subscriber.at_once}, options_.per_host, wanted.size() - from});
     std::vector<Told> told(count);
     const auto tell_one = [&](std::size_t i) -> asio::awaitable<void> {
       const OutsideEvent& event = *wanted[from + i];

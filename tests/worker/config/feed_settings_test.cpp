@@ -24,6 +24,7 @@ TEST(FeedSettings, AreSetShownAndTakenAway) {
                                         "proxy=http://proxy.example:3128",
                                         "user_agent=AcmeReader/2.1",
                                         "http_version=1.1",
+                                        "republish=no",
                                         "websub=off",
                                         "hub=https://hub.example/?a=b",
                                         "topic=http://example.org/xml/feed?channel_id=1",
@@ -87,7 +88,7 @@ TEST(FeedSettings, AreRefusedWithARemedy) {
       {"nonsense=1",
        "no such setting; there are keep keep_age keep_bytes backfill interval_min interval_max html_policy auth policy "
        "proxy "
-       "user_agent http_version websub hub topic ca_file pin subscribers header.NAME"},
+       "user_agent http_version republish websub hub topic ca_file pin subscribers header.NAME"},
       {"keep=0", "from 1 to 1000000"},
       {"keep=-1", "from 1 to"},
       {"keep=1.5", "from 1 to"},

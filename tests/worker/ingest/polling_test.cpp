@@ -46,6 +46,37 @@ TEST_F(Polling, TheSameDocumentAThousandTimesSendsNothing) {
   EXPECT_EQ(state().counts.polls, 1001U);
 }
 
+std::string atom_of(const std::vector<std::pair<std::string, std::vector<std::string>>>& posts) {
+  std::string xml = "<feed xmlns='http://www.w3.org/2005/Atom' xmlns:m='urn:feedmill:feed:1'><title>Mill</title>";
+  for (const auto& [guid, trail] : posts) {
+    xml +=
+        "<entry><id>" + guid + "</id><title>Post " + guid + "</title><link href='https://example.org/" + guid + "'/>";
+    for (const std::string& store : trail) xml += "<m:via>" + store + "</m:via>";
+    xml += "</entry>";
+  }
+  return xml + "</feed>";
+}
+
+// WEBSUB U17
+TEST_F(Polling, PostsThatCameFromHereAreNotStoredAgain) {
+  const std::string own = *store.id(), other(32, 'f');
+  reading_options.store_id = own;
+  const std::vector<std::string> far(17, other), far_enough(16, other);
+  EXPECT_EQ(poll(atom_of({{"a", {other}}, {"b", {other, own}}, {"c", {}}, {"d", far}, {"e", far_enough}})).created, 3U);
+  EXPECT_EQ(redis({"HMGET", url + ":guidmap", "a", "b", "c", "d", "e"}), "Entry:3 (nil) Entry:2 (nil) Entry:1");
+  EXPECT_EQ(redis({"HGET", "Entry:3", "via"}), other);
+
+  // Nor is their coming and going anything: no gap, no deletion, no other identity.
+  passes_over = true;
+  EXPECT_EQ(poll(atom_of({{"b2", {own}}, {"b3", {own}}, {"b4", {own}}})).created, 0U);
+  EXPECT_EQ(poll(atom_of({{"b5", {own}}, {"a", {other}}, {"b", {own}}, {"c", {}}, {"x", {}}})).created, 1U);
+  EXPECT_EQ(redis({"ZCARD", url + ":sort"}), "4");
+  EXPECT_EQ(redis({"HGET", url + ":guidmap", "x"}), "Entry:4");
+  EXPECT_EQ(count("feed_gap"), 0U);
+  EXPECT_EQ(count("post_deleted"), 0U);
+  EXPECT_EQ(count("post_modified"), 0U);
+}
+
 TEST_F(Polling, RekeysWhatANewCmsPublishesUnderNewGuids) {
   poll(rss(site(10, "http://www.example.org/")));
   std::vector<Item> moved = site(10, "https://example.org/", "https://example.org/?p=");

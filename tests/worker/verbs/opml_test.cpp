@@ -138,6 +138,22 @@ TEST(Subscriptions, CarryOurOwnSettingsInANamespaceOfTheirOwn) {
   EXPECT_TRUE(settings.namespaces.empty());
 }
 
+// WEBSUB U15
+TEST(Subscriptions, CloseWhatOthersMayHaveAndNeverOpenIt) {
+  for (const std::string word : {"yes", "no"}) {
+    SubscriptionsWriter writer(0);
+    ExportedFeed feed{"https://example.org/feed", "t", "", {}};
+    feed.settings.republish = word;
+    writer.row({}, feed);
+    writer.end();
+    const std::string text = writer.take();
+    EXPECT_NE(text.find("feedmill:republish=\"" + word + "\""), std::string::npos) << text;
+    const SubscriptionList list = read_subscriptions(text);
+    ASSERT_EQ(list.feeds.size(), 1U);
+    EXPECT_EQ(settings_of(list.feeds[0], list).republish, word == "no" ? "no" : "");
+  }
+}
+
 TEST(Subscriptions, TellPrefixesOfTwoListsApart) {
   std::vector<ExportedFeed> feeds(2);
   feeds[0] = {"http://a.example/", "A", "", {}};

@@ -1,0 +1,169 @@
+#include "worker/hub/outside_listener.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <boost/beast/http/field.hpp>
+#include <boost/beast/http/verb.hpp>
+
+#include "parsers/text/strings.hpp"
+#include "storage/push_out/subscribers.hpp"
+#include "worker/hub/hub_request.hpp"
+#include "worker/listener/bearer.hpp"
+#include "worker/listener/query.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+namespace {
+
+HttpReply try_later() {
+  HttpReply answer = http_reply(http::status::service_unavailable);
+  answer.set(http::field::retry_after, "30");
+  return answer;
+}
+
+/// For people: why a request is not taken (WEBSUB U3).
+HttpReply refused(http::status status, std::string why) {
+  return http_reply(status, "text/plain; charset=utf-8", std::move(why) + "\n");
+}
+
+HttpReply only(std::string_view methods) {
+  HttpReply no = http_reply(http::status::method_not_allowed);
+  no.set(http::field::allow, methods);
+  return no;
+}
+
+std::string path_of(const std::string& url) {
+  return url.substr(std::min(url.find('/', url.find("//") + 2), url.size()));
+}
+
+}  // namespace
+
+OutsideListener::OutsideListener(std::unique_ptr<Listener> listener, const StoreOptions& store, Options options,
+                                 const Parts& parts)
+    : options_(std::move(options)),
+      base_(path_of(options_.public_url)),
+      parts_(parts),
+      store_(store),
+      pages_(store, options_.public_url),
+      listener_(std::move(listener)),
+      tokens_(options_.burst) {}
+
+boost::system::result<std::unique_ptr<OutsideListener>, ListenError> OutsideListener::open(
+    const asio::any_io_executor& executor, const StoreOptions& store, Options options, const Parts& parts) {
+  auto listener = Listener::open(executor, options.listen, "push_out.listen");
+  if (!listener) return listener.error();
+  return std::unique_ptr<OutsideListener>(new OutsideListener(std::move(*listener), store, std::move(options), parts));
+}
+
+asio::awaitable<void> OutsideListener::serve() {
+  Listener::Places places = options_.places;
+  // Behind a proxy on this machine everybody comes from there.
+  if (endpoint().address().is_loopback()) places.per_network = places.connections;
+  Listener::Host host;
+  host.answer = [this](Visit& visit) { return answer(visit); };
+  host.bug = [this](const char* what) {
+    parts_.metrics.bug();
+    parts_.log.write(LogLevel::error, "bug", "an unexpected error; please report it",
+                     {{"part", "push_out.listen"}, {"detail", what}});
+  };
+  co_await listener_->serve(places, RequestLimits(), std::move(host));
+}
+
+/// A token bucket: a flood is not the loop's only work.
+bool OutsideListener::is_within_rate() {
+  const auto now = std::chrono::steady_clock::now();
+  const std::chrono::duration<double> passed = now - std::exchange(counted_, now);
+  tokens_ = std::min(tokens_ + passed.count() * options_.per_second, options_.burst);
+  if (tokens_ < 1) return false;
+  --tokens_;
+  return true;
+}
+
+asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {
+  if (!is_within_rate()) co_return try_later();
+  const std::string_view target = visit.head().target();
+  const auto question = std::min(target.find('?'), target.size());
+  const auto decoded = percent_decoded(target.substr(0, question));
+  if (!decoded) co_return http_reply(http::status::not_found);
+  std::string_view path = *decoded;
+  if (!base_.empty() && path.starts_with(base_)) path.remove_prefix(base_.size());
+  const std::string query(target.substr(std::min(question + 1, target.size())));
+  const http::verb method = visit.head().method();
+  const bool reads = method == http::verb::get || method == http::verb::head;
+  if (path == "/events") {
+    if (method != http::verb::get) co_return only("GET");
+    co_return co_await follow(visit, query);
+  }
+  if (options_.public_url.empty()) co_return http_reply(http::status::not_found);
+  if (path == "/hub") {
+    if (method != http::verb::post) co_return only("POST");
+    co_return co_await ask_hub(visit);
+  }
+  const auto topic = read_topic_target(path, query);
+  if (!topic) co_return http_reply(http::status::not_found);
+  if (!reads) co_return only("GET, HEAD");
+  co_return co_await pages_.answer(visit, *topic);
+}
+
+/// WEBSUB U2, U3: taken for verification, or refused with the reason.
+asio::awaitable<HttpReply> OutsideListener::ask_hub(Visit& visit) {
+  auto refusal = co_await visit.read_body();
+  if (refusal || visit.gone()) co_return refusal.value_or(HttpReply());
+  const std::string_view type = visit.head()[http::field::content_type];
+  if (!iequals(type.substr(0, type.find_first_of("; ")), "application/x-www-form-urlencoded"))
+    co_return refused(http::status::unsupported_media_type, "write a form: application/x-www-form-urlencoded");
+  auto request = read_hub_request(visit.body());
+  if (!request) co_return refused(http::status::bad_request, request.error());
+  std::optional<TopicTarget> target;
+  if (request->topic.starts_with(options_.public_url))
+    target = read_topic_target(std::string_view(request->topic).substr(options_.public_url.size()), {});
+  if (!target) co_return refused(http::status::not_found, "hub.topic is none of this hub's");
+  const StoreResult<std::optional<Topic>> topic = co_await pages_.topic_of(target->token);
+  if (!topic) co_return try_later();
+  if (!*topic) co_return refused(http::status::not_found, "hub.topic is none of this hub's");
+  Subscriber subscriber;
+  subscriber.url = std::move(request->callback);
+  subscriber.topic = **topic;
+  subscriber.topic_url = std::move(request->topic);
+  subscriber.intent = {std::move(request->mode), std::move(request->secret), request->lease, "", 0};
+  const auto write = [&](Store& store) { return Subscribers(store).ask(subscriber); };
+  const StoreResult<bool> taken = co_await store_.call(write);
+  if (!taken) {
+    parts_.metrics.store_error(taken.error());
+    co_return try_later();
+  }
+  if (!*taken && subscriber.intent.mode == "unsubscribe")
+    co_return refused(http::status::not_found, "there is no such subscription");
+  if (!*taken) co_return refused(http::status::service_unavailable, "there are too many subscribers");
+  co_return http_reply(http::status::accepted);
+}
+
+/// Who has the address of a topic may follow that; who shows the operator's token, all.
+asio::awaitable<HttpReply> OutsideListener::follow(Visit& visit, std::string_view query) {
+  LiveQuery access;
+  if (const auto token = parameter(query, "topic")) {
+    StoreResult<std::optional<Topic>> topic = co_await pages_.topic_of(*token);
+    if (!topic) co_return try_later();
+    if (!*topic) co_return refused(http::status::not_found, "there is no such topic");
+    access.only = std::move(**topic);
+  } else {
+    const std::string shown = parameter(query, "token").value_or("");
+    const std::string_view authorization = visit.head()[http::field::authorization];
+    const bool may = !options_.token.empty() &&
+                     (shows_token(authorization, options_.token) || shows_token("Bearer " + shown, options_.token));
+    if (!may) {
+      HttpReply no =
+          refused(http::status::unauthorized, "name a topic (topic=…), or show the token of push_out.token_file");
+      no.set(http::field::www_authenticate, "Bearer");
+      co_return no;
+    }
+  }
+  co_return co_await parts_.streams.answer(visit, std::move(access));
+}
+
+}  // namespace feedmill

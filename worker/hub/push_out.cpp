@@ -1,0 +1,101 @@
+#include "worker/hub/push_out.hpp"
+
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+using namespace asio::experimental::awaitable_operators;
+
+namespace {
+
+constexpr std::chrono::seconds figures_every{15};  // OPERATIONS §3
+
+}  // namespace
+
+PushOut::PushOut(const asio::any_io_executor& executor, const StoreOptions& store, Options options, Metrics& metrics,
+                 Log& log)
+    : metrics_(metrics),
+      log_(log),
+      drain_(options.drain),
+      tells_of_store_(options.tells_of_store),
+      store_(store),
+      tail_(executor, store, {}),
+      fetcher_(executor, std::move(options.fetch)),
+      engine_(executor, store, tail_, fetcher_, metrics, log, std::move(options.engine)),
+      streams_(executor, tail_, options.streams),
+      figures_bell_(executor),
+      end_(executor, asio::steady_timer::time_point::max()) {}
+
+boost::system::result<std::unique_ptr<PushOut>, ListenError> PushOut::open(const asio::any_io_executor& executor,
+                                                                           const StoreOptions& store, Options options,
+                                                                           Metrics& metrics, Log& log) {
+  auto outside = std::move(options.outside);
+  std::unique_ptr<PushOut> made(new PushOut(executor, store, std::move(options), metrics, log));
+  if (outside) {
+    auto opened = OutsideListener::open(executor, store, std::move(*outside), {made->streams_, metrics, log});
+    if (!opened) return opened.error();
+    made->outside_ = std::move(*opened);
+  }
+  return made;
+}
+
+asio::awaitable<void> PushOut::run() {
+  co_await (tail_.run() && push() && streams_.run() && serve() && keep_figures());
+}
+
+/// What is read of the stream is needed until the last request has ended.
+asio::awaitable<void> PushOut::push() {
+  co_await engine_.run();
+  tail_.stop();
+}
+
+asio::awaitable<void> PushOut::serve() {
+  const auto wait_for_end = [&]() -> asio::awaitable<void> {
+    while (!over_) co_await end_.async_wait(asio::as_tuple(asio::use_awaitable));
+  };
+  if (outside_) co_await (outside_->serve() || wait_for_end());
+}
+
+asio::awaitable<void> PushOut::keep_figures() {
+  std::uint64_t streamed = 0;
+  bool down = false;
+  while (!stopped_) {
+    const auto count = [](Store& store) { return Subscribers(store).counts(); };
+    const StoreResult<SubscriberCounts> counts = co_await store_.call(count);
+    if (counts)
+      metrics_.set_subscribers(*counts);
+    else
+      metrics_.store_error(counts.error());
+    const bool is_down = counts.has_error();
+    if (tells_of_store_ && is_down != std::exchange(down, is_down)) {
+      log_.write(is_down ? LogLevel::error : LogLevel::info, is_down ? "redis_down" : "redis_up",
+                 is_down ? "nobody can be told of anything; it is tried again" : "Redis serves again",
+                 {{"detail", is_down ? std::string_view(counts.error().detail) : std::string_view()}});
+    }
+    metrics_.set_streams(streams_.figures().open);
+    metrics_.push_out_streamed(streams_.figures().events - streamed);
+    streamed = streams_.figures().events;
+    co_await figures_bell_.rest(figures_every);
+  }
+}
+
+void PushOut::stop() {
+  if (std::exchange(stopped_, true)) return;
+  engine_.stop(drain_);
+  streams_.stop();
+  over_ = true;
+  end_.cancel();
+  figures_bell_.ring();
+}
+
+void PushOut::hurry() {
+  stop();
+  engine_.stop(Milliseconds(0));
+}
+
+}  // namespace feedmill

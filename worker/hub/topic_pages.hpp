@@ -1,0 +1,60 @@
+// Documents of topics as they are asked for: pages, conditional requests (WEBSUB U1, RFC 5005 §3, RFC 9110 §13).
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "storage/records/stored_entry.hpp"
+#include "storage/records/topic.hpp"
+#include "worker/listener/connection.hpp"
+#include "worker/push_out/store_thread.hpp"
+#include "worker/republish/topic_document.hpp"
+
+namespace feedmill {
+
+/// What the path and the query of a topic's address say.
+struct TopicTarget {
+  std::string token;
+  TopicFormat format{};
+  std::optional<EntryCursor> before;
+};
+
+/// "/t/<token>.atom" or ".json", with `before=<score>:Entry:<n>` or without; nothing for any other.
+std::optional<TopicTarget> read_topic_target(std::string_view path, std::string_view query);
+
+/// Whether an If-None-Match field names this tag (RFC 9110 §13.1.2).
+bool names_etag(std::string_view if_none_match, std::string_view etag);
+
+/// Lives on the loop's thread.
+class TopicPages {
+ public:
+  /// `public_url`: what addresses begin with, without a slash at its end.
+  TopicPages(const StoreOptions& store, std::string public_url) : store_(store), public_url_(std::move(public_url)) {}
+
+  /// The answer to a GET or HEAD; 404 where there is no such topic, or it may not be shown to others.
+  boost::asio::awaitable<HttpReply> answer(const Visit& visit, const TopicTarget& target);
+
+  /// What a token stands for, while that may be shown to others.
+  boost::asio::awaitable<StoreResult<std::optional<Topic>>> topic_of(std::string token);
+
+ private:
+  struct Kept {
+    std::chrono::steady_clock::time_point made;
+    std::shared_ptr<const TopicDocument> document;
+    std::string next;
+  };
+  boost::asio::awaitable<StoreResult<std::optional<Kept>>> document_of(const TopicTarget& target);
+  std::string address(const TopicTarget& target, const std::optional<EntryCursor>& before) const;
+
+  StoreThread store_;
+  const std::string public_url_;
+  std::map<std::string, Kept> kept_;  // by address; for a moment, so that a crowd costs one look
+};
+
+}  // namespace feedmill

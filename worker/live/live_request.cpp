@@ -1,0 +1,80 @@
+#include "worker/live/live_request.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
+#include "storage/redis/utf8.hpp"
+#include "worker/listener/query.hpp"
+
+namespace feedmill {
+namespace {
+
+void add_once(std::vector<std::string>& names, std::string_view name) {
+  if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
+}
+
+/// What is wrong with the parameter, "" when nothing is.
+std::string take(std::string_view name, const std::string& value, LiveRequest& request, std::string& place) {
+  if (name == "feed") {
+    add_once(request.filter.feeds, value);
+  } else if (name == "channel") {
+    add_once(request.filter.channels, value);
+  } else if (name == "type") {
+    std::string_view types = value;
+    do add_once(request.filter.types, take_until(types, ','));
+    while (!types.empty() && request.filter.types.size() <= outside_event_types.size());
+  } else if (name == "initial") {
+    if (value != "0" && value != "1") return "initial: 0 or 1";
+    request.filter.initial = value == "1";
+  } else if (name == "last_event_id") {
+    place = value;
+  } else if (name != "token") {
+    return "there are no other parameters than feed, channel, type, initial, last_event_id and token";
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<EventPlace> read_place(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  EventPlace place;
+  if (dash == std::string_view::npos || !read_number(text.substr(0, dash), place.milliseconds) ||
+      !read_number(text.substr(dash + 1), place.number))
+    return std::nullopt;
+  if (place.number == UINT64_MAX) return std::nullopt;  // behind which Redis looks for none
+  return place;
+}
+
+std::string to_string(const EventPlace& place) {
+  return std::to_string(place.milliseconds) + "-" + std::to_string(place.number);
+}
+
+boost::system::result<LiveRequest, LiveObjection> read_live_request(std::string_view query,
+                                                                    std::string_view last_event_id) {
+  LiveRequest request;
+  std::string place;
+  while (!query.empty()) {
+    const std::string_view one = take_until(query, '&');
+    if (one.empty()) continue;
+    const std::size_t sign = std::min(one.find('='), one.size());
+    const auto name = percent_decoded(one.substr(0, sign), Plus::space);
+    const auto value = percent_decoded(one.substr(std::min(sign + 1, one.size())), Plus::space);
+    if (!name || !value || !is_utf8(*name) || !is_utf8(*value))
+      return LiveObjection{"the query is no UTF-8 in percent-encoding"};
+    std::string wrong = take(*name, *value, request, place);
+    if (!wrong.empty()) return LiveObjection{std::move(wrong)};
+  }
+  std::string wrong = objection_to(request.filter);
+  if (!wrong.empty()) return LiveObjection{std::move(wrong)};
+  if (!last_event_id.empty()) place = last_event_id;
+  if (place.empty()) return request;
+  request.after = read_place(place);
+  if (!request.after) return LiveObjection{"Last-Event-ID, last_event_id: the id of an event, as 1795437223358-1"};
+  return request;
+}
+
+}  // namespace feedmill

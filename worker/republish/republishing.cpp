@@ -1,0 +1,55 @@
+#include "worker/republish/republishing.hpp"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "storage/feeds/feeds.hpp"
+#include "worker/base/redact.hpp"
+#include "worker/config/feed_settings.hpp"
+
+namespace feedmill {
+namespace {
+
+bool has_secret(const std::string& url) {
+  return redact(url) != url;
+}
+
+/// Why not anybody could have fetched it; "" when anybody could.
+std::string_view why_private(const std::string& feed_url, const FeedState& state, const FeedSettings& settings) {
+  if (!settings.auth.empty()) return "it is fetched with credentials (auth)";
+  if (!settings.headers.empty()) return "it is fetched with headers of its own";
+  if (!settings.policy.empty()) return "it is fetched under a policy of its own";
+  if (has_secret(feed_url) || has_secret(state.address.fetch_url)) return "its address holds a secret";
+  if (state.exposure == Exposure::opened_by_allow) return "egress.allow has opened its server";
+  if (state.exposure == Exposure::unknown) return "it was not fetched yet, or not since it is noted from where";
+  return {};
+}
+
+}  // namespace
+
+Republishing republishing_of(const std::string& feed_url, const FeedState& state) {
+  const FeedSettings settings = read_settings(state.settings);
+  if (settings.republish == "yes") return {true, ""};
+  if (settings.republish == "no") return {false, "its record says republish=no"};
+  const std::string_view why = why_private(feed_url, state, settings);
+  if (why.empty()) return {true, ""};
+  return {false, std::string(why) + "; set republish=yes if others may have it all the same"};
+}
+
+Republishing republishing_of(const FeedRecord& feed) {
+  return republishing_of(feed.feed_url, feed.state);
+}
+
+StoreResult<std::vector<Republishing>> read_republishing(Store& store, std::span<const std::string> feed_urls) {
+  const auto records = Feeds(store).records(feed_urls);
+  if (!records) return records.error();
+  std::vector<Republishing> all;
+  all.reserve(records->size());
+  for (const std::optional<FeedRecord>& record : *records) {
+    all.push_back(record ? republishing_of(*record) : Republishing{false, "there is no such feed"});
+  }
+  return all;
+}
+
+}  // namespace feedmill

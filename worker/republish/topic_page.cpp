@@ -1,0 +1,254 @@
+#include "worker/republish/topic_page.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include <openssl/sha.h>
+
+#include "parsers/markup/sanitise.hpp"
+#include "parsers/markup/text.hpp"
+#include "parsers/text/limits.hpp"
+#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
+#include "storage/entries/entries.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/redis/utf8.hpp"
+#include "storage/timelines/channels.hpp"
+#include "worker/base/redact.hpp"
+#include "worker/republish/republishing.hpp"
+#include "worker/words/record_text.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr int most_reads = 5;  // of as many posts as are wanted, for those that may be shown
+
+/// Made safe by today's rules, however it was stored.
+std::string sanitised(std::string_view markup, std::size_t most) {
+  SanitiseOptions options;
+  options.max_bytes = most;
+  return sanitise(markup, options).html;
+}
+
+bool is_of_todays_rules(const Fields& fields) {
+  return field_of(fields, "san_ver") == std::to_string(sanitiser_version);
+}
+
+/// The text of a field `name`, whose type stands in `name`_type.
+TopicText text_of(const Fields& fields, const std::string& name, std::size_t most) {
+  const std::string_view value = field_of(fields, name);
+  const bool is_html = is_markup(field_of(fields, name + "_type"));
+  if (!is_html || is_of_todays_rules(fields)) return {cleaned_text(value), is_html};
+  return {sanitised(cleaned_text(value), most), true};
+}
+
+/// What other programs may have stored is text all the same, and what other rules stored is sanitised by today's.
+Fields shown_fields(Fields fields) {
+  const bool is_safe = is_of_todays_rules(fields);
+  const auto is_html = [&](const std::string& name) { return is_markup(field_of(fields, name + "_type")); };
+  const bool title = is_html("title"), summary = is_html("summary"), content = is_html("content");
+  for (auto& [name, value] : fields) {
+    if (!is_clean_text(value)) value = cleaned_text(value);
+    if (is_safe) continue;
+    if (name == "title" && title) value = sanitised(value, limits::title);
+    if (name == "summary" && summary) value = sanitised(value, limits::summary);
+    if (name == "content" && content) value = sanitised(value, limits::content);
+  }
+  return fields;
+}
+
+/// "17" of "Entry:17", whatever prefix keys have.
+std::string number_of(const std::string& entry_id) {
+  return entry_id.substr(entry_id.rfind(':') + 1);
+}
+
+std::string name_of(const Topic& topic) {
+  return (topic.kind == TopicKind::feed ? "feed:" : "channel:") + topic.name;
+}
+
+TopicSource source_of(const FeedRecord& feed, const std::string& store_id) {
+  TopicSource source;
+  if (redact(feed.feed_url) == feed.feed_url) source.feed_url = feed.feed_url;
+  source.id = urn_of(store_id, name_of({TopicKind::feed, feed.feed_url}));
+  source.title = text_of(feed.feed, "title", limits::title);
+  if (source.title.value.empty()) source.title = {redact(feed.feed_url), false};
+  source.link = cleaned_text(field_of(feed.feed, "link"));
+  source.author = cleaned_text(field_of(feed.feed, "author"));
+  return source;
+}
+
+/// Puts a page together: the feeds that its posts are from are looked at once each.
+class PageMaker {
+ public:
+  PageMaker(Store& store, const Topic& topic) : store_(store) { page_.topic = topic; }
+
+  /// Absent: there is no such feed or channel, or it may not be shown.
+  StoreResult<bool> begin() {
+    auto id = store_.id();
+    if (!id) return id.error();
+    page_.store_id = std::move(*id);
+    page_.id = urn_of(page_.store_id, name_of(page_.topic));
+    if (page_.topic.kind == TopicKind::feed) return begin_feed();
+    page_.title = {cleaned_text(page_.topic.name), false};
+    page_.author = page_.title.value;
+    return Channels(store_).is_known(page_.topic.name);
+  }
+
+  /// Takes those that may be shown, at most so many in all; false when there was no room for all of them.
+  StoreResult<bool> take(std::vector<StoredEntry> entries, std::size_t limit) {
+    if (const auto known = look_up_feeds_of(entries); !known) return known.error();
+    for (StoredEntry& entry : entries) {
+      if (page_.entries.size() >= limit) return false;
+      page_.next = place_of(entry);
+      const auto source = sources_.find(entry.get("feed_url"));
+      if (source == sources_.end() || !source->second) continue;
+      std::int64_t changed = 0;
+      read_number(field_of(entry.fields, "last_changed"), changed);
+      const std::chrono::sys_seconds at{std::chrono::seconds(changed)};
+      if (changed > 0 && (!page_.updated || at > *page_.updated)) page_.updated = at;
+      std::string urn = urn_of(page_.store_id, "post:" + number_of(entry.id));
+      page_.entries.push_back(
+          {std::move(entry.id), std::move(urn), shown_fields(std::move(entry.fields)), *source->second});
+    }
+    return true;
+  }
+
+  std::size_t size() const { return page_.entries.size(); }
+  const std::optional<EntryCursor>& next() const { return page_.next; }
+  /// `more`: there may be posts behind the last that was looked at.
+  TopicPage finish(bool more) {
+    if (!more) page_.next.reset();
+    return std::move(page_);
+  }
+
+ private:
+  StoreResult<bool> begin_feed() {
+    const auto records = Feeds(store_).records(std::span(&page_.topic.name, 1));
+    if (!records) return records.error();
+    const std::optional<FeedRecord>& feed = records->front();
+    if (!feed || !republishing_of(*feed).allowed) return false;
+    add_source(*feed);
+    const TopicSource& source = page_.sources.front();
+    page_.title = source.title;
+    page_.description = text_of(feed->feed, "description", limits::description);
+    page_.link = source.link;
+    page_.author = source.author.empty() ? plain(source.title) : source.author;
+    page_.language = cleaned_text(field_of(feed->feed, "language"));
+    page_.image = cleaned_text(field_of(feed->feed, "image"));
+    return true;
+  }
+
+  static std::string plain(const TopicText& text) { return text.is_html ? plain_text(text.value) : text.value; }
+
+  void add_source(const FeedRecord& feed) {
+    sources_[feed.feed_url] = page_.sources.size();
+    page_.sources.push_back(source_of(feed, page_.store_id));
+  }
+
+  StoreResult<void> look_up_feeds_of(const std::vector<StoredEntry>& entries) {
+    std::vector<std::string> unknown;
+    for (const StoredEntry& entry : entries) {
+      const std::string& feed_url = entry.get("feed_url");
+      if (sources_.try_emplace(feed_url).second) unknown.push_back(feed_url);
+    }
+    if (unknown.empty()) return {};
+    if (page_.topic.kind == TopicKind::feed) return {};  // they are of another feed
+    const auto records = Feeds(store_).records(unknown);
+    if (!records) return records.error();
+    for (const std::optional<FeedRecord>& feed : *records) {
+      if (feed && republishing_of(*feed).allowed) add_source(*feed);
+    }
+    return {};
+  }
+
+  Store& store_;
+  TopicPage page_;
+  std::map<std::string, std::optional<std::size_t>> sources_;  // by feed; absent: not to be shown
+};
+
+StoreResult<std::optional<std::vector<StoredEntry>>> posts_of(Store& store, const Topic& topic, std::size_t limit,
+                                                              const std::optional<EntryCursor>& before) {
+  if (topic.kind == TopicKind::channel) return Channels(store).posts(topic.name, limit, before);
+  auto posts = Entries(store).all_by_order(topic.name, limit, before);
+  if (!posts) return posts.error();
+  return std::optional(std::move(*posts));
+}
+
+/// Those of them that are posts of a feed in the channel.
+StoreResult<void> keep_those_in(Store& store, const std::string& uid, std::vector<StoredEntry>& entries) {
+  std::vector<std::string> feed_urls;
+  for (const StoredEntry& entry : entries) feed_urls.push_back(entry.get("feed_url"));
+  std::sort(feed_urls.begin(), feed_urls.end());
+  feed_urls.erase(std::unique(feed_urls.begin(), feed_urls.end()), feed_urls.end());
+  const auto held = Channels(store).holds(uid, feed_urls);
+  if (!held) return held.error();
+  std::erase_if(entries, [&](const StoredEntry& entry) {
+    const auto at = std::lower_bound(feed_urls.begin(), feed_urls.end(), entry.get("feed_url"));
+    return !(*held)[static_cast<std::size_t>(at - feed_urls.begin())];
+  });
+  return {};
+}
+
+}  // namespace
+
+std::string urn_of(const std::string& store_id, const std::string& name) {
+  std::string text;  // the namespace as 16 bytes, then the name
+  for (std::size_t i = 0; i + 1 < store_id.size(); i += 2) {
+    text += static_cast<char>(hex_value(store_id[i]) * 16 + hex_value(store_id[i + 1]));
+  }
+  text += name;
+  std::array<unsigned char, SHA_DIGEST_LENGTH> digest{};
+  SHA1(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  digest[6] = static_cast<unsigned char>((digest[6] & 0x0FU) | 0x50U);  // version 5
+  digest[8] = static_cast<unsigned char>((digest[8] & 0x3FU) | 0x80U);  // variant of RFC 9562
+  std::string urn = "urn:uuid:";
+  for (std::size_t i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) urn += '-';
+    urn += "0123456789abcdef"[digest[i] >> 4U];
+    urn += "0123456789abcdef"[digest[i] & 15U];
+  }
+  return urn;
+}
+
+StoreResult<std::optional<TopicPage>> read_topic_page(Store& store, const Topic& topic,
+                                                      const std::optional<EntryCursor>& before, std::size_t limit) {
+  PageMaker page(store, topic);
+  const auto begun = page.begin();
+  if (!begun) return begun.error();
+  if (!*begun) return std::optional<TopicPage>();
+  std::optional<EntryCursor> at = before;
+  bool more = limit > 0;
+  for (int reads = 0; more && reads < most_reads && page.size() < limit; ++reads) {
+    auto posts = posts_of(store, topic, limit, at);
+    if (!posts) return posts.error();
+    if (!*posts) return std::optional<TopicPage>();  // it has gone meanwhile
+    more = (*posts)->size() == limit;
+    const auto all = page.take(std::move(**posts), limit);
+    if (!all) return all.error();
+    if (!*all) more = true;
+    at = page.next();
+  }
+  return std::optional(page.finish(more));
+}
+
+StoreResult<std::optional<TopicPage>> read_topic_entries(Store& store, const Topic& topic,
+                                                         std::span<const std::string> entry_ids) {
+  PageMaker page(store, topic);
+  const auto begun = page.begin();
+  if (!begun) return begun.error();
+  if (!*begun) return std::optional<TopicPage>();
+  auto entries = Entries(store).get_all(entry_ids);
+  if (!entries) return entries.error();
+  if (topic.kind == TopicKind::channel) {
+    if (const auto kept = keep_those_in(store, topic.name, *entries); !kept) return kept.error();
+  }
+  const auto taken = page.take(std::move(*entries), entry_ids.size());
+  if (!taken) return taken.error();
+  return std::optional(page.finish(false));
+}
+
+}  // namespace feedmill

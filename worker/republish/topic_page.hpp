@@ -1,0 +1,69 @@
+// The posts of a topic, a page at a time, as far as others may have them (WEBSUB U1, U15).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "storage/records/stored_entry.hpp"
+#include "storage/records/topic.hpp"
+#include "storage/redis/values.hpp"
+#include "storage/store/store.hpp"
+
+namespace feedmill {
+
+/// A text of a feed or a post: plain, or sanitised HTML.
+struct TopicText {
+  std::string value;
+  bool is_html = false;
+
+  bool operator==(const TopicText&) const = default;
+};
+
+/// A feed that posts of a page are from.
+struct TopicSource {
+  std::string feed_url;  ///< "" when it holds a secret: nobody is told
+  std::string id;        ///< urn:uuid:…, of the feed as a topic
+  TopicText title;       ///< its address where it has none
+  std::string link, author;
+};
+
+/// A post as it is re-published.
+struct RepublishedEntry {
+  std::string id;          ///< Entry:<n>, the key in the store
+  std::string urn;         ///< urn:uuid:…, the same for ever
+  Fields fields;           ///< as stored; markup that other rules than today's have stored is sanitised by today's
+  std::size_t source = 0;  ///< in TopicPage::sources
+};
+
+struct TopicPage {
+  Topic topic;
+  std::string store_id;  ///< Store::id()
+  std::string id;        ///< urn:uuid:…, the same for ever
+  TopicText title, description;
+  std::string link, language, image, author;
+  std::optional<std::chrono::sys_seconds> updated;  ///< the newest change of the entries; absent without one
+  std::vector<TopicSource> sources;
+  std::vector<RepublishedEntry> entries;
+  std::optional<EntryCursor> next;  ///< behind the last that was looked at, where there may be more
+};
+
+/// The newest `limit` posts behind `before`, newest first; of a channel those of its index of all posts. Absent: there
+/// is no such feed or channel, or it is a feed that may not be re-published. Of a channel the posts of such feeds are
+/// left out: then there may be fewer than `limit`, or none, and a `next` all the same. Error `refused` while a
+/// channel's index is not built. Blocking; reads at most five times `limit` posts.
+StoreResult<std::optional<TopicPage>> read_topic_page(Store& store, const Topic& topic,
+                                                      const std::optional<EntryCursor>& before, std::size_t limit);
+
+/// The same with these entries (`Entry:<n>`) alone, in this order, without a `next`: what a hub delivers. Those that
+/// are gone, are not of the topic, or may not be re-published are left out. Blocking.
+StoreResult<std::optional<TopicPage>> read_topic_entries(Store& store, const Topic& topic,
+                                                         std::span<const std::string> entry_ids);
+
+/// "urn:uuid:…" of a name in a store: a version 5 UUID (RFC 9562 §5.5) in the namespace that the store's id is. Pure.
+std::string urn_of(const std::string& store_id, const std::string& name);
+
+}  // namespace feedmill
