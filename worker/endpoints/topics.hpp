@@ -23,7 +23,7 @@ TopicUrls topic_urls(const std::string& public_url, const std::string& token);
 
 /// Why a topic may not be shared.
 struct TopicObjection {
-  std::string reason;  ///< no_such_feed, no_such_channel
+  std::string reason;  ///< no_such_feed, no_such_channel, not_republished
   std::string detail;  ///< for people, not cleaned
 };
 /// None: it may. Blocking.

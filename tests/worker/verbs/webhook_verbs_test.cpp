@@ -273,7 +273,10 @@ TEST_F(WebhookVerbs, TestObeysTheEgressPolicy) {  // OPERATIONS B5
 
 class TopicVerbs : public WebhookVerbs {
  protected:
-  TopicVerbs() { EXPECT_EQ(feedmill({"import", list()}).exit, 0); }
+  TopicVerbs() {
+    EXPECT_EQ(feedmill({"import", list()}).exit, 0);
+    EXPECT_EQ(feedmill({"set", feed, "republish=yes"}).exit, 0);
+  }
 
   /// A list that puts the feed into a channel: an import looks at no address.
   std::string list() const {
@@ -307,6 +310,10 @@ TEST_F(TopicVerbs, ShareWhatIsThereUnderOneAddress) {  // OPERATIONS B7
   EXPECT_NE(listed.out.find(atom + "  " + feed + "\n"), std::string::npos) << listed.out;
   EXPECT_NE(listed.out.find(".atom  channel anna/news\n"), std::string::npos) << listed.out;
 
+  feedmill({"set", feed, "republish=no"});
+  const Outcome kept = feedmill({"topic", "add", feed});
+  EXPECT_EQ(kept.exit, 1);
+  EXPECT_NE(kept.err.find("is not shared: "), std::string::npos) << kept.err;
   EXPECT_EQ(feedmill({"topic", "add", "https://example.org/none.xml"}).exit, 1);
   EXPECT_EQ(feedmill({"topic", "add", "--channel", "nobody"}).exit, 1);
   EXPECT_EQ(feedmill({"topic", "add"}).exit, 64);
