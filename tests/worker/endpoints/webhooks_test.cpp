@@ -22,7 +22,7 @@ std::string set(const std::vector<std::string>& assignments, Subscriber& webhook
   return set_webhook(settings, webhook);
 }
 
-std::string set(const std::string& object, Subscriber& webhook) {
+std::string set_json(const std::string& object, Subscriber& webhook) {
   WebhookSettings settings;
   bool unknown = false;
   std::string wrong = read_webhook(json::parse(object).as_object(), settings, unknown);
@@ -36,9 +36,9 @@ TEST(WebhookSettings, AreTheSameAsWordsAndAsJson) {
                  "channel=anna/news", "type=post_created", "type=feed_gone", "initial=yes", "private=yes", "at_once=5"},
                 words),
             "");
-  EXPECT_EQ(set(R"({"url":"https://example.org/hook","name":"One","feeds":["http://example.org/"],
+  EXPECT_EQ(set_json(R"({"url":"https://example.org/hook","name":"One","feeds":["http://example.org/"],
     "channels":["anna/news"],"types":["post_created","feed_gone"],"initial":true,"private":true,"at_once":5})",
-                object),
+                     object),
             "");
   EXPECT_EQ(words.url, "https://example.org/hook");
   EXPECT_EQ(words.filter, object.filter);
@@ -51,28 +51,28 @@ TEST(WebhookSettings, AreTheSameAsWordsAndAsJson) {
 }
 
 TEST(WebhookSettings, AreBounded) {
-  for (const char* wrong : {"at_once=0", "at_once=101", "at_once=-1", "at_once=x", "initial=true", "private=", "url=",
-                            "url=ftp://x", "url=https://user:canary@example.org/", "feed=x", "type=request_done",
-                            "canary", "canary=1", "=1", "channel=\x01"}) {
+  for (const char* wrong : {"at_once=0", "at_once=101", "at_once=-1", "at_once=x", "initial=true",
+                            "private=", "url=", "url=ftp://x", "url=https://user:canary@example.org/", "feed=x",
+                            "type=request_done", "canary", "canary=1", "=1", "channel=\x01"}) {
     Subscriber webhook;
-    const std::string said = set({wrong}, webhook);
+    const std::string said = set({std::string(wrong)}, webhook);
     EXPECT_NE(said, "") << wrong;
     EXPECT_EQ(said.find("user:canary"), std::string::npos) << said;
   }
   for (const char* wrong : {R"({"at_once":0})", R"({"at_once":1e3})", R"({"at_once":"2"})", R"({"initial":"yes"})",
                             R"({"url":null})", R"({"feeds":"x"})", R"({"feeds":[1]})", R"({"types":{}})"}) {
     Subscriber webhook;
-    EXPECT_NE(set(wrong, webhook), "") << wrong;
-    EXPECT_NE(set(wrong, webhook), "unknown") << wrong;
+    EXPECT_NE(set_json(wrong, webhook), "") << wrong;
+    EXPECT_NE(set_json(wrong, webhook), "unknown") << wrong;
   }
   for (const char* stranger : {R"({"secret":"whsec_x"})", R"({"id":"wh_x"})", R"({"state":"active"})"}) {
     Subscriber webhook;
-    EXPECT_EQ(set(stranger, webhook), "unknown") << stranger;
+    EXPECT_EQ(set_json(stranger, webhook), "unknown") << stranger;
   }
   Subscriber webhook;
   std::string many = R"({"feeds":["http://example.org/0")";
   for (int i = 1; i <= 1000; ++i) many += ",\"http://example.org/" + std::to_string(i) + "\"";
-  EXPECT_NE(set(many + "]}", webhook), "") << "1001 feeds";
+  EXPECT_NE(set_json(many + "]}", webhook), "") << "1001 feeds";
 }
 
 TEST(WebhookSettings, AreToldWithoutSecrets) {
