@@ -44,6 +44,7 @@ constexpr std::array reason_statuses{
     ReasonStatus{"taken", 409},
     ReasonStatus{"too_many", 409},
     ReasonStatus{"not_moved", 409},
+    ReasonStatus{"not_republished", 409},
     ReasonStatus{"too_old", 410},
     ReasonStatus{"too_long", 413},
     ReasonStatus{"unsupported_media_type", 415},

@@ -1,10 +1,13 @@
 #include "worker/endpoints/topics.hpp"
 
+#include <span>
+
 #include <boost/json.hpp>
 
 #include "storage/feeds/feeds.hpp"
 #include "storage/timelines/channels.hpp"
 #include "worker/base/redact.hpp"
+#include "worker/republish/republishing.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
@@ -28,6 +31,13 @@ StoreResult<std::optional<TopicObjection>> objection_to(Store& store, const Topi
   const bool is_feed = topic.kind == TopicKind::feed;
   const auto known = is_feed ? Feeds(store).is_registered(topic.name) : Channels(store).is_known(topic.name);
   if (!known) return known.error();
+  if (*known && is_feed) {  // of a channel such feeds are left out
+    const auto republishing = read_republishing(store, std::span(&topic.name, 1));
+    if (!republishing) return republishing.error();
+    if (!republishing->front().allowed) {
+      return std::optional(TopicObjection{"not_republished", republishing->front().why_not});
+    }
+  }
   if (*known) return std::optional<TopicObjection>();
   return std::optional(is_feed ? TopicObjection{"no_such_feed", "it is none of the feeds here"}
                                : TopicObjection{"no_such_channel", "there is no such channel"});

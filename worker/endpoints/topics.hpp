@@ -23,7 +23,7 @@ TopicUrls topic_urls(const std::string& public_url, const std::string& token);
 
 /// Why a topic may not be shared.
 struct TopicObjection {
-  std::string reason;  ///< no_such_feed, no_such_channel
+  std::string reason;  ///< no_such_feed, no_such_channel, not_republished
   std::string detail;  ///< for people, not cleaned
 };
 /// None: it may. Blocking.
@@ -31,8 +31,7 @@ StoreResult<std::optional<TopicObjection>> objection_to(Store& store, const Topi
 
 /// Denies up to `most` of its subscribers behind `after`, in steps for who must not keep the store long; the id to go
 /// on behind, "" when all are denied. Then Topics::unshare() it.
-StoreResult<std::string> deny_subscribers(Store& store, const Topic& topic, const std::string& after,
-                                          std::size_t most);
+StoreResult<std::string> deny_subscribers(Store& store, const Topic& topic, const std::string& after, std::size_t most);
 
 /// For programs: `kind`, `url` or `channel`, and where it is found. Its addresses are secrets that are shown to who may
 /// see all that they lead to.

@@ -49,7 +49,8 @@ int run_verb(const TopicAddVerb& verb, const VerbContext& context) {
   const Topic topic = topic_of(verb.url, verb.channel, context.terminal);
   const auto objection = or_fail(objection_to(context.store, topic));
   if (objection) {
-    throw VerbFailure{exits::no, fmt::format("{} is not shared: {}", visible(words_of(topic)), visible(objection->detail))};
+    throw VerbFailure{exits::no,
+                      fmt::format("{} is not shared: {}", visible(words_of(topic)), visible(objection->detail))};
   }
   Topics topics(context.store);
   const bool present = or_fail(topics.find(topic)).has_value();
@@ -84,7 +85,8 @@ int run_verb(const TopicListVerb&, const VerbContext& context) {
 int run_verb(const TopicRemoveVerb& verb, const VerbContext& context) {
   const Topic topic = topic_of(verb.url, verb.channel, context.terminal);
   Topics topics(context.store);
-  const VerbFailure none{exits::no, fmt::format("{} is not shared (see feedmill topic list)", visible(words_of(topic)))};
+  const VerbFailure none{exits::no,
+                         fmt::format("{} is not shared (see feedmill topic list)", visible(words_of(topic)))};
   if (!or_fail(topics.find(topic))) throw none;
   if (!verb.yes) {
     confirm(context.terminal, fmt::format("Deny all subscribers of {}?", visible(words_of(topic))),

@@ -330,6 +330,8 @@ void OpenApi::what_is_done() {
   EXPECT_TRUE(atom.starts_with("/t/") && atom.ends_with(".atom")) << atom;
   EXPECT_EQ(talk("addTopic"), "200 present");
   EXPECT_EQ(object_of(last).at("atom").as_string(), atom);
+  EXPECT_EQ(talk_with("addTopic", R"({"url":"https://example.org/feed.xml"})"), "409 not_republished");
+  EXPECT_EQ(talk_with("setFeed", R"({"settings":{"republish":"yes"}})"), "200 set");
   EXPECT_EQ(talk_with("addTopic", R"({"url":"https://example.org/feed.xml"})"), "201 added");
   EXPECT_EQ(talk("listTopics"), "200");
   EXPECT_EQ(object_of(last).at("topics").as_array().size(), 2U);
