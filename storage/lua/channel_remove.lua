@@ -5,7 +5,7 @@
 -- One bounded step of deleting a channel with all that is kept for it. Resumable: what is left of one that was
 -- interrupted goes as well. ARGV: prefix, uid, where among its feeds to go on ('0' = anew).
 -- Returns {1 = something was there, 1 = more to do, where to go on}.
-local uid, step = ARGV[2], 1000
+local uid, step = ARGV[2], 300
 local known = redis.call('SREM', channels_key, uid) +
               redis.call('EXISTS', channel_feeds_key(uid), channel_read_key(uid), timeline_key(uid), channel_order_key(uid),
                          index_key(uid))
