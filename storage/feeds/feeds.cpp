@@ -105,16 +105,17 @@ StoreResult<bool> Feeds::take_away(const std::string& feed_url, std::string_view
 }
 
 StoreResult<std::size_t> Feeds::finish_removals() {
-  if (auto connected = impl_.ready(); !connected) return connected.error();
-  const auto begun = impl_.redis.command({"SMEMBERS", impl_.keys.removals()});
-  if (!begun) return begun.error();
   std::size_t finished = 0;
-  for (const std::string& feed_url : begun->texts()) {
-    InParts whole;
-    const auto removed = finish_removal(feed_url, whole);
-    if (!removed) return removed.error();
-    if (*removed) ++finished;
-  }
+  const auto all = impl_.each_page(impl_.keys.removals(), [&](std::vector<std::string> page) -> StoreResult<bool> {
+    for (const std::string& feed_url : page) {
+      InParts whole;
+      const auto removed = finish_removal(feed_url, whole);
+      if (!removed) return removed.error();
+      if (*removed) ++finished;
+    }
+    return true;
+  });
+  if (!all) return all.error();
   return finished;
 }
 
