@@ -1,5 +1,6 @@
 // An import that is interrupted, and repeated (SECURITY T32, RELIABILITY L22).
 #include <sys/stat.h>
+#include <utility>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -97,7 +98,8 @@ TEST_F(Imports, ThatLoseTheirRedisAreCompletedByARepetition) {
   Program import({"import", pipe}, world.environment);
   ASSERT_NO_FATAL_FAILURE(let_it_begin(import));
   world.redis.kill();
-  write(list(rows / 2, rows));
+  write(list(rows / 2, rows / 2 + 1'000));  // as much as the pipe holds, whoever reads
+  ::close(std::exchange(writer, -1));
   const Finished failed = import.wait();
   EXPECT_EQ(failed.exit, 69) << failed.err;
   EXPECT_NE(failed.err.find("Redis does not answer"), std::string::npos) << failed.err;

@@ -130,12 +130,15 @@ TEST_F(SharedHosts, ThatTellTheirQuotaRefuseNobody) {
 
 /// A 429 without a body, and nothing said: each address hears it once, and leaves the host alone from then on.
 TEST_F(SharedHosts, ThatSayNothingAreFoundOutByEachAddress) {
-  Limiter host(world.http, 8, std::chrono::hours(1), 429);
-  Program one({"run"}, named("one")), two({"run"}, named("two"));
-  ASSERT_TRUE(is_ready(one) && is_ready(two));
-  add(host.urls);
-  ASSERT_TRUE(eventually([&] { return pace("one") >= 4000 && pace("two") >= 4000; })) << one.err() << two.err();
+  Limiter host(world.http, 9, std::chrono::hours(1), 429);
+  add({host.urls.begin(), host.urls.end() - 1});
+  Program one({"run"}, named("one"));
+  ASSERT_TRUE(eventually([&] { return pace("one") >= 4000; })) << one.err();
   stop(one);
+  Program two({"run"}, named("two"));
+  ASSERT_TRUE(is_ready(two));
+  add({host.urls.back()});  // it sees that the host may be asked under its name
+  ASSERT_TRUE(eventually([&] { return pace("two") >= 16'000; })) << "from that of the other on: " << two.err();
   stop(two);
   for (const auto& [name, seen] : host.seen()) {
     EXPECT_EQ(seen.served.size(), 1U) << name;

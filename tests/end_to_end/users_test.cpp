@@ -144,7 +144,6 @@ TEST_F(Users, AViewerSeesWhoWaitsInALine) {
   const std::string second = world.http.url("/second.xml");
   world.http.serve("/second.xml", {.body = rss({{"b", "Second"}})});
   ASSERT_EQ(world.run({"add", second}).exit, 0);
-  ASSERT_EQ(world.run({"refresh", url, "--force"}).exit, 0);
   world.redis_text({"HSET", "state:feed:" + second, "line", "127.0.0.1"});
   world.redis_text({"ZREM", "schedule", second});
   world.redis_text({"ZADD", "line:127.0.0.1", "1", second});
