@@ -14,8 +14,11 @@ end
 for host in pairs(was) do
   if not stays[host] then changed[#changed + 1] = host end
 end
+local sooner = false
 local function look_anew()
-  for _, host in ipairs(changed) do redis.pcall('ZADD', lines_key, 'XX', 'LT', '0', (gate_of_host(host))) end
+  for _, host in ipairs(changed) do
+    sooner = redis.pcall('ZADD', lines_key, 'XX', 'LT', 'CH', '0', (gate_of_host(host))) == 1 or sooner
+  end
 end
 
 look_anew()
@@ -23,5 +26,5 @@ redis.call('DEL', hosts_key)
 for i = 2, #ARGV, 2 do redis.call('HSET', hosts_key, ARGV[i], ARGV[i + 1]) end
 has_overrides = nil
 look_anew()
-if #changed > 0 then wake_a_worker() end
+if sooner then wake_a_worker() end
 return (#ARGV - 1) / 2
