@@ -657,7 +657,7 @@ TEST_F(CrowdedHosts, AreAskedByTheRulesWhereFeedsWaitInLines) {
   for (const std::string& url : urls) feeds.push_back({.feed_url = url});
   ASSERT_TRUE(Feeds(store).add(feeds));
 
-  ASSERT_NO_FATAL_FAILURE(work_until(begin + hours(test::tries(40, 120, 240))));
+  ASSERT_NO_FATAL_FAILURE(work_until(begin + hours(test::tries(40, 80, 160))));
   EXPECT_GT(joined, urls.size()) << "hardly anybody had to wait";
   EXPECT_EQ(redis_command(redis.server(), {"EXISTS", "lines"}), "0") << "all have had their turn";
 
