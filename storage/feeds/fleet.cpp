@@ -42,8 +42,8 @@ StoreResult<void> Fleet::retire(const std::string& worker) {
 StoreResult<std::vector<WorkerRecord>> Fleet::workers() {
   const auto time = impl_.now();
   if (!time) return time.error();
-  const auto alive = impl_.redis.command(
-      {"ZRANGEBYSCORE", impl_.keys.workers(), std::to_string(time->count()), "+inf", "LIMIT", "0", "1000"});
+  const auto alive =
+      impl_.redis.command({"ZRANGEBYSCORE", impl_.keys.workers(), std::to_string(time->count()), "+inf"});
   if (!alive) return alive.error();
   std::vector<WorkerRecord> workers;
   for (std::string& id : alive->texts()) workers.emplace_back().id = std::move(id);

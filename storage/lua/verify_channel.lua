@@ -4,7 +4,8 @@
 -- Examines what deliver derives, in bounded steps (RELIABILITY I4, L15, L16). Writes nothing. Posts that records not yet
 -- applied speak of are left alone.
 -- ARGV: prefix, then one of:
---   'channel', uid                          Returns {findings, its feeds}
+--   'channel', uid                          Returns {findings}
+--   'members', uid, cursor, how many        its feeds. Returns {findings, '', next cursor ('' = done), feeds}
 --   'feed', uid, feed_url                   its posts in the channel. Returns {findings, 'behind' | ''}
 --   'timeline' | 'index' | 'read', uid, cursor, how many      Returns {findings, 'behind' | '', next cursor ('' = done)}
 --   'holders', feed_url, cursor, how many   the channels that it says it is in. Returns the same
@@ -65,10 +66,9 @@ sound = is_of_type(posts, 'zset', 'I4') and sound
 sound = is_of_type(marks, 'zset', 'I4') and sound
 sound = is_of_type(index, 'zset', 'I4') and sound
 sound = is_of_type(channel_order_key(uid), 'string', 'I4') and sound
-if not sound then return {findings, '', ''} end
+if not sound then return {findings, '', '', {}} end
 
 if what == 'channel' then
-  local members = redis.call('SMEMBERS', feeds)
   if redis.call('SISMEMBER', channels_key, uid) == 0 then
     local keys = {}
     for _, key in ipairs({channel_order_key(uid), feeds, posts, marks, index}) do
@@ -77,20 +77,24 @@ if what == 'channel' then
     if #keys > 0 then
       find('I13', 'channel.orphan', '', keys, 'keys of a channel that does not exist', {{'remove_channel', channels_key, uid, false, false}})
     end
-    return {findings, {}}
+    return {findings}
   end
   local place = redis.call('GET', channel_order_key(uid))
   if not whole(place) then
     find('I4', 'channel.order', '', {channel_order_key(uid)}, 'the place of the channel is ' .. shown(place),
          {set(channel_order_key(uid), place, text(redis.call('SCARD', channels_key)))})
   end
-  for _, url in ipairs(members) do
+  return {findings}
+elseif what == 'members' then
+  if redis.call('SISMEMBER', channels_key, uid) == 0 then return {findings, '', '', {}} end  -- told as a whole
+  local page = redis.call('SSCAN', feeds, ARGV[4], 'COUNT', ARGV[5])
+  for _, url in ipairs(page[2]) do
     if type_of(holders_key(url)) ~= 'set' or redis.call('SISMEMBER', holders_key(url), uid) == 0 then
       find('I4', 'holders.missing', url, {holders_key(url), feeds}, 'the feed is in channel ' .. shown(uid) .. ', and does not know it',
            type_of(holders_key(url)) ~= 'string' and {sadd(holders_key(url), uid)})
     end
   end
-  return {findings, members}
+  return {findings, '', page[1] == '0' and '' or page[1], page[2]}
 end
 
 -- What has happened and is not applied yet.

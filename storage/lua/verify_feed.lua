@@ -79,7 +79,7 @@ if mode == 'digests' then
 end
 
 local mine = redis.call('HMGET', feed_state, 'state', 'before_pause', 'claim', 'claim_due', 'last_claim', 'claim_part',
-                        'removing', 'quarantined_at', 'bytes', 'line')
+                        'removing', 'quarantined_at', 'bytes', 'line', 'fetch_url')
 local state, line = mine[1], mine[10]
 local due = redis.call('ZSCORE', schedule_key, url)
 local waits = line and zscore(line_key(line), url)
@@ -136,6 +136,12 @@ if first == '0' then
     find('I6', 'line.stray', url, {feed_state, line_key(line)},
          'the feed waits in a line ' .. (due and 'and stands in the schedule' or state == 'paused' and 'and is paused' or 'that it is not in'),
          changes)
+  end
+  local gate = gate_of(mine[11] or url)
+  local stands = gate ~= line and zscore(line_key(gate), url)
+  if stands then
+    find('I6', 'line.stray', url, {line_key(gate), feed_state}, 'the feed stands in a line that it does not wait in',
+         {zrem(line_key(gate), url, stands)})
   end
   local locked = state == 'quarantined' or (state == 'paused' and mine[2] == 'quarantined')
   if locked and not since then

@@ -246,6 +246,13 @@ StoreResult<bool> Subscribers::lead(const std::string& token, Milliseconds ttl) 
   return impl_.hold_lock("push_out", token, ttl);
 }
 
+StoreResult<bool> Subscribers::is_led() {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const auto held = impl_.redis.command({"EXISTS", impl_.keys.lock("push_out")});
+  if (!held) return held.error();
+  return held->integer() == 1;
+}
+
 StoreResult<std::string> Subscribers::begin_leading() {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const auto made = impl_.redis.command({"XGROUP", "CREATE", impl_.keys.signals(), group, "$", "MKSTREAM"});

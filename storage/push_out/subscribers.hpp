@@ -146,6 +146,8 @@ class Subscribers {
 
   /// Whether `token` holds the right to look for whom events concern, for `ttl`; 0 lets it go.
   StoreResult<bool> lead(const std::string& token, Milliseconds ttl);
+  /// Whether anybody holds it: else nobody is told of anything.
+  StoreResult<bool> is_led();
   /// How far the stream has been looked through; creates the consumer group behind which it is not trimmed. "" at
   /// first: begin at the end.
   StoreResult<std::string> begin_leading();

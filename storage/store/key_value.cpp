@@ -1,7 +1,11 @@
 #include "storage/store/key_value.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <map>
+#include <utility>
 
 #include "parsers/text/numbers.hpp"
 #include "storage/redis/redis.hpp"
@@ -15,16 +19,57 @@ std::string score_text(std::string_view score) {
   return std::string(score);
 }
 
+namespace {
+
+/// The members of a set, or member and score of a sorted one in turn, in steps that keep nobody waiting. What is there
+/// all the while is among them, once, in the order of the scores and then of the names.
+StoreResult<std::vector<std::string>> scan(Redis& redis, const std::string& key, bool has_scores) {
+  std::map<std::string, std::string> found;
+  std::string cursor = "0";
+  do {
+    const auto page = redis.command({has_scores ? "ZSCAN" : "SSCAN", key, cursor, "COUNT", "1000"});
+    if (!page) return page.error();
+    cursor = (*page)[0].text();
+    const ReplyView words = (*page)[1];
+    for (std::size_t i = 0; i < words.size(); i += has_scores ? 2 : 1) {
+      found.insert_or_assign(std::string(words[i].text()), has_scores ? score_text(words[i + 1].text()) : "");
+    }
+  } while (cursor != "0");
+  using Member = std::pair<double, std::map<std::string, std::string>::const_iterator>;
+  std::vector<Member> order;
+  order.reserve(found.size());
+  for (auto member = found.cbegin(); member != found.cend(); ++member) {
+    double score = 0;
+    if (has_scores && !read_number(member->second, score)) {  // one that is infinite
+      score = std::copysign(std::numeric_limits<double>::infinity(), member->second.starts_with('-') ? -1 : 1);
+    }
+    order.emplace_back(score, member);
+  }
+  std::ranges::stable_sort(order, {}, &Member::first);
+  std::vector<std::string> all;
+  for (const auto& [score, member] : order) {
+    all.push_back(member->first);
+    if (has_scores) all.push_back(member->second);
+  }
+  return all;
+}
+
+}  // namespace
+
 StoreResult<KeyValue> read_key(Redis& redis, const std::string& key) {
   const auto type = redis.command({"TYPE", key});
   if (!type) return type.error();
   KeyValue value{key, std::string(type->text()), {}};
   if (value.type == "none") return value;
+  if (value.type == "set" || value.type == "zset") {
+    auto members = scan(redis, key, value.type == "zset");
+    if (!members) return members.error();
+    value.words = std::move(*members);
+    return value;
+  }
   Words words{"GET", key};
   if (value.type == "hash") words = {"HGETALL", key};
   if (value.type == "list") words = {"LRANGE", key, "0", "-1"};
-  if (value.type == "set") words = {"SMEMBERS", key};
-  if (value.type == "zset") words = {"ZRANGE", key, "0", "-1", "WITHSCORES"};
   if (value.type == "stream") words = {"XRANGE", key, "-", "+"};
   const auto reply = redis.command(words);
   if (!reply) return reply.error();
@@ -39,9 +84,6 @@ StoreResult<KeyValue> read_key(Redis& redis, const std::string& key) {
     }
   } else {
     value.words = reply->texts();
-    for (std::size_t i = 1; value.type == "zset" && i < value.words.size(); i += 2) {
-      value.words[i] = score_text(value.words[i]);
-    }
   }
   return value;
 }

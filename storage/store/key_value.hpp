@@ -22,8 +22,8 @@ struct KeyValue {
 /// A score as we write it: whole numbers without exponent, "inf", "-inf".
 std::string score_text(std::string_view score);
 
-/// Reads a key with the commands that its type needs. One reply: for keys that are bounded, as all of ours but the
-/// fleet-wide ones are.
+/// Reads a key with the commands that its type needs: sets, sorted or not, in pages, for they may be as large as a
+/// channel is; others in one reply.
 StoreResult<KeyValue> read_key(Redis& redis, const std::string& key);
 
 }  // namespace feedmill

@@ -54,6 +54,8 @@ class Keys {
   std::string host(std::string_view host) const { return join("state:host:", host); }
   /// Hosts that back off, by the end of that.
   std::string open_circuits() const { return prefix_ + "state:hosts:closed"; }
+  /// Who does what one does for all.
+  std::string lock(std::string_view what) const { return join("lock:", what); }
   /// Written by `doctor` to see whether it may, and as a mark behind which all writes before it are durable.
   std::string trial(std::string_view id) const { return join("state:trial:", id); }
   std::string feed(std::string_view feed_url) const { return join("Feed:", feed_url); }

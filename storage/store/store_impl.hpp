@@ -3,6 +3,7 @@
 
 #include <array>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -121,6 +122,10 @@ class Store::Impl {
   /// them.
   StoreResult<std::vector<std::string>> members_after(const std::string& key, const std::string& after,
                                                       std::size_t most, std::string_view beginning);
+  /// The members of a set in pages, as SSCAN has them: in no order, one that is there all the while at least once.
+  /// `take` says whether to go on; it may remove what it was given.
+  StoreResult<void> each_page(const std::string& key,
+                              const std::function<StoreResult<bool>(std::vector<std::string> page)>& take);
   /// The entries of these ids in their order, those that have gone left out.
   StoreResult<std::vector<StoredEntry>> entries(std::span<const std::string> ids);
   /// Whether `token` holds the lock for the next `ttl`; 0 lets it go. `name` as keys have it behind "lock:".

@@ -7,6 +7,21 @@
 
 namespace feedmill {
 
+StoreResult<void> Store::Impl::each_page(const std::string& key,
+                                         const std::function<StoreResult<bool>(std::vector<std::string> page)>& take) {
+  std::string cursor = "0";
+  do {
+    if (auto connected = ready(); !connected) return connected.error();
+    const auto reply = redis.command({"SSCAN", key, cursor, "COUNT", "1000"});
+    if (!reply) return reply.error();
+    cursor = (*reply)[0].text();
+    const auto goes_on = take((*reply)[1].texts());
+    if (!goes_on) return goes_on.error();
+    if (!*goes_on) return {};
+  } while (cursor != "0");
+  return {};
+}
+
 StoreResult<std::vector<std::string>> Store::Impl::members_after(const std::string& key, const std::string& after,
                                                                  std::size_t most, std::string_view beginning) {
   if (auto connected = ready(); !connected) return connected.error();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "storage/store/store_impl.hpp"
@@ -10,7 +12,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t calls_per_trip = 200, marks_per_call = 500, pruned_per_step = 500;
+constexpr std::size_t calls_per_trip = 200, marks_per_call = 500, pruned_per_step = 500, placed_per_call = 1000;
 
 }  // namespace
 
@@ -38,24 +40,32 @@ StoreResult<std::vector<bool>> Channels::add(std::span<const std::string> uids) 
 
 StoreResult<bool> Channels::remove(const std::string& uid) {
   if (const auto forgotten = Notifications(impl_).forget_channel(uid); !forgotten) return forgotten.error();
+  std::string place = "0";
   for (bool known = false;; known = true) {
     Args args;
     args.add(std::string_view(uid));
+    args.add(std::string_view(place));
     const auto reply = impl_.run(Script::channel_remove, args);
     if (!reply) return reply.error();
     if ((*reply)[1].integer() == 0) return known || (*reply)[0].integer() == 1;
+    place = (*reply)[2].text();
   }
 }
 
 StoreResult<std::vector<ChannelRecord>> Channels::list() {
-  if (auto connected = impl_.ready(); !connected) return connected.error();
-  const auto names = impl_.redis.command({"SMEMBERS", impl_.keys.channels()});
-  if (!names) return names.error();
-  auto all = records(names->texts());
-  if (!all) return all.error();
-  std::sort(all->begin(), all->end(), [](const ChannelRecord& a, const ChannelRecord& b) {
+  std::vector<ChannelRecord> all;
+  const auto read = impl_.each_page(impl_.keys.channels(), [&](std::vector<std::string> page) -> StoreResult<bool> {
+    auto some = records(page);
+    if (!some) return some.error();
+    std::move(some->begin(), some->end(), std::back_inserter(all));
+    return true;
+  });
+  if (!read) return read.error();
+  std::sort(all.begin(), all.end(), [](const ChannelRecord& a, const ChannelRecord& b) {
     return std::tie(a.position, a.uid) < std::tie(b.position, b.uid);
   });
+  all.erase(std::unique(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.uid == b.uid; }),
+            all.end());
   return all;
 }
 
@@ -85,17 +95,25 @@ StoreResult<std::vector<ChannelRecord>> Channels::records(std::span<const std::s
 }
 
 StoreResult<void> Channels::order(std::span<const std::string> uids) {
-  Args args;
-  args.add(std::string_view("all"));
-  for (const std::string& uid : uids) args.add(std::string_view(uid));
-  const auto reply = impl_.run(Script::channel_order, args);
-  if (!reply) return reply.error();
+  std::int64_t placed = 0;
+  do {
+    const auto batch = uids.first(std::min(placed_per_call, uids.size()));
+    Args args;
+    args.add(std::string_view("all"));
+    args.add(placed);
+    for (const std::string& uid : batch) args.add(std::string_view(uid));
+    const auto reply = impl_.run(Script::channel_order, args);
+    if (!reply) return reply.error();
+    placed += reply->integer();
+    uids = uids.subspan(batch.size());
+  } while (!uids.empty());
   return {};
 }
 
 StoreResult<bool> Channels::order_among(std::span<const std::string> uids) {
   Args args;
   args.add(std::string_view("among"));
+  args.add(0);
   for (const std::string& uid : uids) args.add(std::string_view(uid));
   const auto reply = impl_.run(Script::channel_order, args);
   if (!reply) return reply.error();
@@ -113,11 +131,9 @@ StoreResult<std::optional<std::vector<std::string>>> Channels::feeds(const std::
   const auto known = is_known(uid);
   if (!known) return known.error();
   if (!*known) return std::optional<std::vector<std::string>>();
-  const auto reply = impl_.redis.command({"SMEMBERS", impl_.keys.channel_feeds(uid)});
-  if (!reply) return reply.error();
-  std::vector<std::string> urls = reply->texts();
-  std::sort(urls.begin(), urls.end());
-  return std::optional(std::move(urls));
+  auto urls = feeds_after(uid, "", std::string::npos);
+  if (!urls) return urls.error();
+  return std::optional(std::move(*urls));
 }
 
 StoreResult<std::vector<std::string>> Channels::feeds_after(const std::string& uid, const std::string& after,
@@ -234,24 +250,21 @@ StoreResult<bool> Channels::is_built(const std::string& uid) {
 }
 
 StoreResult<std::vector<std::string>> Channels::unbuilt() {
-  if (auto connected = impl_.ready(); !connected) return connected.error();
-  const auto channels = impl_.redis.command({"SMEMBERS", impl_.keys.channels()});
-  if (!channels) return channels.error();
-  const std::vector<std::string> uids = channels->texts();
   const std::string key = impl_.keys.channel_floors();
-  std::vector<std::string> found;
-  for (std::span<const std::string> left(uids); !left.empty();) {
-    const auto batch = left.first(std::min<std::size_t>(1000, left.size()));
+  std::set<std::string> found;
+  const auto looked = impl_.each_page(impl_.keys.channels(), [&](std::vector<std::string> page) -> StoreResult<bool> {
+    if (page.empty()) return true;
     Words words{"HMGET", key};
-    words.insert(words.end(), batch.begin(), batch.end());
+    words.insert(words.end(), page.begin(), page.end());
     const auto floors = impl_.redis.command(words);
     if (!floors) return floors.error();
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      if ((*floors)[i].is_nil() || (*floors)[i].text().starts_with('~')) found.push_back(batch[i]);
+    for (std::size_t i = 0; i < page.size(); ++i) {
+      if ((*floors)[i].is_nil() || (*floors)[i].text().starts_with('~')) found.insert(std::move(page[i]));
     }
-    left = left.subspan(batch.size());
-  }
-  return found;
+    return true;
+  });
+  if (!looked) return looked.error();
+  return std::vector<std::string>(found.begin(), found.end());
 }
 
 StoreResult<std::optional<std::vector<StoredEntry>>> Channels::timeline(const std::string& uid, std::size_t limit,
@@ -377,18 +390,25 @@ StoreResult<void> Channels::mark_index(const std::string& uid, std::string_view 
 }
 
 StoreResult<void> Channels::rebuild(const std::string& uid, const std::function<bool()>& step) {
-  const auto urls = feeds(uid);
-  if (!urls) return urls.error();
-  if (!*urls) return {};
+  const auto known = is_known(uid);
+  if (!known) return known.error();
+  if (!*known) return {};
   if (const auto begun = mark_index(uid, "begin"); !begun) return begun.error();
-  std::vector<Membership> memberships;
-  for (const std::string& url : **urls) memberships.push_back({uid, url});
-  for (std::span<const Membership> left = memberships; !left.empty();) {
-    if (!step()) return {};
-    const auto batch = left.first(std::min(calls_per_trip, left.size()));
-    if (const auto followed = follow(batch); !followed) return followed.error();
-    left = left.subspan(batch.size());
-  }
+  bool ended_early = false;
+  const auto put = [&](std::vector<std::string> urls) -> StoreResult<bool> {
+    std::vector<Membership> memberships;
+    for (std::string& url : urls) memberships.push_back({uid, std::move(url)});
+    for (std::span<const Membership> left = memberships; !left.empty();) {
+      ended_early = !step();
+      if (ended_early) return false;
+      const auto batch = left.first(std::min(calls_per_trip, left.size()));
+      if (const auto followed = follow(batch); !followed) return followed.error();
+      left = left.subspan(batch.size());
+    }
+    return true;
+  };
+  if (const auto done = impl_.each_page(impl_.keys.channel_feeds(uid), put); !done) return done.error();
+  if (ended_early) return {};
   InParts parts;
   parts.go_on = step;
   if (const auto pruned = prune(uid, parts); !pruned) return pruned.error();

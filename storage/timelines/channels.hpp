@@ -49,7 +49,7 @@ class Channels {
   /// What is known of each, in the order given; zeros of what is not there.
   StoreResult<std::vector<ChannelRecord>> records(std::span<const std::string> uids);
   StoreResult<bool> is_known(const std::string& uid);
-  /// Numbers channels in the order given.
+  /// Numbers channels in the order given, 1000 at a time: when it is interrupted, call it again.
   StoreResult<void> order(std::span<const std::string> uids);
   /// Deals the places of these channels out among them in the order given; false, and nothing is changed, where one of
   /// them is not there. Each is named once.

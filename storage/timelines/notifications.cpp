@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <set>
 
 #include "storage/store/store_impl.hpp"
 
@@ -16,6 +18,11 @@ std::optional<Watch> read_watch(const std::string& user, const std::string& id, 
   const auto kind = std::find(kinds.begin(), kinds.end(), std::string_view(text).substr(0, space));
   if (space == std::string::npos || kind == kinds.end()) return {};
   return Watch{user, id, static_cast<Watch::Kind>(kind - kinds.begin()), text.substr(space + 1)};
+}
+
+/// Ids count up.
+bool is_older(const Watch& a, const Watch& b) {
+  return std::pair(a.id.size(), a.id) < std::pair(b.id.size(), b.id);
 }
 
 }  // namespace
@@ -121,10 +128,7 @@ StoreResult<std::vector<Watch>> Notifications::watches_of(std::span<const std::s
       if (auto watch = read_watch(users[i], id, text)) all.push_back(std::move(*watch));
     }
   }
-  const auto older = [](const Watch& a, const Watch& b) {  // ids count up
-    return std::pair(a.id.size(), a.id) < std::pair(b.id.size(), b.id);
-  };
-  std::sort(all.begin(), all.end(), older);
+  std::sort(all.begin(), all.end(), is_older);
   return all;
 }
 
@@ -133,10 +137,18 @@ StoreResult<std::vector<Watch>> Notifications::watches(const std::string& user) 
 }
 
 StoreResult<std::vector<Watch>> Notifications::all_watches() {
-  if (auto connected = impl_.ready(); !connected) return connected.error();
-  const auto users = impl_.redis.command({"SMEMBERS", impl_.keys.watchers()});
-  if (!users) return users.error();
-  return watches_of(users->texts());
+  std::set<std::string> seen;  // SSCAN may say one twice
+  std::vector<Watch> all;
+  const auto read = impl_.each_page(impl_.keys.watchers(), [&](std::vector<std::string> page) -> StoreResult<bool> {
+    std::erase_if(page, [&](const std::string& user) { return !seen.insert(user).second; });
+    auto watches = watches_of(page);
+    if (!watches) return watches.error();
+    std::move(watches->begin(), watches->end(), std::back_inserter(all));
+    return true;
+  });
+  if (!read) return read.error();
+  std::sort(all.begin(), all.end(), is_older);
+  return all;
 }
 
 StoreResult<std::string> Notifications::watch_version() {
@@ -147,13 +159,15 @@ StoreResult<std::string> Notifications::watch_version() {
 }
 
 StoreResult<void> Notifications::forget_channel(const std::string& uid) {
-  const auto all = all_watches();
-  if (!all) return all.error();
-  for (const Watch& watch : *all) {
-    if (watch.kind != Watch::Kind::channel || watch.target != uid) continue;
-    if (const auto gone = unwatch(watch.user, std::span(&watch.id, 1)); !gone) return gone.error();
-  }
-  return {};
+  return impl_.each_page(impl_.keys.watchers(), [&](std::vector<std::string> page) -> StoreResult<bool> {
+    const auto watches = watches_of(page);
+    if (!watches) return watches.error();
+    for (const Watch& watch : *watches) {
+      if (watch.kind != Watch::Kind::channel || watch.target != uid) continue;
+      if (const auto gone = unwatch(watch.user, std::span(&watch.id, 1)); !gone) return gone.error();
+    }
+    return true;
+  });
 }
 
 }  // namespace feedmill

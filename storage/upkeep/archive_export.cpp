@@ -200,11 +200,11 @@ class Archive::Writer {
     const auto all = channels.list();
     if (!all) return all.error();
     for (const ChannelRecord& channel : *all) {
-      const auto feeds = channels.feeds(channel.uid);
-      if (!feeds) return feeds.error();
-      if (!*feeds) continue;
+      const auto known = channels.is_known(channel.uid);
+      if (!known) return known.error();
+      if (!*known) continue;
       if (const auto done = key(impl_.keys.channel_read(channel.uid)); !done) return done.error();
-      tell({{"t", "channel"}, {"uid", byte_text(channel.uid)}, {"feeds", words_json(**feeds)}});
+      if (const auto done = feeds_of(channel.uid); !done) return done.error();
       if (const auto done = key(impl_.keys.channel_order(channel.uid)); !done) return done.error();
       ++figures_.channels;
     }
@@ -212,6 +212,26 @@ class Archive::Writer {
       if (const auto done = key(name); !done) return done.error();
     }
     return users();
+  }
+
+  /// A line at least; of a large channel several.
+  StoreResult<void> feeds_of(const std::string& uid) {
+    constexpr std::size_t stretch = 50'000;  // each look goes over all feeds of the channel
+    std::string after;
+    for (std::size_t found = stretch; found == stretch;) {
+      const auto urls = Channels(store_).feeds_after(uid, after, stretch);
+      if (!urls) return urls.error();
+      found = urls->size();
+      std::size_t at = 0;
+      do {
+        const std::size_t end = std::min(at + words_per_line, found);
+        const auto place = [&](std::size_t index) { return urls->begin() + static_cast<std::ptrdiff_t>(index); };
+        tell({{"t", "channel"}, {"uid", byte_text(uid)}, {"feeds", words_json({place(at), place(end)})}});
+        at = end;
+      } while (at < found);
+      if (found > 0) after = urls->back();
+    }
+    return {};
   }
 
   /// Notices and rules: found by a scan, because no list of users is kept.

@@ -390,7 +390,8 @@ class Archive::Reader {
     for (const std::string& url : urls) {
       if (!options_.is_feed_url(url)) throw BadLine{"\"feeds\" holds what is no feed address"};
     }
-    ++figures_.channels;
+    if (uid != channel_) ++figures_.channels;  // a large one has several lines
+    channel_ = uid;
     if (options_.dry_run) return;
     Channels channels(store_);
     if (const auto added = channels.add(std::span(&uid, 1)); !added) {
@@ -463,6 +464,7 @@ class Archive::Reader {
   // The feed under way.
   bool in_feed_ = false, writing_ = false, counts_ = false;
   std::string url_, due_, since_;
+  std::string channel_;  // of the last line that was of one
   Fields state_, feed_, tombs_;
   std::uint64_t entries_ = 0;
   Args call_;

@@ -28,12 +28,20 @@ StoreResult<void> Verifier::Work::page_through(const std::string& of, std::strin
 
 StoreResult<void> Verifier::Work::channel(const std::string& uid) {
   ++summary_.channels;
-  std::vector<std::string> feeds;
-  const auto done =
-      settle_call(Script::verify_channel, {"channel", uid}, [&](const Reply& reply) { feeds = reply[1].texts(); });
-  if (!done) return done.error();
-  for (const std::string& url : feeds) {
-    if (const auto looked = posts_of(uid, url); !looked) return looked.error();
+  if (const auto done = settle_call(Script::verify_channel, {"channel", uid}); !done) return done.error();
+  for (std::string cursor = "0"; !cursor.empty();) {
+    const std::string here = cursor;
+    std::vector<std::string> feeds;
+    const auto done =
+        settle_call(Script::verify_channel, {"members", uid, here, members_per_step}, [&](const Reply& reply) {
+          cursor = reply[2].text();
+          feeds = reply[3].texts();
+        });
+    if (!done) return done.error();
+    for (const std::string& url : feeds) {
+      if (const auto looked = posts_of(uid, url); !looked) return looked.error();
+    }
+    stepped();
   }
   if (const auto looked = page_through(uid, "timeline"); !looked) return looked.error();
   if (const auto looked = page_through(uid, "index"); !looked) return looked.error();
@@ -45,28 +53,30 @@ StoreResult<void> Verifier::Work::notices(const std::string& user) {
 }
 
 StoreResult<void> Verifier::Work::derived() {
-  const auto known = impl_.redis.command({"SMEMBERS", impl_.keys.channels()});
+  const auto known = impl_.each_page(impl_.keys.channels(), [&](std::vector<std::string> page) -> StoreResult<bool> {
+    for (std::string& uid : page) channels_.insert(std::move(uid));
+    return true;
+  });
   if (!known) return known.error();
-  for (std::string& uid : known->texts()) channels_.insert(std::move(uid));
   for (const std::string& uid : channels_) {
     if (const auto done = channel(uid); !done) return done.error();
   }
-  const auto watchers = impl_.redis.command({"SMEMBERS", impl_.keys.watchers()});
-  if (!watchers) return watchers.error();
-  for (const std::string& user : watchers->texts()) {
-    if (const auto done = settle_call(Script::verify_channel, {"watcher", user}); !done) return done.error();
-  }
-  return {};
+  return impl_.each_page(impl_.keys.watchers(), [&](std::vector<std::string> page) -> StoreResult<bool> {
+    for (const std::string& user : page) {
+      if (const auto done = settle_call(Script::verify_channel, {"watcher", user}); !done) return done.error();
+    }
+    return true;
+  });
 }
 
 StoreResult<void> Verifier::Work::derived_of(const std::string& url) {
   if (const auto done = page_through(url, "holders"); !done) return done.error();
-  const auto holders = impl_.members_after(impl_.keys.holders(url), "", std::string::npos, "");
-  if (!holders) return holders.error();
-  for (const std::string& uid : *holders) {
-    if (const auto done = posts_of(uid, url); !done) return done.error();
-  }
-  return {};
+  return impl_.each_page(impl_.keys.holders(url), [&](std::vector<std::string> page) -> StoreResult<bool> {
+    for (const std::string& uid : page) {
+      if (const auto done = posts_of(uid, url); !done) return done.error();
+    }
+    return true;
+  });
 }
 
 }  // namespace feedmill

@@ -61,23 +61,28 @@ struct Cell {
   const Step* step;
   char kind;
   const char* sync;
+  bool in_line;  ///< one request at a time: the feeds wait in the line of their host's gate (HTTP H1)
 };
 
 std::string name_of(const Cell& cell) {
-  return std::string(cell.step->name) + "_" + cell.kind + (cell.kind == 'R' ? std::string("_") + cell.sync : "");
+  return std::string(cell.step->name) + "_" + cell.kind + (cell.kind == 'R' ? std::string("_") + cell.sync : "") +
+         (cell.in_line ? "_in_line" : "");
 }
 
 void PrintTo(const Cell& cell, std::ostream* out) {
   *out << name_of(cell);
 }
 
-/// Every ticked cell; those that kill Redis with both ways of writing its file.
+/// Every ticked cell; those that kill Redis with both ways of writing its file; those from the claim of a feed to its
+/// commit once more with a line.
 std::vector<Cell> cells() {
   std::vector<Cell> all;
   for (const Step& step : steps) {
+    const bool claims = step.scene == Scene::refresh || step.scene == Scene::parts || step.scene == Scene::drain;
     for (const char* kind = step.cells; *kind != '\0'; ++kind) {
-      all.push_back({&step, *kind, "everysec"});
-      if (*kind == 'R') all.push_back({&step, *kind, "always"});
+      all.push_back({&step, *kind, "everysec", false});
+      if (*kind == 'R') all.push_back({&step, *kind, "always", false});
+      if (claims) all.push_back({&step, *kind, "everysec", true});
     }
   }
   return all;
@@ -89,6 +94,9 @@ class CrashPoints : public testing::TestWithParam<Cell> {
 
   CrashPoints() : it(durable(GetParam().sync), {.text = 1000, .in_halves = GetParam().step->scene != Scene::parts}) {
     load_scripts(it.world.redis);
+    if (!GetParam().in_line) return;
+    it.world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1";
+    it.world.environment["FEEDMILL_HOST_SPACING"] = "20ms";
   }
 
   void set_scene() {
@@ -142,6 +150,14 @@ class CrashPoints : public testing::TestWithParam<Cell> {
     return it.world.with(more);
   }
 
+  /// At the point, or after a death there: with a line, those that the first has left behind have joined it, and nobody
+  /// has served them yet.
+  void expect_a_line() {
+    if (!GetParam().in_line || GetParam().step->point == std::string("S0:1")) return;
+    EXPECT_NE(it.world.redis_text({"ZCARD", "line:127.0.0.1"}), "0");
+    EXPECT_EQ(it.world.redis_text({"ZCARD", "lines"}), "1");
+  }
+
   /// In the scene of a drain: it has work in hand, and is told to stop.
   void let_drain(const Program& worker, std::size_t asked_before) {
     if (GetParam().step->scene != Scene::drain) return;
@@ -189,6 +205,7 @@ class CrashPoints : public testing::TestWithParam<Cell> {
     let_drain(worker, asked);
     const Finished end = worker.wait();
     ASSERT_EQ(end.exit, -SIGKILL) << end.err;
+    expect_a_line();
     expect_claimable_within(short_lease);
     it.forget_delivery_right();
     recover();
@@ -213,6 +230,7 @@ class CrashPoints : public testing::TestWithParam<Cell> {
     Program worker(command(), environment("FEEDMILL_PAUSE_AT", long_lease));
     let_drain(worker, asked);
     ASSERT_TRUE(worker.stopped()) << worker.err();
+    expect_a_line();
     EXPECT_EQ(rewriting(), GetParam().step->scene == Scene::rewrite);
     it.restart_redis();
     worker.signal(SIGCONT);
@@ -243,6 +261,7 @@ class CrashPoints : public testing::TestWithParam<Cell> {
     Program worker(command(), environment("FEEDMILL_PAUSE_AT", long_lease, &proxy));
     let_drain(worker, asked);
     ASSERT_TRUE(worker.stopped()) << worker.err();
+    expect_a_line();
     proxy.cut();
     worker.signal(SIGCONT);
     see_through(worker);

@@ -1,7 +1,8 @@
 // Workers and Redis are killed at random while a publisher adds and edits posts (RELIABILITY C2): none is lost, none is
-// stored or told of twice. LONG_TESTS=1 makes it the long run; FEEDMILL_LOOP_MINUTES=n ends each of its loops
-// after n minutes, however far it has got. FEEDMILL_OLDER_PROGRAM names an older build: half of the workers are it
-// then.
+// stored or told of twice; in half of the loops feeds wait in the line of their host's gate. LONG_TESTS=1 makes it the
+// long run; FEEDMILL_LOOP_MINUTES=n ends each of its loops after n minutes, however far it has got.
+// FEEDMILL_OLDER_PROGRAM names an older build: half of the workers are it then.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -21,9 +22,24 @@ namespace {
 
 constexpr std::size_t feeds = 60;
 
-class KillLoop : public testing::TestWithParam<const char*> {
+struct Setting {
+  const char* name;
+  const char* sync;  ///< of Redis' file
+  /// All feeds are of one host: with these there is a place for each lane, or hardly for each feed in a second, so that
+  /// most stand in the line of its gate.
+  const char *concurrency = "64", *spacing = "0ms";
+  bool in_line = false;
+};
+
+void PrintTo(const Setting& setting, std::ostream* out) {
+  *out << setting.name;
+}
+
+class KillLoop : public testing::TestWithParam<Setting> {
  protected:
-  KillLoop() : it(durable(GetParam()), {.listed = 30, .text = 300}) {
+  KillLoop() : it(durable(GetParam().sync), {.listed = 30, .text = 300}) {
+    it.world.environment["FEEDMILL_HOST_CONCURRENCY"] = GetParam().concurrency;
+    it.world.environment["FEEDMILL_HOST_SPACING"] = GetParam().spacing;
     it.world.environment["FEEDMILL_FLOOR"] = it.world.environment["FEEDMILL_CEILING"] = "1s";
     it.world.environment["FEEDMILL_SIGNALS_MAX_LEN"] = "100000000";
     it.world.environment["FEEDMILL_LANES"] = "16";
@@ -46,7 +62,15 @@ class KillLoop : public testing::TestWithParam<const char*> {
       touched.push_back(it.truth.url(feed));
     }
     ASSERT_TRUE(Feeds(it.world.store).wake(touched, Milliseconds(0), true));
-    ASSERT_TRUE(eventually([&] { return it.truth.asked_in_all() >= enough; })) << workers[0]->err();
+    ASSERT_TRUE(eventually([&] {
+      look_for_lines();
+      return it.truth.asked_in_all() >= enough;
+    })) << workers[0]->err();
+  }
+
+  void look_for_lines() {
+    const std::string waiting = it.world.redis_text({"ZCARD", "line:127.0.0.1"});
+    most_in_line = std::max(most_in_line, std::atoi(waiting.c_str()));  // 0 where Redis is just starting
   }
 
   void kill_a_worker() {
@@ -71,6 +95,7 @@ class KillLoop : public testing::TestWithParam<const char*> {
   TruthWorld it;
   std::array<std::unique_ptr<Program>, 4> workers;
   std::minstd_rand random{std::random_device()()};
+  int most_in_line = 0;  ///< seen at one time
 };
 
 TEST_P(KillLoop, LosesAndDoublesNothing) {
@@ -100,6 +125,10 @@ TEST_P(KillLoop, LosesAndDoublesNothing) {
   }
   RecordProperty("workers_killed", std::to_string(of_workers));
   RecordProperty("servers_killed", std::to_string(of_redis));
+  RecordProperty("most_in_line", std::to_string(most_in_line));
+  if (GetParam().in_line) {
+    EXPECT_GT(most_in_line, 0) << "nobody had to wait: this was the other loop";
+  }
   it.make_some_due();  // what has killed workers three times over, by no fault of its own, waits for a day
   EXPECT_EQ(it.wrongs_once_caught_up(), "") << "seed " << seed;
   for (const auto& worker : workers) worker->signal(SIGTERM);
@@ -107,8 +136,11 @@ TEST_P(KillLoop, LosesAndDoublesNothing) {
   EXPECT_EQ(it.wrongs_now(Stage::caught_up), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Appendfsync, KillLoop, testing::Values("everysec", "always"),
-                         [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Appendfsync, KillLoop,
+                         testing::Values(Setting{"everysec", "everysec"}, Setting{"always", "always"},
+                                         Setting{"everysec_in_line", "everysec", "2", "20ms", true},
+                                         Setting{"always_in_line", "always", "1", "5ms", true}),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace feedmill::test::kill_loop_test

@@ -47,6 +47,27 @@ TEST_F(Refreshing, ImportsAFeed) {
   EXPECT_EQ(world.count("feed_created"), 1U);
 }
 
+// WEBSUB U15, U17
+TEST_F(Refreshing, StoresNoPostThatHasBeenHere) {
+  world.http.serve("/feed.xml", {.body = rss({})});
+  add("/feed.xml");
+  const std::string own = world.redis_text({"HGET", "meta:store", "id"});
+  ASSERT_EQ(own.size(), 32U);
+  const std::string via = "<f:via xmlns:f='urn:feedmill:feed:1'>", end = "</f:via>";
+  world.http.serve(
+      "/feed.xml",
+      {.body = "<rss version='2.0'><channel><title>Ring</title><item><guid>1</guid><title>Ours"
+               "</title>" +
+               via + std::string(32, 'a') + end + via + own + end + "</item><item><guid>2</guid><title>Theirs</title>" +
+               via + std::string(32, 'a') + end + "</item></channel></rss>"});
+  pass();
+  EXPECT_EQ(world.redis_text({"ZCARD", world.http.url("/feed.xml") + ":sort"}), "1");
+  EXPECT_EQ(world.redis_text({"HGET", "Entry:1", "title"}), "Theirs");
+  EXPECT_EQ(world.redis_text({"HGET", "Entry:1", "via"}), std::string(32, 'a'));
+  EXPECT_EQ(world.redis_text({"HGET", "meta:store", "id"}), own);
+  EXPECT_EQ(state("/feed.xml", "exposure"), "allowed") << "egress.allow has opened this server";
+}
+
 // RELIABILITY L10. By itself the worker would look a minute later.
 TEST_F(Refreshing, AnIdleWorkerLooksAtOnceForWhatOthersMadeDue) {
   for (const char* path : {"/first", "/second"}) world.http.serve(path, {.body = rss({{"a", "A"}})});

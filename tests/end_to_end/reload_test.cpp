@@ -58,6 +58,58 @@ class Reloading : public testing::Test {
   ServiceManager manager;
 };
 
+/// HTTP H7, H1: those that wait go over to the gate of the group, and back when it is dissolved.
+TEST_F(Reloading, AGroupOfHostsTakesOverTheLinesOfItsHosts) {
+  world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1";
+  world.environment["FEEDMILL_HOST_SPACING"] = "1h";
+  std::vector<NewFeed> feeds;
+  for (int i = 0; i < 6; ++i) {
+    const std::string path = "/" + std::to_string(i);
+    world.http.serve(path, {.body = rss({{"a", "Post"}})});
+    feeds.push_back({.feed_url = world.http.url(path)});
+  }
+  ASSERT_TRUE(Feeds(world.store).add(feeds));
+  Program worker(arguments(), world.environment);
+  const auto waiting_at = [&](const std::string& gate) { return world.redis_text({"ZCARD", "line:" + gate}); };
+  ASSERT_TRUE(eventually([&] { return waiting_at("127.0.0.1") == "5"; })) << worker.err();
+  write("[host_group.friends]\nhosts = [\"127.0.0.1\", \"friend.example\"]\n");
+  hang_up(worker);
+  EXPECT_TRUE(eventually([&] { return waiting_at("group:friends") == "4"; }))
+      << "one may start there: " << worker.err();
+  EXPECT_EQ(waiting_at("127.0.0.1"), "0");
+  EXPECT_EQ(world.run({"verify", "--redis", world.redis.url_of("feedmill_admin")}).exit, 0);
+  write("");
+  hang_up(worker);
+  EXPECT_TRUE(eventually([&] { return waiting_at("127.0.0.1") == "4"; })) << worker.err();
+  EXPECT_EQ(waiting_at("group:friends"), "0");
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+  EXPECT_EQ(world.http.requests().size(), 2U) << "one for each gate";
+  EXPECT_EQ(world.run({"verify", "--redis", world.redis.url_of("feedmill_admin")}).exit, 0);
+}
+
+/// HTTP H10
+TEST_F(Reloading, AnotherNameOfTheWayOutHasQuotasOfItsOwn) {
+  world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1";
+  world.http.serve(
+      "/feed", {.headers = {{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "1"}}, .body = rss({{"a", "Post"}})});
+  write("[egress]\nname = \"one\"\n");
+  Program worker(arguments(), world.environment);
+  ASSERT_TRUE(eventually_says(worker, "event=ready"));
+  ASSERT_TRUE(Feeds(world.store).add(std::vector{NewFeed{.feed_url = world.http.url("/feed")}}));
+  const auto knows = [&](const std::string& name) {
+    return world.redis_text({"HEXISTS", "state:host:127.0.0.1", "q:" + name}) == "1";
+  };
+  EXPECT_TRUE(eventually([&] { return knows("one"); })) << worker.err();
+  EXPECT_FALSE(knows("two"));
+  write("[egress]\nname = \"two\"\n");
+  hang_up(worker);
+  EXPECT_TRUE(eventually_says(worker, "changed=egress.name")) << worker.err();
+  EXPECT_TRUE(eventually([&] { return knows("two"); })) << worker.err();
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+}
+
 TEST_F(Reloading, TakesOverWhatMayChangeAndNamesWhatWaits) {
   std::vector<std::pair<std::string, std::string>> posts;
   for (int i = 0; i < 30; ++i) posts.emplace_back("guid" + std::to_string(i), "Post");

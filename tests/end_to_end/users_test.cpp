@@ -122,6 +122,39 @@ TEST_F(Users, WhoMayNotLookIntoEveryKeyIsToldWhoMay) {
   }
 }
 
+/// The file of before feeds waited in lines: it is said on the first day, and not when the first feed waits.
+TEST_F(Users, AViewerOfYesterdaysFileIsToldWhatToGrant) {
+  world.redis_text({"ACL", "SETUSER", "feedmill_viewer", "resetkeys", "%R~Entry:*", "%R~Feed:*", "%R~http*", "%R~feeds",
+                    "%R~schedule", "%R~quarantine", "%R~stream:signals", "%R~channel*", "%R~zchannel:*",
+                    "%R~list:notification:*", "%R~hash:notification:*", "%R~stats:*", "%R~state:*", "%R~deliver:*",
+                    "%R~meta:store"});
+  for (const Arguments& verb : std::vector<Arguments>{{"list"}, {"show", url}, {"explain", url}}) {
+    const Finished refused = as("feedmill_viewer", verb);
+    EXPECT_EQ(refused.exit, 78) << words_of(verb) << ": " << refused.err;
+    EXPECT_NE(refused.err.find("grant %R~lines %R~line:* "), std::string::npos) << words_of(verb) << refused.err;
+  }
+  for (const Arguments& verb : for_readers())
+    EXPECT_EQ(as("feedmill_viewer", verb).exit, 0) << words_of(verb) << ": what names no place in a line goes on";
+  world.redis_text({"ACL", "SETUSER", "feedmill_viewer", "%R~lines", "%R~line:*"});
+  EXPECT_EQ(as("feedmill_viewer", {"explain", url}).exit, 0);
+}
+
+/// One that may reads of a feed that waits what everybody reads.
+TEST_F(Users, AViewerSeesWhoWaitsInALine) {
+  const std::string second = world.http.url("/second.xml");
+  world.http.serve("/second.xml", {.body = rss({{"b", "Second"}})});
+  ASSERT_EQ(world.run({"add", second}).exit, 0);
+  world.redis_text({"HSET", "state:feed:" + second, "line", "127.0.0.1"});
+  world.redis_text({"ZREM", "schedule", second});
+  world.redis_text({"ZADD", "line:127.0.0.1", "1", second});
+  world.redis_text({"ZADD", "lines", "9999999999999", "127.0.0.1"});
+  for (const Arguments& verb : std::vector<Arguments>{{"list"}, {"show", second}, {"explain", second}}) {
+    const Finished done = as("feedmill_viewer", verb);
+    EXPECT_EQ(done.exit, 0) << words_of(verb) << ": " << done.err;
+  }
+  EXPECT_NE(as("feedmill_viewer", {"list"}).out.find("in line"), std::string::npos);
+}
+
 /// The secrets of a subscription are not for who looks.
 TEST_F(Users, AFeedWithASubscriptionIsExplainedWithoutIt) {
   world.redis_text({"HSET", "state:feed:" + url, "push_state", "healthy", "push_hub", "https://hub.example/",

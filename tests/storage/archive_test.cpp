@@ -115,6 +115,77 @@ class ArchiveTest : public FilledStoreTest {
   Store second;
 };
 
+// RELIABILITY L22
+TEST_F(ArchiveTest, ReadsALargeChannelAndManyOfThemInPages) {
+  constexpr std::size_t feeds = 2'500, many = 1'200;
+  std::vector<NewFeed> added;
+  std::vector<Membership> memberships;
+  for (std::size_t i = 0; i < feeds; ++i) {
+    added.push_back({.feed_url = "https://crowd.example/" + std::to_string(i)});
+    memberships.push_back({"crowd", added.back().feed_url});
+  }
+  ASSERT_TRUE(Feeds(store).add(added));
+  Texts names{"crowd"};
+  for (std::size_t i = 0; i < many; ++i) names.push_back("c" + std::to_string(i));
+  Channels channels(store);
+  Notifications notifications(store);
+  ASSERT_TRUE(channels.add(names));
+  ASSERT_TRUE(channels.follow(memberships));
+  for (std::size_t i = 0; i < many; ++i) {
+    ASSERT_TRUE(notifications.watch({"u" + std::to_string(i), "", Watch::Kind::channel, "crowd"}));
+  }
+  ASSERT_EQ(redis({"SREM", "state:channels:" + added[1234].feed_url, "crowd"}), "1");
+  redis({"CONFIG", "RESETSTAT"});
+
+  EXPECT_EQ(channels.list()->size(), names.size());
+  EXPECT_EQ((*channels.feeds("crowd"))->size(), feeds);
+  EXPECT_EQ(notifications.all_watches()->size(), many);
+  EXPECT_TRUE(channels.unbuilt()->empty());
+  const auto found = verify(store);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->size(), 1U);
+  EXPECT_EQ(found->front().kind, "holders.missing");
+  EXPECT_EQ(found->front().feed_url, added[1234].feed_url);
+
+  const Texts lines = written(store);
+  EXPECT_EQ(std::ranges::count_if(
+                lines, [](const std::string& line) { return line.find("\"uid\":\"crowd\"") != std::string::npos; }),
+            2);
+  const auto done = read(second, lines);
+  ASSERT_TRUE(done) << done.error().error.detail;
+  EXPECT_EQ(done->channels, names.size());
+  EXPECT_EQ(*channels.feeds("crowd"), *Channels(second).feeds("crowd"));
+
+  ASSERT_TRUE(channels.rebuild("crowd", [] { return true; }));
+  EXPECT_EQ(wrong(store), "") << "it puts right what a feed did not know";
+  std::ranges::reverse(names);
+  ASSERT_TRUE(channels.order(names));
+  const auto ordered = channels.list();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ((*ordered)[i].uid, names[i]);
+    EXPECT_EQ((*ordered)[i].position, static_cast<std::int64_t>(i) + 1);
+  }
+  EXPECT_TRUE(*channels.remove("crowd"));
+  EXPECT_EQ(redis({"EXISTS", "channel:crowd:feeds", "channel_sortorder_crowd", "state:watchers",
+                   "state:channels:" + added.front().feed_url, "state:channels:" + added.back().feed_url}),
+            "0");
+  EXPECT_FALSE(*channels.remove("crowd"));
+  EXPECT_EQ(redis({"INFO", "commandstats"}).find("cmdstat_smembers"), std::string::npos)
+      << "nothing that grows is asked for in one reply";
+}
+
+TEST_F(ArchiveTest, ReadsLargeSortedSetsInTheOrderOfTheirScores) {
+  std::vector<std::string> command{"ZADD", "many", "-inf", "last", "inf", "first", "1.5", "half"};
+  for (int i = 0; i < 3000; ++i) command.insert(command.end(), {std::to_string(i % 7), "m" + std::to_string(i)});
+  redis(command);
+  Redis connection(*parse_redis_url(server.admin_url()), std::chrono::seconds(5));
+  const auto value = read_key(connection, "many");
+  ASSERT_TRUE(value);
+  const auto all = connection.command({"ZRANGE", "many", "0", "-1", "WITHSCORES"});
+  ASSERT_TRUE(all);
+  EXPECT_EQ(value->words, all->texts());
+}
+
 TEST_F(ArchiveTest, BringsAStoreBackIntoAnEmptyOneKeyByKey) {
   fill();
   const auto done = read(second, written(store));

@@ -555,13 +555,16 @@ TEST_F(HostStorms, AreNoneOfFeedsThatFailFarApart) {
 TEST_F(HostStorms, AskWithAnotherFeedEachTimeAndEverMoreSeldom) {
   add_many(10);
   begin();
+  make_all_due();
   std::set<std::string> asked;
   const Milliseconds storm(std::stoll(host("storm")));
   for (const int minute : {2, 4, 8, 16, 30, 30}) {
     redis({"HSET", "state:host:a.org", "not_before", "1"});
-    const Claim probe = next();
+    redis({"ZUNIONSTORE", "lines", "1", "lines", "WEIGHTS", "0"});
+    const Claim probe = the_one(polite(worker_a, 1));
+    EXPECT_TRUE(asked.insert(probe.feed_url).second) << probe.feed_url << " has asked before";
     EXPECT_EQ(probe.host_storm, storm);
-    make_all_due();
+    redis({"ZUNIONSTORE", "lines", "1", "lines", "WEIGHTS", "0"});
     EXPECT_TRUE(polite(worker_b).claims.empty()) << "one asks";
     EXPECT_EQ(say(probe, "status.not_found").circuit, Committed::Circuit::unchanged);
     EXPECT_GE(waits(), minutes(minute) - minutes(1));

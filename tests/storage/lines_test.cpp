@@ -1,5 +1,8 @@
 // Feeds that wait for their host's gate stand in its line (HTTP H1, RELIABILITY I6).
 #include <algorithm>
+#include <functional>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -9,6 +12,8 @@
 #include "storage/upkeep/verify.hpp"
 #include "storage/websub/pushes.hpp"
 #include "tests/storage/store_fixture.hpp"
+#include "tests/support/counts.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace feedmill::test::lines_test {
 namespace {
@@ -30,10 +35,12 @@ class Lines : public StoreTest {
     for (int i = first; i < first + count; ++i) feeds.push_back({feed(i, host), {}, "", ""});
     ASSERT_TRUE(Feeds(store).add(feeds));
     const std::int64_t now = store.now()->count();
-    std::vector<std::string> words{"ZADD", "schedule"};
-    for (int i = first; i < first + count; ++i)
-      words.insert(words.end(), {std::to_string(now - 1'000'000 + i), feed(i, host)});
-    redis(words);
+    for (int i = first; i < first + count;) {
+      std::vector<std::string> words{"ZADD", "schedule"};
+      for (const int end = std::min(i + 1000, first + count); i < end; ++i)
+        words.insert(words.end(), {std::to_string(now - 1'000'000 + i), feed(i, host)});
+      redis(words);
+    }
   }
   ClaimBatch polite(std::size_t max = 100, Milliseconds spacing = {}) {
     return claim(worker_a, max, Milliseconds(90'000), {1, spacing});
@@ -67,6 +74,27 @@ class Lines : public StoreTest {
     return redis({"ZSCORE", "line:" + gate, url}) != "(nil)";
   }
   bool is_scheduled(const std::string& url) { return redis({"ZSCORE", "schedule", url}) != "(nil)"; }
+
+  /// Commands that the server carries out meanwhile, those in scripts among them.
+  int commands_of(const std::function<void()>& work) {
+    redis({"CONFIG", "RESETSTAT"});
+    work();
+    std::istringstream stats(redis({"INFO", "commandstats"}));
+    int all = 0;
+    for (std::string line; std::getline(stats, line);) {
+      const std::size_t at = line.find(":calls=");
+      if (at != std::string::npos) all += std::stoi(line.substr(at + 7));
+    }
+    return all;
+  }
+  /// The place of a feed, as who looks at it sees it.
+  std::optional<FeedRecord::InLine> place(const std::string& url) {
+    const auto records = Feeds(store).records(std::span(&url, 1));
+    EXPECT_TRUE(records && records->front());
+    return records->front()->in_line;
+  }
+  /// The next start of a gate has come, as far as time goes.
+  void let_start(const std::string& gate = "a.org") { redis({"ZADD", "lines", "XX", "0", gate}); }
 
   std::string findings() {
     const auto all = verify(store);
@@ -215,7 +243,6 @@ TEST_F(Lines, FollowTheirFeedsToAnotherGate) {
   const HostSettings grouped{"a.org", {}, {}, {}, "friends"}, other{"b.org", {}, {}, {}, "friends"};
   ASSERT_TRUE(Hosts(store).set(std::vector{grouped, other}));
   redis({"HSET", "state:host:group:friends", "last_start", std::to_string(store.now()->count() + 60'000)});
-  redis({"ZADD", "lines", "XX", "0", "a.org"});
   int calls = 0;
   for (; redis({"EXISTS", "line:a.org"}) == "1" && calls < 20; ++calls) {
     EXPECT_TRUE(polite(100, Milliseconds(1000)).claims.empty());
@@ -227,7 +254,7 @@ TEST_F(Lines, FollowTheirFeedsToAnotherGate) {
 
   ASSERT_TRUE(Hosts(store).set({}));
   answer(working);
-  redis({"ZADD", "lines", "XX", "0", "group:friends"});
+  EXPECT_EQ(redis({"ZSCORE", "lines", "group:friends"}), "0") << "nobody waits for the minute of the group";
   redis({"ZADD", "schedule", "XX", std::to_string(store.now()->count() + 60'000), feed(0)});
   EXPECT_EQ(claimed(polite()), std::vector{feed(1)});
   while (!polite().exhausted) {
@@ -235,6 +262,223 @@ TEST_F(Lines, FollowTheirFeedsToAnotherGate) {
   EXPECT_EQ(redis({"ZCARD", "line:a.org"}), "1198");
   EXPECT_EQ(redis({"EXISTS", "line:group:friends"}), "0");
   EXPECT_EQ(findings(), "");
+}
+
+/// What an operator changes of a host holds for those that wait already; a worker that starts with the same changes
+/// nothing.
+TEST_F(Lines, AreLookedAtWhenTheirHostHasOtherSettings) {
+  crowd(3);
+  const auto next_start = [&] { return redis({"ZSCORE", "lines", "a.org"}); };
+  const auto set = [&](const std::vector<HostSettings>& all) { ASSERT_TRUE(Hosts(store).set(all)); };
+  const HostSettings slow{"a.org", {}, hours(1), {}, ""}, other{"b.org", {}, hours(1), {}, ""};
+  set({slow});
+  EXPECT_EQ(next_start(), "0");
+  EXPECT_TRUE(polite().claims.empty());
+  const std::string in_an_hour = next_start();
+  EXPECT_GT(std::stoll(in_an_hour), store.now()->count() + 3'000'000);
+  set({slow});
+  set({slow, other});
+  set({other, slow});
+  EXPECT_EQ(next_start(), in_an_hour);
+  set({other});
+  EXPECT_EQ(next_start(), "0") << "it is as fast as others again";
+}
+
+/// Who comes to the gate of another host stands at the end of that line, and in no other; back again likewise.
+TEST_F(Lines, HaveAMovedFeedWaitOnce) {
+  const Claim at_a = crowd(4);
+  add_many(3, "b.org");
+  const ClaimBatch batch = polite();
+  ASSERT_EQ(claimed(batch), std::vector{feed(0, "b.org")});
+  const auto waits_at = [&](const std::string& gate) {
+    EXPECT_TRUE(polite().claims.empty());
+    EXPECT_FALSE(is_scheduled(feed(2)));
+    EXPECT_EQ(is_in_line(feed(2), "a.org"), gate == "a.org");
+    EXPECT_EQ(is_in_line(feed(2), "b.org"), gate == "b.org");
+    EXPECT_EQ(line_of(feed(2)), gate);
+    EXPECT_EQ(findings(), "");
+  };
+  ASSERT_TRUE(Feeds(store).move(feed(2), "https://b.org/moved"));
+  EXPECT_TRUE(is_scheduled(feed(2)) && line_of(feed(2)) == "(nil)");
+  EXPECT_EQ(findings(), "");
+  waits_at("b.org");
+  EXPECT_EQ(place(feed(2))->ahead, 2U);
+  EXPECT_EQ(Hosts(store).state("a.org")->waiting, 2U);
+
+  ASSERT_EQ(*Feeds(store).undo_move(feed(2)), MoveResult::moved);
+  EXPECT_EQ(findings(), "");
+  waits_at("a.org");
+  EXPECT_EQ(place(feed(2))->ahead, 2U) << "behind 1 and 3, who have waited for longer";
+  answer(batch.claims[0]);
+  EXPECT_EQ(claimed(polite()), std::vector{feed(1, "b.org")});
+
+  ASSERT_TRUE(Feeds(store).move(feed(2), "https://b.org/moved"));
+  waits_at("b.org");
+  answer(at_a);
+  EXPECT_EQ(claimed(polite()), std::vector{feed(1)}) << "it has left its first host to the others";
+}
+
+/// HTTP R5: from the commit on that ends its probation, a feed waits where it lives.
+TEST_F(Lines, AreChangedByTheEndOfAProbation) {
+  const Claim working = crowd(3);
+  add_many(2, "b.org");
+  ASSERT_EQ(polite().claims.size(), 1U) << "b.org is busy";
+  Commit commit = plan(working, {});
+  commit.document = false;
+  commit.next_due = working.now + hours(1);
+  commit.move_to = commit.state.address.fetch_url = "https://b.org/moved";
+  send(commit);
+  EXPECT_EQ(redis({"ZSCORE", "lines", "a.org"}), "0") << "its request was one to the old host";
+  redis({"ZADD", "schedule", "XX", "1", feed(0)});
+  EXPECT_EQ(claimed(polite()), std::vector{feed(1)});
+  EXPECT_EQ(line_of(feed(0)), "b.org");
+  EXPECT_EQ(place(feed(0))->ahead, 0U) << "due before the other";
+  EXPECT_FALSE(is_in_line(feed(0), "a.org"));
+  EXPECT_EQ(findings(), "");
+}
+
+TEST_F(Lines, AreLeftByFeedsThatMustRest) {
+  const Claim working = crowd(3);
+  const HostSettings rests{"a.org", {}, {}, hours(2), ""};
+  ASSERT_TRUE(Hosts(store).set(std::span(&rests, 1)));
+  const std::int64_t last_at = store.now()->count() - 60'000;
+  redis({"HSET", "state:feed:" + feed(1), "last_at", std::to_string(last_at)});
+  answer(working);
+  EXPECT_EQ(claimed(polite()), std::vector{feed(2)}) << "the first has been asked a minute ago";
+  EXPECT_EQ(redis({"ZSCORE", "schedule", feed(1)}), std::to_string(last_at + 7'200'000));
+  EXPECT_FALSE(is_in_line(feed(1)));
+  EXPECT_EQ(line_of(feed(1)), "(nil)");
+  EXPECT_EQ(findings(), "");
+}
+
+/// SECURITY Q2
+TEST_F(Lines, AreLeftForQuarantine) {
+  const Claim working = crowd(4);
+  redis({"HSET", "state:feed:" + feed(1), "alone_deaths", "3"});
+  answer(working);
+  const ClaimBatch batch = polite();
+  EXPECT_EQ(claimed(batch), std::vector{feed(2)});
+  ASSERT_EQ(batch.quarantined.size(), 1U);
+  EXPECT_FALSE(is_in_line(feed(1)));
+  EXPECT_GT(std::stoll(redis({"ZSCORE", "schedule", feed(1)})), store.now()->count() + 3'600'000);
+  EXPECT_EQ(findings(), "");
+  const std::string url = feed(1);
+  EXPECT_EQ(Feeds(store).wake(std::span(&url, 1), Milliseconds(0), false)->front().result, Wake::Result::too_early);
+
+  // One that was in a line while its worker died is tried alone, and from its line.
+  redis({"HSET", "state:feed:" + feed(3), "strikes", "1"});
+  answer(batch.claims[0]);
+  const ClaimBatch alone = polite();
+  ASSERT_EQ(claimed(alone), std::vector{feed(3)});
+  EXPECT_TRUE(alone.claims[0].alone);
+  EXPECT_EQ(findings(), "");
+}
+
+/// WEBSUB P4, P6: what is pushed is written at once, for no request is made; then its feed waits where it had waited.
+TEST_F(Lines, DoNotHoldUpWhatIsPushed) {
+  const Claim working = crowd(4);
+  const std::string url = feed(2), since = redis({"ZSCORE", "line:a.org", url});
+  redis({"HSET", "state:feed:" + url, "last_at", "1", "push_token", "h", "push_state", "unproven"});
+  redis({"HSET", "websub:callback:h", "feed_url", url, "state", "active", "lease_end", "99999999999999"});
+  redis({"HINCRBY", "stats:websub:states", "unproven", "1"});
+  Pushes pushes(store);
+  const auto note = [&](PushNote::Kind kind) {
+    const PushNote one{"h", kind};
+    ASSERT_TRUE(pushes.note(std::span(&one, 1)).front());
+  };
+  note(PushNote::Kind::thin);
+  EXPECT_TRUE(is_in_line(url) && !is_scheduled(url)) << "a hint asks for no better place";
+  EXPECT_EQ(redis({"ZSCORE", "line:a.org", url}), since);
+
+  note(PushNote::Kind::fat);
+  EXPECT_TRUE(is_in_line(url) && !is_scheduled(url));
+  const auto pushed = pushes.claim(url, worker_b + ":push1", std::chrono::seconds(90));
+  ASSERT_TRUE(pushed && *pushed);
+  EXPECT_FALSE(is_in_line(url));
+  EXPECT_EQ(line_of(url), "(nil)");
+  EXPECT_EQ(std::to_string((*pushed)->due.count()), since);
+  EXPECT_EQ(findings(), "") << "while it is written";
+  Commit commit = plan(**pushed, {post("pushed", 200)});
+  commit.next_due = (*pushed)->due;
+  ASSERT_EQ(send(commit).result, Committed::Result::ok);
+  EXPECT_TRUE(polite().claims.empty());
+  EXPECT_EQ(redis({"ZSCORE", "line:a.org", url}), since) << "between 1 and 3";
+  EXPECT_EQ(findings(), "");
+
+  answer(working);
+  for (const int number : {1, 2, 3}) {
+    const ClaimBatch next = polite();
+    ASSERT_EQ(claimed(next), std::vector{feed(number)});
+    if (number == 2) {
+      EXPECT_NE(redis({"HGET", "state:feed:" + url, "push_claimed"}), "(nil)") << "this fetch answers the hint";
+    }
+    answer(next.claims[0]);
+  }
+}
+
+/// A line of any length: served, regrouped, verified and mended in steps whose size does not depend on it, while feeds
+/// of other hosts are handed out. 100,000 feeds in scripts/test --full.
+TEST_F(Lines, OfAnyLengthAreWorkedOnInBoundedSteps) {
+  const int many = is_sanitized ? 3'000 : tries(3'000, 100'000, 100'000);
+  constexpr int most_a_call = 5'000;  // 500 feeds, with all that is read and written of each
+  int longest = 0;
+  const auto step = [&] {
+    ClaimBatch batch;
+    // With a lease that outlasts the test.
+    longest = std::max(longest, commands_of([&] { batch = claim(worker_a, 100, hours(5), {1, Milliseconds(0)}); }));
+    return batch;
+  };
+  add_many(many);
+  Claim working;
+  int calls = 0;
+  for (bool all = false; !all; ++calls) {
+    const ClaimBatch batch = step();
+    all = batch.exhausted;
+    if (!batch.claims.empty()) working = batch.claims[0];
+  }
+  EXPECT_EQ(working.feed_url, feed(0));
+  EXPECT_LE(calls, many / 500 + 3);
+  ASSERT_EQ(redis({"ZCARD", "line:a.org"}), std::to_string(many - 1));
+  EXPECT_EQ(findings(), "");
+
+  // A group is made, and dissolved.
+  const HostSettings grouped{"a.org", {}, {}, {}, "friends"}, other{"b.org", {}, {}, {}, "friends"};
+  redis({"HSET", "state:host:group:friends", "last_start", std::to_string(store.now()->count() + 3'600'000)});
+  const auto regroup = [&](const std::vector<HostSettings>& all, const std::string& from, const std::string& to) {
+    ASSERT_TRUE(Hosts(store).set(all));
+    const std::string passes_by = "c" + std::to_string(all.size()) + ".org";
+    int waited = 0;
+    for (calls = 0; redis({"EXISTS", "line:" + from}) == "1" && calls <= many / 500 + 10; ++calls) {
+      if (calls == 2) add_many(1, passes_by);
+      const ClaimBatch batch = step();
+      const std::vector<std::string> urls = claimed(batch);
+      if (std::find(urls.begin(), urls.end(), feed(0, passes_by)) != urls.end()) waited = calls - 1;
+    }
+    EXPECT_EQ(waited, 1) << "whoever becomes due meanwhile is handed out by the next call";
+    EXPECT_LE(calls, many / 500 + 5);
+    EXPECT_EQ(redis({"ZCARD", "line:" + to}), std::to_string(many - 1));
+    EXPECT_EQ(redis({"EXISTS", "line:" + from}), "0");
+  };
+  regroup({grouped, other}, "a.org", "group:friends");
+  EXPECT_EQ(findings(), "");
+  redis({"HSET", "state:host:a.org", "last_start", std::to_string(store.now()->count() + 3'600'000)});
+  regroup({}, "group:friends", "a.org");
+  EXPECT_EQ(findings(), "");
+  EXPECT_LE(longest, most_a_call);
+  RecordProperty("longest", longest);
+
+  // Mended, from the beginning to the end of the line.
+  redis({"DEL", "lines"});
+  redis({"HDEL", "state:feed:" + feed(1), "line"});
+  redis({"ZREM", "line:a.org", feed(many / 2)});
+  redis({"ZADD", "schedule", "1", feed(many - 1)});
+  const int commands = commands_of([&] { repair(); });
+  EXPECT_LE(commands / many, 40) << "of each feed, however long the line is";
+  RecordProperty("of_a_feed", commands / many);
+  repair();
+  EXPECT_EQ(findings(), "");
+  EXPECT_EQ(redis({"ZCARD", "line:a.org"}), std::to_string(many - 4));
+  EXPECT_EQ(redis({"ZCARD", "lines"}), "1");
 }
 
 /// HTTP H6: who was led here by a redirect has waited at its own host; then the line goes on.

@@ -156,8 +156,11 @@ TEST_F(StatusStoreTest, KnowsWorkersByTheirHeartbeats) {
 }
 
 TEST_F(StatusStoreTest, KnowsEveryWorkerOfALargeFleet) {
-  for (int i = 0; i < 130; ++i) ASSERT_TRUE(Fleet(store).heartbeat("worker" + std::to_string(i), {{"pid", "7"}}, 20s));
-  EXPECT_EQ(Fleet(store).workers()->size(), 130U);
+  for (int i = 0; i < 1'030; ++i) {
+    ASSERT_TRUE(Fleet(store).heartbeat("worker" + std::to_string(i), {{"pid", "7"}}, 20min));
+  }
+  EXPECT_EQ(Fleet(store).workers()->size(), 1'030U);
+  EXPECT_EQ(Fleet(store).figures(false)->workers, 1'030U);
 }
 
 /// RELIABILITY L23.

@@ -59,9 +59,14 @@ std::string Referee::url(std::string_view host, std::string_view path) const {
   return server_.url(host, path);
 }
 
-std::string Referee::add(const std::string& name, Habit habit) {
+void Referee::watch_hosts(Milliseconds spacing) {
   const std::lock_guard lock(mutex_);
-  const std::string home = url(name + ".test", "/feed.xml");
+  spacing_ = spacing;
+}
+
+std::string Referee::add(const std::string& name, Habit habit, const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  const std::string home = url(name + ".test", path);
   Feed& feed = feeds_[feed_id(home)];
   feed.name = name;
   feed.home = feed.url = home;
@@ -185,6 +190,76 @@ void Referee::judge_request(Feed& feed, const ServedRequest& request, const std:
   check("P18", true, {});
 }
 
+/// HTTP G1–G3. `url`: the page that comes next.
+void Referee::judge_page(Feed& feed, const std::string& url) {
+  const auto said = [&] {
+    return feed.name + ": page " + url + " " + hours(now_ - feed.asked) + " after the last request";
+  };
+  const auto host_of = [](const std::string& of) { return of.substr(0, of.find('/', of.find("//") + 2)); };
+  check("G1", now_ >= feed.asked + Seconds(1), said);
+  check("G2", ++feed.pages_read <= 10, said);
+  check("G3", host_of(url) == host_of(feed.url), said);
+}
+
+/// A request to a host begins.
+void Referee::judge_start(Host& host, const Feed& feed) {
+  const auto said = [&] {
+    return feed.name + ": " + feed.url + " " + hours(now_ - host.started) + " after the last request to its host";
+  };
+  check("P15", now_ >= host.started + spacing_, said);
+  check("H5", now_ >= host.started + spacing_ * host.slow.count(), said);
+  check("H10", now_ >= host.rests_until, said);
+  check("H4", now_ >= host.closed_until, said);
+  if (host.storm_wait.count() != 0) {
+    check("H11", host.served > 0 || now_ >= host.started + host.storm_wait, said);
+    check("H11", feed.url != host.probed, [&] { return feed.name + " has asked twice in a row: " + feed.url; });
+    host.probed = feed.url;
+  }
+  host.started = now_;
+}
+
+/// HTTP H4, H5, H10, H11: what follows for the other feeds of a host.
+void Referee::note_answer(Host& host, const Feed& feed, const Answer& answer) {
+  using std::chrono::minutes;
+  host.rests_until = now_ + answer.host_rest;
+  if (answer.is_refusal) {
+    const Milliseconds until = now_ + answer.earliest;
+    if (host.closed) {
+      host.closed_until = until;
+    } else if (!host.refused_by.empty() && host.refused_by != feed.url && now_ - host.refused_at <= minutes(10)) {
+      host.closed = true;
+      host.closed_until = std::max(until, host.refused_until);
+    }
+    host.refused_by = feed.url;
+    host.refused_at = now_;
+    host.refused_until = until;
+    return;
+  }
+  if (host.closed) {  // who asked was the probe
+    host.closed = false;
+    host.refused_by.clear();
+    host.slow = Milliseconds(2);
+    host.calm = 0;
+  } else if (host.slow.count() > 1 && ++host.calm == 10) {
+    host.slow /= 2;
+    host.calm = 0;
+  }
+  if (host.storm_wait.count() != 0) {
+    host.served = answer.is_of_storm ? 0 : host.served + 1;
+    if (answer.is_of_storm) host.storm_wait = std::min<Milliseconds>(host.storm_wait * 2, minutes(30));
+    if (host.served == 3) host.storm_wait = Milliseconds(0);
+  } else if (!answer.is_of_storm) {
+    host.failed.clear();
+  } else {
+    host.failed.insert(feed.url);
+    if (host.failed.size() < 5) return;
+    host.storm_wait = minutes(1);
+    host.served = 0;
+    host.failed.clear();
+    host.probed.clear();
+  }
+}
+
 Response Referee::answer(const ServedRequest& request) {
   const std::lock_guard lock(mutex_);
   const std::string url = "http://" + request.header("Host") + request.target;
@@ -193,7 +268,18 @@ Response Referee::answer(const ServedRequest& request) {
   if (feed == nullptr) return {.status = 404};
 
   const bool is_hop = feed->tick == tick_;
-  if (!is_hop) {
+  const std::string host_name = request.header("Host");
+  Host& host = hosts_[host_name];
+  const bool is_start = !is_hop || feed->hop.find("//" + host_name + "/") == std::string::npos;
+  if (spacing_.count() != 0 && is_start) judge_start(host, *feed);
+  const bool is_page = !is_hop && !feed->pages.empty() && url == feed->pages.front();
+  if (is_page) {
+    judge_page(*feed, url);
+    feed->pages.erase(feed->pages.begin());
+    feed->tick = tick_;
+  } else if (!is_hop) {
+    check("G1", feed->pages.empty(), [&] { return feed->name + " left pages behind"; });
+    feed->pages_read = 0;
     if (feed->tick != 0) judge_time(*feed);
     check("P13", url == feed->url, [&] { return feed->name + " asked " + url + ", lives at " + feed->url; });
     feed->tick = tick_;
@@ -204,6 +290,7 @@ Response Referee::answer(const ServedRequest& request) {
   }
   judge_request(*feed, request, url, is_hop);
   ++feed->polls.requests;
+  feed->asked = now_;
 
   Visit visit;
   visit.now = now_;
@@ -211,6 +298,7 @@ Response Referee::answer(const ServedRequest& request) {
   visit.url = url;
   visit.conditional = !request.header("If-None-Match").empty() || !request.header("If-Modified-Since").empty();
   Answer ruled = feed->habit(visit);
+  if (is_page) return ruled.response;  // it touches nothing of the feed's own document
   if (ruled.response.status == 304) ++feed->polls.not_modified;
 
   feed->hop.clear();
@@ -219,6 +307,8 @@ Response Referee::answer(const ServedRequest& request) {
   }
   if (!feed->hop.empty()) return ruled.response;  // the rules are those of the final answer
 
+  if (spacing_.count() != 0) note_answer(host, *feed, ruled);
+  feed->pages = ruled.pages;
   if (!visit.conditional) ++feed->polls.unconditional;
   if (feed->probed == now_ && ruled.response.status == 200) feed->broken = true;
   if (ruled.response.status != 304)

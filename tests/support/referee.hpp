@@ -1,5 +1,5 @@
 // A publisher that keeps score: it serves feeds with habits of every kind and judges each request by the rules of
-// HTTP §1–§5 that its own answers have put into force. It shares no code with what it judges.
+// HTTP §1–§6 that its own answers have put into force. It shares no code with what it judges.
 #pragma once
 
 #include <chrono>
@@ -7,8 +7,10 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tests/support/http_server.hpp"
 
@@ -49,6 +51,12 @@ class Referee {
     const char* rule = "P6";    ///< which asks for `earliest`
     std::string moved_to{};     ///< the feed lives there from now on (HTTP R5)
     std::function<bool(Milliseconds)> allowed{};  ///< whether the next poll may come then (HTTP P11); null: any time
+    /// Pages of older posts that are to be read before the next poll, in that order (HTTP G1).
+    std::vector<std::string> pages{};
+    Seconds host_rest{0};  ///< as its quota was told: no request to the host before that (HTTP H10)
+    bool is_refusal =
+        false;  ///< asks the host's other feeds to wait as well, for `earliest`, once two hear it (HTTP H4)
+    bool is_of_storm = false;  ///< a failure that a host's trouble shows in (HTTP H11)
   };
   using Habit = std::function<Answer(const Visit&)>;
 
@@ -65,9 +73,12 @@ class Referee {
   explicit Referee(std::string contact);
 
   std::uint16_t port() const { return server_.port(); }
-  /// Registers a feed at http://NAME.test:PORT/feed.xml and returns that. Its habit answers for all hosts that end in
-  /// NAME.test.
-  std::string add(const std::string& name, Habit habit);
+  /// Registers a feed at http://NAME.test:PORT/feed.xml, or on that host at `path`, and returns that. Its habit answers
+  /// for all hosts that end in NAME.test.
+  std::string add(const std::string& name, Habit habit, const std::string& path = "/feed.xml");
+  /// From now on hosts are judged, too: how far apart requests to one of them have to be. For a clock that moves on
+  /// from each request to the next.
+  void watch_hosts(Milliseconds spacing);
   /// "http://HOST:PORT/path"
   std::string url(std::string_view host, std::string_view path) const;
 
@@ -94,18 +105,40 @@ class Referee {
     bool broken = false;                       ///< a probe has shown that its 304s are wrong: one a day is due
     std::uint64_t tick = 0;                    ///< of its last poll
     Polls polls;
+    std::vector<std::string> pages;  ///< yet to be read
+    std::size_t pages_read = 0;      ///< since its last poll
+    Milliseconds asked{};            ///< last request, whatever for
+  };
+
+  /// What a host's answers have put into force for all of its feeds.
+  struct Host {
+    Milliseconds started{}, rests_until{};
+    Milliseconds refused_at{}, refused_until{}, closed_until{};
+    std::string refused_by;
+    bool closed = false;
+    Milliseconds slow{1};  ///< how many times the spacing
+    int calm = 0;          ///< served since that was set
+    std::set<std::string> failed;
+    std::string probed;
+    Milliseconds storm_wait{};
+    int served = 0;
   };
 
   Response answer(const ServedRequest& request);
   Feed* feed_of(const ServedRequest& request, const std::string& url);
   void judge_time(const Feed& feed);
   void judge_request(Feed& feed, const ServedRequest& request, const std::string& url, bool is_hop);
+  void judge_page(Feed& feed, const std::string& url);
+  void judge_start(Host& host, const Feed& feed);
+  void note_answer(Host& host, const Feed& feed, const Answer& answer);
   void check(const char* rule, bool holds, const std::function<std::string()>& words);
 
   const std::string contact_;
   mutable std::mutex mutex_;  ///< over all that follows but the server
   std::map<std::string, Feed> feeds_;
   std::map<std::string, Score> scores_;
+  std::map<std::string, Host> hosts_;
+  Milliseconds spacing_{};  ///< 0 = hosts are not judged
   Milliseconds now_{};
   std::uint64_t tick_ = 0;
   HttpServer server_;

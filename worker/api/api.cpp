@@ -149,6 +149,7 @@ void Api::set_config(const Config& config) {
   std::erase_if(buckets_, [&](const auto& one) { return !tokens_.contains(one.first); });
   hosts_ = HostRules(config);
   import_rate_ = config.schedule.import_rate;
+  public_url_ = config.push_out.public_url;
 }
 
 /// Each token is compared, whichever it is.
@@ -255,6 +256,7 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
   if (route->op == "export") co_return co_await export_list(call, visit);
   if (route->op == "discover") co_return co_await discover(call, visit);
   if (route->op == "webhook_test") co_return co_await test_webhook(call, visit);
+  if (route->op == "topic_remove") co_return co_await remove_topic(call, visit);
   if (route->change != nullptr) co_return co_await change(*route, call, visit);
   if (asks_for) co_return co_await ask(*route, call, visit, place);
   co_return co_await read(*route, call);
@@ -266,7 +268,7 @@ asio::awaitable<ApiReply> Api::read(const ApiRoute& route, const ApiCall& call) 
     description.body = api_description;
     co_return description;
   }
-  const auto work = [&](Store& store) { return route.read({store, hosts_, stretches_, call}); };
+  const auto work = [&](Store& store) { return route.read({store, hosts_, stretches_, call, public_url_}); };
   StoreResult<ApiReply> reply = co_await with_store(call.app, work);
   if (!reply) co_return store_is_away(reply.error());
   co_return std::move(*reply);
@@ -300,7 +302,7 @@ asio::awaitable<ApiReply> Api::change(const ApiRoute& route, const ApiCall& call
     if (error || !value.is_object()) co_return problem("bad_json", "the body is no JSON object");
     body = std::move(value.get_object());
   }
-  const auto work = [&](Store& store) { return route.change({store, looks_.fetching(), call, body}); };
+  const auto work = [&](Store& store) { return route.change({store, looks_.fetching(), call, body, public_url_}); };
   StoreResult<ApiReply> reply = co_await with_store(call.app, work);
   if (!reply) co_return store_is_away(reply.error());
   co_return std::move(*reply);

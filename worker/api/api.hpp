@@ -82,6 +82,7 @@ class Api {
   boost::asio::awaitable<ApiReply> import(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<ApiReply> export_list(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<ApiReply> change(const ApiRoute& route, const ApiCall& call, Visit& visit);
+  boost::asio::awaitable<ApiReply> remove_topic(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<ApiReply> test_webhook(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<ApiReply> discover(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<std::optional<ApiReply>> read_body(Visit& visit, std::uint64_t most);
@@ -124,6 +125,7 @@ class Api {
   bool importing_ = false;                              // one at a time: a list takes memory
   bool exporting_ = false;                              // likewise: it takes long
   std::uint64_t import_rate_ = 0;
+  std::string public_url_;  // of what others subscribe to
   Looks& looks_;
   std::set<std::string> looking_;         // tokens for which an address is looked at
   std::optional<StoreError> last_error_;  // that may pass

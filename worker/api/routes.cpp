@@ -51,6 +51,10 @@ constexpr ApiRoute routes[] = {
     {verb::post, "/webhook/rotate", "id!", nullptr, "", rotate_webhook},
     {verb::post, "/webhook/resume", "id!", nullptr, "", resume_webhook},
     {verb::post, "/webhook/test", "id!", nullptr, "webhook_test"},
+    {verb::get, "/topics", "after limit", read_topics},
+    {verb::post, "/topics", "", nullptr, "", add_topic},
+    {verb::delete_, "/topic", "url channel", nullptr, "topic_remove"},
+    {verb::get, "/topics/subscribers", "after limit", read_topic_subscribers},
     {verb::get, "/openapi.json", "", nullptr, ""},
 };
 

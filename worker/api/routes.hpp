@@ -38,6 +38,7 @@ struct ApiReading {
   const HostRules& hosts;
   NameStretches& stretches;
   const ApiCall& call;
+  const std::string& public_url;  ///< push_out.public_url
 };
 
 /// What a call changes itself, where no request may stand for it (OPERATIONS A2).
@@ -46,6 +47,7 @@ struct ApiChange {
   const FetchOptions& fetching;  ///< which addresses may be asked
   const ApiCall& call;
   const boost::json::object& body;  ///< empty without one
+  const std::string& public_url;    ///< push_out.public_url
 };
 
 struct ApiRoute {
@@ -54,7 +56,8 @@ struct ApiRoute {
   std::string_view parameters;  ///< of its query, as read_parameters() takes them
   /// Reads, blocking and bounded; or null, and
   StoreResult<ApiReply> (*read)(const ApiReading& reading) = nullptr;
-  /// the operation that is asked for (docs/REQUESTS.md), or `import`, `export`, `discover`, `webhook_test`; or null and
+  /// the operation that is asked for (docs/REQUESTS.md), or `import`, `export`, `discover`, `webhook_test`,
+  /// `topic_remove`; or null and
   std::string_view op = {};
   /// changes the store, blocking and bounded. None of them: api_description.
   StoreResult<ApiReply> (*change)(const ApiChange& change) = nullptr;
@@ -109,5 +112,8 @@ StoreResult<ApiReply> set_webhook(const ApiChange& change);
 StoreResult<ApiReply> remove_webhook(const ApiChange& change);
 StoreResult<ApiReply> rotate_webhook(const ApiChange& change);
 StoreResult<ApiReply> resume_webhook(const ApiChange& change);
+StoreResult<ApiReply> read_topics(const ApiReading& reading);
+StoreResult<ApiReply> read_topic_subscribers(const ApiReading& reading);
+StoreResult<ApiReply> add_topic(const ApiChange& change);
 
 }  // namespace feedmill

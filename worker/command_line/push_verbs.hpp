@@ -163,10 +163,64 @@ struct WebhookTestVerb : WebhookVerb {
 };
 int run_verb(const WebhookTestVerb& verb, const VerbContext& context);
 
+struct TopicVerb {
+  static constexpr VerbRow family{"topic", "What others may read and subscribe to, by addresses nobody can guess", ""};
+  static constexpr std::string_view fails_as = family.name;
+  std::string url, channel;  ///< one of them, "" = the other
+
+ protected:
+  void take_topic(Arguments& line, bool required) {
+    line.optional("URL", url, "Address of a feed");
+    line.value("--channel", "CHANNEL", channel, "Of this channel instead");
+    line.among_channels();
+    line.check([this, required] {
+      if (!channel.empty()) check_name("channel", channel);
+      if (required && url.empty() && channel.empty()) refuse("URL is missing (or --channel)");
+      if (!url.empty() && !channel.empty()) refuse("URL and --channel exclude each other");
+    });
+  }
+};
+
+struct TopicAddVerb : TopicVerb {
+  static constexpr VerbRow row{"topic add", "Share a feed's or a channel's posts: prints where others find them",
+                               "feedmill topic add https://example.org/feed.xml"};
+
+  void take(Arguments& line) { take_topic(line, true); }
+};
+int run_verb(const TopicAddVerb& verb, const VerbContext& context);
+
+struct TopicListVerb : TopicVerb {
+  static constexpr VerbRow row{"topic list", "All that is shared, with its addresses", "feedmill topic list --json"};
+  static constexpr StoreUse use() { return StoreUse::read; }
+};
+int run_verb(const TopicListVerb& verb, const VerbContext& context);
+
+struct TopicRemoveVerb : TopicVerb {
+  static constexpr VerbRow row{"topic remove", "Share it no longer: its address ends and its subscribers are denied",
+                               "feedmill topic remove --channel anna/news --yes"};
+  bool yes = false;
+
+  void take(Arguments& line) {
+    take_topic(line, true);
+    line.flag("--yes", yes, "Do not ask");
+  }
+};
+int run_verb(const TopicRemoveVerb& verb, const VerbContext& context);
+
+struct TopicSubscribersVerb : TopicVerb {
+  static constexpr VerbRow row{"topic subscribers", "Who has subscribed at the hub, to all that is shared or to one",
+                               "feedmill topic subscribers --channel anna/news"};
+
+  void take(Arguments& line) { take_topic(line, false); }
+  static constexpr StoreUse use() { return StoreUse::read; }
+};
+int run_verb(const TopicSubscribersVerb& verb, const VerbContext& context);
+
 struct PushVerbs {
   static constexpr std::string_view group = "Pushing out";
   using List = std::tuple<WebhookAddVerb, WebhookListVerb, WebhookShowVerb, WebhookSetVerb, WebhookRotateVerb,
-                          WebhookResumeVerb, WebhookRemoveVerb, WebhookTestVerb>;
+                          WebhookResumeVerb, WebhookRemoveVerb, WebhookTestVerb, TopicAddVerb, TopicListVerb,
+                          TopicRemoveVerb, TopicSubscribersVerb>;
 };
 
 }  // namespace feedmill

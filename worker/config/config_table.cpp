@@ -243,7 +243,7 @@ const Option all_options[] = {
      "name of the address that this worker asks from, where others of the store ask from another one: hosts' quotas "
      "are "
      "learned for each name",
-     at<&Config::egress, &Config::Egress::name>, check_egress_name},
+     at<&Config::egress, &Config::Egress::name>, check_egress_name, on_reload},
     {"dns.servers", "", "", "", "ADDRESS[:port] list",
      "name servers for the names of feeds; empty: those of the system", at<&Config::dns, &Config::Dns::servers>,
      [](const Config& c) { return check_name_servers(c.dns.servers); }},

@@ -150,8 +150,8 @@ class Fetcher {
                                                std::string url, std::string form,
                                                std::chrono::steady_clock::time_point deadline);
 
-  /// One request to somebody who asked to be told, or to be asked: a GET, or a POST where there is a body. It goes where
-  /// the standard policy lets it, as a fetch does, and nowhere else: redirects are answers (WEBSUB U11, U13).
+  /// One request to somebody who asked to be told, or to be asked: a GET, or a POST where there is a body. It goes
+  /// where the standard policy lets it, as a fetch does, and nowhere else: redirects are answers (WEBSUB U11, U13).
   struct Outbound {
     std::string url;                        ///< canonical
     std::vector<std::string> header_lines;  ///< "Name: value"

@@ -20,7 +20,9 @@ constexpr std::chrono::seconds figures_every{15};  // OPERATIONS §3
 PushOut::PushOut(const asio::any_io_executor& executor, const StoreOptions& store, Options options, Metrics& metrics,
                  Log& log)
     : metrics_(metrics),
+      log_(log),
       drain_(options.drain),
+      tells_of_store_(options.tells_of_store),
       store_(store),
       tail_(executor, store, {}),
       fetcher_(executor, std::move(options.fetch)),
@@ -61,10 +63,20 @@ asio::awaitable<void> PushOut::serve() {
 
 asio::awaitable<void> PushOut::keep_figures() {
   std::uint64_t streamed = 0;
+  bool down = false;
   while (!stopped_) {
     const auto count = [](Store& store) { return Subscribers(store).counts(); };
     const StoreResult<SubscriberCounts> counts = co_await store_.call(count);
-    if (counts) metrics_.set_subscribers(*counts);
+    if (counts)
+      metrics_.set_subscribers(*counts);
+    else
+      metrics_.store_error(counts.error());
+    const bool is_down = counts.has_error();
+    if (tells_of_store_ && is_down != std::exchange(down, is_down)) {
+      log_.write(is_down ? LogLevel::error : LogLevel::info, is_down ? "redis_down" : "redis_up",
+                 is_down ? "nobody can be told of anything; it is tried again" : "Redis serves again",
+                 {{"detail", is_down ? std::string_view(counts.error().detail) : std::string_view()}});
+    }
     metrics_.set_streams(streams_.figures().open);
     metrics_.push_out_streamed(streams_.figures().events - streamed);
     streamed = streams_.figures().events;

@@ -20,8 +20,9 @@ class PushOut {
     PushOutEngine::Options engine;
     std::optional<OutsideListener::Options> outside;  ///< none: another worker has it
     LiveStreams::Options streams;
-    FetchOptions fetch;         ///< how receivers are reached
-    Milliseconds drain{5'000};  ///< how long requests may go on after stop()
+    FetchOptions fetch;           ///< how receivers are reached
+    Milliseconds drain{5'000};    ///< how long requests may go on after stop()
+    bool tells_of_store = false;  ///< logs when Redis goes and comes back: nobody else in this process does
   };
 
   static boost::system::result<std::unique_ptr<PushOut>, ListenError> open(const boost::asio::any_io_executor& executor,
@@ -48,7 +49,9 @@ class PushOut {
   boost::asio::awaitable<void> keep_figures();
 
   Metrics& metrics_;
+  Log& log_;
   Milliseconds drain_;
+  bool tells_of_store_;
   StoreThread store_;
   EventTail tail_;
   Fetcher fetcher_;

@@ -383,11 +383,12 @@ void Metrics::delivered(std::uint64_t applied, std::uint64_t repeated, std::uint
 }
 void Metrics::push_out_sent(bool webhook, PushOut result) {
   constexpr std::string_view words[] = {"taken", "failed", "gone", "given_up"};
-  add(webhook ? series_->webhook_requests : series_->hub_requests, words[static_cast<std::size_t>(result)], 1);
+  find(webhook ? series_->webhook_requests : series_->hub_requests, words[static_cast<std::size_t>(result)])
+      ->Increment();
 }
 
 void Metrics::push_out_verified(bool accepted) {
-  add(series_->hub_verifications, accepted ? "accepted" : "refused", 1);
+  find(series_->hub_verifications, accepted ? "accepted" : "refused")->Increment();
 }
 
 void Metrics::push_out_streamed(std::uint64_t events) {

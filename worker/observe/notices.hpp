@@ -48,8 +48,8 @@ Notice push_notice(const std::string& feed_url, const std::string& state, const 
 /// What operators hear of a hub that five feeds or more cannot rely on (WEBSUB H3).
 Notice hub_notice(const std::string& hub, Milliseconds now);
 
-/// What operators hear of a webhook that is told of nothing any more: "webhook_suspended", until somebody resumes it, or
-/// "webhook_ended".
+/// What operators hear of a webhook that is told of nothing any more: "webhook_suspended", until somebody resumes it,
+/// or "webhook_ended".
 Notice webhook_notice(const std::string& id, const std::string& url, std::string_view what, const std::string& why,
                       Milliseconds now);
 

@@ -85,6 +85,7 @@ std::string ProcessParts::state() const {
   if (admin) where += ", http://" + address_of(admin->endpoint());
   if (api_listener) where += ", programs at http://" + address_of(api_listener->endpoint());
   if (websub && websub->callbacks()) where += ", callbacks at http://" + address_of(websub->callbacks()->endpoint());
+  if (push_out && push_out->outside()) where += ", others at http://" + address_of(push_out->outside()->endpoint());
   if (!reload_refused.empty()) where += ", configuration not reloaded: " + reload_refused;
   return where;
 }
@@ -93,6 +94,14 @@ FetchOptions ProcessParts::fetch_options_with(EgressPolicies egress) {
   FetchOptions made = fetch_options(config, std::move(egress), lanes, mode);
   made.keep_alive = kept_within(descriptors, lanes) / (1 + config.egress_policies.size());  // each has its own
   made.resolver.tell = [this](Lookup became, std::chrono::duration<double> took) { metrics.looked_up(became, took); };
+  return made;
+}
+
+FetchOptions ProcessParts::push_out_fetch_options(EgressPolicies egress) {
+  FetchOptions made = fetch_options_with(std::move(egress));
+  made.max_connections = config.push_out.at_once;
+  made.keep_alive = std::min<std::size_t>(made.keep_alive, 2 * config.push_out.at_once);
+  made.connect = std::min<std::chrono::milliseconds>(made.connect, config.push_out.timeout);
   return made;
 }
 

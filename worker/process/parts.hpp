@@ -15,6 +15,7 @@
 #include "worker/admin/status_pages.hpp"
 #include "worker/api/api.hpp"
 #include "worker/base/log.hpp"
+#include "worker/hub/push_out.hpp"
 #include "worker/ingest/liveness.hpp"
 #include "worker/ingest/worker.hpp"
 #include "worker/observe/metrics.hpp"
@@ -54,6 +55,8 @@ struct ProcessParts {
   std::string state() const;
   /// Of `config` as it is now.
   FetchOptions fetch_options_with(EgressPolicies egress);
+  /// The same for what pushes out: connections of its own.
+  FetchOptions push_out_fetch_options(EgressPolicies egress);
   /// One line, counted.
   void report_bug(const char* part, const char* what);
 
@@ -88,6 +91,7 @@ struct ProcessParts {
   std::unique_ptr<Listener> api_listener;  // null: the admin listener has it, or nobody
   std::unique_ptr<Admin> admin;            // null: not asked for, or not open yet
   std::unique_ptr<WebSub> websub;          // null: no hub is subscribed to
+  std::unique_ptr<PushOut> push_out;       // null: others are told by another worker, or by none
   bool opened = false;                     // the store has answered and may be used
   StoreError opening_trouble{StoreError::Code::unavailable, "not connected yet"};  // why it may not yet
   Milliseconds clock_offset{};  // our clock minus Redis', as of the last look

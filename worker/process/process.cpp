@@ -74,6 +74,13 @@ std::optional<int> Process::open_listeners() {
     if (!opened) return refused(opened.error());
     parts_.websub = std::move(*opened);
   }
+  if (auto options = push_out_options(config, parts_.options.id, parts_.mode, parts_.descriptors)) {
+    options->fetch = parts_.push_out_fetch_options(*egress_policies(config));
+    auto opened = PushOut::open(parts_.loop.get_executor(), store_options(config, parts_.redis_url),
+                                std::move(*options), parts_.metrics, parts_.log);
+    if (!opened) return refused(opened.error());
+    parts_.push_out = std::move(*opened);
+  }
   return {};
 }
 
@@ -124,7 +131,7 @@ asio::awaitable<int> Process::serve_feeds() {
     parts_.log.write(LogLevel::info, "ready", parts_.state(), {{"lanes", parts_.lanes}});
   }
   parts_.notify.status(parts_.state());
-  const Worker::End end = co_await (ingest() && deliver() && push() && answer_requests());
+  const Worker::End end = co_await (ingest() && deliver() && push() && push_out() && answer_requests());
   switch (end) {
     case Worker::End::clean:
       co_return exits::done;
@@ -178,6 +185,12 @@ asio::awaitable<void> Process::push() {
   if (!parts_.websub) co_return;
   if (parts_.worker.stopping()) parts_.websub->stop();  // told before it began
   co_await guarded("websub", parts_.websub->run());
+}
+
+asio::awaitable<void> Process::push_out() {
+  if (!parts_.push_out) co_return;
+  if (parts_.worker.stopping()) parts_.push_out->stop();  // told before it began
+  co_await guarded("push_out", parts_.push_out->run());
 }
 
 asio::awaitable<void> Process::serve_admin() {

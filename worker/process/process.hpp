@@ -31,6 +31,7 @@ class Process {
   boost::asio::awaitable<Worker::End> ingest();
   boost::asio::awaitable<void> deliver();
   boost::asio::awaitable<void> push();
+  boost::asio::awaitable<void> push_out();
   boost::asio::awaitable<void> answer_requests();
   boost::asio::awaitable<void> serve_admin();
   boost::asio::awaitable<void> serve_api();

@@ -54,6 +54,7 @@ asio::awaitable<void> reload(ProcessParts& parts) {
   parts.worker.set_limits({config.host.concurrency, config.host.spacing, config.egress.name},
                           config.schedule.catch_up_rate, config.drain.timeout);
   if (touched("fetch.") || touched("egress.") || touched("host.\"")) {
+    if (parts.push_out) parts.push_out->set_fetch_options(parts.push_out_fetch_options(*egress));
     parts.fetcher.set_options(parts.fetch_options_with(std::move(*egress)));
   }
   if (!read->changed.empty()) parts.requests.set_rules(request_rules(config));

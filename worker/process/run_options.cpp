@@ -165,6 +165,31 @@ std::optional<WebSub::Options> websub_options(const Config& config, const std::s
   return options;
 }
 
+std::optional<PushOut::Options> push_out_options(const Config& config, const std::string& token, RunMode mode,
+                                                 std::size_t descriptors) {
+  if (mode != RunMode::daemon || !config.worker.push_out) return {};
+  PushOut::Options options;
+  options.engine.token = token;
+  options.engine.hub = config.push_out.public_url + "/hub";
+  options.engine.at_once = config.push_out.at_once;
+  options.engine.per_host = config.push_out.per_host;
+  options.engine.timeout = config.push_out.timeout;
+  options.engine.give_up = config.push_out.give_up;
+  if (config.push_out.listen) {
+    OutsideListener::Options& outside = options.outside.emplace();
+    outside.listen = *config.push_out.listen;
+    outside.public_url = config.push_out.public_url;
+    outside.token = config.push_out.token;
+  }
+  options.streams.most = std::min<std::size_t>(config.push_out.streams, descriptors / 2);
+  // Behind a proxy on this machine all come from there.
+  if (config.push_out.listen && config.push_out.listen->address().is_loopback())
+    options.streams.per_network = options.streams.most;
+  options.drain = config.drain.listen;
+  options.tells_of_store = !config.worker.ingest && !config.worker.deliver;
+  return options;
+}
+
 boost::system::result<EgressPolicies, std::string> egress_policies(const Config& config) {
   auto standard =
       EgressPolicy::parse(config.egress.allow, config.egress.deny, config.egress.ports, config.egress.nat64);

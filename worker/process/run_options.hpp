@@ -16,6 +16,7 @@
 #include "worker/config/config.hpp"
 #include "worker/discovery/probe.hpp"
 #include "worker/http/fetch.hpp"
+#include "worker/hub/push_out.hpp"
 #include "worker/ingest/refresh.hpp"
 #include "worker/ingest/worker.hpp"
 #include "worker/requests/request_work.hpp"
@@ -73,6 +74,11 @@ Listener::Places api_places();
 
 /// Nothing when hubs are not to be subscribed to.
 std::optional<WebSub::Options> websub_options(const Config& config, const std::string& id, RunMode mode);
+
+/// Nothing when this process is not to tell others. Without how receivers are reached. `token`: as the id of
+/// WorkerOptions.
+std::optional<PushOut::Options> push_out_options(const Config& config, const std::string& token, RunMode mode,
+                                                 std::size_t descriptors);
 
 /// For one look at an address at a time, as verbs and programs have it. `config` as load_config gives it: its policies
 /// can be read.

@@ -39,6 +39,7 @@ void Stopping::stop(bool at_terminal) {
   test_point("S16");
   // Hubs may answer for drain.listen; who looks on does not wait for that, and they come again.
   if (parts_.websub) first && !at_terminal ? parts_.websub->stop() : parts_.websub->hurry();
+  if (parts_.push_out) first && !at_terminal ? parts_.push_out->stop() : parts_.push_out->hurry();
   if (first) since_ = std::chrono::steady_clock::now();
   parts_.requests.stop();
   parts_.nap.cancel();

@@ -16,6 +16,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "storage/push_out/subscribers.hpp"
+#include "storage/records/notice.hpp"
 #include "worker/base/log.hpp"
 #include "worker/http/fetch.hpp"
 #include "worker/observe/metrics.hpp"

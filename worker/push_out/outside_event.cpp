@@ -18,7 +18,7 @@ namespace {
 namespace json = boost::json;
 
 /// What of `data` is the address of a feed.
-bool is_address(std::string_view member) {
+bool is_feed_address(std::string_view member) {
   return member == "from" || member == "to" || member == "url";
 }
 
@@ -36,7 +36,7 @@ void clean(json::object& object, std::string_view member) {
 std::string without_secrets(const Event& event, const std::string& text) {
   const bool any = has_secret(event.feed_url) || has_secret(event.entity_id) ||
                    std::ranges::any_of(event.data, [](const auto& member) {
-                     return is_address(member.first) && has_secret(member.second);
+                     return is_feed_address(member.first) && has_secret(member.second);
                    });
   if (!any) return text;
   boost::system::error_code error;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <boost/json.hpp>
@@ -123,8 +124,9 @@ int run_verb(const ChannelOrderVerb& verb, const VerbContext& context) {
     if (!holds(all, uid)) throw no_such_channel(uid);
     if (!holds(order, uid)) order.push_back(uid);
   }
+  const std::set<std::string> named(order.begin(), order.end());
   for (const ChannelRecord& channel : all) {
-    if (!holds(order, channel.uid)) order.push_back(channel.uid);
+    if (!named.contains(channel.uid)) order.push_back(channel.uid);
   }
   or_fail(Channels(context.store).order(order));
   return exits::done;
@@ -159,9 +161,16 @@ int run_verb(const ChannelFeedsVerb& verb, const VerbContext& context) {
     tell_feed(uid, *removed ? "removed" : "not in it", url, terminal);
   }
   if (!both.empty()) return exits::done;
-  const auto urls = or_fail(channels.feeds(uid));
-  if (!urls) throw no_such_channel(uid);
-  for (const std::string& url : *urls) terminal.tell({{"channel", uid}, {"url", url}}, visible(url));
+  if (!or_fail(channels.is_known(uid))) throw no_such_channel(uid);
+  constexpr std::size_t stretch = 50'000;  // each look goes over all feeds of the channel
+  std::string after;
+  for (std::size_t found = stretch; found == stretch;) {
+    stop_if_interrupted();
+    const auto urls = or_fail(channels.feeds_after(uid, after, stretch));
+    for (const std::string& url : urls) terminal.tell({{"channel", uid}, {"url", url}}, visible(url));
+    found = urls.size();
+    if (found > 0) after = urls.back();
+  }
   return exits::done;
 }
 

@@ -34,9 +34,9 @@ constexpr double rate_seconds = 10;                      // what rates of the mo
 constexpr char ctrl_c = 0x03, ctrl_l = 0x0C, ctrl_z = 0x1A, ctrl_backslash = 0x1C;
 
 /// What the worker says of itself, or why it could not be had.
-using Asked = boost::system::result<json::object, std::string>;
+using StatusAnswer = boost::system::result<json::object, std::string>;
 
-Asked ask(const AdminClient& client, const std::function<bool()>& go_on) {
+StatusAnswer ask(const AdminClient& client, const std::function<bool()>& go_on) {
   const AdminAnswer answer = client.get("/status.json", go_on);
   if (answer.status == 0) return visible(client.nobody(answer));
   if (answer.status == 401)
@@ -73,7 +73,7 @@ int repeat(const AdminClient& client, json::object first, std::chrono::milliseco
     terminal.flush();
     wait_until(asked_at + interval, terminal);
     asked_at = Clock::now();
-    const Asked status = ask(client, not_interrupted);
+    const StatusAnswer status = ask(client, not_interrupted);
     if (status.has_value()) {
       terminal.line(*status);
     } else if (!away) {
@@ -118,7 +118,7 @@ class LiveScreen {
       }
       asked_at = Clock::now();
       bool quit = false;
-      Asked status = ask(client_, [&] { return !(quit = quit || !obey(screen, screen.key({}))); });
+      StatusAnswer status = ask(client_, [&] { return !(quit = quit || !obey(screen, screen.key({}))); });
       if (quit) return exits::done;
       if (status.has_value()) {
         trouble_.clear();
@@ -175,7 +175,7 @@ class LiveScreen {
 int run_verb(const TopVerb& verb, const Config& config, Terminal& terminal) {
   note_interrupts();
   const AdminClient client = AdminClient::open(config);
-  Asked status = ask(client, not_interrupted);
+  StatusAnswer status = ask(client, not_interrupted);
   if (status.has_error()) throw VerbFailure{exits::no, status.error()};
   const auto interval = verb.interval.value_or(usual_interval);
   if (terminal.json()) {

@@ -6,7 +6,6 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "storage/feeds/fleet.hpp"
 #include "storage/push_out/subscribers.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/command_line/push_verbs.hpp"
@@ -22,7 +21,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t at_a_time = 200;  // records of a call
+constexpr std::size_t webhooks_a_call = 200;  // records of a call
 
 VerbFailure no_such_webhook(const std::string& id) {
   return {exits::no, fmt::format("no such webhook: {} (see feedmill webhook list)", id)};
@@ -64,12 +63,8 @@ void tell_result(std::string_view result, const std::string& id, Terminal& termi
 }  // namespace
 
 void note_without_push_out(const VerbContext& context) {
-  const auto workers = Fleet(context.store).workers();
-  if (workers.has_error()) return;
-  const auto pushes_out = [](const WorkerRecord& worker) {
-    return std::ranges::any_of(worker.fields, [](const auto& field) { return field.first == "push_out"; });
-  };
-  if (std::ranges::any_of(*workers, pushes_out)) return;
+  const auto led = Subscribers(context.store).is_led();
+  if (led.has_error() || *led) return;
   context.terminal.note("no worker pushes out yet: feedmill run --push-out (worker.push_out)");
 }
 
@@ -94,14 +89,14 @@ int run_verb(const WebhookListVerb&, const VerbContext& context) {
   bool any = false;
   for (std::string after;;) {
     stop_if_interrupted();
-    const auto page = or_fail(Subscribers(context.store).list(Subscriber::Kind::webhook, after, at_a_time));
+    const auto page = or_fail(Subscribers(context.store).list(Subscriber::Kind::webhook, after, webhooks_a_call));
     for (const Subscriber& webhook : page) {
       any = true;
       table.row(webhook_json(webhook, now),
                 {webhook.id, std::string(to_string(webhook.state)), from_now(webhook.last_success, now),
                  std::to_string(webhook.failures), webhook.name.empty() ? "-" : webhook.name, redact(webhook.url)});
     }
-    if (page.size() < at_a_time) break;
+    if (page.size() < webhooks_a_call) break;
     after = page.back().id;
   }
   if (!any) terminal.note("no webhooks yet: feedmill webhook add URL");

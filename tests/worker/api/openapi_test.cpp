@@ -119,6 +119,10 @@ const std::vector<Sample> samples{
     {"rotateWebhook", "POST", "/webhook/rotate?id=" + hook, R"({"old_for":"2h"})"},
     {"resumeWebhook", "POST", "/webhook/resume?id=" + hook, ""},
     {"testWebhook", "POST", "/webhook/test?id=" + hook, ""},
+    {"listTopics", "GET", "/topics", ""},
+    {"addTopic", "POST", "/topics", R"({"channel":"anna/news"})"},
+    {"removeTopic", "DELETE", "/topic?channel=anna/news", ""},
+    {"listTopicSubscribers", "GET", "/topics/subscribers", ""},
     {"describe", "GET", "/openapi.json", ""},
 };
 
@@ -133,12 +137,13 @@ bool is_read(const Sample& one) {
 
 /// Whether it changes the store in place of a request.
 bool is_change(const Sample& one) {
-  return !is_read(one) && one.id != "testWebhook" && one.target.starts_with("/webhook");
+  return one.id == "addTopic" || (!is_read(one) && one.id != "testWebhook" && one.target.starts_with("/webhook"));
 }
 
 /// Whether it becomes a request.
 bool is_request(const Sample& one) {
-  return !is_read(one) && !is_change(one) && one.id != "importList" && one.id != "discover" && one.id != "testWebhook";
+  return !is_read(one) && !is_change(one) && one.id != "importList" && one.id != "discover" &&
+         one.id != "testWebhook" && one.id != "removeTopic";
 }
 
 std::string with_parameter(const std::string& target, const std::string& parameter) {
@@ -320,6 +325,17 @@ void OpenApi::what_is_done() {
   EXPECT_EQ(talk("resumeWebhook"), "200 resumed");
   EXPECT_EQ(talk("testWebhook"), "200 not_taken");
   EXPECT_EQ(object_of(last).at("status"), nullptr);
+  EXPECT_EQ(talk("addTopic"), "201 added");
+  const std::string atom(object_of(last).at("atom").as_string());
+  EXPECT_TRUE(atom.starts_with("/t/") && atom.ends_with(".atom")) << atom;
+  EXPECT_EQ(talk("addTopic"), "200 present");
+  EXPECT_EQ(object_of(last).at("atom").as_string(), atom);
+  EXPECT_EQ(talk_with("addTopic", R"({"url":"https://example.org/feed.xml"})"), "409 not_republished");
+  EXPECT_EQ(talk_with("setFeed", R"({"settings":{"republish":"yes"}})"), "200 set");
+  EXPECT_EQ(talk_with("addTopic", R"({"url":"https://example.org/feed.xml"})"), "201 added");
+  EXPECT_EQ(talk("listTopics"), "200");
+  EXPECT_EQ(object_of(last).at("topics").as_array().size(), 2U);
+  EXPECT_EQ(talk("listTopicSubscribers"), "200");
   EXPECT_EQ(talk("describe"), "200");
   EXPECT_EQ(json::parse(last.body), description);
   EXPECT_EQ(talk("addFeed", {"POST", "/feeds", R"({"url":")" + other + R"("})", {{"Idempotency-Key", "\"r-1\""}}}),
@@ -514,6 +530,18 @@ void OpenApi::what_is_refused_of_some() {
   EXPECT_EQ(talk_with("addWebhook", R"({"url":"https://example.org/","signature":"v2"})"), "422 bad_value");
   EXPECT_EQ(talk_with("rotateWebhook", R"({"old_for":"31d"})"), "422 bad_value");
   EXPECT_EQ(talk("listWebhooks", {"GET", "/webhooks?after=x"}), "400 bad_parameter");
+  for (const char* body : {R"({"url":1})", R"({"url":"ftp://x"})", R"({"channel":"a\u0001"})"}) {
+    EXPECT_EQ(talk_with("addTopic", std::string(body)), "422 bad_value") << body;
+  }
+  EXPECT_EQ(talk_with("addTopic", std::string("{}")), "422 missing_field");
+  EXPECT_EQ(talk_with("addTopic", R"({"url":"https://example.org/","channel":"a"})"), "422 missing_field");
+  EXPECT_EQ(talk_with("addTopic", R"({"url":"https://example.org/none.xml"})"), "404 no_such_feed");
+  EXPECT_EQ(talk_with("addTopic", R"({"channel":"nobody"})"), "404 no_such_channel");
+  EXPECT_EQ(talk("removeTopic", {"DELETE", "/topic?channel=a%01"}), "422 bad_value");
+  EXPECT_EQ(talk("removeTopic"), "200 removed");
+  EXPECT_EQ(talk("removeTopic"), "404 no_such_topic");
+  EXPECT_EQ(talk("listTopics", {"GET", "/topics?limit=0"}), "400 bad_parameter");
+  EXPECT_EQ(talk("listTopicSubscribers", {"GET", "/topics/subscribers?limit=0"}), "400 bad_parameter");
   command({"EVAL", "for i = 1, 100000 do redis.call('ZADD', 'push_out:ids', 0, 'hub_' .. i) end", "0"});
   EXPECT_EQ(talk("addWebhook"), "409 too_many");
   EXPECT_EQ(talk("removeWebhook"), "200 removed");
@@ -582,8 +610,10 @@ void OpenApi::what_redis_refuses() {
                                  std::string("Entry:1"), feed + ":guidmap", std::string("state:watches:anna")}) {
     command({"SET", key, "x"});
   }
-  command({"DEL", "push_out:ids"});
-  for (const std::string& key : {std::string("push_out:ids"), "push_out:subscriber:" + hook}) command({"SET", key, "x"});
+  command({"DEL", "push_out:ids", "push_out:topics", "push_out:topic_names"});
+  for (const char* key : {"push_out:topics", "push_out:topic_names"}) command({"SET", key, "x"});
+  for (const std::string& key : {std::string("push_out:ids"), "push_out:subscriber:" + hook})
+    command({"SET", key, "x"});
   command({"DEL", "list:notification:user_id:anna", "state:request:app:r-1"});
   command({"SET", "list:notification:user_id:anna", "x"});
   command({"HSET", "state:request:app:r-1", "a", "b"});

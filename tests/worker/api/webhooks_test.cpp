@@ -52,10 +52,13 @@ TEST_F(WebhookApi, ShowsASecretWhenItIsMadeAndNeverAgain) {  // OPERATIONS B6
   const Subscriber webhook = stored(id);
   EXPECT_EQ(rotated.at("secret").as_string(), webhook.secret);
   EXPECT_EQ(made.at("secret").as_string(), webhook.old_secret);
-  const std::vector<HttpAnswer> answers{served.get("/webhooks"), served.get("/webhook" + query),
+  const std::vector<HttpAnswer> answers{served.get("/webhooks"),
+                                        served.get("/webhook" + query),
                                         served.call({"PATCH", "/api/v1/webhook" + query, R"({"name":"Two"})"}),
-                                        served.post("/webhook/resume" + query, ""), served.get("/events"),
-                                        served.get("/snapshot"), served.call({"DELETE", "/api/v1/webhook" + query})};
+                                        served.post("/webhook/resume" + query, ""),
+                                        served.get("/events"),
+                                        served.get("/snapshot"),
+                                        served.call({"DELETE", "/api/v1/webhook" + query})};
   for (const HttpAnswer& answer : answers) {
     EXPECT_EQ(answer.status, 200) << answer.body;
     for (const std::string& canary : {webhook.secret, webhook.old_secret, std::string("canary")}) {

@@ -14,9 +14,11 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/ingest/ingest.hpp"
 #include "tests/support/await.hpp"
+#include "tests/support/counts.hpp"
 #include "tests/support/dns_server.hpp"
 #include "tests/support/redis_server.hpp"
 #include "tests/support/referee.hpp"
+#include "tests/support/set_clock.hpp"
 #include "worker/http/request_style.hpp"
 #include "worker/ingest/refresh.hpp"
 
@@ -121,6 +123,31 @@ Referee::Habit failing(int status, seconds base, seconds cap, const char* rule, 
   };
 }
 
+/// A worker's own parts; thrown away and made anew, as by a crash (HTTP P4).
+struct Parts {
+  Parts(const std::string& redis_url, const std::string& name_server, const RefreshOptions& options)
+      : store(context.get_executor(), StoreOptions{.url = redis_url}, 1),
+        fetcher(context.get_executor(), fetch_options(name_server)),
+        refresher(fetcher, threads, store, memory, options,
+                  [](const StoreResult<Committed>&, std::chrono::duration<double>) {}) {}
+  ~Parts() { threads.pool().join(); }
+
+  static FetchOptions fetch_options(const std::string& name_server) {
+    FetchOptions options;
+    options.egress = *EgressPolicy::parse(std::vector<std::string>{"127.0.0.0/8:1024-65535"}, {}, {});
+    options.resolver.servers = name_server;
+    options.contact = contact;
+    return options;
+  }
+
+  asio::io_context context;
+  StorePool store;
+  MemoryBudget memory{512u << 20};
+  ReadingThreads threads{1, memory};
+  Fetcher fetcher;
+  Refresher refresher;
+};
+
 class Politeness : public testing::Test {
  protected:
   Politeness() : store(StoreOptions{.url = redis.url()}) {
@@ -136,37 +163,6 @@ class Politeness : public testing::Test {
     return referee.url(host + ".test", path);
   }
 
-  /// A worker's own parts; thrown away and made anew, as by a crash (HTTP P4).
-  struct Parts {
-    Parts(const std::string& redis_url, const std::string& name_server)
-        : store(context.get_executor(), StoreOptions{.url = redis_url}, 1),
-          fetcher(context.get_executor(), fetch_options(name_server)),
-          refresher(fetcher, threads, store, memory, refresh_options(),
-                    [](const StoreResult<Committed>&, std::chrono::duration<double>) {}) {}
-    ~Parts() { threads.pool().join(); }
-
-    static FetchOptions fetch_options(const std::string& name_server) {
-      FetchOptions options;
-      options.egress = *EgressPolicy::parse(std::vector<std::string>{"127.0.0.0/8:1024-65535"}, {}, {});
-      options.resolver.servers = name_server;
-      options.contact = contact;
-      return options;
-    }
-
-    static RefreshOptions refresh_options() {
-      RefreshOptions options;
-      options.host = {64, Milliseconds(0)};  // the gates go by Redis' clock, which stands still here
-      return options;
-    }
-
-    asio::io_context context;
-    StorePool store;
-    MemoryBudget memory{512u << 20};
-    ReadingThreads threads{1, memory};
-    Fetcher fetcher;
-    Refresher refresher;
-  };
-
   /// Polls each feed whenever it is due, for so long by the clock of the claims.
   void poll_for(Milliseconds length) {
     std::vector<NewFeed> feeds;
@@ -177,7 +173,11 @@ class Politeness : public testing::Test {
     for (const std::string& url : urls) queue.emplace(start, url);
     std::unique_ptr<Parts> parts;
     while (!queue.empty() && queue.top().first < start + length) {
-      if (polls++ % 500 == 0) parts = std::make_unique<Parts>(redis.url(), dns.address());
+      if (polls++ % 500 == 0) {
+        RefreshOptions options;
+        options.host = {64, Milliseconds(0)};  // the gates go by Redis' clock, which stands still here
+        parts = std::make_unique<Parts>(redis.url(), dns.address(), options);
+      }
       const auto [now, url] = queue.top();
       queue.pop();
       poll(*parts, url, now);
@@ -524,6 +524,161 @@ TEST(RefereeTest, SeesThatAWaitWasCutShort) {
     referee.set_time(days(20'000) + haste.after);
     visitor.ask(url, url);
     EXPECT_GT(referee.scores()[haste.rule].violations, 0U) << haste.rule << "\n" << referee.table();
+  }
+}
+
+/// Hosts with many feeds each, one request at a time and a second between them: the feeds wait in lines, and the
+/// store's clock moves on from each request to the next.
+class CrowdedHosts : public testing::Test {
+ protected:
+  static constexpr Milliseconds begin = seconds(1'772'366'417), spacing = seconds(1);
+
+  CrowdedHosts() : store(StoreOptions{.url = redis.server().url()}) {
+    const auto opened = store.open();
+    EXPECT_TRUE(opened) << opened.error().detail;
+    dns.serve_rest([](const std::string&) { return test::DnsAnswer{.addresses = {"127.0.0.1"}}; });
+    referee.watch_hosts(spacing);
+  }
+
+  void add(const std::string& host, int feeds, const Referee::Habit& habit) {
+    for (int i = 0; i < feeds; ++i) urls.push_back(referee.add(host, habit, "/" + std::to_string(i) + ".xml"));
+  }
+
+  /// Refreshes what is claimed, one feed after the other, as long as there is any; then time moves on.
+  void work_until(Milliseconds end) {
+    while (now < end && !testing::Test::HasFatalFailure()) {
+      redis.set(now);
+      referee.set_time(now);
+      ClaimRequest request;
+      request.worker = std::string(32, 'a');
+      request.request = ++claims;
+      request.max = 1;
+      request.host = {1, spacing};
+      request.overdue_rate = rate;
+      auto batch = Ingest(store).claim(request);
+      ASSERT_TRUE(batch) << batch.error().detail;
+      joined += batch->deferred.size();
+      if (batch->claims.empty()) {
+        if (!batch->exhausted) continue;
+        now = std::clamp<Milliseconds>(batch->next_due.value_or(end), now + Milliseconds(1), end);
+        continue;
+      }
+      started.push_back(now);
+      if (refreshes++ % 500 == 0) {
+        RefreshOptions options;
+        options.host = request.host;
+        options.policy.schedule.floor = options.policy.schedule.ceiling = hours(1);
+        parts = std::make_unique<Parts>(redis.server().url(), dns.address(), options);
+      }
+      const Report report = test::await(parts->context, parts->refresher.refresh(std::move(batch->claims.front())));
+      ASSERT_NE(report.reason, Reason::store_stale);
+      ASSERT_NE(report.reason, Reason::store_unavailable) << report.detail;
+    }
+  }
+
+  test::ClockedRedis redis{begin};
+  test::DnsServer dns;
+  Referee referee{contact};
+  Store store;
+  std::unique_ptr<Parts> parts;
+  Milliseconds now = begin;
+  std::vector<std::string> urls;
+  std::vector<Milliseconds> started;
+  std::uint64_t claims = 0, refreshes = 0, rate = 0;
+  std::size_t joined = 0;
+};
+
+/// Atom, five posts a page; `page` 1 is the document. Post n is from n hours behind `zero`.
+std::string page_of(int newest, int page, const std::string& next, Milliseconds zero) {
+  std::string text = "<feed xmlns='http://www.w3.org/2005/Atom'><title>F</title><link rel='next' href='" + next + "'/>";
+  const int first = newest - 5 * (page - 1);
+  for (int post = first; post > first - 5 && post > 0; --post) {
+    const auto time = std::chrono::floor<seconds>(zero + hours(post));
+    const std::time_t at = time.count();
+    std::tm parts{};
+    gmtime_r(&at, &parts);
+    char date[64];
+    std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    text += "<entry><id>p" + std::to_string(post) + "</id><title>T</title><updated>" + date + "</updated></entry>";
+  }
+  return text + "</feed>";
+}
+
+TEST_F(CrowdedHosts, AreAskedByTheRulesWhereFeedsWaitInLines) {
+  add("calm", 40, steady({.etag = "\"calm\""}));
+  add("quota", 6, [](const Visit& visit) {  // HTTP H10
+    const Headers told{{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "60"}};
+    Answer answer = visit.conditional ? not_modified(told) : document(rss(3, visit.now), {.etag = "\"q\""}, told);
+    answer.host_rest = seconds(60);
+    return answer;
+  });
+  add("overloaded", 12, [](const Visit& visit) {  // HTTP H4, H5
+    if (visit.now >= begin + hours(20) && visit.now < begin + hours(22)) {
+      Answer answer = refusal(503, minutes(30), "P9", {{"Retry-After", "1800"}});
+      answer.is_refusal = true;
+      answer.latest = hours(8);
+      return answer;
+    }
+    Answer answer = visit.conditional ? not_modified() : document(rss(3, visit.now), {.etag = "\"o\""});
+    answer.latest = hours(8);
+    return answer;
+  });
+  add("stormy", 10, [](const Visit& visit) {  // HTTP H11
+    if (visit.now >= begin + hours(24) && visit.now < begin + hours(36)) {
+      Answer answer = refusal(404, hours(1), "P6");
+      answer.is_of_storm = true;
+      answer.latest = hours(14);
+      return answer;
+    }
+    Answer answer = visit.conditional ? not_modified() : document(rss(3, visit.now), {.etag = "\"s\""});
+    answer.latest = hours(14);
+    return answer;
+  });
+  add("gaps", 4, [this](const Visit& visit) {  // HTTP G1: 19 posts since the poll before, every tenth time
+    const int newest = 5 + 19 * static_cast<int>(visit.poll / 10);
+    const auto query = visit.url.find("?page=");
+    const std::string home = visit.url.substr(0, query);
+    const int page = query == std::string::npos ? 1 : std::atoi(visit.url.c_str() + query + 6);
+    const auto at = [&](int number) { return home + "?page=" + std::to_string(number); };
+    const bool is_news = visit.poll % 10 == 0;
+    const std::string body = page_of(newest, page, at(page + 1), begin - days(30));
+    if (page > 1) return document(body);
+    if (visit.conditional && !is_news) return not_modified();
+    Answer answer = document(body, {.etag = "\"" + std::to_string(newest) + "\""});
+    if (is_news) answer.pages = {at(2), at(3), at(4)};
+    return answer;
+  });
+  add("led", 3, [this](const Visit& visit) {  // HTTP H6: to a host where others wait
+    const std::string target = referee.url("there.led.test", visit.url.substr(visit.url.rfind('/')));
+    if (visit.url != target) return redirect(302, target);
+    return visit.conditional ? not_modified() : document(rss(3, visit.now, "", visit.url), {.etag = "\"there\""});
+  });
+  std::vector<NewFeed> feeds;
+  for (const std::string& url : urls) feeds.push_back({.feed_url = url});
+  ASSERT_TRUE(Feeds(store).add(feeds));
+
+  ASSERT_NO_FATAL_FAILURE(work_until(begin + hours(test::tries(40, 80, 160))));
+  EXPECT_GT(joined, urls.size()) << "hardly anybody had to wait";
+  EXPECT_EQ(redis_command(redis.server(), {"EXISTS", "lines"}), "0") << "all have had their turn";
+
+  // HTTP P12: nobody works for a while; then all that is late has one budget, whatever its hosts would bear.
+  rate = 2;
+  now += minutes(70);
+  const Milliseconds back = now;
+  started.clear();
+  ASSERT_NO_FATAL_FAILURE(work_until(back + seconds(15)));
+  EXPECT_GT(started.size(), 20U);
+  for (std::size_t i = 0; i < started.size(); ++i) {
+    const double allowed = 0.25 * 2 + 1 + 2 * std::chrono::duration<double>(started[i] - back).count();
+    EXPECT_LE(static_cast<double>(i + 1), allowed + 0.01) << (started[i] - back).count() << " ms";
+  }
+  rate = 0;
+  ASSERT_NO_FATAL_FAILURE(work_until(back + hours(3)));
+  std::printf("%llu refreshes of %zu feeds in %lld hours:\n%s", static_cast<unsigned long long>(refreshes), urls.size(),
+              static_cast<long long>((now - begin) / hours(1)), referee.table().c_str());
+  EXPECT_EQ(referee.violations(), 0U) << referee.table();
+  for (const char* rule : {"P6", "P9", "P14", "P15", "P16", "G1", "G2", "G3", "H4", "H5", "H10", "H11"}) {
+    EXPECT_GT(referee.scores()[rule].checks, 0U) << rule << " was not put to the test";
   }
 }
 

@@ -61,6 +61,26 @@ TEST(Decide, LetsServersThatAreOpenedBeAskedOften) {
   expect_due_after(decide_on(healthy(), NotModified(), exchange_with(), {}, options), 10 * minute, "somebody else's");
 }
 
+// WEBSUB U15
+TEST(Decide, NotesWhoCouldHaveFetchedIt) {
+  using enum Exposure;
+  struct Case {
+    Exposure before, seen, after;
+  };
+  for (const Case& c :
+       {Case{unknown, unknown, unknown}, Case{unknown, open_to_all, open_to_all},
+        Case{unknown, opened_by_allow, opened_by_allow}, Case{open_to_all, unknown, open_to_all},
+        Case{open_to_all, opened_by_allow, opened_by_allow}, Case{opened_by_allow, open_to_all, opened_by_allow}}) {
+    FeedState before = healthy();
+    before.exposure = c.before;
+    Exchange exchange = exchange_with();
+    exchange.exposure = c.seen;
+    for (const Reading& reading : {Reading(NotModified()), Reading(document_of({})), Reading(HttpStatus{503})}) {
+      EXPECT_EQ(decide_on(before, reading, exchange).commit.state.exposure, c.after);
+    }
+  }
+}
+
 TEST(Settings, AreReadAsFarAsTheyCanBe) {
   struct Case {
     const char* json;

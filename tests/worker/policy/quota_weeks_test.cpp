@@ -35,6 +35,7 @@ constexpr Milliseconds begin = seconds(1'772'366'417);  // no full minute
 struct Answer {
   int status = 200;
   std::vector<Header> headers{};
+  std::optional<Reason> unreadable{};  ///< what is wrong with the document, when it is none
 };
 
 /// How a host answers to a feed that is asked for from an address.
@@ -153,11 +154,13 @@ class Fleet {
     Reading reading = NotModified();
     Claim claim = event.claim;
     if (said.status != 200) reading = HttpStatus{said.status};
+    if (said.unreadable) reading = Unreadable{*said.unreadable, "", {}};
     claim.state.rhythm.new_per_week = 40;  // asked for every hour
     claim.state.rhythm.last_new = claim.state.rhythm.imported = event.at;
-    if (said.status == 200) answered[claim.feed_url] = event.at;
+    const bool is_served = said.status == 200 && !said.unreadable;
+    if (is_served) answered[claim.feed_url] = event.at;
     Decision decision = decide(claim, std::move(reading), exchange, {}, options_, event.at);
-    decision.commit.host.document = said.status == 200;
+    decision.commit.host.document = is_served;
     for (const FeedEvent& one : decision.commit.events) ++told[one.type];
     const Commit* const commit = &decision.commit;
     const auto done = Ingest(store_).commit(std::span(&commit, 1)).front();
@@ -292,6 +295,52 @@ TEST(Storms, AreNoneOfAFeedAmongManyNorOfAFewFeeds) {
     EXPECT_EQ(fleet.told["feed_failing"], gone) << feeds;
   }
 }
+
+struct Trouble {
+  const char* name;
+  Answer answer;
+  bool is_storm;
+};
+
+void PrintTo(const Trouble& trouble, std::ostream* out) {
+  *out << trouble.name;
+}
+
+class Troubles : public testing::TestWithParam<Trouble> {};
+
+/// All feeds of a host fail alike for six hours.
+TEST_P(Troubles, AreStormsOrNot) {
+  const Trouble& trouble = GetParam();
+  const Publisher publisher = [&](const std::string&, const std::string&, Milliseconds now) {
+    const bool troubled = now >= begin + hours(4) && now < begin + hours(10);
+    return troubled ? trouble.answer : Answer{};
+  };
+  Fleet fleet(publisher, {"", ""}, 20);
+  fleet.run_until(begin + hours(10));
+  EXPECT_EQ(fleet.storms, trouble.is_storm ? 1 : 0);
+  const std::vector<FeedState> states = fleet.states();
+  const auto failed = std::ranges::count_if(states, [](const FeedState& state) { return state.failures.count > 0; });
+  EXPECT_EQ(failed, trouble.is_storm ? 5 : 20) << "of a storm those that showed it";
+  for (const FeedState& state : states) {
+    EXPECT_LE(state.failures.count, trouble.is_storm ? 1 : 2);
+    if (trouble.is_storm) {
+      EXPECT_EQ(state.state, "healthy");
+    }
+  }
+  if (!trouble.is_storm) return;
+  fleet.run_until(begin + hours(10) + minutes(66) + seconds(20));
+  EXPECT_EQ(fleet.ended, 1);
+  EXPECT_EQ(fleet.told["feed_failing"], 0);
+  for (const std::string& url : fleet.urls) EXPECT_GE(fleet.answered[url], begin + hours(10)) << url;
+}
+
+INSTANTIATE_TEST_SUITE_P(Hosts, Troubles,
+                         testing::Values(Trouble{"NotFound", {404}, true}, Trouble{"ServerError", {500}, true},
+                                         Trouble{"BadGateway", {502}, true},
+                                         Trouble{"PageInsteadOfAFeed", {200, {}, Reason::parse_not_a_feed}, true},
+                                         Trouble{"Nothing", {200, {}, Reason::parse_empty}, true},
+                                         Trouble{"Gone", {410}, false}, Trouble{"Legal", {451}, false}),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace feedmill::quota_weeks_test

@@ -1,4 +1,5 @@
-// Webhooks from the command line, over a real Redis and a real receiver (OPERATIONS B4, B5).
+// Webhooks and topics from the command line, over a real Redis and a real receiver (OPERATIONS B4–B7).
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -43,7 +44,8 @@ class WebhookVerbs : public testing::Test {
  protected:
   WebhookVerbs() : store({.url = server.url()}) {
     EXPECT_TRUE(store.open().has_value());
-    std::ofstream(config) << "[egress]\nallow = [\"127.0.0.0/8:1024-65535\", \"192.0.2.0/24\"]\n";
+    std::ofstream(config)
+        << "[egress]\nallow = [\"127.0.0.0/8:1024-65535\", \"192.0.2.0/24:80\", \"192.0.2.0/24:443\"]\n";
   }
 
   struct Outcome {
@@ -200,7 +202,7 @@ TEST_F(WebhookVerbs, NeverShowASecretAfterwards) {  // OPERATIONS B6
                                                {"doctor"}}) {
     const Outcome outcome = feedmill(words);
     for (const std::string& canary : {webhook.secret, webhook.old_secret, std::string("canary")}) {
-      EXPECT_EQ((outcome.out + outcome.err).find(canary), std::string::npos) << words[1] << ": " << outcome.out;
+      EXPECT_EQ((outcome.out + outcome.err).find(canary), std::string::npos) << words.back() << ": " << outcome.out;
     }
   }
   EXPECT_EQ(feedmill({"webhook", "show", id, "--json"}).row().at("url").as_string(),
@@ -268,6 +270,83 @@ TEST_F(WebhookVerbs, TestObeysTheEgressPolicy) {  // OPERATIONS B5
   EXPECT_EQ(tested.exit, 1);
   EXPECT_TRUE(tested.row().at("trouble").as_string().starts_with("egress.")) << tested.out;
   EXPECT_EQ(receiver.connections(), 0U);
+}
+
+class TopicVerbs : public WebhookVerbs {
+ protected:
+  TopicVerbs() {
+    EXPECT_EQ(feedmill({"import", list()}).exit, 0);
+    EXPECT_EQ(feedmill({"set", feed, "republish=yes"}).exit, 0);
+  }
+
+  /// A list that puts the feed into a channel: an import looks at no address.
+  std::string list() const {
+    const std::string path = (server.directory() / "list.opml").string();
+    std::ofstream(path) << R"(<opml version="2.0"><body><outline text="anna/news"><outline type="rss" xmlUrl=")" << feed
+                        << R"("/></outline></body></opml>)";
+    return path;
+  }
+};
+
+TEST_F(TopicVerbs, ShareWhatIsThereUnderOneAddress) {  // OPERATIONS B7
+  std::ofstream(config) << "[push_out]\npublic_url = \"https://push.example.org/feedmill\"\n";
+  const Outcome one = feedmill({"topic", "add", "HTTPS://Example.org/feed.xml", "--json"});
+  EXPECT_EQ(one.exit, 0) << one.err;
+  EXPECT_EQ(one.row().at("result").as_string(), "added");
+  EXPECT_EQ(one.row().at("url").as_string(), feed);
+  const std::string atom(one.row().at("atom").as_string());
+  EXPECT_TRUE(atom.starts_with("https://push.example.org/feedmill/t/") && atom.ends_with(".atom")) << atom;
+  const std::string token = atom.substr(atom.size() - 26 - 5, 26);
+  EXPECT_EQ(one.row().at("json").as_string(), "https://push.example.org/feedmill/t/" + token + ".json");
+  EXPECT_EQ(one.row().at("hub").as_string(), "https://push.example.org/feedmill/hub");
+  EXPECT_EQ(one.row().at("events").as_string(), "https://push.example.org/feedmill/events?topic=" + token);
+  const Outcome again = feedmill({"topic", "add", feed, "--json"});
+  EXPECT_EQ(again.row().at("result").as_string(), "present");
+  EXPECT_EQ(again.row().at("atom").as_string(), atom);
+  const Outcome channel = feedmill({"topic", "add", "--channel", "anna/news"});
+  EXPECT_EQ(channel.exit, 0);
+  EXPECT_EQ(channel.out.find("added       channel anna/news\nAtom        https://push.example.org/"), 0U)
+      << channel.out;
+  const Outcome listed = feedmill({"topic", "list"});
+  EXPECT_NE(listed.out.find(atom + "  " + feed + "\n"), std::string::npos) << listed.out;
+  EXPECT_NE(listed.out.find(".atom  channel anna/news\n"), std::string::npos) << listed.out;
+
+  feedmill({"set", feed, "republish=no"});
+  const Outcome kept = feedmill({"topic", "add", feed});
+  EXPECT_EQ(kept.exit, 1);
+  EXPECT_NE(kept.err.find("is not shared: "), std::string::npos) << kept.err;
+  EXPECT_EQ(feedmill({"topic", "add", "https://example.org/none.xml"}).exit, 1);
+  EXPECT_EQ(feedmill({"topic", "add", "--channel", "nobody"}).exit, 1);
+  EXPECT_EQ(feedmill({"topic", "add"}).exit, 64);
+  EXPECT_EQ(feedmill({"topic", "add", feed, "--channel", "anna/news"}).exit, 64);
+}
+
+TEST_F(TopicVerbs, RemoveDeniesWhoHasSubscribed) {  // OPERATIONS B7
+  EXPECT_NE(feedmill({"topic", "add", feed}).err.find("push_out.public_url"), std::string::npos);
+  feedmill({"topic", "add", "--channel", "anna/news"});
+  Subscribers subscribers(store);
+  Subscriber asking;
+  asking.kind = Subscriber::Kind::hub;
+  asking.state = Subscriber::State::pending;
+  asking.topic = {TopicKind::feed, feed};
+  asking.topic_url = "https://push.example.org/t/x.atom";
+  asking.intent = {"subscribe", "canary-secret", std::chrono::hours(1), "", 0};
+  for (int i = 0; i < 201; ++i) {  // more than are denied at a time
+    asking.url = "https://192.0.2.1/" + std::to_string(i) + "?token=canary";
+    ASSERT_TRUE(*subscribers.ask(asking));
+  }
+  const Outcome listed = feedmill({"topic", "subscribers", feed, "--json"});
+  EXPECT_EQ(std::ranges::count(listed.out, '\n'), 201);
+  EXPECT_EQ(listed.row().at("callback").as_string().subview(0, 18), "https://192.0.2.1/");
+  EXPECT_EQ(listed.out.find("canary"), std::string::npos);
+  EXPECT_EQ(feedmill({"topic", "subscribers", "--channel", "anna/news"}).out, "");
+  EXPECT_EQ(feedmill({"topic", "remove", feed}).exit, 64) << "nobody can be asked";
+  EXPECT_EQ(feedmill({"topic", "remove", feed, "--yes"}).out, "removed " + feed + "\n");
+  const auto denied = subscribers.list(Subscriber::Kind::hub, "", 1000);
+  ASSERT_TRUE(denied && denied->size() == 201U);
+  for (const Subscriber& one : *denied) EXPECT_EQ(one.intent.mode, "denied");
+  EXPECT_EQ(feedmill({"topic", "remove", feed, "--yes"}).exit, 1);
+  EXPECT_EQ(feedmill({"topic", "list"}).out.find(feed), std::string::npos);
 }
 
 }  // namespace

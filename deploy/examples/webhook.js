@@ -1,0 +1,34 @@
+#!/usr/bin/env node
+// Receives webhooks: WEBHOOK_SECRET=whsec_… node webhook.js PORT. Nothing but Node is needed.
+const crypto = require("crypto");
+const http = require("http");
+
+const key = Buffer.from(process.env.WEBHOOK_SECRET.replace(/^whsec_/, ""), "base64");
+const seen = new Set(); // in your database, written together with what you do about the event
+
+// Whether it was sent by who has the secret, within the last five minutes.
+function isSigned(headers, body) {
+  const sentAt = Number(headers["webhook-timestamp"]);
+  if (!(Math.abs(Date.now() / 1000 - sentAt) <= 300)) return false;
+  const content = Buffer.concat([Buffer.from(`${headers["webhook-id"]}.${headers["webhook-timestamp"]}.`), body]);
+  const wanted = Buffer.from("v1," + crypto.createHmac("sha256", key).update(content).digest("base64"));
+  return (headers["webhook-signature"] || "").split(" ").some((text) => {
+    const signature = Buffer.from(text);
+    return signature.length === wanted.length && crypto.timingSafeEqual(signature, wanted);
+  });
+}
+
+http.createServer((request, response) => {
+  const parts = [];
+  request.on("data", (part) => parts.push(part));
+  request.on("end", () => {
+    const body = Buffer.concat(parts); // as it came: JSON that was written anew is signed otherwise
+    const signed = isSigned(request.headers, body);
+    if (signed && !seen.has(request.headers["webhook-id"])) {
+      const event = JSON.parse(body);
+      console.log(event.type, event.data.entity_id || ""); // your work
+      seen.add(request.headers["webhook-id"]);
+    }
+    response.writeHead(signed ? 204 : 401).end();
+  });
+}).listen(Number(process.argv[2]), "127.0.0.1");

@@ -1,0 +1,559 @@
+// Whole programs that tell others: webhooks, the hub, and two feedmills in a chain (WEBSUB U1–U17, OPERATIONS B1–B6).
+#include <algorithm>
+#include <set>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/json.hpp>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "storage/push_out/subscribers.hpp"
+#include "storage/timelines/channels.hpp"
+#include "tests/end_to_end/program.hpp"
+#include "tests/support/counts.hpp"
+#include "tests/support/http_ask.hpp"
+#include "worker/webhooks/message.hpp"
+#include "worker/websub/signature.hpp"
+
+namespace feedmill::test::push_out_test {
+namespace {
+
+namespace json = boost::json;
+using testing::HasSubstr;
+using testing::Not;
+
+/// One that nobody listens on now. What is reached there must be known before it is started.
+std::uint16_t free_port() {
+  boost::asio::io_context context;
+  boost::asio::ip::tcp::acceptor acceptor(context, {boost::asio::ip::address_v4::loopback(), 0});
+  return acceptor.local_endpoint().port();
+}
+
+/// A store whose worker pushes out. What it fetches is of this machine, and is shown to others because its record says
+/// so.
+class OutsideWorld : public World {
+ public:
+  OutsideWorld() : port(free_port()), public_url("http://127.0.0.1:" + std::to_string(port)) {
+    environment["FEEDMILL_PUSH_OUT_LISTEN"] = "127.0.0.1:" + std::to_string(port);
+    environment["FEEDMILL_PUSH_OUT_PUBLIC_URL"] = public_url;
+    environment["FEEDMILL_SCHEDULE_MIN_FLOOR"] = "1s";
+    environment["FEEDMILL_SCHEDULE_FLOOR"] = "1h";
+  }
+
+  void start(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments{"run", "--push-out", "--listen", "127.0.0.1:0"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    worker = std::make_unique<Program>(arguments, environment);
+    EXPECT_TRUE(eventually([&] { return redis_text({"EXISTS", "lock:push_out"}) == "1" || worker->ended(); }));
+    EXPECT_FALSE(worker->ended()) << worker->err();
+  }
+
+  /// Registered, shown to others, and read once.
+  std::string add(const std::string& path, const std::vector<std::pair<std::string, std::string>>& posts) {
+    publish(path, posts);
+    const std::string url = http.url(path);
+    EXPECT_EQ(run({"add", url}).exit, 0);
+    EXPECT_EQ(run({"set", url, "republish=yes"}).exit, 0);
+    EXPECT_EQ(run({"refresh", url, "--ignore-floor"}).exit, 0);
+    return url;
+  }
+  void publish(const std::string& path, const std::vector<std::pair<std::string, std::string>>& posts) {
+    http.serve(path, Response{.headers = {{"Content-Type", "application/rss+xml"}}, .body = rss(posts)});
+  }
+  void refresh(const std::string& url) const { EXPECT_EQ(run({"refresh", url, "--ignore-floor"}).exit, 0); }
+
+  json::object asked(const std::vector<std::string>& arguments) const {
+    const Finished done = run(arguments);
+    EXPECT_EQ(done.exit, 0) << done.err << done.out;
+    const auto line = done.out.substr(0, done.out.find('\n'));
+    return json::parse(line.empty() ? "{}" : line).as_object();
+  }
+  /// What waits for anybody comes now.
+  void hurry() const {
+    redis_text({"EVAL",
+                "for _, id in ipairs(redis.call('ZRANGE', 'push_out:due', 0, -1)) do "
+                "if not redis.call('HGET', 'push_out:subscriber:' .. id, 'claim') then "
+                "redis.call('ZADD', 'push_out:due', 1, id) end end",
+                "0"});
+  }
+
+  const std::uint16_t port;
+  const std::string public_url;
+  std::unique_ptr<Program> worker;
+};
+
+/// Somebody who is told, on a server of his own.
+class Receiver {
+ public:
+  Receiver() {
+    server.serve_rest([this](const ServedRequest& request) { return answer(request); });
+  }
+  std::string url() const { return server.url("/hook"); }
+  std::vector<std::string> ids() const {
+    std::vector<std::string> all;
+    for (const ServedRequest& request : server.requests()) all.push_back(request.header("webhook-id"));
+    return all;
+  }
+  bool has(std::size_t count) const {
+    return eventually([&] { return server.requests().size() >= count; });
+  }
+
+  std::atomic<int> status = 200;
+  HttpServer server;
+
+ private:
+  Response answer(const ServedRequest&) const { return Response{.status = status}; }
+};
+
+std::string title_of(const ServedRequest& request) {
+  return std::string(json::parse(request.body).at("data").at("data").at("title").as_string());
+}
+
+class PushingOut : public testing::Test {
+ protected:
+  OutsideWorld world;
+  Receiver receiver;
+
+  std::string add_webhook(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments{"webhook", "add", receiver.url(), "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const json::object row = world.asked(arguments);
+    secret = std::string(row.at("secret").as_string());
+    return std::string(row.at("id").as_string());
+  }
+  std::string state(const std::string& id) {
+    const auto known = Subscribers(world.store).get(id);
+    return known && *known ? std::string(to_string((*known)->state)) : "";
+  }
+
+  std::string secret;
+};
+
+TEST_F(PushingOut, AWebhookIsToldOfEachPostOnceSigned) {
+  const std::string url = world.add("/feed", {{"1", "first"}});
+  world.start();
+  const std::string id = add_webhook({"--type", "post_created"});
+  world.publish("/feed", {{"2", "second"}, {"1", "first"}});
+  world.refresh(url);
+  ASSERT_TRUE(receiver.has(1));
+  const ServedRequest request = receiver.server.requests().at(0);
+  EXPECT_EQ(request.method, "POST");
+  EXPECT_EQ(title_of(request), "second");
+  EXPECT_EQ(json::parse(request.body).at("type").as_string(), "post_created");
+  EXPECT_EQ(request.header("webhook-id"), json::parse(request.body).at("data").at("seq").as_string());
+  const WebhookMessage message{request.header("webhook-id"), std::stoll(request.header("webhook-timestamp")),
+                               request.body};
+  EXPECT_EQ(request.header("webhook-signature"), webhook_signature(message, std::vector{secret}));
+  // Rotated, both secrets sign.
+  const json::object rotated = world.asked({"webhook", "rotate", id, "--json"});
+  world.publish("/feed", {{"3", "third"}, {"2", "second"}, {"1", "first"}});
+  world.refresh(url);
+  ASSERT_TRUE(receiver.has(2));
+  const std::string signatures = receiver.server.requests().at(1).header("webhook-signature");
+  EXPECT_EQ(std::ranges::count(signatures, ' '), 1) << signatures;
+  EXPECT_EQ(world.run({"webhook", "remove", id, "--yes"}).exit, 0);
+  EXPECT_EQ(world.run({"webhook", "show", id}).exit, 1);
+}
+
+TEST_F(PushingOut, WhatFailsIsTriedAgainUnderTheSameId) {
+  const std::string url = world.add("/feed", {{"1", "first"}});
+  world.start();
+  const std::string id = add_webhook();
+  receiver.status = 503;
+  world.publish("/feed", {{"2", "second"}, {"1", "first"}});
+  world.refresh(url);
+  ASSERT_TRUE(receiver.has(1));
+  ASSERT_TRUE(eventually([&] { return Subscribers(world.store).get(id)->value().failures == 1; }));
+  const Subscriber known = Subscribers(world.store).get(id)->value();
+  EXPECT_THAT(known.last_error, HasSubstr("503"));
+  ASSERT_TRUE(known.due);
+  EXPECT_GE(*known.due - known.failing_since, Milliseconds(50'000)) << "a minute later";
+  receiver.status = 200;
+  world.publish("/feed", {{"3", "third"}, {"2", "second"}, {"1", "first"}});
+  world.refresh(url);
+  world.hurry();
+  ASSERT_TRUE(receiver.has(3));
+  const auto ids = receiver.ids();
+  EXPECT_EQ(ids[0], ids[1]);
+  EXPECT_EQ(title_of(receiver.server.requests().at(2)), "third");
+  EXPECT_TRUE(eventually([&] { return Subscribers(world.store).get(id)->value().failures == 0; }));
+}
+
+TEST_F(PushingOut, WhoSaysThatItIsGoneIsToldNoMore) {
+  const std::string url = world.add("/feed", {{"1", "first"}});
+  world.start();
+  const std::string id = add_webhook();
+  receiver.status = 410;
+  world.publish("/feed", {{"2", "second"}, {"1", "first"}});
+  world.refresh(url);
+  EXPECT_TRUE(eventually([&] { return state(id).empty(); }));
+  EXPECT_THAT(world.run({"notices"}).out, HasSubstr("410"));
+}
+
+TEST_F(PushingOut, WhatFailedForTooLongIsSuspendedAndGoesOnWhenResumed) {
+  world.environment["FEEDMILL_PUSH_OUT_GIVE_UP"] = "1min";
+  const std::string url = world.add("/feed", {{"1", "first"}});
+  world.start();
+  const std::string id = add_webhook();
+  receiver.status = 302;  // a redirect is a failure
+  world.publish("/feed", {{"2", "second"}, {"1", "first"}});
+  world.refresh(url);
+  ASSERT_TRUE(eventually([&] { return Subscribers(world.store).get(id)->value().failures == 1; }));
+  world.redis_text({"HSET", "push_out:subscriber:" + id, "failing_since", "1"});
+  world.hurry();
+  ASSERT_TRUE(eventually([&] { return state(id) == "suspended"; }));
+  EXPECT_THAT(world.run({"notices"}).out, HasSubstr("webhook resume " + id));
+  world.publish("/feed", {{"3", "third"}, {"2", "second"}, {"1", "first"}});
+  world.refresh(url);
+  receiver.status = 200;
+  const std::size_t before = receiver.server.requests().size();
+  EXPECT_EQ(world.run({"webhook", "resume", id}).exit, 0);
+  ASSERT_TRUE(receiver.has(before + 2));
+  EXPECT_EQ(title_of(receiver.server.requests().at(before)), "second");
+  EXPECT_EQ(title_of(receiver.server.requests().at(before + 1)), "third");
+}
+
+TEST_F(PushingOut, WhoMissedEventsIsToldWhich) {
+  const std::string url = world.add("/feed", {{"1", "first"}});
+  const std::string id = add_webhook();
+  world.publish("/feed", {{"2", "second"}, {"1", "first"}});
+  world.refresh(url);
+  world.redis_text({"XTRIM", "stream:signals", "MAXLEN", "0"});
+  world.start();
+  world.redis_text({"ZADD", "push_out:due", "1", id});
+  ASSERT_TRUE(receiver.has(1));
+  const json::value body = json::parse(receiver.server.requests().at(0).body);
+  EXPECT_EQ(body.at("type").as_string(), "events_missed");
+  world.publish("/feed", {{"3", "third"}, {"2", "second"}, {"1", "first"}});
+  world.refresh(url);
+  ASSERT_TRUE(receiver.has(2));
+  EXPECT_EQ(title_of(receiver.server.requests().at(1)), "third");
+}
+
+// Whenever it is killed: every post is told of, in order, and what is told twice has the same id.
+TEST_F(PushingOut, KilledAgainAndAgainItMissesNothing) {
+  const std::string url = world.add("/feed", {{"0", "post 0"}});
+  world.start();
+  add_webhook();
+  std::vector<std::pair<std::string, std::string>> posts{{"0", "post 0"}};
+  const int rounds = tries(6, 60, 600);
+  for (int round = 1; round <= rounds; ++round) {
+    posts.insert(posts.begin(), {std::to_string(round), "post " + std::to_string(round)});
+    if (posts.size() > 20) posts.pop_back();
+    world.publish("/feed", posts);
+    world.refresh(url);
+    world.worker->signal(SIGKILL);
+    world.worker->wait();
+    world.redis_text({"DEL", "lock:push_out"});
+    world.start();
+    world.redis_text({"EVAL",
+                      "for _, id in ipairs(redis.call('ZRANGE', 'push_out:due', 0, -1)) do "
+                      "redis.call('ZADD', 'push_out:due', 1, id) end",
+                      "0"});
+  }
+  const std::string last = "post " + std::to_string(rounds);
+  ASSERT_TRUE(eventually([&] {
+    const auto all = receiver.server.requests();
+    return std::ranges::any_of(all, [&](const auto& request) { return title_of(request) == last; });
+  }));
+  std::vector<std::string> told;
+  std::map<std::string, std::string> titles;
+  for (const ServedRequest& request : receiver.server.requests()) {
+    if (json::parse(request.body).at("type").as_string() != "post_created") continue;
+    const std::string id = request.header("webhook-id"), title = title_of(request);
+    const bool first = titles.emplace(id, title).second;
+    EXPECT_EQ(titles[id], title);
+    if (first) told.push_back(title);
+  }
+  std::vector<std::string> expected;
+  for (int round = 1; round <= rounds; ++round) expected.push_back("post " + std::to_string(round));
+  EXPECT_EQ(told, expected);
+}
+
+TEST_F(PushingOut, PrivateFeedsAreShownToNobody) {
+  world.publish("/private", {{"1", "first"}});
+  const std::string url = world.http.url("/private");
+  EXPECT_EQ(world.run({"add", url}).exit, 0);
+  EXPECT_EQ(world.run({"refresh", url, "--ignore-floor"}).exit, 0);
+  world.start();
+  add_webhook({"--feed", url});
+  EXPECT_NE(world.run({"topic", "add", url}).exit, 0) << "opened by egress.allow";
+  world.publish("/private", {{"2", "second"}, {"1", "first"}});
+  world.refresh(url);
+  const std::string other = world.add("/feed", {{"a", "one"}});
+  add_webhook({"--feed", other});
+  world.publish("/feed", {{"b", "two"}, {"a", "one"}});
+  world.refresh(other);
+  ASSERT_TRUE(receiver.has(1));
+  EXPECT_EQ(title_of(receiver.server.requests().at(0)), "two");
+}
+
+/// The hub as subscribers outside see it.
+class Hub : public PushingOut {
+ protected:
+  void SetUp() override {
+    feed = world.add("/feed", {{"1", "first"}});
+    world.start();
+    const json::object row = world.asked({"topic", "add", feed, "--json"});
+    topic = std::string(row.at("atom").as_string());
+    topic_json = std::string(row.at("json").as_string());
+    subscriber.serve_rest([this](const ServedRequest& request) { return answer(request); });
+  }
+
+  Response answer(const ServedRequest& request) {
+    if (request.method == "POST") return Response{.status = status};
+    const auto fields = form_fields(request.target.substr(request.target.find('?') + 1));
+    for (const auto& [name, value] : fields) {
+      if (name == "hub.challenge") return Response{.status = confirms ? 200 : 404, .body = confirms ? value : "no"};
+    }
+    return Response{.status = 200};
+  }
+
+  HttpAnswer subscribe(const std::string& callback, const std::string& mode = "subscribe",
+                       const std::string& more = "&hub.secret=s3cret") {
+    return ask({"POST",
+                world.public_url + "/hub",
+                {{"Content-Type", "application/x-www-form-urlencoded"}},
+                "hub.mode=" + mode + "&hub.topic=" + percent_encoded(topic) +
+                    "&hub.callback=" + percent_encoded(callback) + "&foo=bar" + more});
+  }
+  std::vector<ServedRequest> posts() const {
+    std::vector<ServedRequest> all;
+    for (ServedRequest& request : subscriber.requests()) {
+      if (request.method == "POST") all.push_back(std::move(request));
+    }
+    return all;
+  }
+  std::uint64_t active() { return Subscribers(world.store).counts()->hub_active; }
+  void publish_second() {
+    world.publish("/feed", {{"2", "second"}, {"1", "first"}});
+    world.refresh(feed);
+  }
+
+  std::string feed, topic, topic_json;
+  std::atomic<bool> confirms = true;
+  std::atomic<int> status = 202;
+  HttpServer subscriber;
+};
+
+TEST_F(Hub, TopicsAreDocumentsThatNameHubAndSelf) {
+  const HttpAnswer document = ask({.url = topic});
+  EXPECT_EQ(document.status, 200) << document.body;
+  EXPECT_THAT(document.header("Content-Type"), HasSubstr("application/atom+xml"));
+  EXPECT_EQ(document.header("Link"), "<" + world.public_url + "/hub>; rel=\"hub\", <" + topic + ">; rel=\"self\"");
+  EXPECT_EQ(document.header("X-Robots-Tag"), "noindex");
+  EXPECT_THAT(document.body, HasSubstr("rel=\"hub\""));
+  EXPECT_THAT(document.body, HasSubstr("first"));
+  const std::string etag = document.header("ETag");
+  EXPECT_EQ(ask({.url = topic, .headers = {{"If-None-Match", etag}}}).status, 304);
+  EXPECT_EQ(ask({.url = topic, .headers = {{"If-None-Match", "\"x\", W/" + etag}}}).status, 304);
+  EXPECT_EQ(ask({.url = topic, .headers = {{"If-None-Match", "\"x\""}}}).status, 200);
+  EXPECT_EQ(ask({.method = "HEAD", .url = topic}).status, 200);
+  const HttpAnswer as_json = ask({.url = topic_json});
+  EXPECT_EQ(as_json.status, 200);
+  EXPECT_THAT(json::serialize(json::parse(as_json.body).at("hubs")), HasSubstr("/hub"));
+  EXPECT_EQ(ask({.url = world.public_url + "/t/" + std::string(26, 'a') + ".atom"}).status, 404);
+  EXPECT_EQ(ask({.method = "POST", .url = topic}).status, 405);
+  EXPECT_EQ(ask({.url = world.public_url + "/"}).status, 404);
+  EXPECT_EQ(world.run({"topic", "remove", feed, "--yes"}).exit, 0);
+  EXPECT_TRUE(eventually([&] { return ask({.url = topic}).status == 404; }));
+}
+
+TEST_F(Hub, WhoConfirmsIsToldOfWhatIsNewSigned) {
+  const std::string callback = subscriber.url("/cb?mine=1");
+  EXPECT_EQ(subscribe(callback).status, 202);
+  ASSERT_TRUE(eventually([&] { return active() == 1; }));
+  const auto asked = subscriber.requests().at(0);
+  EXPECT_THAT(asked.target, testing::StartsWith("/cb?mine=1&hub.mode=subscribe"));
+  EXPECT_THAT(asked.target, HasSubstr("hub.lease_seconds=864000"));
+  publish_second();
+  ASSERT_TRUE(eventually([&] { return posts().size() == 1; }));
+  const ServedRequest told = posts().at(0);
+  EXPECT_EQ(told.target, "/cb?mine=1");
+  EXPECT_THAT(told.header("Content-Type"), HasSubstr("application/atom+xml"));
+  EXPECT_EQ(told.header("Link"), "<" + world.public_url + "/hub>; rel=\"hub\", <" + topic + ">; rel=\"self\"");
+  EXPECT_EQ(told.header("X-Hub-Signature"), hub_signature("s3cret", told.body));
+  EXPECT_THAT(told.body, HasSubstr("second"));
+  EXPECT_THAT(told.body, Not(HasSubstr("first"))) << "cut to what is new";
+  EXPECT_EQ(subscribe(callback, "unsubscribe", "").status, 202);
+  ASSERT_TRUE(eventually([&] { return active() == 0; }));
+}
+
+TEST_F(Hub, WhoDoesNotConfirmIsNotToldAndKeepsWhatHeld) {
+  confirms = false;
+  EXPECT_EQ(subscribe(subscriber.url("/cb")).status, 202);
+  ASSERT_TRUE(eventually(
+      [&] { return subscriber.requests().size() == 1 && Subscribers(world.store).counts()->hub_pending == 0; }));
+  confirms = true;
+  EXPECT_EQ(subscribe(subscriber.url("/cb")).status, 202);
+  ASSERT_TRUE(eventually([&] { return active() == 1; }));
+  // An attacker asks for its end; the subscriber does not confirm that, and is told as before (U5).
+  confirms = false;
+  EXPECT_EQ(subscribe(subscriber.url("/cb"), "unsubscribe").status, 202);
+  EXPECT_EQ(subscribe(subscriber.url("/cb"), "subscribe", "&hub.secret=other").status, 202);
+  ASSERT_TRUE(eventually([&] { return subscriber.requests().size() >= 3; }));
+  publish_second();
+  ASSERT_TRUE(eventually([&] { return posts().size() == 1; }));
+  EXPECT_EQ(posts().at(0).header("X-Hub-Signature"), hub_signature("s3cret", posts().at(0).body));
+}
+
+TEST_F(Hub, WhatIsNoRequestIsRefusedWithTheReason) {
+  const auto refused = [&](const std::string& body, const std::string& why, int expected = 400) {
+    const HttpAnswer answer =
+        ask({"POST", world.public_url + "/hub", {{"Content-Type", "application/x-www-form-urlencoded"}}, body});
+    EXPECT_EQ(answer.status, expected) << body;
+    EXPECT_THAT(answer.body, HasSubstr(why)) << body;
+  };
+  const std::string good_topic = "&hub.topic=" + percent_encoded(topic), callback = "&hub.callback=http://127.0.0.1/";
+  refused("", "hub.mode");
+  refused("hub.mode=publish" + good_topic + callback, "hub.mode");
+  refused("hub.mode=subscribe" + callback, "hub.topic");
+  refused("hub.mode=subscribe" + good_topic, "hub.callback");
+  refused("hub.mode=subscribe" + good_topic + "&hub.callback=ftp://x/", "hub.callback");
+  refused("hub.mode=subscribe" + good_topic + callback + callback, "twice");
+  refused("hub.mode=subscribe&hub.topic=https://example.org/" + callback, "none of this hub", 404);
+  refused("hub.mode=subscribe" + good_topic + callback + "&hub.secret=" + std::string(200, 's'), "200 bytes");
+  refused("hub.mode=unsubscribe" + good_topic + callback, "no such subscription", 404);
+  EXPECT_EQ(ask({.url = world.public_url + "/hub"}).status, 405);
+  EXPECT_EQ(ask({"POST", world.public_url + "/hub", {{"Content-Type", "text/plain"}}, "x"}).status, 415);
+}
+
+TEST_F(Hub, NothingIsSentWhereTheEgressPolicyForbidsIt) {
+  EXPECT_EQ(subscribe("http://169.254.169.254/latest?x=1").status, 202);
+  ASSERT_TRUE(eventually([&] {
+    return world.redis_text({"EVAL", "return #redis.call('ZRANGE', 'push_out:ids', 0, -1)", "0"}) == "0" ||
+           world.redis_text({"EVAL",
+                             "for _, id in ipairs(redis.call('ZRANGE', 'push_out:ids', 0, -1)) do return "
+                             "redis.call('HGET', 'push_out:subscriber:' .. id, 'want_tries') end",
+                             "0"}) != "0";
+  }));
+  EXPECT_EQ(active(), 0U);
+}
+
+TEST_F(Hub, ATopicThatIsTakenAwayIsDenied) {
+  EXPECT_EQ(subscribe(subscriber.url("/cb")).status, 202);
+  ASSERT_TRUE(eventually([&] { return active() == 1; }));
+  EXPECT_EQ(world.run({"topic", "remove", feed, "--yes"}).exit, 0);
+  ASSERT_TRUE(eventually([&] {
+    const auto all = subscriber.requests();
+    return std::ranges::any_of(all,
+                               [](const auto& one) { return one.target.find("hub.mode=denied") != std::string::npos; });
+  }));
+  EXPECT_TRUE(eventually([&] { return active() == 0; }));
+}
+
+TEST_F(Hub, ALeaseEnds) {
+  EXPECT_EQ(subscribe(subscriber.url("/cb")).status, 202);
+  ASSERT_TRUE(eventually([&] { return active() == 1; }));
+  world.redis_text({"EVAL",
+                    "for _, id in ipairs(redis.call('ZRANGE', 'push_out:ids', 0, -1)) do "
+                    "redis.call('HSET', 'push_out:subscriber:' .. id, 'lease_end', 1) "
+                    "redis.call('ZADD', 'push_out:due', 1, id) end",
+                    "0"});
+  EXPECT_TRUE(eventually([&] { return active() == 0; }));
+}
+
+// A delivery that is given up ends nothing: the subscription goes on with what comes next (U12).
+TEST_F(Hub, ADeliveryThatIsGivenUpEndsNothing) {
+  EXPECT_EQ(subscribe(subscriber.url("/cb")).status, 202);
+  ASSERT_TRUE(eventually([&] { return active() == 1; }));
+  status = 500;
+  publish_second();
+  ASSERT_TRUE(eventually([&] { return posts().size() == 1; }));
+  const auto failures = [&] {
+    return world.redis_text({"EVAL",
+                             "for _, id in ipairs(redis.call('ZRANGE', 'push_out:ids', 0, -1)) do return "
+                             "redis.call('HGET', 'push_out:subscriber:' .. id, 'failures') or '' end",
+                             "0"});
+  };
+  ASSERT_TRUE(eventually([&] { return failures() == "1"; }));
+  world.redis_text({"EVAL",
+                    "for _, id in ipairs(redis.call('ZRANGE', 'push_out:ids', 0, -1)) do "
+                    "redis.call('HSET', 'push_out:subscriber:' .. id, 'failures', 12) end",
+                    "0"});
+  world.hurry();
+  ASSERT_TRUE(eventually([&] { return failures().empty(); }));
+  status = 202;
+  world.publish("/feed", {{"3", "third"}, {"2", "second"}, {"1", "first"}});
+  world.refresh(feed);
+  ASSERT_TRUE(eventually([&] { return posts().size() == 3; }));
+  EXPECT_THAT(posts().back().body, HasSubstr("third"));
+  EXPECT_THAT(posts().back().body, Not(HasSubstr("second")));
+}
+
+/// Publisher → A → hub → B.
+class Chain : public testing::Test {
+ protected:
+  Chain() {
+    const std::uint16_t callbacks = free_port();
+    b.environment["FEEDMILL_WEBSUB_PUBLIC_URL"] = "http://127.0.0.1:" + std::to_string(callbacks);
+    b.environment["FEEDMILL_WEBSUB_LISTEN"] = "127.0.0.1:" + std::to_string(callbacks);
+    b.environment["FEEDMILL_WEBSUB_ALLOW_HTTP"] = "true";
+  }
+
+  std::string field(OutsideWorld& world, const std::string& url, const std::string& title, const std::string& name) {
+    return world.redis_text({"EVAL",
+                             "for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do "
+                             "if redis.call('HGET', id, 'title') == ARGV[1] then "
+                             "return redis.call('HGET', id, ARGV[2]) end end return ''",
+                             "1", url + ":sort", title, name});
+  }
+  std::string topic_of(OutsideWorld& world, const std::vector<std::string>& what) {
+    std::vector<std::string> words{"topic", "add"};
+    words.insert(words.end(), what.begin(), what.end());
+    words.emplace_back("--json");
+    return std::string(world.asked(words).at("atom").as_string());
+  }
+
+  OutsideWorld a, b;
+};
+
+TEST_F(Chain, PostsGoThroughTwoFeedmillsOnce) {
+  const std::string feed = a.add("/feed", {{"1", "first"}});
+  a.start();
+  const std::string topic = topic_of(a, {feed});
+  b.start();
+  EXPECT_EQ(b.run({"add", topic}).exit, 0);
+  EXPECT_EQ(b.run({"set", topic, "republish=yes"}).exit, 0);
+  ASSERT_TRUE(eventually([&] { return Subscribers(a.store).counts()->hub_active == 1; }));
+  ASSERT_TRUE(eventually([&] { return !field(b, topic, "first", "guid").empty(); }));
+  const std::string first = field(b, topic, "first", "guid");
+  EXPECT_THAT(first, testing::StartsWith("urn:uuid:"));
+  a.publish("/feed", {{"2", "second"}, {"1", "first"}});
+  a.refresh(feed);
+  ASSERT_TRUE(eventually([&] { return !field(b, topic, "second", "guid").empty(); }));
+  // Polled afterwards it is the same post.
+  b.refresh(topic);
+  EXPECT_EQ(b.redis_text({"ZCARD", topic + ":sort"}), "2");
+  EXPECT_EQ(field(b, topic, "first", "guid"), first);
+  EXPECT_EQ(b.count("post_created"), 2U);
+}
+
+TEST_F(Chain, ALoopEnds) {
+  const std::string feed = a.add("/feed", {{"1", "first"}});
+  a.start();
+  b.start();
+  for (OutsideWorld* world : {&a, &b}) EXPECT_EQ(world->run({"channel", "add", "all"}).exit, 0);
+  EXPECT_EQ(a.run({"channel", "feeds", "all", "--add", feed}).exit, 0);
+  const std::string of_a = topic_of(a, {"--channel", "all"}), of_b = topic_of(b, {"--channel", "all"});
+  for (const auto& [world, other] : {std::pair(&b, of_a), std::pair(&a, of_b)}) {
+    EXPECT_EQ(world->run({"add", other, "--channel", "all"}).exit, 0);
+    EXPECT_EQ(world->run({"set", other, "republish=yes"}).exit, 0);
+    EXPECT_EQ(world->run({"refresh", other, "--ignore-floor"}).exit, 0);
+  }
+  a.publish("/feed", {{"2", "second"}, {"1", "first"}});
+  a.refresh(feed);
+  ASSERT_TRUE(eventually([&] { return !field(b, of_a, "second", "guid").empty(); }));
+  for (int round = 0; round < 3; ++round) {
+    a.refresh(of_b);
+    b.refresh(of_a);
+  }
+  EXPECT_EQ(a.redis_text({"ZCARD", of_b + ":sort"}), "0") << "what has been here does not come back";
+  EXPECT_EQ(a.redis_text({"GET", "ids:Entry"}), "2");
+  EXPECT_EQ(b.redis_text({"GET", "ids:Entry"}), "2");
+}
+
+}  // namespace
+}  // namespace feedmill::test::push_out_test
