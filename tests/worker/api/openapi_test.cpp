@@ -319,7 +319,7 @@ void OpenApi::what_is_done() {
   EXPECT_EQ(talk("listWebhooks"), "200");
   EXPECT_EQ(object_of(last).at("webhooks").at(0).at("id").as_string(), hook);
   EXPECT_EQ(talk("setWebhook"), "200 set");
-  EXPECT_EQ(talk("showWebhook"), "200");
+  EXPECT_EQ(talk("showWebhook"), "200 active");
   EXPECT_EQ(object_of(last).at("name").as_string(), "One");
   EXPECT_EQ(talk("rotateWebhook"), "200 rotated");
   EXPECT_EQ(talk("resumeWebhook"), "200 resumed");
