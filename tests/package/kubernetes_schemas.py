@@ -19,7 +19,7 @@ TYPES = {
 
 LABELS = {"*": "str"}
 METADATA = {"name!": "name", "namespace": "name", "labels": LABELS, "annotations": LABELS}
-SELECTOR = {"matchLabels!": LABELS}
+SELECTOR = {"matchLabels": LABELS, "matchExpressions": [{"key!": "str", "operator!": "str", "values!": ["str"]}]}
 PROBE = {"httpGet!": {"path!": "str", "port!": "int_or_str"}, "periodSeconds": "int", "timeoutSeconds": "int",
          "failureThreshold": "int", "initialDelaySeconds": "int"}
 CONTAINER = {

@@ -21,6 +21,9 @@ DEPLOY = pathlib.Path(sys.argv[1])
 OVERLAYS = ("standalone", "embedded", "complete")
 BUILT = {name: kustomize.build(DEPLOY / "kubernetes/overlays" / name) for name in OVERLAYS}
 OURS = {"app.kubernetes.io/name": "feedmill"}
+PUSHING = {"app.kubernetes.io/name": "feedmill-push-out"}
+BOTH = {"matchExpressions": [{"key": "app.kubernetes.io/name", "operator": "In",
+                              "values": ["feedmill", "feedmill-push-out"]}]}
 
 
 def one(overlay, kind, name="feedmill"):
@@ -96,8 +99,9 @@ class Fields(unittest.TestCase):
         common = ["ConfigMap", "Namespace", "NetworkPolicy", "PodDisruptionBudget", "Service", "ServiceAccount"]
         self.assertEqual(kinds("standalone"), sorted(common + ["Deployment"]))
         self.assertEqual(kinds("embedded"), sorted(common + ["StatefulSet"]))
-        self.assertEqual(kinds("complete"), sorted(common + ["Deployment", "Ingress", "PodMonitor", "PrometheusRule",
-                                                             "ScaledObject", "Service"]))
+        self.assertEqual(kinds("complete"), sorted(common + ["Deployment", "Deployment", "Ingress", "Ingress",
+                                                             "PodDisruptionBudget", "PodMonitor", "PrometheusRule",
+                                                             "ScaledObject", "Service", "Service"]))
         for overlay in OVERLAYS:
             for thing in BUILT[overlay]:
                 if thing["kind"] != "Namespace":
@@ -105,7 +109,8 @@ class Fields(unittest.TestCase):
 
     def workloads(self):
         return [("standalone", one("standalone", "Deployment")), ("complete", one("complete", "Deployment")),
-                ("embedded", one("embedded", "StatefulSet"))]
+                ("embedded", one("embedded", "StatefulSet")),
+                ("complete", one("complete", "Deployment", "feedmill-push-out"))]
 
     def test_deployment(self):
         spec = one("standalone", "Deployment")["spec"]
@@ -127,10 +132,12 @@ class Fields(unittest.TestCase):
 
     def test_pods(self):
         for overlay, workload in self.workloads():
-            with self.subTest(overlay):
-                self.assertEqual(workload["spec"]["selector"], {"matchLabels": OURS})
+            with self.subTest(overlay, name=workload["metadata"]["name"]):
+                # Each with labels of its own: controllers whose selectors overlap take each other's pods.
+                labels = {"app.kubernetes.io/name": workload["metadata"]["name"]}
+                self.assertEqual(workload["spec"]["selector"], {"matchLabels": labels})
                 template = workload["spec"]["template"]
-                self.assertEqual(template["metadata"]["labels"], OURS)
+                self.assertEqual(template["metadata"]["labels"], labels)
                 pod = template["spec"]
                 self.assertEqual(pod["terminationGracePeriodSeconds"], 60)
                 self.assertIs(pod["automountServiceAccountToken"], False)
@@ -209,6 +216,31 @@ class Fields(unittest.TestCase):
         for line in ("client_max_body_size 4m;", "access_log off;", "proxy_next_upstream off;"):
             self.assertIn(line, block)
 
+    def test_pushing_out_is_apart(self):
+        workload = one("complete", "Deployment", "feedmill-push-out")
+        container, = workload["spec"]["template"]["spec"]["containers"]
+        self.assertEqual(container["args"], ["run", "--no-ingest", "--no-deliver", "--push-out"])
+        self.assertIn({"name": "push-out", "containerPort": 9812, "protocol": "TCP"}, container["ports"])
+        environment = {variable["name"]: variable["value"] for variable in container["env"]}
+        self.assertEqual(environment["FEEDMILL_PUSH_OUT_LISTEN"], "0.0.0.0:9812")
+        ingress = one("complete", "Ingress", "feedmill-push-out")
+        rule, = ingress["spec"]["rules"]
+        self.assertEqual(environment["FEEDMILL_PUSH_OUT_PUBLIC_URL"], "https://" + rule["host"])
+        self.assertEqual(ingress["spec"]["tls"][0]["hosts"], [rule["host"]])
+        self.assertEqual([path["path"] for path in rule["http"]["paths"]], ["/t", "/hub", "/events"])
+        for path in rule["http"]["paths"]:
+            self.assertEqual(path["backend"]["service"], {"name": "feedmill-push-out", "port": {"name": "push-out"}})
+        service = one("complete", "Service", "feedmill-push-out")["spec"]
+        self.assertEqual((service["type"], service["selector"], service["ports"][0]["targetPort"]),
+                         ("ClusterIP", PUSHING, "push-out"))
+        self.assertEqual(one("complete", "PodDisruptionBudget", "feedmill-push-out")["spec"],
+                         {"maxUnavailable": 1, "selector": {"matchLabels": PUSHING}})
+        same = one("complete", "Deployment")["spec"]["template"]["spec"]["containers"][0]["image"]
+        self.assertEqual(container["image"], same)
+        annotations = ingress["metadata"]["annotations"]
+        nginx = {name.removeprefix("nginx.ingress.kubernetes.io/"): value for name, value in annotations.items()}
+        self.assertEqual((nginx["proxy-buffering"], nginx["enable-access-log"]), ("off", "false"))
+
     def test_disruptions(self):
         spec = one("standalone", "PodDisruptionBudget")["spec"]
         self.assertEqual(spec, {"maxUnavailable": 1, "selector": {"matchLabels": OURS}})
@@ -217,7 +249,7 @@ class Fields(unittest.TestCase):
         for overlay in OVERLAYS:
             spec = one(overlay, "NetworkPolicy")["spec"]
             self.assertEqual(spec["policyTypes"], ["Ingress", "Egress"])
-            self.assertEqual(spec["podSelector"], {"matchLabels": OURS})
+            self.assertEqual(spec["podSelector"], BOTH if overlay == "complete" else {"matchLabels": OURS})
             for rule in spec["ingress"] + spec["egress"]:
                 self.assertTrue(rule["ports"])
             blocks = {peer["ipBlock"]["cidr"]: set(peer["ipBlock"]["except"]) for rule in spec["egress"]
@@ -242,7 +274,7 @@ class Fields(unittest.TestCase):
             self.assertEqual([port["protocol"] for port in names["ports"]], ["UDP", "TCP"])
         port_of = lambda overlay, way: [rule["ports"][0]["port"] for rule in one(overlay, "NetworkPolicy")["spec"][way]]
         self.assertEqual(port_of("standalone", "ingress"), ["admin"])
-        self.assertEqual(port_of("complete", "ingress"), ["admin", "callback"])
+        self.assertEqual(port_of("complete", "ingress"), ["admin", "callback", "push-out"])
         self.assertIn(6379, port_of("standalone", "egress"))
         self.assertNotIn(6379, port_of("embedded", "egress"))
 
@@ -258,6 +290,7 @@ class Fields(unittest.TestCase):
         self.assertEqual(spec["minReplicaCount"], 2)
 
     def test_monitoring(self):
+        self.assertEqual(one("complete", "PodMonitor")["spec"]["selector"], BOTH)
         endpoint, = one("complete", "PodMonitor")["spec"]["podMetricsEndpoints"]
         self.assertEqual((endpoint["port"], endpoint["path"]), ("admin", "/metrics"))
         self.assertIn({"targetLabel": "job", "replacement": "feedmill"}, endpoint["relabelings"])

@@ -35,16 +35,18 @@ memory_budget_bytes unacknowledged_bytes stream_records stream_limit_records del
 ready draining redis_up redis_trouble last_commit_timestamp_seconds oldest_success_age_seconds
 websub_deliveries_total websub_verifications_total websub_first_total websub_turns_total websub_subscriptions
 callback_duration_seconds clock_offset_seconds requests_waiting requests_bytes requests_answered_total
+webhook_requests_total hub_deliveries_total hub_verifications_total subscribers subscribers_due streams stream_events_total
 """.split()
 ALERTS = """
 FeedmillDown FeedmillAbsent FeedmillNotReady FeedmillNoCommits FeedmillScheduleLate FeedmillMostFetchesFail
-FeedmillManyFetchesFail FeedmillRedisErrors FeedmillDeliveryLag FeedmillStreamFilling FeedmillQuarantineGrowing
+FeedmillManyFetchesFail FeedmillRedisErrors FeedmillDeliveryLag FeedmillStreamFilling
+FeedmillWebhookSuspended FeedmillPushOutLag FeedmillQuarantineGrowing
 FeedmillEgressBlocked FeedmillEarlyPoll FeedmillMemoryNearBudget FeedmillFeedsStale FeedmillFeedsNeverRead
 FeedmillNothingNew FeedmillClockWrong FeedmillLogSuppressed FeedmillBug
 """.split()
 # What every runbook_url begins with, and the head of the alerts says to replace.
 RUNBOOKS = "https://feedmill.example/docs/"
-ROWS = ["Overview", "Politeness", "Failures", "Pipeline", "Redis", "WebSub", "Process"]
+ROWS = ["Overview", "Politeness", "Failures", "Pipeline", "Redis", "WebSub", "Push out", "Process"]
 
 
 def promtool(*arguments, given=None):

@@ -26,13 +26,22 @@ RestrictNamespaces=yes; RestrictRealtime=yes; RestrictSUIDSGID=yes; LockPersonal
 MemoryDenyWriteExecute=yes; SystemCallArchitectures=native; SystemCallFilter=@system-service;
 SystemCallFilter=~@privileged @resources; SystemCallErrorNumber=EPERM;
 RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK; SocketBindDeny=any; SocketBindAllow=tcp:9810;
-SocketBindAllow=tcp:9811; IPAddressDeny=link-local multicast
+SocketBindAllow=tcp:9811; SocketBindAllow=tcp:9812; IPAddressDeny=link-local multicast
 """
 
 
 class Unit(unittest.TestCase):
     def setUp(self):
         self.text = pathlib.Path(UNIT).read_text()
+
+    def built(self, text):
+        """Where the program is not installed the one that was built stands in."""
+        return text.replace("ExecStart=feedmill", "ExecStart=" + BINARY).replace("Documentation=man:feedmill(1)\n", "")
+
+    def verify(self, name):
+        told = subprocess.run(["systemd-analyze", "verify", "--man=no", name], capture_output=True, text=True)
+        self.assertEqual(told.stderr + told.stdout, "")
+        self.assertEqual(told.returncode, 0)
 
     def test_has_the_directives(self):
         lines = self.text.splitlines()
@@ -49,14 +58,29 @@ class Unit(unittest.TestCase):
 
     def test_is_understood(self):
         with tempfile.TemporaryDirectory() as directory:
-            # Where the program is not installed the one that was built stands in.
             name = os.path.join(directory, "feedmill.service")
             with open(name, "w") as unit:
-                unit.write(self.text.replace("ExecStart=feedmill", "ExecStart=" + BINARY)
-                           .replace("Documentation=man:feedmill(1)\n", ""))
-            told = subprocess.run(["systemd-analyze", "verify", "--man=no", name], capture_output=True, text=True)
-            self.assertEqual(told.stderr + told.stdout, "")
-            self.assertEqual(told.returncode, 0)
+                unit.write(self.built(self.text))
+            self.verify(name)
+
+    def test_drop_ins_are_understood(self):
+        for drop_in in sorted(pathlib.Path(UNIT).parent.glob("*.conf")):
+            with self.subTest(drop_in.name), tempfile.TemporaryDirectory() as directory:
+                name = os.path.join(directory, "feedmill.service")
+                with open(name, "w") as unit:
+                    unit.write(self.built(self.text))
+                os.mkdir(name + ".d")
+                with open(os.path.join(name + ".d", drop_in.name), "w") as file:
+                    file.write(self.built(drop_in.read_text()))
+                self.verify(name)
+
+    def test_a_machine_that_only_pushes_out_asks_for_flags_that_exist(self):
+        drop_in = (pathlib.Path(UNIT).parent / "push-out.conf").read_text().splitlines()
+        commands = [line.partition("=")[2] for line in drop_in if line.startswith("ExecStart=")]
+        self.assertEqual(commands, ["", "feedmill run --no-ingest --no-deliver --push-out"])
+        help_text = subprocess.run([BINARY, "--help"], capture_output=True, text=True, check=True).stdout
+        for flag in re.findall(r"--[a-z-]+", commands[1]):
+            self.assertIn(flag, help_text)
 
 
 if __name__ == "__main__":

@@ -384,6 +384,32 @@ std::vector<Finding> check_fleet(const FleetFigures& fleet, const StreamFigures&
   return findings;
 }
 
+std::vector<Finding> check_push_out(const Config& config, const SubscriberCounts& counts, bool led) {
+  constexpr const char* check = "push out";
+  const std::uint64_t webhooks = counts.webhooks_active + counts.webhooks_suspended;
+  const std::uint64_t at_hub = counts.hub_pending + counts.hub_active;
+  const std::string text = fmt::format("{} webhook{}, {} subscriber{} of the hub", grouped(std::int64_t(webhooks)),
+                                       webhooks == 1 ? "" : "s", grouped(std::int64_t(at_hub)), at_hub == 1 ? "" : "s");
+  std::vector<Finding> findings;
+  if (!led && counts.webhooks_active + at_hub > 0) {
+    findings.push_back({check, Verdict::warn, text + ", and no worker tells them of anything",
+                        "start one that does: feedmill run --push-out"});
+  }
+  if (counts.webhooks_suspended > 0) {
+    findings.push_back({check, Verdict::warn,
+                        fmt::format("{} of {} webhook{} suspended after failing for push_out.give_up",
+                                    grouped(std::int64_t(counts.webhooks_suspended)), grouped(std::int64_t(webhooks)),
+                                    webhooks == 1 ? " is" : "s are"),
+                        "feedmill webhook list names them, feedmill webhook resume ID lets one go on"});
+  }
+  if (config.push_out.listen && config.push_out.public_url.empty()) {
+    findings.push_back({check, Verdict::warn, "push_out.listen without push_out.public_url: no hub and no documents",
+                        "set push_out.public_url to where the listener is reached from outside"});
+  }
+  if (findings.empty()) findings.push_back(ok(check, text + (led ? "" : "; no worker pushes out")));
+  return findings;
+}
+
 Finding check_contact(std::uint64_t feeds, const std::string& contact) {
   if (!contact.empty()) return ok("fetch.contact", contact);
   if (feeds <= 1000) return ok("fetch.contact", fmt::format("not set; needed above 1000 feeds, there are {}", feeds));

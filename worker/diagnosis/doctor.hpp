@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "storage/push_out/subscribers.hpp"
 #include "storage/records/fleet_figures.hpp"
 #include "storage/records/request_figures.hpp"
 #include "storage/records/stream_records.hpp"
@@ -73,10 +74,14 @@ std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, st
 /// Writes, disk, memory and role of the server, and how far its clock is from ours (`here`, unix milliseconds).
 std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here);
 
-/// Whether workers run, how many feeds cannot be read, and which readers of the stream lag.
 /// Whether programs ask for more than is answered.
 Finding check_requests(const RequestFigures& figures);
+/// Whether workers run, how many feeds cannot be read, and which readers of the stream lag.
 std::vector<Finding> check_fleet(const FleetFigures& fleet, const StreamFigures& stream);
+
+/// Whether those who should be told of events are, and whether push_out.listen has an address that others know.
+/// `led`: some worker pushes out.
+std::vector<Finding> check_push_out(const Config& config, const SubscriberCounts& counts, bool led);
 
 /// HTTP P19: above 1000 feeds publishers must be told whom to write to.
 Finding check_contact(std::uint64_t feeds, const std::string& contact);

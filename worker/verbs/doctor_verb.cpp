@@ -17,6 +17,7 @@
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
+#include "storage/push_out/subscribers.hpp"
 #include "storage/requests/requests.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/base/terminal.hpp"
@@ -263,6 +264,11 @@ std::string check_store(const Config& config, Reporter& reporter) {
     attempt(reporter, [&] {
       reporter.tell(check_requests(or_fail(Requests(store, {}).figures())));
       reporter.tell(check_fleet(or_fail(Fleet(store).figures()), or_fail(EventStream(store).figures())));
+    });
+    attempt(reporter, [&] {
+      Subscribers subscribers(store);
+      const SubscriberCounts counts = or_fail(subscribers.counts());
+      reporter.tell(check_push_out(config, counts, or_fail(subscribers.is_led())));
     });
     reporter.tell(check_contact(feeds, config.fetch.contact));
     attempt(reporter, [&] { name = check_feeds(config, store, facts.now, reporter); });

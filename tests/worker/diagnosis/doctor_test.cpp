@@ -79,6 +79,46 @@ TEST(Doctor, NamesIdleFleetsFeedsThatCannotBeReadAndReadersThatLag) {
   for (const Finding& finding : findings) EXPECT_NE(finding.remedy, "") << finding.check;
 }
 
+TEST(Doctor, SaysWhoIsToldOfNothing) {
+  Config config;
+  SubscriberCounts counts;
+  EXPECT_EQ(shown(check_push_out(config, counts, false)), "ok push out") << "nobody is to be told";
+  counts.webhooks_active = 2;
+  counts.hub_active = 1;
+  auto findings = check_push_out(config, counts, true);
+  EXPECT_EQ(shown(findings), "ok push out");
+  EXPECT_EQ(findings.front().text, "2 webhooks, 1 subscriber of the hub");
+  findings = check_push_out(config, counts, false);
+  EXPECT_EQ(shown(findings), "warn push out");
+  EXPECT_NE(findings.front().remedy.find("feedmill run --push-out"), std::string::npos);
+  counts = {};
+  counts.hub_pending = 1;
+  EXPECT_EQ(shown(check_push_out(config, counts, false)), "warn push out") << "nobody asks it whether it meant it";
+}
+
+TEST(Doctor, SaysWhichWebhooksAreSuspended) {
+  SubscriberCounts counts;
+  counts.webhooks_suspended = 1;
+  auto findings = check_push_out(Config(), counts, false);
+  EXPECT_EQ(shown(findings), "warn push out") << "a worker would not help it";
+  EXPECT_EQ(findings.front().text, "1 of 1 webhook is suspended after failing for push_out.give_up");
+  EXPECT_NE(findings.front().remedy.find("feedmill webhook list"), std::string::npos);
+  counts.webhooks_active = 1000;
+  findings = check_push_out(Config(), counts, true);
+  EXPECT_EQ(shown(findings), "warn push out");
+  EXPECT_EQ(findings.front().text, "1 of 1 001 webhooks are suspended after failing for push_out.give_up");
+}
+
+TEST(Doctor, WantsAPublicAddressForTheListenerOfPushingOut) {
+  Config config;
+  config.push_out.listen = boost::asio::ip::tcp::endpoint(boost::asio::ip::make_address("127.0.0.1"), 9812);
+  const auto findings = check_push_out(config, {}, false);
+  EXPECT_EQ(shown(findings), "warn push out");
+  EXPECT_NE(findings.front().remedy.find("push_out.public_url"), std::string::npos);
+  config.push_out.public_url = "https://posts.example";
+  EXPECT_EQ(shown(check_push_out(config, {}, false)), "ok push out");
+}
+
 TEST(Doctor, AsksForAContactAboveAThousandFeeds) {
   EXPECT_EQ(shown(check_contact(1000, "")), "ok fetch.contact");
   EXPECT_EQ(shown(check_contact(1001, "")), "fail fetch.contact");

@@ -91,6 +91,13 @@ TEST(Metrics, HasTheNamesOfTheManualAndNoOthers) {
                                        "feedmill_websub_subscriptions",
                                        "feedmill_websub_turns_total",
                                        "feedmill_websub_verifications_total",
+                                       "feedmill_webhook_requests_total",
+                                       "feedmill_hub_deliveries_total",
+                                       "feedmill_hub_verifications_total",
+                                       "feedmill_subscribers",
+                                       "feedmill_subscribers_due",
+                                       "feedmill_streams",
+                                       "feedmill_stream_events_total",
                                        "feedmill_ready",
                                        "feedmill_draining",
                                        "feedmill_redis_trouble",
@@ -364,6 +371,39 @@ TEST(Metrics, ShowsTheOldestSuccessAndHostsThatBackOff) {
   metrics.set_fleet(fleet);
   EXPECT_EQ(samples(metrics).at("feedmill_hosts_backing_off"), 3);
   EXPECT_EQ(samples(metrics).at("feedmill_oldest_success_age_seconds"), 7200);
+}
+
+TEST(Metrics, CountsWhatIsPushedOut) {
+  Metrics metrics(build);
+  metrics.push_out_sent(true, Metrics::PushOut::taken);
+  metrics.push_out_sent(true, Metrics::PushOut::given_up);
+  metrics.push_out_sent(false, Metrics::PushOut::gone);
+  metrics.push_out_verified(true);
+  metrics.push_out_verified(false);
+  metrics.push_out_verified(false);
+  metrics.push_out_streamed(7);
+  metrics.set_streams(3);
+  SubscriberCounts counts;
+  counts.webhooks_active = 5;
+  counts.webhooks_suspended = 1;
+  counts.hub_pending = 2;
+  counts.hub_active = 4;
+  counts.due = 6;
+  metrics.set_subscribers(counts);
+  const auto found = samples(metrics);
+  EXPECT_EQ(found.at(R"(feedmill_webhook_requests_total{result="taken"})"), 1);
+  EXPECT_EQ(found.at(R"(feedmill_webhook_requests_total{result="given_up"})"), 1);
+  EXPECT_EQ(found.at(R"(feedmill_webhook_requests_total{result="gone"})"), 0);
+  EXPECT_EQ(found.at(R"(feedmill_hub_deliveries_total{result="gone"})"), 1);
+  EXPECT_EQ(found.at(R"(feedmill_hub_verifications_total{result="accepted"})"), 1);
+  EXPECT_EQ(found.at(R"(feedmill_hub_verifications_total{result="refused"})"), 2);
+  EXPECT_EQ(found.at("feedmill_stream_events_total"), 7);
+  EXPECT_EQ(found.at("feedmill_streams"), 3);
+  EXPECT_EQ(found.at(R"(feedmill_subscribers{state="webhook_active"})"), 5);
+  EXPECT_EQ(found.at(R"(feedmill_subscribers{state="webhook_suspended"})"), 1);
+  EXPECT_EQ(found.at(R"(feedmill_subscribers{state="hub_pending"})"), 2);
+  EXPECT_EQ(found.at(R"(feedmill_subscribers{state="hub_active"})"), 4);
+  EXPECT_EQ(found.at("feedmill_subscribers_due"), 6);
 }
 
 TEST(Metrics, NamesTheStoreOnceItIsKnown) {
