@@ -35,16 +35,15 @@ std::string http_date(std::chrono::sys_seconds time) {
   return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts)};
 }
 
-/// "<score>:Entry:<n>".
+/// "<score>:<id of an entry>", whose end is its number; before that stands what the keys of this store begin with.
 std::optional<EntryCursor> read_before(std::string_view text) {
   const auto colon = text.find(':');
   EntryCursor cursor;
   if (colon == std::string_view::npos || !read_number(text.substr(0, colon), cursor.score)) return {};
   cursor.id = text.substr(colon + 1);
-  constexpr std::string_view beginning = "Entry:";
+  const auto last = cursor.id.rfind(':');
   std::uint64_t number = 0;
-  if (!cursor.id.starts_with(beginning) || !read_number(std::string_view(cursor.id).substr(beginning.size()), number))
-    return {};
+  if (last == std::string::npos || !read_number(std::string_view(cursor.id).substr(last + 1), number)) return {};
   return cursor;
 }
 
