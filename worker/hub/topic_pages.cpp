@@ -18,7 +18,7 @@ namespace http = boost::beast::http;
 
 namespace {
 
-constexpr std::size_t page_posts = 50, most_kept = 64;
+constexpr std::size_t page_posts = 50, most_kept = 64, longest_id = 256;
 constexpr std::chrono::milliseconds kept_for{1'000};
 
 std::chrono::sys_seconds now_in_seconds() {
@@ -35,15 +35,13 @@ std::string http_date(std::chrono::sys_seconds time) {
   return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts)};
 }
 
-/// "<score>:<id of an entry>", whose end is its number; before that stands what the keys of this store begin with.
+/// "<score>:<id of an entry>".
 std::optional<EntryCursor> read_before(std::string_view text) {
   const auto colon = text.find(':');
   EntryCursor cursor;
   if (colon == std::string_view::npos || !read_number(text.substr(0, colon), cursor.score)) return {};
   cursor.id = text.substr(colon + 1);
-  const auto last = cursor.id.rfind(':');
-  std::uint64_t number = 0;
-  if (last == std::string::npos || !read_number(std::string_view(cursor.id).substr(last + 1), number)) return {};
+  if (cursor.id.empty() || cursor.id.size() > longest_id) return {};
   return cursor;
 }
 

@@ -210,9 +210,9 @@ TEST_F(ListenerTest, WhoIsTakenOverTakesNoPlaceAndIsNeitherAnsweredNorClosed) {
                for (tcp::socket& socket : taken) asio::write(socket, asio::buffer(std::string("later")));
              }))
       .get();
-  for (tcp::socket& client : clients) {
+  for (tcp::socket& one : clients) {
     std::string heard(5, ' ');
-    asio::read(client, asio::buffer(heard));
+    asio::read(one, asio::buffer(heard));
     EXPECT_EQ(heard, "later");
   }
 }
