@@ -156,6 +156,20 @@ TEST_F(PushingOut, AWebhookIsToldOfEachPostOnceSigned) {
   EXPECT_EQ(world.run({"webhook", "show", id}).exit, 1);
 }
 
+// On a machine of its own (DESIGN §1).
+TEST_F(PushingOut, RunsByItself) {
+  const std::string url = world.add("/feed", {{"1", "first"}});
+  world.start({"--no-ingest", "--no-deliver"});
+  add_webhook({"--type", "post_created"});
+  world.publish("/feed", {{"2", "second"}, {"1", "first"}});
+  world.refresh(url);
+  ASSERT_TRUE(receiver.has(1));
+  EXPECT_EQ(title_of(receiver.server.requests().at(0)), "second");
+  world.worker->signal(SIGTERM);
+  const Finished ended = world.worker->wait();
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+}
+
 TEST_F(PushingOut, WhatFailsIsTriedAgainUnderTheSameId) {
   const std::string url = world.add("/feed", {{"1", "first"}});
   world.start();

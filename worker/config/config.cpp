@@ -405,7 +405,9 @@ class Reader {
       add("schedule.ceiling", "at least schedule.floor, which is " + format_duration(config_.schedule.floor));
     if (sound({"retention.hard_cap", "retention.entries"}) && config_.retention.hard_cap < config_.retention.entries)
       add("retention.hard_cap", "at least retention.entries, which is " + std::to_string(config_.retention.entries));
-    if (sound({"worker.ingest", "worker.deliver"}) && !config_.worker.ingest && !config_.worker.deliver)
+    const Config::Worker& parts = config_.worker;
+    if (sound({"worker.ingest", "worker.deliver", "worker.push_out"}) && !parts.ingest && !parts.deliver &&
+        !parts.push_out)
       add("worker.deliver", "with worker.ingest off as well there is nothing to do; leave one of them on");
     if (sound({"memory.budget", "fetch.max_body"})) check_memory();
     if (sound({"redis.url", "redis.embedded"})) check_embedded();

@@ -25,7 +25,7 @@ struct TopicTarget {
   std::optional<EntryCursor> before;
 };
 
-/// "/t/<token>.atom" or ".json", with `before=<score>:Entry:<n>` or without; nothing for any other.
+/// "/t/<token>.atom" or ".json", with `before=<score>:<id of an entry>` or without; nothing for any other.
 std::optional<TopicTarget> read_topic_target(std::string_view path, std::string_view query);
 
 /// Whether an If-None-Match field names this tag (RFC 9110 §13.1.2).
