@@ -12,12 +12,14 @@ _feedmill() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} verb='' verbs='' flags='' i
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
-    case "${COMP_WORDS[i]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) ((i++)); continue ;; esac
+    case "${COMP_WORDS[i]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--feed|--channel|--type|--name|--at-once|--old-for|--channel|--channel|--channel|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) ((i++)); continue ;; esac
     case "$verb ${COMP_WORDS[i]}" in
-      ' add'|' import'|' run'|' list'|' show'|' refresh'|' set'|' pause'|' resume'|' move'|' remove'|' export'|' entries'|' entry'|' expire'|' tail'|' channel'|' notify'|' explain'|' trace'|' check'|' discover'|' parse'|' plan'|' doctor'|' health'|' top'|' stats'|' notices'|' verify'|' store'|' config'|' completion'|' man') verb="${verb:+$verb }${COMP_WORDS[i]}" ;;
+      ' add'|' import'|' run'|' list'|' show'|' refresh'|' set'|' pause'|' resume'|' move'|' remove'|' export'|' entries'|' entry'|' expire'|' tail'|' channel'|' notify'|' webhook'|' topic'|' explain'|' trace'|' check'|' discover'|' parse'|' plan'|' doctor'|' health'|' top'|' stats'|' notices'|' verify'|' store'|' config'|' completion'|' man') verb="${verb:+$verb }${COMP_WORDS[i]}" ;;
       'entry put'|'entry remove') verb="$verb ${COMP_WORDS[i]}" ;;
       'channel list'|'channel add'|'channel remove'|'channel order'|'channel feeds'|'channel timeline'|'channel read'|'channel unread'|'channel unread-count') verb="$verb ${COMP_WORDS[i]}" ;;
       'notify rules'|'notify list'|'notify read'|'notify delete') verb="$verb ${COMP_WORDS[i]}" ;;
+      'webhook add'|'webhook list'|'webhook show'|'webhook set'|'webhook rotate'|'webhook resume'|'webhook remove'|'webhook test') verb="$verb ${COMP_WORDS[i]}" ;;
+      'topic add'|'topic list'|'topic remove'|'topic subscribers') verb="$verb ${COMP_WORDS[i]}" ;;
       'store export'|'store import') verb="$verb ${COMP_WORDS[i]}" ;;
       'config check'|'config show') verb="$verb ${COMP_WORDS[i]}" ;;
     esac
@@ -29,12 +31,17 @@ _feedmill() {
     'list --state') _feedmill_offer < <(printf '%s\n' new never_read healthy degraded failing blocked gone quarantined paused); return ;;
     'tail --type') _feedmill_offer < <(printf '%s\n' feed_created feed_modified feed_mended feed_moved feed_removed feed_failing feed_recovered feed_gone feed_rekeyed feed_gap feed_paused post_created post_modified post_mended post_deleted post_trimmed post_same_as request_done request_failed); return ;;
     'notify rules --channel') _feedmill_offer < <(_feedmill_channels); return ;;
+    'webhook add --channel') _feedmill_offer < <(_feedmill_channels); return ;;
+    'webhook add --type') _feedmill_offer < <(printf '%s\n' post_created post_modified post_deleted post_same_as feed_created feed_modified feed_moved feed_removed feed_failing feed_recovered feed_gone feed_rekeyed feed_gap feed_paused); return ;;
+    'topic add --channel') _feedmill_offer < <(_feedmill_channels); return ;;
+    'topic remove --channel') _feedmill_offer < <(_feedmill_channels); return ;;
+    'topic subscribers --channel') _feedmill_offer < <(_feedmill_channels); return ;;
     'parse --html-policy') _feedmill_offer < <(printf '%s\n' strict classic); return ;;
   esac
   case "$previous" in --config|--data-dir|--file|--journal) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
-    --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) return ;; esac
+    --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--feed|--channel|--type|--name|--at-once|--old-for|--channel|--channel|--channel|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) return ;; esac
   case "$verb" in
-    '') verbs='add import run list show refresh set pause resume move remove export entries entry expire tail channel notify explain trace check discover parse plan doctor health top stats notices verify store config completion man' flags='' ;;
+    '') verbs='add import run list show refresh set pause resume move remove export entries entry expire tail channel notify webhook topic explain trace check discover parse plan doctor health top stats notices verify store config completion man' flags='' ;;
     'add') verbs='' flags='-h --help --now --channel --first --dry-run --keep --backfill --interval-min --policy --auth' ;;
     'import') verbs='' flags='-h --help --dry-run --prune --yes --user' ;;
     'run') verbs='' flags='-h --help --once' ;;
@@ -68,6 +75,20 @@ _feedmill() {
     'notify list') verbs='' flags='-h --help --unread' ;;
     'notify read') verbs='' flags='-h --help --all' ;;
     'notify delete') verbs='' flags='-h --help --all' ;;
+    'webhook') verbs='add list show set rotate resume remove test' flags='-h --help' ;;
+    'webhook add') verbs='' flags='-h --help --feed --channel --type --initial --private --name --at-once --ed25519' ;;
+    'webhook list') verbs='' flags='-h --help' ;;
+    'webhook show') verbs='' flags='-h --help' ;;
+    'webhook set') verbs='' flags='-h --help' ;;
+    'webhook rotate') verbs='' flags='-h --help --old-for' ;;
+    'webhook resume') verbs='' flags='-h --help' ;;
+    'webhook remove') verbs='' flags='-h --help --yes' ;;
+    'webhook test') verbs='' flags='-h --help' ;;
+    'topic') verbs='add list remove subscribers' flags='-h --help' ;;
+    'topic add') verbs='' flags='-h --help --channel' ;;
+    'topic list') verbs='' flags='-h --help' ;;
+    'topic remove') verbs='' flags='-h --help --channel --yes' ;;
+    'topic subscribers') verbs='' flags='-h --help --channel' ;;
     'explain') verbs='' flags='-h --help' ;;
     'trace') verbs='' flags='-h --help --ignore-floor --live --for' ;;
     'check') verbs='' flags='-h --help' ;;
@@ -89,11 +110,11 @@ _feedmill() {
     'completion') verbs='' flags='-h --help' ;;
     'man') verbs='' flags='-h --help --markdown' ;;
   esac
-  flags="$flags -h --help --json -q --quiet -v --verbose --color --version --config --redis --key-prefix --embedded --data-dir --keep --lanes --no-ingest --no-deliver --contact --allow --listen --log-level"
+  flags="$flags -h --help --json -q --quiet -v --verbose --color --version --config --redis --key-prefix --embedded --data-dir --keep --lanes --no-ingest --no-deliver --push-out --contact --allow --listen --log-level"
   if [[ $current == -* ]]; then mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$current"); return; fi
   if [[ -n $verbs ]]; then mapfile -t COMPREPLY < <(compgen -W "$verbs" -- "$current"); return; fi
   case "$verb" in
-    'set') _feedmill_offer < <(printf '%s\n' keep= keep_age= keep_bytes= backfill= interval_min= interval_max= html_policy= auth= policy= proxy= user_agent= http_version= websub= hub= topic= ca_file= pin= subscribers=); return ;;
+    'set') _feedmill_offer < <(printf '%s\n' keep= keep_age= keep_bytes= backfill= interval_min= interval_max= html_policy= auth= policy= proxy= user_agent= http_version= republish= websub= hub= topic= ca_file= pin= subscribers=); return ;;
     'entry put') _feedmill_offer < <(printf '%s\n' author= authors= categories= comments= content= content_type= date_published= date_updated= enclosures= language= link= summary= summary_type= title= title_type=); return ;;
     'channel add') _feedmill_offer < <(_feedmill_channels); return ;;
     'channel remove') _feedmill_offer < <(_feedmill_channels); return ;;
@@ -103,6 +124,7 @@ _feedmill() {
     'channel read') _feedmill_offer < <(_feedmill_channels); return ;;
     'channel unread') _feedmill_offer < <(_feedmill_channels); return ;;
     'channel unread-count') _feedmill_offer < <(_feedmill_channels); return ;;
+    'webhook set') _feedmill_offer < <(printf '%s\n' url= name= feed= channel= type= initial= private= at_once=); return ;;
     'completion') _feedmill_offer < <(printf '%s\n' bash zsh fish); return ;;
   esac
   mapfile -t COMPREPLY < <(compgen -f -- "$current")

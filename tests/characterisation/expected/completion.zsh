@@ -12,12 +12,14 @@ _feedmill() {
   local -i none=1
   local -a verbs flags
   for ((i = 2; i < CURRENT; i++)); do
-    case "${words[i]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) ((i++)); continue ;; esac
+    case "${words[i]}" in --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--feed|--channel|--type|--name|--at-once|--old-for|--channel|--channel|--channel|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) ((i++)); continue ;; esac
     case "$verb ${words[i]}" in
-      ' add'|' import'|' run'|' list'|' show'|' refresh'|' set'|' pause'|' resume'|' move'|' remove'|' export'|' entries'|' entry'|' expire'|' tail'|' channel'|' notify'|' explain'|' trace'|' check'|' discover'|' parse'|' plan'|' doctor'|' health'|' top'|' stats'|' notices'|' verify'|' store'|' config'|' completion'|' man') verb="${verb:+$verb }${words[i]}" ;;
+      ' add'|' import'|' run'|' list'|' show'|' refresh'|' set'|' pause'|' resume'|' move'|' remove'|' export'|' entries'|' entry'|' expire'|' tail'|' channel'|' notify'|' webhook'|' topic'|' explain'|' trace'|' check'|' discover'|' parse'|' plan'|' doctor'|' health'|' top'|' stats'|' notices'|' verify'|' store'|' config'|' completion'|' man') verb="${verb:+$verb }${words[i]}" ;;
       'entry put'|'entry remove') verb="$verb ${words[i]}" ;;
       'channel list'|'channel add'|'channel remove'|'channel order'|'channel feeds'|'channel timeline'|'channel read'|'channel unread'|'channel unread-count') verb="$verb ${words[i]}" ;;
       'notify rules'|'notify list'|'notify read'|'notify delete') verb="$verb ${words[i]}" ;;
+      'webhook add'|'webhook list'|'webhook show'|'webhook set'|'webhook rotate'|'webhook resume'|'webhook remove'|'webhook test') verb="$verb ${words[i]}" ;;
+      'topic add'|'topic list'|'topic remove'|'topic subscribers') verb="$verb ${words[i]}" ;;
       'store export'|'store import') verb="$verb ${words[i]}" ;;
       'config check'|'config show') verb="$verb ${words[i]}" ;;
     esac
@@ -29,10 +31,15 @@ _feedmill() {
     'list --state') _feedmill_offer < <(printf '%s\n' new never_read healthy degraded failing blocked gone quarantined paused); return ;;
     'tail --type') _feedmill_offer < <(printf '%s\n' feed_created feed_modified feed_mended feed_moved feed_removed feed_failing feed_recovered feed_gone feed_rekeyed feed_gap feed_paused post_created post_modified post_mended post_deleted post_trimmed post_same_as request_done request_failed); return ;;
     'notify rules --channel') _feedmill_offer < <(_feedmill_channels); return ;;
+    'webhook add --channel') _feedmill_offer < <(_feedmill_channels); return ;;
+    'webhook add --type') _feedmill_offer < <(printf '%s\n' post_created post_modified post_deleted post_same_as feed_created feed_modified feed_moved feed_removed feed_failing feed_recovered feed_gone feed_rekeyed feed_gap feed_paused); return ;;
+    'topic add --channel') _feedmill_offer < <(_feedmill_channels); return ;;
+    'topic remove --channel') _feedmill_offer < <(_feedmill_channels); return ;;
+    'topic subscribers --channel') _feedmill_offer < <(_feedmill_channels); return ;;
     'parse --html-policy') _feedmill_offer < <(printf '%s\n' strict classic); return ;;
   esac
   case "${words[CURRENT-1]}" in --config|--data-dir|--file|--journal) _files; return ;;
-    --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) return ;; esac
+    --color|--config|--redis|--key-prefix|--embedded|--data-dir|--keep|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--feed|--channel|--type|--name|--at-once|--old-for|--channel|--channel|--channel|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) return ;; esac
   if [[ ${words[CURRENT]} == -* ]]; then
     case "$verb" in
       'add') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--now:Fetch at once and show what came' '--channel:Put them into this channel in the same step, known ones too; it is created where it is not there' '--first:Of a web page with several feeds the first' '--dry-run:Only say what would be added, whether it may be fetched, and what would hold for it; a private server is started for that as for any verb' '--keep:Entries to keep of these feeds (default: retention.entries)' '--backfill:Read older pages too, where they have any, until there are N entries, and keep as many (at most retention.hard_cap)' '--interval-min:Never fetch more often: 15min 24h 7d' '--policy:The [egress.policy] of the configuration that holds for them' '--auth:The [feed_auth] of the configuration that they send') ;;
@@ -68,6 +75,20 @@ _feedmill() {
       'notify list') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--unread:Only those not marked read') ;;
       'notify read') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--all:All of them') ;;
       'notify delete') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--all:All of them') ;;
+      'webhook') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name') ;;
+      'webhook add') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--feed:Only events of this feed; may be repeated' '--channel:Only events of feeds in this channel; may be repeated' '--type:Only events of this type; may be repeated' '--initial:Also of the posts that a new feed comes with' '--private:Also of feeds that are not re-published: those with credentials, or a secret URL' '--name:What people call it' '--at-once:Requests under way at a time (default 1, which keeps the order)' '--ed25519:Sign with a key of which the receiver has the public part alone') ;;
+      'webhook list') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name') ;;
+      'webhook show') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name') ;;
+      'webhook set') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name') ;;
+      'webhook rotate') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--old-for:How long the old secret signs too (default 24h, at most 30d)') ;;
+      'webhook resume') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name') ;;
+      'webhook remove') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--yes:Do not ask') ;;
+      'webhook test') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name') ;;
+      'topic') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name') ;;
+      'topic add') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--channel:Of this channel instead') ;;
+      'topic list') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name') ;;
+      'topic remove') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--channel:Of this channel instead' '--yes:Do not ask') ;;
+      'topic subscribers') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--channel:Of this channel instead') ;;
       'explain') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name') ;;
       'trace') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--ignore-floor:Even if the last fetch was a moment ago' '--live:Do not fetch: show what workers do with this feed, refresh by refresh' '--for:With --live: for so long (10min)') ;;
       'check') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name') ;;
@@ -89,7 +110,7 @@ _feedmill() {
       'completion') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name') ;;
       'man') flags=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--markdown:The verbs alone, as docs/CLI.md has them') ;;
     esac
-    flags+=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--json:JSON on stdout, a line for each object' '-q:Only data and errors' '--quiet:Only data and errors' '-v:Say more' '--verbose:Say more' '--color:auto, always or never' '--version:Versions of feedmill and its libraries' '--config:Configuration file' '--redis:the server: redis://, rediss:// for TLS, or unix:; empty: a private one is started (redis.url; empty)' '--key-prefix:goes before every key and channel (redis.key_prefix; empty)' '--embedded:start a private server; auto: when redis.url is empty (redis.embedded; auto)' '--data-dir:where the private server keeps its data (store.data_dir; $STATE_DIRECTORY, else for root /var/lib/feedmill if it is there, else the user'\''s data directory)' '--keep:how many are kept, or what the document lists if that is more (retention.entries; 50)' '--lanes:refreshes at once (worker.lanes; 256)' '--no-ingest:Do not fetch feeds (worker.ingest)' '--no-deliver:Do not keep timelines and notices (worker.deliver)' '--contact:who asks, in the User-Agent; required above 1000 feeds (fetch.contact; empty)' '--allow:addresses opened that are blocked by default (egress.allow; empty)' '--listen:metrics, probes, pings and the status page; off; port 0: any free one, which the log names (admin.listen; 127.0.0.1:9810)' '--log-level:least level that is written (log.level; info)')
+    flags+=('-h:Show help, of a verb after its name' '--help:Show help, of a verb after its name' '--json:JSON on stdout, a line for each object' '-q:Only data and errors' '--quiet:Only data and errors' '-v:Say more' '--verbose:Say more' '--color:auto, always or never' '--version:Versions of feedmill and its libraries' '--config:Configuration file' '--redis:the server: redis://, rediss:// for TLS, or unix:; empty: a private one is started (redis.url; empty)' '--key-prefix:goes before every key and channel (redis.key_prefix; empty)' '--embedded:start a private server; auto: when redis.url is empty (redis.embedded; auto)' '--data-dir:where the private server keeps its data (store.data_dir; $STATE_DIRECTORY, else for root /var/lib/feedmill if it is there, else the user'\''s data directory)' '--keep:how many are kept, or what the document lists if that is more (retention.entries; 50)' '--lanes:refreshes at once (worker.lanes; 256)' '--no-ingest:Do not fetch feeds (worker.ingest)' '--no-deliver:Do not keep timelines and notices (worker.deliver)' '--push-out:tell webhooks and subscribers of the hub, and serve push_out.listen (worker.push_out)' '--contact:who asks, in the User-Agent; required above 1000 feeds (fetch.contact; empty)' '--allow:addresses opened that are blocked by default (egress.allow; empty)' '--listen:metrics, probes, pings and the status page; off; port 0: any free one, which the log names (admin.listen; 127.0.0.1:9810)' '--log-level:least level that is written (log.level; info)')
     _describe flag flags
     return
   fi
@@ -98,6 +119,7 @@ _feedmill() {
       verbs=('add:Add feeds' 'import:Add the feeds of an OPML file or of a list of URLs, one a line' 'run:The worker: fetches what is due until it is stopped' 'list:All feeds, one a line' 'show:All that is known of one feed' 'refresh:Fetch feeds now and show what came' 'set:Change what holds for one feed: key=value, key= takes it away' 'pause:Fetch feeds no more until they are resumed' 'resume:Fetch paused feeds again' 'move:Request another URL for a feed; its keys and entries stay' 'remove:Remove feeds with everything stored of them' 'export:Write all feeds as OPML 2.0'); _describe 'Feeds' verbs && none=0
       verbs=('entries:Entries of a feed, newest first' 'entry:One entry' 'expire:Trim a feed now: by number (50 when nothing is said), by age, by bytes' 'tail:Events as they come'); _describe 'Posts' verbs && none=0
       verbs=('channel:Timelines gathered from feeds, for one user or all' 'notify:What users asked to be told of'); _describe 'Users' verbs && none=0
+      verbs=('webhook:Who is told of events by signed POSTs' 'topic:What others may read and subscribe to, by addresses nobody can guess'); _describe 'Pushing out' verbs && none=0
       verbs=('explain:Why a feed is due when it is, and all that counts for it' 'trace:Tell every step and decision of a refresh: made here, or by whichever worker' 'check:Fetch an address once, store nothing, and say all there is to say; no Redis' 'discover:The feeds that a web page offers; no Redis' 'parse:Read a feed document and print it as JSON, or explain it; no Redis, no network' 'plan:Simulate the schedule: requests an hour, busiest hosts, hosts whose feeds cannot fit'); _describe 'Why and what if' verbs && none=0
       verbs=('doctor:Check Redis, network, limits and configuration, with a remedy for what is wrong' 'health:Ask the running worker on this machine whether it lives' 'top:Watch the running worker on this machine: rates, lateness, hosts, notices; q quits' 'stats:Figures of all workers and the whole store' 'notices:What operators should know, newest first' 'verify:Check the invariants of the store beside running workers' 'store:The store as a file, and back' 'config:The configuration in force' 'completion:A script that completes verbs and flags: bash, zsh or fish' 'man:The manual page'); _describe 'Operation' verbs && none=0
       ;;
@@ -110,6 +132,12 @@ _feedmill() {
     'notify')
       verbs=('rules:A user'\''s rules: a feed, a channel or words to watch' 'list:A user'\''s notices, newest first' 'read:Mark notices read' 'delete:Delete notices'); _describe 'Users' verbs && none=0
       ;;
+    'webhook')
+      verbs=('add:Tell an address of events: prints its id, and once what the receiver checks signatures with' 'list:All webhooks, one a line' 'show:All that is known of one webhook, but its secret' 'set:Change a webhook: key=value; what is listed replaces what there was, key= is none' 'rotate:A new secret, printed once; requests are signed with the old one beside it for a while' 'resume:Let a suspended webhook go on where it was' 'remove:Delete a webhook' 'test:Send a webhook a signed sample now, from this machine'); _describe 'Pushing out' verbs && none=0
+      ;;
+    'topic')
+      verbs=('add:Share a feed'\''s or a channel'\''s posts: prints where others find them' 'list:All that is shared, with its addresses' 'remove:Share it no longer: its address ends and its subscribers are denied' 'subscribers:Who has subscribed at the hub, to all that is shared or to one'); _describe 'Pushing out' verbs && none=0
+      ;;
     'store')
       verbs=('export:Write the store, or some feeds, as JSON lines beside running workers' 'import:Bring back what store export wrote; again is harmless, and goes on where it stopped'); _describe 'Operation' verbs && none=0
       ;;
@@ -118,7 +146,7 @@ _feedmill() {
       ;;
     *)
   case "$verb" in
-    'set') _feedmill_offer < <(printf '%s\n' keep= keep_age= keep_bytes= backfill= interval_min= interval_max= html_policy= auth= policy= proxy= user_agent= http_version= websub= hub= topic= ca_file= pin= subscribers=); return ;;
+    'set') _feedmill_offer < <(printf '%s\n' keep= keep_age= keep_bytes= backfill= interval_min= interval_max= html_policy= auth= policy= proxy= user_agent= http_version= republish= websub= hub= topic= ca_file= pin= subscribers=); return ;;
     'entry put') _feedmill_offer < <(printf '%s\n' author= authors= categories= comments= content= content_type= date_published= date_updated= enclosures= language= link= summary= summary_type= title= title_type=); return ;;
     'channel add') _feedmill_offer < <(_feedmill_channels); return ;;
     'channel remove') _feedmill_offer < <(_feedmill_channels); return ;;
@@ -128,6 +156,7 @@ _feedmill() {
     'channel read') _feedmill_offer < <(_feedmill_channels); return ;;
     'channel unread') _feedmill_offer < <(_feedmill_channels); return ;;
     'channel unread-count') _feedmill_offer < <(_feedmill_channels); return ;;
+    'webhook set') _feedmill_offer < <(printf '%s\n' url= name= feed= channel= type= initial= private= at_once=); return ;;
     'completion') _feedmill_offer < <(printf '%s\n' bash zsh fish); return ;;
   esac
       _files && none=0 ;;
