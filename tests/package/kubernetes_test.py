@@ -239,7 +239,13 @@ class Fields(unittest.TestCase):
         self.assertEqual(container["image"], same)
         annotations = ingress["metadata"]["annotations"]
         nginx = {name.removeprefix("nginx.ingress.kubernetes.io/"): value for name, value in annotations.items()}
-        self.assertEqual((nginx["proxy-buffering"], nginx["enable-access-log"]), ("off", "false"))
+        self.assertEqual(nginx, {"proxy-buffering": "off", "enable-access-log": "false", "proxy-read-timeout": "60",
+                                 "proxy-body-size": "64k"})
+        # The same as the server block for an nginx outside of a cluster.
+        block = (DEPLOY / "nginx-push-out.conf").read_text()
+        for line in ("proxy_buffering off;", "access_log off;", "proxy_read_timeout 60s;", "client_max_body_size 64k;"):
+            self.assertIn(line, block)
+        self.assertEqual(re.findall(r"location (?:= )?(/\w+)", block), ["/events", "/hub", "/t"])
 
     def test_disruptions(self):
         spec = one("standalone", "PodDisruptionBudget")["spec"]

@@ -3,11 +3,14 @@
 #include <cctype>
 #include <fstream>
 #include <set>
+#include <span>
 #include <sstream>
 
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
+#include "storage/push_out/subscribers.hpp"
+#include "storage/push_out/topics.hpp"
 #include "storage/redis/redis.hpp"
 #include "storage/timelines/channels.hpp"
 #include "tests/storage/store_fixture.hpp"
@@ -76,6 +79,7 @@ std::set<std::string> used(bool for_admin = false) {
     } else if (extension == ".cpp" && entry.path().filename() != "reply_shape.cpp") {
       find_words(text, "command({\"", '"', words);
       find_words(text, "append({\"", '"', words);
+      find_words(text, "push_back({\"", '"', words);
       find_words(text, "Words words{\"", '"', words);
       find_words(text, " {\"", '"', words);
       find_words(text, "{{\"", '"', words);
@@ -161,6 +165,74 @@ TEST_F(Users, TheWorkerNeedsNothingElse) {
   ASSERT_TRUE(Fleet(store).figures());
   ASSERT_TRUE(EventStream(store).trim());
   ASSERT_TRUE(Feeds(store).remove(feed_url));
+  EXPECT_EQ(redis({"ACL", "LOG"}), "") << "nothing was refused";
+}
+
+/// Secrets of webhooks and of the hub's subscribers, and tokens of topics (SECURITY §10).
+TEST_F(Users, WhoIsToldAndTheSecretsForThatAreTheWorkersAlone) {
+  Subscribers subscribers(store);
+  Subscriber webhook;
+  webhook.url = "https://receiver.example/hook";
+  webhook.secret = "whsec_c2VjcmV0";
+  const auto id = subscribers.add(webhook);
+  ASSERT_TRUE(id) << id.error().detail;
+  webhook.id = *id;
+  const Topic topic{TopicKind::feed, feed_url};
+  Topics topics(store);
+  const auto address = topics.share(topic);
+  ASSERT_TRUE(address) << address.error().detail;
+  Subscriber at_hub;
+  at_hub.url = "https://reader.example/callback";
+  at_hub.topic = topic;
+  at_hub.topic_url = "https://me.example/t/x.atom";
+  at_hub.intent = {"subscribe", "s3cret", Milliseconds(1000), "", 0};
+  ASSERT_TRUE(subscribers.ask(at_hub));
+
+  std::istringstream names(redis({"KEYS", "push_out:*"}));
+  std::set<std::string> keys;
+  for (std::string key; names >> key;) keys.insert(key);
+  EXPECT_TRUE(keys.contains("push_out:subscriber:" + *id));
+  EXPECT_GE(keys.size(), 5U);
+  for (const char* const user : {"feedmill_viewer", "feedmill_reader", "feedmill_consumer", "feedmill_app"}) {
+    for (const std::string& key : keys) {
+      for (const char* const command : {"HGETALL", "GET", "TYPE", "EXISTS"}) {
+        EXPECT_EQ(as(user, {command, key}), "NOPERM") << user << " " << command << " " << key;
+      }
+      EXPECT_EQ(as(user, {"ZRANGE", key, "0", "-1"}), "NOPERM") << user << " " << key;
+      EXPECT_EQ(as(user, {"DEL", key}), "NOPERM") << user << " " << key;
+    }
+  }
+
+  // And the worker needs no other right for any of it.
+  redis({"ACL", "LOG", "RESET"});
+  EXPECT_TRUE(subscribers.edit(webhook));
+  EXPECT_TRUE(subscribers.rotate(*id, "whsec_bmV3", Milliseconds(1000)));
+  EXPECT_TRUE(subscribers.resume(*id));
+  EXPECT_TRUE(subscribers.get(*id));
+  EXPECT_TRUE(subscribers.list(Subscriber::Kind::hub, "", 10));
+  EXPECT_TRUE(subscribers.counts());
+  EXPECT_TRUE(subscribers.lead("worker", Milliseconds(30'000)));
+  EXPECT_TRUE(subscribers.is_led());
+  EXPECT_TRUE(subscribers.begin_leading());
+  EXPECT_TRUE(subscribers.changes(0, 10));
+  const Subscribers::Concerned concerned{*id, "9-0"};
+  EXPECT_TRUE(subscribers.wake("worker", std::span(&concerned, 1), "10-0"));
+  const auto taken = subscribers.take(10, Milliseconds(60'000), "worker");
+  ASSERT_TRUE(taken) << taken.error().detail;
+  EXPECT_EQ(taken->subscribers.size(), 2U);
+  for (const Subscriber& one : taken->subscribers) {
+    SubscriberSettlement settled{one.id, taken->claim, one.cursor, SubscriberSettlement::Then::later, {}, {}};
+    settled.delay = Milliseconds(1000);
+    EXPECT_TRUE(subscribers.settle(std::span(&settled, 1)));
+  }
+  EXPECT_TRUE(subscribers.expire(10));
+  EXPECT_TRUE(subscribers.deny(topic, "gone", "", 10));
+  EXPECT_TRUE(topics.find(topic));
+  EXPECT_TRUE(topics.find(address->token));
+  EXPECT_TRUE(topics.list("", 10));
+  EXPECT_TRUE(topics.unshare(topic));
+  EXPECT_TRUE(subscribers.lead("worker", Milliseconds(0)));
+  EXPECT_TRUE(subscribers.remove(*id));
   EXPECT_EQ(redis({"ACL", "LOG"}), "") << "nothing was refused";
 }
 

@@ -57,6 +57,7 @@ boost::system::result<HubRequest, std::string> read_hub_request(std::string_view
     return refused("hub.mode is neither subscribe nor unsubscribe");
   if (request.topic.empty()) return refused("hub.topic is missing");
   if (request.callback.empty()) return refused("hub.callback is missing");
+  if (request.callback.find('#') != std::string::npos) return refused("hub.callback has a fragment");
   auto callback = resolve_location(request.callback, request.callback);
   if (!callback) return refused("hub.callback: " + callback.error());
   request.callback = std::move(*callback);

@@ -1,10 +1,13 @@
 #include "worker/hub/push_out.hpp"
 
 #include <utility>
+#include <vector>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/use_awaitable.hpp>
+
+#include "storage/push_out/topics.hpp"
 
 namespace feedmill {
 
@@ -14,6 +17,7 @@ using namespace asio::experimental::awaitable_operators;
 namespace {
 
 constexpr std::chrono::seconds figures_every{15};  // OPERATIONS §3
+constexpr std::chrono::seconds topics_every{5};
 
 }  // namespace
 
@@ -29,6 +33,7 @@ PushOut::PushOut(const asio::any_io_executor& executor, const StoreOptions& stor
       engine_(executor, store, tail_, fetcher_, metrics, log, std::move(options.engine)),
       streams_(executor, tail_, options.streams),
       figures_bell_(executor),
+      topics_bell_(executor),
       end_(executor, asio::steady_timer::time_point::max()) {}
 
 boost::system::result<std::unique_ptr<PushOut>, ListenError> PushOut::open(const asio::any_io_executor& executor,
@@ -45,7 +50,7 @@ boost::system::result<std::unique_ptr<PushOut>, ListenError> PushOut::open(const
 }
 
 asio::awaitable<void> PushOut::run() {
-  co_await (tail_.run() && push() && streams_.run() && serve() && keep_figures());
+  co_await (tail_.run() && push() && streams_.run() && serve() && keep_figures() && close_ended_topics());
 }
 
 /// What is read of the stream is needed until the last request has ended.
@@ -84,6 +89,27 @@ asio::awaitable<void> PushOut::keep_figures() {
   }
 }
 
+/// A stream ends with the address that it was opened by.
+asio::awaitable<void> PushOut::close_ended_topics() {
+  while (!stopped_) {
+    co_await topics_bell_.rest(topics_every);
+    const std::vector<Topic> all = streams_.topics();
+    if (all.empty() || stopped_) continue;
+    const auto find = [&](Store& store) -> StoreResult<std::vector<Topic>> {
+      std::vector<Topic> ended;
+      for (const Topic& topic : all) {
+        const auto address = Topics(store).find(topic);
+        if (!address) return address.error();
+        if (!*address) ended.push_back(topic);
+      }
+      return ended;
+    };
+    const StoreResult<std::vector<Topic>> ended = co_await store_.call(find);
+    if (!ended) continue;
+    for (const Topic& topic : *ended) streams_.close_of(topic);
+  }
+}
+
 void PushOut::stop() {
   if (std::exchange(stopped_, true)) return;
   engine_.stop(drain_);
@@ -91,6 +117,7 @@ void PushOut::stop() {
   over_ = true;
   end_.cancel();
   figures_bell_.ring();
+  topics_bell_.ring();
 }
 
 void PushOut::hurry() {

@@ -47,6 +47,7 @@ class PushOut {
   boost::asio::awaitable<void> serve();
   boost::asio::awaitable<void> push();
   boost::asio::awaitable<void> keep_figures();
+  boost::asio::awaitable<void> close_ended_topics();
 
   Metrics& metrics_;
   Log& log_;
@@ -58,7 +59,7 @@ class PushOut {
   PushOutEngine engine_;
   LiveStreams streams_;
   std::unique_ptr<OutsideListener> outside_;
-  Bell figures_bell_;
+  Bell figures_bell_, topics_bell_;
   boost::asio::steady_timer end_;
   bool stopped_ = false, over_ = false;
 };

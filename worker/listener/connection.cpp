@@ -202,6 +202,7 @@ asio::awaitable<bool> Visit::send(HttpReply reply, bool stay) {
   reply.version(head_.version());
   reply.keep_alive(stay);
   reply.prepare_payload();
+  if (reply.result() == http::status::not_modified) reply.erase(http::field::content_length);  // RFC 9110 §8.6
   if (head_.method() == http::verb::head) {
     const auto length = reply.body().size();
     reply.body().clear();

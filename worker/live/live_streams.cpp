@@ -158,16 +158,11 @@ asio::awaitable<HttpReply> LiveStreams::answer(Visit& visit, LiveQuery access) {
   OutsideEvents first;
   if (request->after) {
     const std::string after = to_string(*request->after);
-    auto held = tail_.held(after, options_.page);
-    if (held) {
-      first = std::move(*held);
-    } else {
-      auto since = co_await tail_.since(after, options_.page);
-      if (!since) co_return problem(http::status::service_unavailable, "store_away", "the store does not answer");
-      if (since->missed) co_return too_old(since->oldest);
-      first = std::move(since->events);
-      if (auto refused = refusal(network)) co_return std::move(*refused);  // meanwhile
-    }
+    auto since = co_await tail_.since(after, options_.page);
+    if (!since) co_return problem(http::status::service_unavailable, "store_away", "the store does not answer");
+    if (since->missed) co_return too_old(since->oldest);
+    first = std::move(since->events);
+    if (auto refused = refusal(network)) co_return std::move(*refused);  // meanwhile
   }
   if (visit.head().method() == http::verb::head) {
     HttpReply reply = http_reply(http::status::ok, "text/event-stream; charset=utf-8", "");
@@ -215,6 +210,29 @@ void LiveStreams::open(Visit& visit, LiveRequest request, LiveQuery access, cons
   if (!stream->closed && !stream->blocked) send(*stream, first);
   if (!stream->closed) watch(*stream);
   make_ready(*stream);
+}
+
+std::vector<Topic> LiveStreams::topics() const {
+  std::vector<Topic> all;
+  std::unordered_set<std::string> seen;
+  for (const auto& list : beats_) {
+    for (const StreamPtr& stream : list) {
+      if (!stream->only) continue;
+      if (seen.insert(std::string(to_string(stream->only->kind)) + ":" + stream->only->name).second)
+        all.push_back(*stream->only);
+    }
+  }
+  return all;
+}
+
+void LiveStreams::close_of(const Topic& topic) {
+  std::vector<StreamPtr> all;
+  for (const auto& list : beats_) {
+    for (const StreamPtr& stream : list) {
+      if (stream->only == topic) all.push_back(stream);
+    }
+  }
+  for (const StreamPtr& stream : all) close(*stream);
 }
 
 void LiveStreams::close(Stream& stream) {

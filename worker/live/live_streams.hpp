@@ -72,6 +72,11 @@ class LiveStreams {
   /// is, 503.
   boost::asio::awaitable<HttpReply> answer(Visit& visit, LiveQuery access);
 
+  /// Those that streams are bound to, each once.
+  std::vector<Topic> topics() const;
+  /// Closes the streams that are bound to it: it is shown to nobody any more.
+  void close_of(const Topic& topic);
+
   const Figures& figures() const { return figures_; }
 
  private:

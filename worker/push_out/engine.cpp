@@ -14,6 +14,7 @@
 
 #include "storage/redis/test_point.hpp"
 #include "worker/observe/notices.hpp"
+#include "worker/republish/republishing.hpp"
 #include "worker/webhooks/message.hpp"
 
 namespace feedmill {
@@ -34,6 +35,9 @@ constexpr Milliseconds settle_within{50};      // and those of who is done, soon
 constexpr Milliseconds turn{10'000};           // then others may be served
 constexpr Milliseconds least_back_off{60'000}, most_back_off{std::chrono::hours(24)};
 constexpr std::uint32_t most_verifications = 3;
+constexpr Milliseconds private_known{1'000};
+constexpr std::size_t most_asked = 20'000;
+constexpr std::size_t told_at_once = 5;  // events of a webhook, before it is asked again which may be told
 
 bool is_webhook(const Subscriber& subscriber) {
   return subscriber.kind == Subscriber::Kind::webhook;
@@ -278,9 +282,9 @@ asio::awaitable<void> PushOutEngine::find_due() {
     }
     redis_time_ = taken->now;
     redis_read_ = Clock::now();
-    in_hand_ += taken->subscribers.size();
-    for (Subscriber& subscriber : taken->subscribers) queue_.push_back({std::move(subscriber), taken->claim});
-    if (!taken->subscribers.empty()) {
+    const bool any = !taken->subscribers.empty();
+    for (Subscriber& subscriber : taken->subscribers) take(std::move(subscriber), taken->claim);
+    if (any) {
       filled_.cancel();
       continue;
     }
@@ -288,6 +292,19 @@ asio::awaitable<void> PushOutEngine::find_due() {
     co_await due_bell_.rest(known ? std::clamp(taken->next - taken->now, Milliseconds(1), options_.poll)
                                   : options_.poll);
   }
+}
+
+/// Who may be silent does not have all places: those that serve never wait for them for long (WEBSUB U14).
+void PushOutEngine::take(Subscriber&& subscriber, const std::string& claim) {
+  const bool failed = subscriber.failures > 0;
+  if (failed && failing_ >= std::max<std::size_t>(1, options_.at_once / 2)) {
+    settled_.push_back({subscriber.id, claim, "", Then::later, with_jitter(2 * options_.poll), {}});
+    write_bell_.ring();
+    return;
+  }
+  ++in_hand_;
+  if (failed) ++failing_;
+  queue_.push_back({std::move(subscriber), claim, failed});
 }
 
 asio::awaitable<void> PushOutEngine::lane() {
@@ -308,6 +325,7 @@ asio::awaitable<void> PushOutEngine::lane() {
     progress_.erase(id);
     if (!lost) settled_.push_back(std::move(end));
     --in_hand_;
+    if (served.failed) --failing_;
     write_bell_.ring();
     if (in_hand_ + 1 == options_.at_once) due_bell_.ring();
   }
@@ -419,6 +437,18 @@ asio::awaitable<PushOutEngine::Next> PushOutEngine::tell_page(Served& served, Su
   for (const auto& event : page.events) {
     if (wants(subscriber, *event)) wanted.push_back(event);
   }
+  // What takes long is told in parts: some of it may have become private meanwhile, and others wait for their turn.
+  if (is_webhook(subscriber) && wanted.size() > told_at_once) {
+    wanted.resize(told_at_once);
+    up_to = wanted.back()->id;
+  }
+  const StoreResult<void> left = co_await leave_private(subscriber, wanted);
+  if (!left) {
+    metrics_.store_error(left.error());
+    end.then = Then::later;
+    end.delay = 5 * options_.poll;
+    co_return Next::settled;
+  }
   if (!wanted.empty()) {
     Next next = Next::more;
     if (is_webhook(subscriber))
@@ -429,6 +459,28 @@ asio::awaitable<PushOutEngine::Next> PushOutEngine::tell_page(Served& served, Su
   }
   came(served, up_to);
   co_return Next::more;
+}
+
+/// Events of feeds that have become private since they were read are not told any more (WEBSUB U15): asked for again
+/// once a second.
+asio::awaitable<StoreResult<void>> PushOutEngine::leave_private(const Subscriber& subscriber, OutsideEvents& events) {
+  if (subscriber.with_private) co_return StoreResult<void>();
+  const auto now = Clock::now();
+  std::vector<std::string> urls;
+  for (const auto& event : events) {
+    const auto found = asked_.find(event->event.feed_url);
+    const bool known = found != asked_.end() && now - found->second.at < private_known;
+    if (!known && std::ranges::find(urls, event->event.feed_url) == urls.end()) urls.push_back(event->event.feed_url);
+  }
+  if (!urls.empty()) {
+    const auto ask = [&](Store& store) { return read_republishing(store, urls); };
+    const auto republishing = co_await store_.call(ask);
+    if (!republishing) co_return republishing.error();
+    if (asked_.size() > most_asked) asked_.clear();
+    for (std::size_t i = 0; i < urls.size(); ++i) asked_[urls[i]] = {!(*republishing)[i].allowed, now};
+  }
+  std::erase_if(events, [&](const auto& event) { return asked_[event->event.feed_url].is_private; });
+  co_return StoreResult<void>();
 }
 
 /// One after the other, or as many at once as it takes: its place is behind the last up to which all were taken.

@@ -9,6 +9,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -40,9 +41,9 @@ inline constexpr std::uint32_t most_hub_tries = 13;
 class PushOutEngine {
  public:
   struct Options {
-    std::string token;  ///< of this worker, unique
-    std::string hub;    ///< the address of the hub, named in what is delivered
-    std::size_t at_once = 64;
+    std::string token;          ///< of this worker, unique
+    std::string hub;            ///< the address of the hub, named in what is delivered
+    std::size_t at_once = 256;  ///< those that failed last time have half of them at most
     std::size_t per_host = 4;
     Milliseconds timeout{15'000};
     Milliseconds give_up{std::chrono::hours(7 * 24)};  ///< a webhook that has failed for so long is suspended
@@ -67,7 +68,8 @@ class PushOutEngine {
   struct Served {
     Subscriber subscriber;
     std::string claim;
-    Fields changes{};  ///< of its record, to be written
+    bool failed = false;  ///< last time
+    Fields changes{};     ///< of its record, to be written
   };
   /// How far one has come that is still in hand.
   struct Progress {
@@ -88,6 +90,7 @@ class PushOutEngine {
   boost::asio::awaitable<void> keep_up();
 
   boost::asio::awaitable<void> find_due();
+  void take(Subscriber&& subscriber, const std::string& claim);
   boost::asio::awaitable<void> lane();
   boost::asio::awaitable<SubscriberSettlement> serve(Served& served);
   boost::asio::awaitable<Next> confirm(Served& served, SubscriberSettlement& end);
@@ -96,6 +99,7 @@ class PushOutEngine {
   boost::asio::awaitable<Next> deliver(Served& served, SubscriberSettlement& end, const OutsideEvents& wanted,
                                        std::string& up_to);
   boost::asio::awaitable<StoreResult<EventTail::Since>> next_events(const std::string& after);
+  boost::asio::awaitable<StoreResult<void>> leave_private(const Subscriber& subscriber, OutsideEvents& events);
 
   Next judge(Served& served, SubscriberSettlement& end, const Told& told);
   void came(Served& served, const std::string& cursor);
@@ -125,6 +129,7 @@ class PushOutEngine {
   Clock::time_point renew_at_, upkeep_at_;
 
   std::deque<Served> queue_;                   // for a free lane
+  std::size_t failing_ = 0;                    // in hand, of those that failed last time
   std::size_t in_hand_ = 0;                    // those that wait for one, and those in one
   std::map<std::string, Progress> progress_;   // of those in a lane
   std::vector<SubscriberSettlement> settled_;  // to be written
@@ -132,6 +137,12 @@ class PushOutEngine {
   Clock::time_point progress_due_;             // when progress is written the next time
   Milliseconds redis_time_{};                  // Redis' clock at `redis_read_`
   Clock::time_point redis_read_;
+  /// Whether a feed was private, and when that was asked.
+  struct Asked {
+    bool is_private = false;
+    Clock::time_point at;
+  };
+  std::unordered_map<std::string, Asked> asked_;
   std::minstd_rand random_;
   Bell lead_bell_, due_bell_, write_bell_;
   boost::asio::steady_timer filled_;  // cancelled when there is something in the queue

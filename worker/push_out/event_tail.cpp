@@ -50,6 +50,7 @@ asio::awaitable<void> EventTail::run() {
       });
       failed = events.has_error();
       if (!failed && !events->empty()) add(std::move(*events));
+      drop_old();
     }
     if (!failed || stopping_) continue;
     pause_.expires_after(options_.look_again);
@@ -70,13 +71,19 @@ void EventTail::add(OutsideEvents events) {
     }
     newest_ = event->id;
     bytes_ += event->json.size();
-    held_.push_back(std::move(event));
+    held_.push_back({std::move(event), std::chrono::steady_clock::now()});
   }
-  while (!held_.empty() && (held_.size() > options_.records || bytes_ > options_.bytes)) {
-    bytes_ -= held_.front()->json.size();
+  drop_old();
+  for (auto& listener : listeners_) listener();
+}
+
+void EventTail::drop_old() {
+  const auto oldest = std::chrono::steady_clock::now() - options_.age;
+  while (!held_.empty() &&
+         (held_.size() > options_.records || bytes_ > options_.bytes || held_.front().read < oldest)) {
+    bytes_ -= held_.front().event->json.size();
     held_.pop_front();
   }
-  for (auto& listener : listeners_) listener();
 }
 
 EventTail::Listener EventTail::listen(std::function<void()> added) {
@@ -91,10 +98,11 @@ std::optional<OutsideEvents> EventTail::held(const std::string& after, std::size
   const Place from = place_of(after), end = place_of(newest_);
   if (newest_.empty() || from > end) return std::nullopt;
   if (from == end) return OutsideEvents();
-  if (held_.empty() || from < place_of(held_.front()->prev)) return std::nullopt;
-  const auto first = std::ranges::upper_bound(held_, from, {}, [](const auto& event) { return place_of(event->id); });
-  const auto count = std::min(most, static_cast<std::size_t>(held_.end() - first));
-  return OutsideEvents(first, first + static_cast<std::ptrdiff_t>(count));
+  if (held_.empty() || from < place_of(held_.front().event->prev)) return std::nullopt;
+  auto next = std::ranges::upper_bound(held_, from, {}, [](const Held& held) { return place_of(held.event->id); });
+  OutsideEvents events;
+  for (; next != held_.end() && events.size() < most; ++next) events.push_back(next->event);
+  return events;
 }
 
 asio::awaitable<StoreResult<EventTail::Since>> EventTail::since(std::string after, std::size_t most) {

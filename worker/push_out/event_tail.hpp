@@ -27,6 +27,7 @@ class EventTail {
   struct Options {
     std::size_t records = 10'000;  ///< held at most
     std::size_t bytes = std::size_t{16} << 20U;
+    std::chrono::seconds age{30};    ///< what is older is read again, with what may be told of it by then (WEBSUB U15)
     Milliseconds block{200};         ///< longest wait in Redis for an event, and so for stopping
     Milliseconds look_again{1'000};  ///< after an error
   };
@@ -59,11 +60,18 @@ class EventTail {
   boost::asio::awaitable<StoreResult<Since>> since(std::string after, std::size_t most);
 
  private:
+  /// An event and when it was read.
+  struct Held {
+    std::shared_ptr<const OutsideEvent> event;
+    std::chrono::steady_clock::time_point read;
+  };
+
   void add(OutsideEvents events);
+  void drop_old();
 
   Options options_;
   Store tail_store_, store_;  // who waits for the next event has a connection of its own
-  std::deque<std::shared_ptr<const OutsideEvent>> held_;
+  std::deque<Held> held_;
   std::size_t bytes_ = 0;
   std::string newest_;
   std::list<std::function<void()>> listeners_;
