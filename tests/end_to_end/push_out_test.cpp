@@ -1,5 +1,7 @@
 // Whole programs that tell others: webhooks, the hub, and two feedmills in a chain (WEBSUB U1–U17, OPERATIONS B1–B6).
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <set>
 
 #include <boost/asio/io_context.hpp>
@@ -494,6 +496,106 @@ TEST_F(Hub, ADeliveryThatIsGivenUpEndsNothing) {
   ASSERT_TRUE(eventually([&] { return posts().size() == 3; }));
   EXPECT_THAT(posts().back().body, HasSubstr("third"));
   EXPECT_THAT(posts().back().body, Not(HasSubstr("second")));
+}
+
+/// Subscribers of the hub who have confirmed already, while no worker runs.
+void subscribe_all(Store& store, const std::vector<std::string>& callbacks, const Topic& topic,
+                   const std::string& topic_url) {
+  Subscribers subscribers(store);
+  for (const std::string& callback : callbacks) {
+    Subscriber one;
+    one.url = callback;
+    one.topic = topic;
+    one.topic_url = topic_url;
+    one.intent = {"subscribe", "s3cret", std::chrono::hours(1), "", 0};
+    const auto asked = subscribers.ask(one);
+    ASSERT_TRUE(asked && *asked) << callback;
+  }
+  std::size_t confirmed = 0;
+  while (confirmed < callbacks.size()) {
+    const auto taken = subscribers.take(500, Milliseconds(60'000), "test");
+    ASSERT_TRUE(taken && !taken->subscribers.empty());
+    std::vector<SubscriberSettlement> all;
+    for (const Subscriber& one : taken->subscribers) {
+      const auto end = std::to_string((taken->now + std::chrono::hours(1)).count());
+      all.push_back({one.id,
+                     taken->claim,
+                     "",
+                     SubscriberSettlement::Then::idle,
+                     Milliseconds(0),
+                     {{"state", "active"},
+                      {"secret", "s3cret"},
+                      {"lease_end", end},
+                      {"want_mode", ""},
+                      {"want_secret", ""},
+                      {"want_lease", ""},
+                      {"want_tries", ""}}});
+    }
+    const auto held = subscribers.settle(all);
+    ASSERT_TRUE(held) << held.error().detail;
+    ASSERT_EQ(std::ranges::count(*held, true), static_cast<std::ptrdiff_t>(all.size()));
+    confirmed += all.size();
+  }
+}
+
+// Of the dead, half refuse connections and half take them and say nothing: the living get theirs while these are still
+// being waited for (U14).
+TEST_F(Hub, ManySubscribersDoNotWaitForTheDead) {
+  const auto count = static_cast<std::size_t>(tries(300, 10'000, 10'000));
+  const std::size_t dead = std::max<std::size_t>(4, count / 100);
+  world.worker->signal(SIGKILL);
+  world.worker->wait();
+  world.redis_text({"DEL", "lock:push_out"});
+
+  std::mutex mutex;
+  std::map<std::string, int> told;  // by path
+  HttpServer living;
+  living.forget_requests();
+  living.serve_rest([&](const ServedRequest& request) {
+    const std::lock_guard lock(mutex);
+    ++told[request.target];
+    return Response{.status = 202};
+  });
+  HttpServer silent(0, boost::asio::ip::make_address_v4("127.0.0.2"));
+  silent.serve_rest([](const ServedRequest&) { return Response{.silent = true, .end = Response::End::hang}; });
+  const std::string silence = "http://127.0.0.2:" + std::to_string(silent.port());
+  const std::string refusal = "http://127.0.0.3:" + std::to_string(free_port());
+  std::vector<std::string> callbacks;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string path = "/cb/" + std::to_string(i);
+    if (i >= dead) callbacks.push_back(living.url(path));
+    if (i < dead) callbacks.push_back((i % 2 == 0 ? silence : refusal) + path);
+  }
+  ASSERT_NO_FATAL_FAILURE(subscribe_all(world.store, callbacks, {TopicKind::feed, feed}, topic));
+  ASSERT_EQ(active(), count);
+
+  // All are on two hosts here, and who is silent has its room among the lanes.
+  world.environment["FEEDMILL_PUSH_OUT_AT_ONCE"] = "256";
+  world.environment["FEEDMILL_PUSH_OUT_PER_HOST"] = "64";
+  world.environment["FEEDMILL_PUSH_OUT_TIMEOUT"] = "30s";
+  world.start();
+  publish_second();
+  const auto reached = [&] {
+    const std::lock_guard lock(mutex);
+    return told.size();
+  };
+  const auto failed = [&](const std::string& address) {
+    return world.redis_text({"EVAL",
+                             "local n = 0 for _, id in ipairs(redis.call('ZRANGE', 'push_out:ids', 0, -1)) do "
+                             "local r = redis.call('HMGET', 'push_out:subscriber:' .. id, 'url', 'failures') "
+                             "if r[2] and string.sub(r[1], 1, #ARGV[1]) == ARGV[1] then n = n + 1 end end return n",
+                             "0", address});
+  };
+  for (std::size_t before = 0; reached() < count - dead;) {
+    ASSERT_TRUE(eventually([&] { return reached() > before; })) << before << " of " << count;
+    before = reached();
+  }
+  EXPECT_EQ(failed(silence), "0") << "they are still being waited for";
+  EXPECT_EQ(failed(living.url("/")), "0");
+  EXPECT_TRUE(eventually([&] { return failed(refusal) == std::to_string(dead / 2); }));
+  EXPECT_EQ(active(), count) << "who fails stays subscribed";
+  const std::lock_guard lock(mutex);
+  for (const auto& [path, times] : told) EXPECT_EQ(times, 1) << path;
 }
 
 /// Publisher → A → hub → B.

@@ -5,11 +5,8 @@
 
 #include <boost/beast/http/field.hpp>
 
-#include "parsers/text/numbers.hpp"
 #include "storage/push_out/topics.hpp"
-#include "storage/records/tokens.hpp"
 #include "worker/http/http_fields.hpp"
-#include "worker/listener/query.hpp"
 
 namespace feedmill {
 
@@ -18,7 +15,7 @@ namespace http = boost::beast::http;
 
 namespace {
 
-constexpr std::size_t page_posts = 50, most_kept = 64, longest_id = 256;
+constexpr std::size_t page_posts = 50, most_kept = 64;
 constexpr std::chrono::milliseconds kept_for{1'000};
 
 std::chrono::sys_seconds now_in_seconds() {
@@ -35,34 +32,7 @@ std::string http_date(std::chrono::sys_seconds time) {
   return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts)};
 }
 
-/// "<score>:<id of an entry>".
-std::optional<EntryCursor> read_before(std::string_view text) {
-  const auto colon = text.find(':');
-  EntryCursor cursor;
-  if (colon == std::string_view::npos || !read_number(text.substr(0, colon), cursor.score)) return {};
-  cursor.id = text.substr(colon + 1);
-  if (cursor.id.empty() || cursor.id.size() > longest_id) return {};
-  return cursor;
-}
-
 }  // namespace
-
-std::optional<TopicTarget> read_topic_target(std::string_view path, std::string_view query) {
-  constexpr std::string_view beginning = "/t/";
-  if (!path.starts_with(beginning)) return {};
-  path.remove_prefix(beginning.size());
-  TopicTarget target;
-  const std::string_view ending = path.substr(std::min(token_length, path.size()));
-  if (ending != ".atom" && ending != ".json") return {};
-  target.format = ending == ".json" ? TopicFormat::json : TopicFormat::atom;
-  target.token = path.substr(0, token_length);
-  if (!is_token(target.token)) return {};
-  if (const auto before = parameter(query, "before")) {
-    target.before = read_before(*before);
-    if (!target.before) return {};
-  }
-  return target;
-}
 
 bool names_etag(std::string_view if_none_match, std::string_view etag) {
   while (!if_none_match.empty()) {

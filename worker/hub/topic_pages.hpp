@@ -12,21 +12,12 @@
 
 #include "storage/records/stored_entry.hpp"
 #include "storage/records/topic.hpp"
+#include "worker/hub/topic_target.hpp"
 #include "worker/listener/connection.hpp"
 #include "worker/push_out/store_thread.hpp"
 #include "worker/republish/topic_document.hpp"
 
 namespace feedmill {
-
-/// What the path and the query of a topic's address say.
-struct TopicTarget {
-  std::string token;
-  TopicFormat format{};
-  std::optional<EntryCursor> before;
-};
-
-/// "/t/<token>.atom" or ".json", with `before=<score>:<id of an entry>` or without; nothing for any other.
-std::optional<TopicTarget> read_topic_target(std::string_view path, std::string_view query);
 
 /// Whether an If-None-Match field names this tag (RFC 9110 §13.1.2).
 bool names_etag(std::string_view if_none_match, std::string_view etag);
