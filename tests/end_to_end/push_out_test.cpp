@@ -1,5 +1,6 @@
 // Whole programs that tell others: webhooks, the hub, and two feedmills in a chain (WEBSUB U1–U17, OPERATIONS B1–B6).
 #include <algorithm>
+#include <future>
 #include <map>
 #include <mutex>
 #include <set>
@@ -305,6 +306,24 @@ TEST_F(PushingOut, PrivateFeedsAreShownToNobody) {
   EXPECT_EQ(title_of(receiver.server.requests().at(0)), "two");
 }
 
+TEST_F(PushingOut, WhatHasBecomePrivateMeanwhileIsNotTold) {
+  const std::string url = world.add("/feed", {{"1", "first"}}), other = world.add("/other", {{"a", "one"}});
+  world.start();
+  const std::string id = add_webhook();
+  receiver.status = 500;
+  world.publish("/feed", {{"2", "second"}, {"1", "first"}});
+  world.refresh(url);
+  ASSERT_TRUE(eventually([&] { return Subscribers(world.store).get(id)->value().failures == 1; }));
+  EXPECT_EQ(world.run({"set", url, "republish=no"}).exit, 0);
+  receiver.status = 200;
+  world.publish("/other", {{"b", "two"}, {"a", "one"}});
+  world.refresh(other);
+  const std::size_t before = receiver.server.requests().size();
+  world.hurry();
+  ASSERT_TRUE(receiver.has(before + 1));
+  EXPECT_EQ(title_of(receiver.server.requests().back()), "two");
+}
+
 /// The hub as subscribers outside see it.
 class Hub : public PushingOut {
  protected:
@@ -457,6 +476,17 @@ TEST_F(Hub, ATopicThatIsTakenAwayIsDenied) {
                                [](const auto& one) { return one.target.find("hub.mode=denied") != std::string::npos; });
   }));
   EXPECT_TRUE(eventually([&] { return active() == 0; }));
+}
+
+TEST_F(Hub, AStreamEndsWithItsTopic) {
+  const std::size_t token = topic.find("/t/") + 3;
+  const std::string stream = world.public_url + "/events?topic=" + topic.substr(token, topic.rfind('.') - token);
+  auto heard = std::async(std::launch::async, [&] { return ask({.url = stream}); });
+  ASSERT_TRUE(eventually([&] { return ask({.url = topic}).status == 200; }));
+  EXPECT_EQ(world.run({"topic", "remove", feed, "--yes"}).exit, 0);
+  const HttpAnswer answer = heard.get();
+  EXPECT_TRUE(answer.status == 200 || answer.status == 404) << answer.status;
+  EXPECT_EQ(ask({.url = stream}).status, 404);
 }
 
 TEST_F(Hub, ALeaseEnds) {

@@ -35,8 +35,6 @@ constexpr Milliseconds settle_within{50};      // and those of who is done, soon
 constexpr Milliseconds turn{10'000};           // then others may be served
 constexpr Milliseconds least_back_off{60'000}, most_back_off{std::chrono::hours(24)};
 constexpr std::uint32_t most_verifications = 3;
-constexpr Milliseconds private_known{1'000};
-constexpr std::size_t most_asked = 20'000;
 constexpr std::size_t told_at_once = 5;  // events of a webhook, before it is asked again which may be told
 
 bool is_webhook(const Subscriber& subscriber) {
@@ -461,25 +459,20 @@ asio::awaitable<PushOutEngine::Next> PushOutEngine::tell_page(Served& served, Su
   co_return Next::more;
 }
 
-/// Events of feeds that have become private since they were read are not told any more (WEBSUB U15): asked for again
-/// once a second.
+/// Events of feeds that have become private since they were read are not told any more (WEBSUB U15).
 asio::awaitable<StoreResult<void>> PushOutEngine::leave_private(const Subscriber& subscriber, OutsideEvents& events) {
   if (subscriber.with_private) co_return StoreResult<void>();
-  const auto now = Clock::now();
   std::vector<std::string> urls;
   for (const auto& event : events) {
-    const auto found = asked_.find(event->event.feed_url);
-    const bool known = found != asked_.end() && now - found->second.at < private_known;
-    if (!known && std::ranges::find(urls, event->event.feed_url) == urls.end()) urls.push_back(event->event.feed_url);
+    if (std::ranges::find(urls, event->event.feed_url) == urls.end()) urls.push_back(event->event.feed_url);
   }
-  if (!urls.empty()) {
-    const auto ask = [&](Store& store) { return read_republishing(store, urls); };
-    const auto republishing = co_await store_.call(ask);
-    if (!republishing) co_return republishing.error();
-    if (asked_.size() > most_asked) asked_.clear();
-    for (std::size_t i = 0; i < urls.size(); ++i) asked_[urls[i]] = {!(*republishing)[i].allowed, now};
-  }
-  std::erase_if(events, [&](const auto& event) { return asked_[event->event.feed_url].is_private; });
+  const auto ask = [&](Store& store) { return read_republishing(store, urls); };
+  const auto republishing = co_await store_.call(ask);
+  if (!republishing) co_return republishing.error();
+  std::erase_if(events, [&](const auto& event) {
+    const auto found = std::ranges::find(urls, event->event.feed_url);
+    return !(*republishing)[static_cast<std::size_t>(found - urls.begin())].allowed;
+  });
   co_return StoreResult<void>();
 }
 

@@ -9,7 +9,6 @@
 #include <map>
 #include <random>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -137,12 +136,6 @@ class PushOutEngine {
   Clock::time_point progress_due_;             // when progress is written the next time
   Milliseconds redis_time_{};                  // Redis' clock at `redis_read_`
   Clock::time_point redis_read_;
-  /// Whether a feed was private, and when that was asked.
-  struct Asked {
-    bool is_private = false;
-    Clock::time_point at;
-  };
-  std::unordered_map<std::string, Asked> asked_;
   std::minstd_rand random_;
   Bell lead_bell_, due_bell_, write_bell_;
   boost::asio::steady_timer filled_;  // cancelled when there is something in the queue
