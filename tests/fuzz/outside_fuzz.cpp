@@ -1,5 +1,5 @@
-// What strangers may ask of a worker that pushes out: forms of the hub, addresses of topics, queries of the live stream,
-// and filters as they are stored → refused, or within their bounds (WEBSUB U2, U8; OPERATIONS V1).
+// What strangers may ask of a worker that pushes out: forms of the hub, addresses of topics, queries of the live
+// stream, and filters as they are stored → refused, or within their bounds (WEBSUB U2, U8; OPERATIONS V1).
 #include <algorithm>
 #include <string>
 
