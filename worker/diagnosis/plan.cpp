@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <queue>
+#include <numeric>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,7 +16,7 @@ namespace feedmill {
 namespace {
 
 constexpr std::int64_t day_ms = 24 * 3'600'000L, hour_ms = 3'600'000, minute_ms = 60'000;
-constexpr double week_ms = 7.0 * day_ms;
+constexpr double week_s = 7.0 * day_ms / 1000;
 constexpr std::size_t most_busiest = 10;
 
 /// [0, 1), the same for equal words.
@@ -27,7 +26,7 @@ double fraction(std::string_view word, std::uint64_t seed) {
 
 DueContext context_of(const PlannedFeed& feed, Milliseconds now) {
   DueContext context;
-  context.feed_url = feed.url;
+  context.phase = phase_of(feed.url);
   context.now = now;
   context.last_new = feed.last_new;
   context.not_before = feed.not_before;
@@ -36,190 +35,9 @@ DueContext context_of(const PlannedFeed& feed, Milliseconds now) {
   return context;
 }
 
-/// The gate of a host as claim.lua has it, slots apart: a simulated poll takes no time.
-struct Gate {
-  std::int64_t last_start = 0, tail = 0;
-};
-
-class Simulation {
- public:
-  Simulation(std::vector<PlannedFeed> feeds, const PlanOptions& options)
-      : options_(options),
-        start_(options.start.count()),
-        end_(start_ + static_cast<std::int64_t>(options.days) * day_ms),
-        minutes_(static_cast<std::size_t>((end_ - start_) / minute_ms)) {
-    plan_.feeds = feeds.size();
-    plan_.by_hour.resize(options.days * std::size_t{24});
-    feeds_ = std::move(feeds);
-    course_.reserve(feeds_.size());
-    std::unordered_map<std::string, std::uint32_t> numbers;
-    for (PlannedFeed& feed : feeds_) {
-      const HostRule rule = options.hosts.of(feed.host);
-      const auto [found, is_new] = numbers.emplace(rule.gate, static_cast<std::uint32_t>(hosts_.size()));
-      if (is_new) {
-        hosts_.push_back({rule.gate, 0, 0, 0, requests_a_day(rule.limits)});
-        gates_.emplace_back();
-      }
-      respect(feed, rule);
-      HostLoad& host = hosts_[found->second];
-      ++host.feeds;
-      host.wanted_a_day += polls_a_day(feed, options.schedule, options.start);
-      std::string().swap(feed.host);
-      const double arrivals = feed.new_per_week * std::log(2.0) / week_ms;  // S decays by half in a week
-      course_.push_back({arrivals, 0, rule.limits.spacing.count(), found->second, false});
-    }
-    plan_.hosts = hosts_.size();
-    place_all();
-  }
-
-  Plan run(const std::function<void(std::size_t)>& each_hour) {
-    for (minute_ = 0; minute_ < minutes_.size(); ++minute_) {
-      if (each_hour && minute_ % 60 == 0) each_hour(minute_ / 60);
-      std::vector<Event> events;
-      events.swap(minutes_[minute_]);
-      queue_ = decltype(queue_)(Later(), std::move(events));
-      while (!queue_.empty()) {
-        const Event event = queue_.top();
-        queue_.pop();
-        happen(event);
-      }
-    }
-    end_second();
-    gather_hosts();
-    return std::move(plan_);
-  }
-
- private:
-  /// What a feed has besides what it began with.
-  struct Course {
-    double arrivals;  ///< entries a millisecond
-    double pending;   ///< entries that have come since, in parts
-    std::int64_t spacing;
-    std::uint32_t host;
-    bool held;  ///< has a reservation (HTTP H1)
-  };
-  struct Event {
-    std::int64_t at;
-    std::uint32_t feed;
-  };
-  struct Later {
-    bool operator()(const Event& a, const Event& b) const { return std::tie(a.at, a.feed) > std::tie(b.at, b.feed); }
-  };
-
-  /// Overdue feeds come oldest first at the pace of HTTP P12, all others when they are due.
-  void place_all() {
-    std::vector<Event> overdue;
-    for (std::uint32_t i = 0; i < feeds_.size(); ++i) {
-      const std::int64_t due = feeds_[i].due.count();
-      if (due < start_) {
-        overdue.push_back({due, i});
-      } else {
-        place({due, i});
-      }
-    }
-    std::sort(overdue.begin(), overdue.end(), [](const Event& a, const Event& b) { return Later()(b, a); });
-    for (std::size_t i = 0; i < overdue.size(); ++i) {
-      const auto wait = options_.catch_up_rate == 0 ? 0 : i * 1000 / options_.catch_up_rate;
-      place({start_ + static_cast<std::int64_t>(wait), overdue[i].feed});
-    }
-  }
-
-  void place(Event event) {
-    if (event.at >= end_) return;
-    const auto minute = static_cast<std::size_t>((event.at - start_) / minute_ms);
-    if (running() && minute == minute_) {
-      queue_.push(event);
-    } else {
-      minutes_[minute].push_back(event);
-    }
-  }
-
-  bool running() const { return minute_ != minutes_.size(); }
-
-  void happen(Event event) {
-    Course& course = course_[event.feed];
-    Gate& gate = gates_[course.host];
-    if (event.at >= gate.last_start + course.spacing) {
-      gate.last_start = event.at;
-      poll(feeds_[event.feed], course, Milliseconds(event.at));
-      place({feeds_[event.feed].due.count(), event.feed});
-      return;
-    }
-    std::int64_t at = event.at + course.spacing;
-    if (!course.held) {
-      gate.tail = std::max(gate.tail, event.at) + course.spacing;
-      at = gate.tail;
-      course.held = true;
-    }
-    ++plan_.deferrals;
-    place({std::max(at, event.at + 100), event.feed});
-  }
-
-  void poll(PlannedFeed& feed, Course& course, Milliseconds now) {
-    count(feed, course, now);
-    const Milliseconds elapsed =
-        feed.last_at.count() == 0 ? Milliseconds(0) : std::max(now - feed.last_at, Milliseconds(0));
-    course.pending += course.arrivals * static_cast<double>(elapsed.count());
-    const double come = std::min(std::floor(course.pending), 1000.0);
-    course.pending -= come;
-    if (feed.fetched) feed.new_per_week = decayed_rate(feed.new_per_week, elapsed, static_cast<std::uint32_t>(come));
-    if (come > 0) feed.last_new = now;
-    feed.last_at = now;
-    feed.fetched = true;
-    if (feed.not_before <= now) feed.not_before = Milliseconds(0);
-    feed.due = due_after_success(options_.schedule, context_of(feed, now), feed.new_per_week, feed.hints).due;
-    course.held = false;
-  }
-
-  void count(const PlannedFeed& feed, const Course& course, Milliseconds now) {
-    ++plan_.requests;
-    ++plan_.by_hour[static_cast<std::size_t>((now.count() - start_) / hour_ms)];
-    ++hosts_[course.host].requests;
-    if (feed.fetched && feed.validators) ++plan_.conditional;
-    if (now < feed.due) ++plan_.early;
-    plan_.latest = std::max(plan_.latest, now - std::max(feed.due, options_.start));
-    const std::int64_t second = (now.count() - start_) / 1000;
-    if (second != second_) end_second();
-    second_ = second;
-    ++in_second_;
-  }
-
-  void end_second() {
-    if (in_second_ > plan_.busiest_second_requests) {
-      plan_.busiest_second_requests = in_second_;
-      plan_.busiest_second = Milliseconds(second_ * 1000);
-    }
-    in_second_ = 0;
-  }
-
-  void gather_hosts() {
-    for (const HostLoad& host : hosts_) {
-      if (!host.fits()) plan_.do_not_fit.push_back(host);
-    }
-    std::sort(plan_.do_not_fit.begin(), plan_.do_not_fit.end(), [](const HostLoad& a, const HostLoad& b) {
-      return std::tie(b.wanted_a_day, a.host) < std::tie(a.wanted_a_day, b.host);
-    });
-    const std::size_t shown = std::min(most_busiest, hosts_.size());
-    std::partial_sort(hosts_.begin(), hosts_.begin() + static_cast<std::ptrdiff_t>(shown), hosts_.end(),
-                      [](const HostLoad& a, const HostLoad& b) {
-                        return std::tie(b.requests, a.host) < std::tie(a.requests, b.host);
-                      });
-    plan_.busiest.assign(hosts_.begin(), hosts_.begin() + static_cast<std::ptrdiff_t>(shown));
-  }
-
-  const PlanOptions& options_;
-  std::int64_t start_, end_;
-  std::vector<PlannedFeed> feeds_;
-  std::vector<Course> course_;  // of each feed
-  std::vector<HostLoad> hosts_;
-  std::vector<Gate> gates_;
-  std::vector<std::vector<Event>> minutes_;                      // what happens in each, in no order
-  std::size_t minute_ = minutes_.size();                         // the one that runs
-  std::priority_queue<Event, std::vector<Event>, Later> queue_;  // what is left of that one
-  std::int64_t second_ = 0;
-  std::uint64_t in_second_ = 0;
-  Plan plan_;
-};
+std::uint32_t in_seconds(Milliseconds at) {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(at.count() / 1000, 0, UINT32_MAX));
+}
 
 }  // namespace
 
@@ -283,9 +101,225 @@ double requests_a_day(const HostLimits& limits) {
   return limits.spacing.count() <= 0 ? 0 : static_cast<double>(day_ms) / static_cast<double>(limits.spacing.count());
 }
 
-Plan simulate(std::vector<PlannedFeed> feeds, const PlanOptions& options,
-              const std::function<void(std::size_t hour)>& each_hour) {
-  return Simulation(std::move(feeds), options).run(each_hour);
+Simulation::Simulation(PlanOptions options)
+    : options_(std::move(options)),
+      start_(options_.start.count()),
+      end_(start_ + static_cast<std::int64_t>(options_.days) * day_ms),
+      gate_places_(1024),
+      minutes_(static_cast<std::size_t>((end_ - start_) / minute_ms)) {
+  plan_.by_hour.resize(options_.days * std::size_t{24});
+}
+
+void Simulation::add(const PlannedFeed& planned) {
+  const HostRule rule = options_.hosts.of(planned.host);
+  PlannedFeed feed = planned;
+  respect(feed, rule);
+  const std::uint32_t gate = gate_of(rule);
+  ++gates_[gate].feeds;
+  gates_[gate].wanted_a_day += static_cast<float>(polls_a_day(feed, options_.schedule, options_.start));
+  if (feed.not_before > options_.start) not_before_[static_cast<std::uint32_t>(feeds_.size())] = feed.not_before;
+  const double arrivals = feed.new_per_week * std::log(2.0) / week_s;  // S decays by half in a week
+  feeds_.push_back({.phase = phase_of(feed.url),
+                    .due = feed.due.count(),
+                    .last_at = in_seconds(feed.last_at),
+                    .last_new = in_seconds(feed.last_new),
+                    .terms = terms_of(feed, rule.limits.spacing),
+                    .gate = gate,
+                    .new_per_week = static_cast<float>(feed.new_per_week),
+                    .arrivals = static_cast<float>(arrivals),
+                    .pending = 0,
+                    .fetched = feed.fetched,
+                    .validators = feed.validators,
+                    .held = false,
+                    .put_off = feed.not_before > options_.start});
+}
+
+std::uint32_t Simulation::gate_of(const HostRule& rule) {
+  const auto find = [&](std::string_view name) {
+    std::size_t at = XXH3_64bits(name.data(), name.size()) & (gate_places_.size() - 1);
+    while (gate_places_[at] != 0 && name_of(gate_places_[at] - 1) != name) at = (at + 1) & (gate_places_.size() - 1);
+    return at;
+  };
+  if (gates_.size() * 2 >= gate_places_.size()) {
+    gate_places_.assign(gate_places_.size() * 2, 0);
+    for (std::uint32_t i = 0; i < gates_.size(); ++i) gate_places_[find(name_of(i))] = i + 1;
+  }
+  const std::size_t at = find(rule.gate);
+  if (gate_places_[at] == 0) {
+    gates_.push_back({.name = static_cast<std::uint32_t>(names_.size()),
+                      .possible_a_day = static_cast<float>(requests_a_day(rule.limits))});
+    names_ += rule.gate;
+    gate_places_[at] = static_cast<std::uint32_t>(gates_.size());
+  }
+  return gate_places_[at] - 1;
+}
+
+std::string_view Simulation::name_of(std::uint32_t gate) const {
+  const std::size_t begin = gates_[gate].name;
+  const std::size_t end = gate + 1 < gates_.size() ? gates_[gate + 1].name : names_.size();
+  return std::string_view(names_).substr(begin, end - begin);
+}
+
+std::uint32_t Simulation::terms_of(const PlannedFeed& feed, Milliseconds spacing) {
+  const Terms terms{feed.hints, feed.interval_min, feed.interval_max, spacing};
+  const std::string text =
+      fmt::format("{} {} {} {}", to_text(terms.hints), terms.interval_min.value_or(Milliseconds(-1)).count(),
+                  terms.interval_max.value_or(Milliseconds(-1)).count(), spacing.count());
+  const std::size_t hash = std::hash<std::string>()(text);
+  const auto [begin, end] = terms_by_hash_.equal_range(hash);
+  for (auto same = begin; same != end; ++same) {
+    if (terms_[same->second] == terms) return same->second;
+  }
+  terms_.push_back(terms);
+  terms_by_hash_.emplace(hash, static_cast<std::uint32_t>(terms_.size() - 1));
+  return static_cast<std::uint32_t>(terms_.size() - 1);
+}
+
+Plan Simulation::run(const std::function<void(std::size_t)>& each_hour) {
+  plan_.feeds = feeds_.size();
+  plan_.hosts = gates_.size();
+  place_all();
+  running_ = true;
+  for (minute_ = 0; minute_ < minutes_.size(); ++minute_) {
+    if (each_hour && minute_ % 60 == 0) each_hour(minute_ / 60);
+    std::vector<Event> events;
+    events.swap(minutes_[minute_]);
+    queue_ = decltype(queue_)(Later(), std::move(events));
+    while (!queue_.empty()) {
+      const Event event = queue_.top();
+      queue_.pop();
+      happen(event.feed, start_ + static_cast<std::int64_t>(minute_) * minute_ms + event.ms);
+    }
+  }
+  end_second();
+  gather_gates();
+  return std::move(plan_);
+}
+
+/// Overdue feeds come oldest first at the pace of HTTP P12, all others when they are due.
+void Simulation::place_all() {
+  std::vector<std::uint32_t> overdue;
+  for (std::uint32_t i = 0; i < feeds_.size(); ++i) {
+    if (feeds_[i].due < start_) {
+      overdue.push_back(i);
+    } else {
+      place(i, feeds_[i].due);
+    }
+  }
+  std::ranges::sort(overdue, {}, [this](std::uint32_t feed) { return std::pair(feeds_[feed].due, feed); });
+  for (std::size_t i = 0; i < overdue.size(); ++i) {
+    const auto wait = options_.catch_up_rate == 0 ? 0 : i * 1000 / options_.catch_up_rate;
+    place(overdue[i], start_ + static_cast<std::int64_t>(wait));
+  }
+}
+
+void Simulation::place(std::uint32_t feed, std::int64_t at) {
+  if (at >= end_) return;
+  const auto minute = static_cast<std::size_t>((at - start_) / minute_ms);
+  const Event event{feed, static_cast<std::uint16_t>((at - start_) % minute_ms)};
+  if (running_ && minute == minute_) {
+    queue_.push(event);
+  } else {
+    minutes_[minute].push_back(event);
+  }
+}
+
+void Simulation::happen(std::uint32_t index, std::int64_t now) {
+  Feed& feed = feeds_[index];
+  Gate& gate = gates_[feed.gate];
+  const std::int64_t spacing = terms_[feed.terms].spacing.count();
+  if (now >= gate.last_start + spacing) {
+    gate.last_start = now;
+    poll(index, now);
+    place(index, feed.due);
+    return;
+  }
+  std::int64_t at = now + spacing;
+  if (!feed.held) {
+    gate.tail = std::max(gate.tail, now) + spacing;
+    at = gate.tail;
+    feed.held = true;
+  }
+  ++plan_.deferrals;
+  place(index, std::max(at, now + 100));
+}
+
+void Simulation::poll(std::uint32_t index, std::int64_t now) {
+  count(index, now);
+  Feed& feed = feeds_[index];
+  const std::uint32_t now_s = in_seconds(Milliseconds(now));
+  const std::uint32_t elapsed = feed.last_at == 0 ? 0 : now_s - std::min(feed.last_at, now_s);
+  feed.pending += feed.arrivals * static_cast<float>(elapsed);
+  const float come = std::min(std::floor(feed.pending), 1000.0F);
+  feed.pending -= come;
+  if (feed.fetched) {
+    feed.new_per_week = static_cast<float>(
+        decayed_rate(feed.new_per_week, std::chrono::seconds(elapsed), static_cast<std::uint32_t>(come)));
+  }
+  if (come > 0) feed.last_new = now_s;
+  feed.last_at = now_s;
+  feed.fetched = true;
+  const ScheduleHints& hints = terms_[feed.terms].hints;
+  feed.due = due_after_success(options_.schedule, context_of(index, now), feed.new_per_week, hints).due.count();
+  feed.held = false;
+}
+
+DueContext Simulation::context_of(std::uint32_t index, std::int64_t now) const {
+  const Feed& feed = feeds_[index];
+  const Terms& terms = terms_[feed.terms];
+  DueContext context;
+  context.phase = feed.phase;
+  context.now = Milliseconds(now);
+  context.last_new = std::chrono::seconds(feed.last_new);
+  if (feed.put_off) context.not_before = not_before_.at(index);
+  if (context.not_before <= context.now) context.not_before = Milliseconds(0);
+  context.interval_min = terms.interval_min;
+  context.interval_max = terms.interval_max;
+  return context;
+}
+
+void Simulation::count(std::uint32_t index, std::int64_t now) {
+  const Feed& feed = feeds_[index];
+  ++plan_.requests;
+  ++plan_.by_hour[static_cast<std::size_t>((now - start_) / hour_ms)];
+  ++gates_[feed.gate].requests;
+  if (feed.fetched && feed.validators) ++plan_.conditional;
+  if (now < feed.due) ++plan_.early;
+  plan_.latest = std::max(plan_.latest, Milliseconds(now - std::max(feed.due, start_)));
+  const std::int64_t second = (now - start_) / 1000;
+  if (second != second_) end_second();
+  second_ = second;
+  ++in_second_;
+}
+
+void Simulation::end_second() {
+  if (in_second_ > plan_.busiest_second_requests) {
+    plan_.busiest_second_requests = in_second_;
+    plan_.busiest_second = Milliseconds(second_ * 1000);
+  }
+  in_second_ = 0;
+}
+
+HostLoad Simulation::load_of(std::uint32_t index) const {
+  const Gate& gate = gates_[index];
+  return {std::string(name_of(index)), gate.feeds, gate.requests, gate.wanted_a_day, gate.possible_a_day};
+}
+
+void Simulation::gather_gates() {
+  for (std::uint32_t i = 0; i < gates_.size(); ++i) {
+    if (HostLoad load = load_of(i); !load.fits()) plan_.do_not_fit.push_back(std::move(load));
+  }
+  std::sort(plan_.do_not_fit.begin(), plan_.do_not_fit.end(), [](const HostLoad& a, const HostLoad& b) {
+    return std::tie(b.wanted_a_day, a.host) < std::tie(a.wanted_a_day, b.host);
+  });
+  std::vector<std::uint32_t> busiest(gates_.size());
+  std::iota(busiest.begin(), busiest.end(), 0);
+  const auto shown = static_cast<std::ptrdiff_t>(std::min(most_busiest, busiest.size()));
+  std::partial_sort(busiest.begin(), busiest.begin() + shown, busiest.end(), [this](std::uint32_t a, std::uint32_t b) {
+    const auto name_a = name_of(a), name_b = name_of(b);
+    return std::tie(gates_[b].requests, name_a) < std::tie(gates_[a].requests, name_b);
+  });
+  for (std::ptrdiff_t i = 0; i < shown; ++i) plan_.busiest.push_back(load_of(busiest[static_cast<std::size_t>(i)]));
 }
 
 }  // namespace feedmill

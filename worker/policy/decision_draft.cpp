@@ -59,7 +59,7 @@ DecisionDraft::DecisionDraft(const Claim& claim, const Exchange& exchange, const
   if (exchange.early) ++state.counts.early_polls;
   state.exposure = std::max(state.exposure, exchange.exposure);
   count_unconditional();
-  context.feed_url = claim.feed_url;
+  context.phase = phase_of(claim.feed_url);
   context.now = now;
   context.retry_after = retry_after(exchange.headers, wall_clock(now));
   context.fresh = freshness(exchange.headers, wall_clock(now));

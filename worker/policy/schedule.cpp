@@ -94,20 +94,19 @@ void to_next_publication(NextDue& next, Milliseconds& interval, const DueContext
   next.due_reason = "sy";
 }
 
-/// HTTP §3 step 7: the same for a feed every time, so that due times are spread, and never early.
-Milliseconds phase_of(std::string_view feed_url, Milliseconds spread) {
-  return Milliseconds(XXH3_64bits(feed_url.data(), feed_url.size()) % static_cast<std::uint64_t>(spread.count()));
+Milliseconds part_of(Milliseconds spread, std::uint64_t phase) {
+  return Milliseconds(phase % static_cast<std::uint64_t>(spread.count()));
 }
 
-Milliseconds with_phase(Milliseconds due, std::string_view feed_url, Milliseconds interval) {
+/// HTTP §3 step 7: never early.
+Milliseconds with_phase(Milliseconds due, std::uint64_t phase, Milliseconds interval) {
   const Milliseconds spread = std::clamp<Milliseconds>(interval / 10, seconds(6), minutes(30));
-  const auto ahead = (phase_of(feed_url, spread) - due % spread + spread) % spread;
+  const auto ahead = (part_of(spread, phase) - due % spread + spread) % spread;
   return due + ahead;
 }
 
 /// HTTP F7: past skipped hours and days; of either a set that leaves nothing over is ignored.
-Milliseconds past_skipped(Milliseconds due, const ScheduleHints& hints, std::string_view feed_url,
-                          std::string_view& code) {
+Milliseconds past_skipped(Milliseconds due, const ScheduleHints& hints, std::uint64_t phase, std::string_view& code) {
   constexpr std::uint32_t every_hour = (1U << 24U) - 1, every_day = (1U << 7U) - 1;
   const std::uint32_t hours_out = (hints.skip_hours & every_hour) == every_hour ? 0 : hints.skip_hours;
   const std::uint32_t days_out = (hints.skip_days & every_day) == every_day ? 0 : hints.skip_days;
@@ -120,7 +119,7 @@ Milliseconds past_skipped(Milliseconds due, const ScheduleHints& hints, std::str
     code = day_skipped ? "skip_days" : "skip_hours";
     at = Milliseconds((hour + 1) * 3'600'000);
   }
-  return at == due ? due : at + phase_of(feed_url, minutes(30));
+  return at == due ? due : at + part_of(minutes(30), phase);
 }
 
 /// The steps that success and failure share: Retry-After, phase, the end of the world.
@@ -140,11 +139,15 @@ void finish(NextDue& next, const DueContext& context, Milliseconds interval) {
     next.due_reason = "retry_after";
   }
   const Milliseconds before = next.due;
-  next.due = with_phase(next.due, context.feed_url, interval);
+  next.due = with_phase(next.due, context.phase, interval);
   next.inputs.push_back({"phase", in_seconds(next.due - before), ""});
 }
 
 }  // namespace
+
+std::uint64_t phase_of(std::string_view feed_url) {
+  return XXH3_64bits(feed_url.data(), feed_url.size());
+}
 
 ScheduleHints schedule_hints(const Feed& feed) {
   ScheduleHints hints;
@@ -249,7 +252,7 @@ NextDue due_after_success(const ScheduleOptions& options, const DueContext& cont
 
   finish(next, context, interval);
   std::string_view skipped;
-  const Milliseconds allowed = past_skipped(next.due, hints, context.feed_url, skipped);
+  const Milliseconds allowed = past_skipped(next.due, hints, context.phase, skipped);
   if (allowed > next.due) {
     next.inputs.push_back({skipped, in_seconds(allowed - context.now), ""});
     next.due_reason = skipped;

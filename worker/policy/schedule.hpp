@@ -48,9 +48,12 @@ struct NextDue {
   std::vector<DueInput> inputs;
 };
 
+/// What spreads the due times of feeds: the same for a feed every time (HTTP §3 step 7).
+std::uint64_t phase_of(std::string_view feed_url);
+
 /// Everything a due time may hang on besides the answer.
 struct DueContext {
-  std::string_view feed_url;
+  std::uint64_t phase = 0;  ///< of the feed's URL
   Milliseconds now{};
   Milliseconds last_new{};  ///< when an entry was last created, 0 when never
   std::optional<RetryAfter> retry_after;

@@ -33,65 +33,58 @@ constexpr std::uint64_t most_made_up = 10'000'000;
 constexpr std::size_t shown_unfit = 20;
 
 struct PlannedFleet {
-  std::vector<PlannedFeed> feeds;
-  Milliseconds start = made_up_start;
-  std::string source;                                         ///< for people
-  std::vector<std::pair<std::string, Milliseconds>> learned;  ///< quotas of gates (HTTP H10)
+  Simulation simulation;
+  std::string source;  ///< for people
 };
 
 /// Reads the quotas of the feeds' gates.
-void read_quotas(Store& store, const HostRules& rules, PlannedFleet& fleet) {
+void learn_quotas(Store& store, std::span<const PlannedFeed> feeds, Simulation& simulation) {
   std::set<std::string> shared;
-  for (const PlannedFeed& feed : fleet.feeds) shared.insert(rules.of(feed.host).gate);
+  for (const PlannedFeed& feed : feeds) shared.insert(simulation.rules().of(feed.host).gate);
   const std::vector<std::string> gates(shared.begin(), shared.end());
-  in_parts(gates, [&](const auto& part) {
-    const std::vector<HostState> states = or_fail(Hosts(store).states(part));
-    for (std::size_t i = 0; i < states.size(); ++i) {
-      const Milliseconds pace = learned_pace(states[i]);
-      if (pace.count() > 0) fleet.learned.emplace_back(part[i], pace);
-    }
-  });
+  const std::vector<HostState> states = or_fail(Hosts(store).states(gates));
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const Milliseconds pace = learned_pace(states[i]);
+    if (pace.count() > 0) simulation.learn(gates[i], pace);
+  }
 }
 
 PlannedFleet stored(const PlanVerb& verb, const Config& config, Terminal& terminal) {
   StoreSession session = StoreSession::open(config, StoreUse::read);
   Store& store = session.store();
-  PlannedFleet fleet;
-  fleet.start = or_fail(store.now());
-  fleet.source = "stored";
+  PlannedFleet fleet{Simulation(plan_options(config, or_fail(store.now()), verb.days)), "stored"};
   const std::uint64_t feeds = or_fail(Feeds(store).count());
-  if (verb.host.empty()) fleet.feeds.reserve(feeds);
+  if (verb.host.empty()) fleet.simulation.reserve(feeds);
   Progress progress(terminal, "reading", feeds);
   std::size_t read = 0;
   over_all_feeds(store, [&](const auto& page) {
     progress.reached(read);
     read += page.size();
+    std::vector<PlannedFeed> planned;
     for (const std::optional<FeedRecord>& record : or_fail(Feeds(store).records(page))) {
       std::optional<PlannedFeed> feed = record ? planned_feed(*record) : std::nullopt;
-      if (feed && (verb.host.empty() || feed->host == verb.host)) fleet.feeds.push_back(std::move(*feed));
+      if (feed && (verb.host.empty() || feed->host == verb.host)) planned.push_back(std::move(*feed));
     }
+    learn_quotas(store, planned, fleet.simulation);
+    for (const PlannedFeed& feed : planned) fleet.simulation.add(feed);
   });
-  read_quotas(store, HostRules(config), fleet);
   return fleet;
 }
 
-PlannedFleet made_up(const PlanVerb& verb, std::uint64_t number, const ScheduleOptions& schedule) {
-  PlannedFleet fleet;
-  fleet.source = "made up";
-  fleet.feeds.reserve(number);
+PlannedFleet made_up(const PlanVerb& verb, std::uint64_t number, const PlanOptions& options) {
+  PlannedFleet fleet{Simulation(options), "made up"};
+  fleet.simulation.reserve(number);
   for (std::uint64_t i = 0; i < number; ++i) {
-    fleet.feeds.push_back(made_up_feed(i, number, verb.host, schedule, fleet.start));
+    fleet.simulation.add(made_up_feed(i, number, verb.host, options.schedule, options.start));
   }
   return fleet;
 }
 
 /// As an import would begin with them: first fetches spread, rates made up.
-PlannedFleet listed(const PlanVerb& verb, const Config& config) {
+PlannedFleet listed(const PlanVerb& verb, const PlanOptions& options, std::uint64_t rate) {
   const SubscriptionList list =
       read_subscriptions(read_input(verb.feeds, max_opml_bytes, " (--feeds takes a number or a file)"));
-  PlannedFleet fleet;
-  fleet.source = "of " + verb.feeds;
-  const std::uint64_t rate = config.schedule.import_rate;
+  PlannedFleet fleet{Simulation(options), "of " + verb.feeds};
   for (const Subscription& subscription : list.feeds) {
     PlannedFeed feed;
     feed.host = host_of(subscription.feed_url);
@@ -102,24 +95,26 @@ PlannedFleet listed(const PlanVerb& verb, const Config& config) {
     if (const auto least = settings_of(subscription, list).interval_min) {
       feed.interval_min = std::chrono::seconds(std::min<std::uint64_t>(*least, std::uint64_t{30} * 86'400));
     }
-    const std::uint64_t wait = rate == 0 ? 0 : fleet.feeds.size() * 1000 / rate;
-    feed.due = fleet.start + Milliseconds(static_cast<std::int64_t>(wait));
-    fleet.feeds.push_back(std::move(feed));
+    const std::uint64_t wait = rate == 0 ? 0 : fleet.simulation.feeds() * 1000 / rate;
+    feed.due = options.start + Milliseconds(static_cast<std::int64_t>(wait));
+    fleet.simulation.add(feed);
   }
-  if (fleet.feeds.empty()) throw VerbFailure{exits::bad_input, fmt::format("{} lists no feeds", visible(verb.feeds))};
+  if (fleet.simulation.feeds() == 0)
+    throw VerbFailure{exits::bad_input, fmt::format("{} lists no feeds", visible(verb.feeds))};
   return fleet;
 }
 
 PlannedFleet fleet_of(const PlanVerb& verb, const Config& config, Terminal& terminal) {
   if (verb.feeds.empty()) return stored(verb, config, terminal);
+  const PlanOptions options = plan_options(config, made_up_start, verb.days);
   std::uint64_t number = 0;
   const char* const end = verb.feeds.data() + verb.feeds.size();
   const auto [read_to, error] = std::from_chars(verb.feeds.data(), end, number);
-  if (read_to != end || error == std::errc::invalid_argument) return listed(verb, config);
+  if (read_to != end || error == std::errc::invalid_argument) return listed(verb, options, config.schedule.import_rate);
   if (error != std::errc{} || number < 1 || number > most_made_up) {
     throw VerbFailure{exits::usage, fmt::format("--feeds: a number from 1 to {}, or a file", most_made_up)};
   }
-  return made_up(verb, number, refresh_options(config, RunMode::selected).policy.schedule);
+  return made_up(verb, number, options);
 }
 
 std::int64_t rounded(double number) {
@@ -237,13 +232,11 @@ PlanOptions plan_options(const Config& config, Milliseconds start, unsigned days
 int run_verb(const PlanVerb& verb, const Config& config, Terminal& terminal) {
   note_interrupts();
   PlannedFleet fleet = fleet_of(verb, config, terminal);
-  if (fleet.feeds.empty()) terminal.note("no feeds to plan for: feedmill plan --feeds 100000 makes some up");
+  if (fleet.simulation.feeds() == 0) terminal.note("no feeds to plan for: feedmill plan --feeds 100000 makes some up");
   Plan plan;
   {
     Progress progress(terminal, "simulating", verb.days * std::size_t{24});
-    PlanOptions options = plan_options(config, fleet.start, verb.days);
-    for (const auto& [gate, pace] : fleet.learned) options.hosts.learn(gate, pace);
-    plan = simulate(std::move(fleet.feeds), options, [&](std::size_t hour) {
+    plan = fleet.simulation.run([&](std::size_t hour) {
       stop_if_interrupted();
       progress.reached(hour);
     });

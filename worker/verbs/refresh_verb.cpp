@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <set>
 #include <span>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
@@ -35,6 +37,55 @@ struct Awaited {
   bool just_added = false;  ///< was due from the start: its first result is the one that is awaited
   bool claimed = false;     ///< somebody was at it when it was last looked at
   bool fails = false;       ///< its last fetch did
+};
+
+/// The feeds whose results are waited for: those that are looked at, and behind them those of `refresh --all` that a
+/// second walk finds again. So a million of them are 24 bytes each, not a URL each (OPERATIONS U10).
+class Waiting {
+ public:
+  /// `store` outlives this.
+  explicit Waiting(Store& store) : walk_(store) {}
+
+  void add(Awaited feed) { looked_at.push_back(std::move(feed)); }
+  /// A feed that the walk will meet.
+  void add_behind(const Awaited& feed) { behind_.push_back({hash_of(feed.url), feed.last_at, feed.total_new}); }
+  /// Once all were added, which it counts.
+  std::size_t close() {
+    std::ranges::sort(behind_, {}, &Before::url);
+    left_ = behind_.size();
+    return looked_at.size() + left_;
+  }
+  /// Moves feeds up from behind for as long as few are looked at.
+  void refill() {
+    constexpr std::size_t few = 10'000;
+    while (left_ != 0 && looked_at.size() < few) {
+      stop_if_interrupted();
+      const std::vector<std::string> page = or_fail(walk_.next());
+      if (page.empty()) left_ = 0;  // the others were removed meanwhile
+      for (const std::string& url : page) {
+        const auto found = std::ranges::lower_bound(behind_, hash_of(url), {}, &Before::url);
+        if (found == behind_.end() || found->url != hash_of(url) || left_ == 0) continue;
+        looked_at.push_back({.url = url, .last_at = found->last_at, .total_new = found->total_new});
+        --left_;
+      }
+    }
+  }
+  std::size_t size() const { return looked_at.size() + left_; }
+  bool empty() const { return size() == 0; }
+
+  std::vector<Awaited> looked_at;
+
+ private:
+  struct Before {
+    std::uint64_t url;  ///< its hash
+    Milliseconds last_at;
+    std::uint64_t total_new;
+  };
+  static std::uint64_t hash_of(const std::string& url) { return XXH3_64bits(url.data(), url.size()); }
+
+  FeedWalk walk_;
+  std::vector<Before> behind_;
+  std::size_t left_ = 0;
 };
 
 /// How one refresh ended, whoever did it.
@@ -151,27 +202,29 @@ void look(std::vector<Awaited>& awaited, std::size_t& at, const VerbContext& con
 }
 
 /// Waits for running workers, and for whoever else is at a feed. Gives up when nothing has come for longer than a fetch
-/// may take. At the end `awaited` is empty, or no worker lives and nobody is at some feed left in it.
-void wait_for_others(std::vector<Awaited>& awaited, const VerbContext& context, Tally& tally) {
+/// may take. At the end nothing is waited for, or no worker lives and nobody is at some feed that is looked at.
+void wait_for_others(Waiting& waiting, const VerbContext& context, Tally& tally) {
   Terminal& terminal = context.terminal;
-  const std::size_t total = awaited.size();
+  const std::size_t total = waiting.size();
   const auto patience = context.config.fetch.wall + context.config.schedule.lease;
   Progress progress(terminal, "refreshing", total);
   auto last_news = Clock::now();
   std::size_t at = 0;
-  while (!awaited.empty()) {
+  for (;;) {
     stop_if_interrupted();
-    const std::size_t before = awaited.size();
-    look(awaited, at, context, tally);
-    progress.reached(total - awaited.size());
-    if (awaited.empty()) break;
-    if (awaited.size() < before) last_news = Clock::now();
+    waiting.refill();
+    if (waiting.empty()) break;
+    const std::size_t before = waiting.size();
+    look(waiting.looked_at, at, context, tally);
+    progress.reached(total - waiting.size());
+    if (waiting.empty()) break;
+    if (waiting.size() < before) last_news = Clock::now();
     const auto figures = or_fail(Fleet(context.store).figures());
-    if (figures.workers == 0 && !std::ranges::all_of(awaited, &Awaited::claimed)) break;
+    if (figures.workers == 0 && !std::ranges::all_of(waiting.looked_at, &Awaited::claimed)) break;
     if (Clock::now() - last_news > patience) {
       throw VerbFailure{exits::unfinished,
                         fmt::format("{} of {} feeds are still waiting: no result has come for long; they stay due",
-                                    awaited.size(), total)};
+                                    waiting.size(), total)};
     }
     std::this_thread::sleep_for(look_interval);
   }
@@ -199,9 +252,9 @@ std::vector<Awaited> registered(const std::vector<std::string>& urls, const Verb
   return known;
 }
 
-/// Makes feeds due. Those whose results are to be waited for go to `awaited`; of the others it is told what became.
+/// Makes feeds due. Those whose results are to be waited for go to `waiting`; of the others it is told what became.
 void make_due(std::span<const Awaited> feeds, const RefreshVerb& verb, const VerbContext& context, Milliseconds now,
-              std::vector<Awaited>& awaited, Tally& tally) {
+              Waiting& waiting, Tally& tally) {
   std::vector<std::string> urls;
   for (const Awaited& feed : feeds) urls.push_back(feed.url);
   const auto woken = or_fail(Feeds(context.store).wake(urls, context.config.schedule.manual_floor, verb.ignore_floor));
@@ -212,19 +265,25 @@ void make_due(std::span<const Awaited> feeds, const RefreshVerb& verb, const Ver
     tally.too_early = tally.too_early || wake.result == Wake::Result::too_early;
     tally.known_to_fail = tally.known_to_fail || (wake.result == Wake::Result::too_early && feeds[i].fails);
     tally.failed = tally.failed || (wake.result == Wake::Result::paused && !verb.all);  // it was asked for by name
-    if (comes && !verb.defer) awaited.push_back(feeds[i]);
+    if (!comes || verb.defer) continue;
+    if (verb.all) {
+      waiting.add_behind(feeds[i]);
+    } else {
+      waiting.add(feeds[i]);
+    }
   }
 }
 
 /// Shows the results of feeds that are due as they come, from a worker or from here. Returns exits::done, however the
 /// fetches ended: that is in `tally`.
-int await(std::vector<Awaited> awaited, const VerbContext& context, Milliseconds now, Tally& tally) {
+int await(Waiting waiting, const VerbContext& context, Milliseconds now, Tally& tally) {
   Terminal& terminal = context.terminal;
   terminal.flush();
-  if (awaited.empty()) return exits::done;
+  if (waiting.close() == 0) return exits::done;
+  std::vector<Awaited>& awaited = waiting.looked_at;
   for (;;) {
-    wait_for_others(awaited, context, tally);
-    if (awaited.empty()) return exits::done;
+    wait_for_others(waiting, context, tally);
+    if (waiting.empty()) return exits::done;
     // No worker lives, or it has gone meanwhile: what nobody is at is done here.
     std::set<std::string> idle, told;
     for (const Awaited& feed : awaited) {
@@ -253,7 +312,7 @@ int await(std::vector<Awaited> awaited, const VerbContext& context, Milliseconds
 
 int run_verb(const RefreshVerb& verb, const VerbContext& context) {
   const auto now = or_fail(context.store.now());
-  std::vector<Awaited> awaited;
+  Waiting waiting(context.store);
   Tally tally;
   if (verb.all) {
     over_all_feeds(context.store, [&](const auto& page) {
@@ -261,15 +320,16 @@ int run_verb(const RefreshVerb& verb, const VerbContext& context) {
       for (const std::optional<FeedRecord>& record : or_fail(Feeds(context.store).records(page))) {
         if (record) feeds.push_back(as_it_is(*record));
       }
-      make_due(feeds, verb, context, now, awaited, tally);
+      make_due(feeds, verb, context, now, waiting, tally);
+      context.terminal.flush();
     });
   } else {
     const auto urls = feed_urls(context.terminal, verb.urls, "nothing was refreshed");
     const auto known = registered(urls, context);
     if (known.size() < urls.size()) return exits::no;
-    in_parts(known, [&](const auto& part) { make_due(part, verb, context, now, awaited, tally); });
+    in_parts(known, [&](const auto& part) { make_due(part, verb, context, now, waiting, tally); });
   }
-  const int code = await(std::move(awaited), context, now, tally);
+  const int code = await(std::move(waiting), context, now, tally);
   tally.put_off = tally.put_off || tally.too_early;
   return code == exits::done ? tally.exit() : code;
 }
@@ -284,9 +344,9 @@ int refresh_added(const std::vector<std::string>& feed_urls, const std::vector<s
   const RefreshVerb verb;
   return carry_out(verb, context.terminal, [&] {
     const auto now = or_fail(context.store.now());
-    std::vector<Awaited> awaited;
-    in_parts(known, [&](const auto& part) { make_due(part, verb, context, now, awaited, tally); });
-    const int code = await(std::move(awaited), context, now, tally);
+    Waiting waiting(context.store);
+    in_parts(known, [&](const auto& part) { make_due(part, verb, context, now, waiting, tally); });
+    const int code = await(std::move(waiting), context, now, tally);
     tally.failed = tally.failed || tally.known_to_fail;
     return code == exits::done ? tally.exit() : code;
   });

@@ -1,5 +1,6 @@
 #include "worker/diagnosis/plan.hpp"
 
+#include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -25,6 +26,13 @@ std::vector<PlannedFeed> made_up_feeds(std::uint64_t count, std::string_view hos
   std::vector<PlannedFeed> feeds;
   for (std::uint64_t i = 0; i < count; ++i) feeds.push_back(made_up_feed(i, count, host, {}, start));
   return feeds;
+}
+
+Plan simulate(const std::vector<PlannedFeed>& feeds, const PlanOptions& options,
+              const std::function<void(std::size_t)>& each_hour = {}) {
+  Simulation simulation(options);
+  for (const PlannedFeed& feed : feeds) simulation.add(feed);
+  return simulation.run(each_hour);
 }
 
 /// A feed of a host that was polled an hour ago and is due at `due`.
@@ -72,7 +80,7 @@ TEST(Plan, PollsAFeedWhenTheScheduleSays) {
   while (at < start + 5 * 24h) {
     ++polls;
     DueContext context;
-    context.feed_url = feed.url;
+    context.phase = phase_of(feed.url);
     context.now = at;
     context.last_new = feed.last_new;
     at = due_after_success({}, context, 0, {}).due;

@@ -196,7 +196,7 @@ TEST(Hints, AndHeadersTogetherFixTheInterval) {
     for (const Hint& hint : hint_sets) {
       ++rows;
       DueContext context;
-      context.feed_url = "https://example.org/feed";
+      context.phase = phase_of("https://example.org/feed");
       context.now = now;
       context.last_new = now - hours(1);
       context.fresh = freshness(header.headers, std::chrono::sys_seconds(seconds(now / seconds(1))));
@@ -232,7 +232,7 @@ TEST(Hints, WaitForTheTimesTheDocumentIsPublishedAt) {
         Case{"every two hours at odd ones", 2 * hour, hour, now_s + 3 * hour},
         Case{"weekly: more than is heeded", 7 * 24 * hour, 0, 0}, Case{"never", 0, hour, 0}}) {
     DueContext context;
-    context.feed_url = "https://example.org/feed";
+    context.phase = phase_of("https://example.org/feed");
     context.now = seconds(now_s);
     context.last_new = context.now - hours(1);
     ScheduleHints hints;

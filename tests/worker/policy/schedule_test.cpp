@@ -31,7 +31,7 @@ Milliseconds spread_of(Milliseconds interval) {
 /// A feed that had something new an hour ago.
 DueContext a_context() {
   DueContext context;
-  context.feed_url = feed_url;
+  context.phase = phase_of(feed_url);
   context.now = now;
   context.last_new = now - hours(1);
   return context;
@@ -58,7 +58,7 @@ bool lists(const NextDue& next, std::string_view code, std::int64_t input_s) {
 // HTTP §3 step 4
 TEST(Due, ComesInHalfTheTimeAfterAGap) {
   DueContext context;
-  context.feed_url = "https://example.org/feed.xml";
+  context.phase = phase_of("https://example.org/feed.xml");
   context.now = Milliseconds(1'772'366'400'000);
   context.last_new = context.now;
   const auto interval = [&](double new_per_week, bool gap) {
@@ -304,7 +304,7 @@ TEST(Schedule, MovesForwardByAPhaseThatStaysTheFeeds) {
     for (int i = 0; i < 200; ++i) {
       const std::string url = feed_url + std::to_string(i);
       DueContext context = a_context();
-      context.feed_url = url;
+      context.phase = phase_of(url);
       context.interval_min = context.interval_max = seconds(interval_s);
       const NextDue next = due_after_success({}, context, 10, {});
       ASSERT_GE(next.due, now + seconds(interval_s));
@@ -324,7 +324,7 @@ TEST(Schedule, SpreadsManyFeedsWithoutAPeak) {
   for (int i = 0; i < feeds; ++i) {
     const std::string url = "https://blog" + std::to_string(i) + ".example/feed";
     DueContext context = a_context();
-    context.feed_url = url;
+    context.phase = phase_of(url);
     const Milliseconds due = due_after_success({}, context, 0, {}).due;
     const auto second = static_cast<std::size_t>(((due - now) / seconds(1)) - day);
     ASSERT_LT(second, by_second.size());
@@ -379,7 +379,7 @@ TEST(Schedule, SpreadsFeedsThatSkippedTheSameHour) {
   for (int i = 0; i < 3000; ++i) {
     const std::string url = feed_url + std::to_string(i);
     DueContext context = a_context();
-    context.feed_url = url;
+    context.phase = phase_of(url);
     const Milliseconds due = due_after_success({}, context, 1000, {0, 0, 1U << 13U, 0}).due;
     ++by_minute.at(static_cast<std::size_t>((due - now - hours(2)) / minutes(1)));
   }
@@ -466,7 +466,7 @@ class AnyState {
   DueContext context() {
     url_ = "https://example.org/" + std::to_string(random_());
     DueContext context;
-    context.feed_url = url_;
+    context.phase = phase_of(url_);
     context.now = now + Milliseconds(up_to(400 * day * 1000));
     if (!one_in(5)) context.last_new = context.now - Milliseconds(any_size(4000 * day * 1000));
     if (one_in(20)) context.last_new = context.now + Milliseconds(any_size(4000 * day * 1000));

@@ -389,7 +389,7 @@ TEST(PushHealthWatch, NothingIsWatchedWhereHubsAreNotSubscribedTo) {
 
 TEST(PushFallback, IsALeastIntervalThatTheOperatorMayCap) {
   DueContext context;
-  context.feed_url = "https://example.org/feed";
+  context.phase = phase_of("https://example.org/feed");
   context.now = context.last_new = now;
   context.push_fallback = 12h;
   const NextDue next = due_after_success({}, context, 40, {});
