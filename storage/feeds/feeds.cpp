@@ -312,6 +312,29 @@ StoreResult<void> Feeds::read_places(std::vector<std::optional<FeedRecord>>& rec
   return {};
 }
 
+StoreResult<std::vector<std::optional<Milliseconds>>> Feeds::last_successes(std::span<const std::string> feed_urls) {
+  std::vector<std::optional<Milliseconds>> successes;
+  successes.reserve(feed_urls.size());
+  while (!feed_urls.empty()) {
+    const auto batch = feed_urls.first(std::min(batch_size, feed_urls.size()));
+    std::vector<std::string> names;
+    names.reserve(batch.size());
+    std::vector<Words> commands;
+    for (const std::string& url : batch) {
+      commands.push_back({"HMGET", names.emplace_back(impl_.keys.feed_state(url)), "state", "times"});
+    }
+    const auto replies = impl_.pipeline(commands);
+    if (!replies) return replies.error();
+    for (const Reply& reply : *replies) {
+      auto& success = successes.emplace_back();
+      if (reply[0].text() != "healthy") continue;
+      success = read_state({{"times", std::string(reply[1].text())}}).last.success;
+    }
+    feed_urls = feed_urls.subspan(batch.size());
+  }
+  return successes;
+}
+
 StoreResult<std::vector<Wake>> Feeds::wake(std::span<const std::string> feed_urls, Milliseconds floor, bool force) {
   std::vector<Wake> answers;
   answers.reserve(feed_urls.size());

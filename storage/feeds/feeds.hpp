@@ -73,6 +73,9 @@ class Feeds {
   StoreResult<bool> is_registered(const std::string& feed_url);
   /// What is known of each; absent where it is not registered.
   StoreResult<std::vector<std::optional<FeedRecord>>> records(std::span<const std::string> feed_urls);
+  /// When each healthy feed last succeeded, 0 when it never has; absent for any other. One command a feed: for walks
+  /// that never end.
+  StoreResult<std::vector<std::optional<Milliseconds>>> last_successes(std::span<const std::string> feed_urls);
   /// Makes feeds due now. `floor`: not sooner than this after the last refresh; nothing is held back when `force`.
   StoreResult<std::vector<Wake>> wake(std::span<const std::string> feed_urls, Milliseconds floor, bool force);
 

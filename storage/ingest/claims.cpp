@@ -110,18 +110,19 @@ StoreResult<bool> Ingest::wait_for_wish(Milliseconds longest) {
 
 StoreResult<Milliseconds> Ingest::unspread() {
   constexpr int most_passes = 10'000;  // over millions of feeds
-  std::string since;
-  std::int64_t skip = 0;
+  std::string since, last;
+  std::int64_t behind = 0;
   for (int pass = 0; pass < most_passes; ++pass) {
     Args args;
     args.add(std::string_view(since));
-    args.add(skip);
+    args.add(std::string_view(last));
+    args.add(behind);
     const auto reply = impl_.run(Script::unspread, args);
     if (!reply) return reply.error();
     since = (*reply)[0].text();
-    const std::int64_t looked_at = (*reply)[1].integer();
-    if (looked_at == 0) return milliseconds((*reply)[0]);
-    skip += looked_at - (*reply)[2].integer();  // those that were made due stand before the rest now
+    if ((*reply)[1].integer() == 0) return milliseconds((*reply)[0]);
+    last = (*reply)[2].text();
+    behind = (*reply)[3].integer();
   }
   return StoreError{StoreError::Code::bug, "making feeds due comes to no end"};
 }

@@ -389,13 +389,16 @@ TEST_F(StoreTest, MakesSpreadFirstFetchesDueAndNothingElse) {
   for (int i = 0; i < 2500; ++i) {
     feeds.push_back({"https://a.org/" + std::to_string(i), std::chrono::hours(1) + Milliseconds(i), "", ""});
   }
+  const Milliseconds together = std::chrono::hours(1) + Milliseconds(1000);
+  for (int i = 0; i < 2500; ++i) feeds.push_back({"https://b.org/" + std::to_string(i), together, "", ""});
   add();
   refresh({});  // due in an hour as well, but not for the first time
   ASSERT_TRUE(Feeds(store).add(feeds));
+  for (int i = 0; i < 1500; ++i) redis({"HSET", "state:feed:https://b.org/" + std::to_string(i), "won", "adaptive"});
   const auto start = Ingest(store).unspread();
   ASSERT_TRUE(start);
-  EXPECT_EQ(redis({"ZCOUNT", "schedule", "-inf", std::to_string(start->count())}), "2500");
-  EXPECT_EQ(redis({"ZCARD", "schedule"}), "2501");
+  EXPECT_EQ(redis({"ZCOUNT", "schedule", "-inf", std::to_string(start->count())}), "3500");
+  EXPECT_EQ(redis({"ZCARD", "schedule"}), "5001");
   EXPECT_GE(*Ingest(store).unspread(), *start);
 }
 

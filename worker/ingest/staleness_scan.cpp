@@ -17,17 +17,14 @@ std::optional<Milliseconds> StalenessScan::step(Store& store) {
     const auto is_indexed = feeds.is_indexed();
     if (is_indexed && !*is_indexed) return std::nullopt;  // it is being built; until then each page would cost them all
     const auto urls = feeds.urls_after(after_, page_size);
-    const auto records =
-        urls ? feeds.records(*urls) : StoreResult<std::vector<std::optional<FeedRecord>>>(urls.error());
-    if (!is_indexed || !records) {
+    const auto successes =
+        urls ? feeds.last_successes(*urls) : StoreResult<std::vector<std::optional<Milliseconds>>>(urls.error());
+    if (!is_indexed || !successes) {
       *this = StalenessScan();
       return std::nullopt;
     }
-    for (const std::optional<FeedRecord>& record : *records) {
-      if (!record) continue;
-      const FeedState& state = record->state;
-      if (state.state != "healthy" || state.last.success.count() == 0) continue;
-      oldest_ = std::min(oldest_.value_or(state.last.success), state.last.success);
+    for (const std::optional<Milliseconds> success : *successes) {
+      if (success && success->count() != 0) oldest_ = std::min(oldest_.value_or(*success), *success);
     }
     if (urls->size() == page_size) {
       after_ = urls->back();
