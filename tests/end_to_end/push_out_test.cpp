@@ -454,18 +454,6 @@ TEST_F(Hub, WhatIsNoRequestIsRefusedWithTheReason) {
   EXPECT_EQ(ask({"POST", world.public_url + "/hub", {{"Content-Type", "text/plain"}}, "x"}).status, 415);
 }
 
-TEST_F(Hub, NothingIsSentWhereTheEgressPolicyForbidsIt) {
-  EXPECT_EQ(subscribe("http://169.254.169.254/latest?x=1").status, 202);
-  ASSERT_TRUE(eventually([&] {
-    return world.redis_text({"EVAL", "return #redis.call('ZRANGE', 'push_out:ids', 0, -1)", "0"}) == "0" ||
-           world.redis_text({"EVAL",
-                             "for _, id in ipairs(redis.call('ZRANGE', 'push_out:ids', 0, -1)) do return "
-                             "redis.call('HGET', 'push_out:subscriber:' .. id, 'want_tries') end",
-                             "0"}) != "0";
-  }));
-  EXPECT_EQ(active(), 0U);
-}
-
 TEST_F(Hub, ATopicThatIsTakenAwayIsDenied) {
   EXPECT_EQ(subscribe(subscriber.url("/cb")).status, 202);
   ASSERT_TRUE(eventually([&] { return active() == 1; }));
