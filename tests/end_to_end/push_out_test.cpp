@@ -440,7 +440,8 @@ TEST_F(Hub, WhatIsNoRequestIsRefusedWithTheReason) {
     EXPECT_EQ(answer.status, expected) << body;
     EXPECT_THAT(answer.body, HasSubstr(why)) << body;
   };
-  const std::string good_topic = "&hub.topic=" + percent_encoded(topic), callback = "&hub.callback=http://127.0.0.1:8080/";
+  const std::string good_topic = "&hub.topic=" + percent_encoded(topic),
+                    callback = "&hub.callback=http://127.0.0.1:8080/";
   refused("", "hub.mode");
   refused("hub.mode=publish" + good_topic + callback, "hub.mode");
   refused("hub.mode=subscribe" + callback, "hub.topic");
