@@ -1,30 +1,37 @@
 #!lua
 -- uses deliver push_out
 -- replies integer
--- Writes a subscriber. ARGV: prefix, 'add' | 'edit' | 'rotate' | 'resume' | 'ask', id, most there may be, for how long an
--- old secret signs ms, fields (count, then name, value each).
+-- Writes a subscriber. ARGV: prefix, 'add' | 'edit' | 'rotate' | 'resume' | 'ask', id, most there may be, of one site, that
+-- are not verified, of one site that are not verified, for how long an old secret signs ms, fields (count, then name,
+-- value each).
 -- add: a webhook, which begins at the end of the stream. ask: what a subscriber of the hub wants, which is looked at next;
--- nothing else of one that is there is touched (WEBSUB U5). Returns 1, or 0 and nothing was written: there is none of that
--- id, or there are too many.
-local op, id, most, old_for = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+-- nothing else of one that is there is touched (WEBSUB U5), and no bound holds for it. Returns 1; or nothing was written:
+-- 0 there is none of that id, 2 there are too many, 3 of that site, 4 that are not verified.
+local op, id, most, old_for = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[8])
 local fields, given = {}, {}
-for i = 7, 6 + 2 * tonumber(ARGV[6]), 2 do
+for i = 10, 9 + 2 * tonumber(ARGV[9]), 2 do
   fields[#fields + 1], fields[#fields + 2] = ARGV[i], ARGV[i + 1]
   given[ARGV[i]] = ARGV[i + 1]
 end
 local key, now = subscriber_key(id), clock()
-local record = redis.call('HMGET', key, 'kind', 'state', 'secret')
-local kind, state = record[1], record[2]
+local record = redis.call('HMGET', key, 'kind', 'state', 'secret', 'site')
+local kind, state, site = record[1], record[2], record[4] or nil
 if not kind then
   if op ~= 'add' and (op ~= 'ask' or given.want_mode ~= 'subscribe') then return 0 end
-  if redis.call('ZCARD', subscribers_key) >= most then return 0 end
-  kind, state = given.kind, given.state
+  if redis.call('ZCARD', subscribers_key) >= most then return 2 end
+  kind, state, site = given.kind, given.state, given.site
+  if site then
+    local unverified = count_of_site(site, 'pending')
+    if unverified + count_of_site(site, 'active') >= tonumber(ARGV[5]) then return 3 end
+    local all = tonumber(redis.call('HGET', subscriber_states_key, 'hub:pending') or 0)
+    if all >= tonumber(ARGV[6]) or unverified >= tonumber(ARGV[7]) then return 4 end
+  end
   local newest = redis.call('XREVRANGE', prefix .. 'stream:signals', '+', '-', 'COUNT', 1)[1]
   local noted = redis.call('HGET', prefix .. 'meta:store', 'last_signal') or '0-0'
   redis.call('HSET', key, 'created', text(now), 'cursor', newest and newest[1] or noted)
   redis.call('ZADD', subscribers_key, 0, id)
   if given.topic_kind then redis.call('ZADD', subscribers_of_key(given.topic_kind, given.topic_name), 0, id) end
-  turn_subscriber(kind, nil, state)
+  turn_subscriber(kind, site, nil, state)
 elseif op == 'add' or (op == 'ask' and state == 'pending' and given.want_mode == 'unsubscribe') then
   return 0
 elseif op == 'ask' then
@@ -42,7 +49,7 @@ end
 if op == 'resume' and state == 'suspended' then
   redis.call('HSET', key, 'state', 'active')
   redis.call('HDEL', key, 'failures', 'failing_since', 'last_error')
-  turn_subscriber(kind, state, 'active')
+  turn_subscriber(kind, site, state, 'active')
 end
 if #fields > 0 then redis.call('HSET', key, unpack(fields)) end
 subscriber_changed(id)

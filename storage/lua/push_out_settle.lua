@@ -12,7 +12,7 @@ while i <= #ARGV do
                                                    tonumber(ARGV[i + 5])
   local key, fields = subscriber_key(id), i + 6
   i = fields + 2 * count
-  local record = redis.call('HMGET', key, 'claim', 'cursor', 'kind', 'state', 'lease_end')
+  local record = redis.call('HMGET', key, 'claim', 'cursor', 'kind', 'state', 'lease_end', 'site')
   if record[1] ~= claim then
     done[#done + 1] = 0
   else
@@ -20,7 +20,7 @@ while i <= #ARGV do
       if ARGV[f + 1] == '' then redis.call('HDEL', key, ARGV[f]) else redis.call('HSET', key, ARGV[f], ARGV[f + 1]) end
     end
     local now_is = redis.call('HMGET', key, 'state', 'lease_end', 'want_mode')
-    turn_subscriber(record[3], record[4], now_is[1])
+    turn_subscriber(record[3], record[6] or nil, record[4], now_is[1])
     if now_is[2] and now_is[2] ~= record[5] then redis.call('ZADD', leases_key, now_is[2], id) end
     if cursor ~= '' and after(cursor, record[2] or '') then
       redis.call('HSET', key, 'cursor', cursor)
@@ -35,7 +35,7 @@ while i <= #ARGV do
       redis.call('HDEL', key, 'claim')
       if becomes == 'suspend' then
         redis.call('HSET', key, 'state', 'suspended')
-        turn_subscriber(record[3], now_is[1], 'suspended')
+        turn_subscriber(record[3], record[6] or nil, now_is[1], 'suspended')
         redis.call('ZREM', due_key, id)
       elseif now_is[3] and becomes == 'idle' then
         redis.call('ZADD', due_key, text(now), id)

@@ -49,6 +49,7 @@ std::optional<Subscriber> read_subscriber(std::string_view id, const Fields& fie
   read.topic.kind = value_of(fields, "topic_kind") == "channel" ? TopicKind::channel : TopicKind::feed;
   read.topic.name = text_in(fields, "topic_name");
   read.topic_url = text_in(fields, "topic_url");
+  read.site = text_in(fields, "site");
   read.lease_end = time_in(fields, "lease_end");
   read.intent = {text_in(fields, "want_mode"), text_in(fields, "want_secret"), time_in(fields, "want_lease"),
                  text_in(fields, "want_reason"), number_in<std::uint32_t>(fields, "want_tries")};
@@ -78,17 +79,30 @@ Fields intent_fields(const Subscriber::Intent& intent) {
           {"want_tries", "0"}};
 }
 
-StoreResult<bool> put(Store::Impl& impl, std::string_view op, const std::string& id, Fields fields,
-                      Milliseconds old_for = {}) {
+/// What push_out_put answers.
+StoreResult<AskedOfHub> write(Store::Impl& impl, std::string_view op, const std::string& id, Fields fields,
+                              const SubscriberBounds& bounds, Milliseconds old_for) {
   Args args;
   args.add(op);
   args.add(std::string_view(id));
-  args.add(most_subscribers);
+  for (const std::size_t most : {most_subscribers, bounds.of_site, bounds.unverified, bounds.unverified_of_site})
+    args.add(most);
   args.add(old_for);
   args.own_all(std::move(fields));
   const auto reply = impl.run(Script::push_out_put, args);
   if (!reply) return reply.error();
-  return reply->integer() == 1;
+  constexpr std::array words{AskedOfHub::Is::nothing, AskedOfHub::Is::taken, AskedOfHub::Is::too_many,
+                             AskedOfHub::Is::of_site, AskedOfHub::Is::not_verified};
+  const auto said = static_cast<std::size_t>(reply->integer());
+  if (said >= words.size()) return StoreError{StoreError::Code::bug, "push_out_put answered what it does not know"};
+  return AskedOfHub{words[said]};
+}
+
+StoreResult<bool> put(Store::Impl& impl, std::string_view op, const std::string& id, Fields fields,
+                      Milliseconds old_for = {}) {
+  const auto written = write(impl, op, id, std::move(fields), {}, old_for);
+  if (!written) return written.error();
+  return static_cast<bool>(*written);
 }
 
 /// What the engine needs of a record.
@@ -214,7 +228,7 @@ StoreResult<SubscriberCounts> Subscribers::counts() {
   return counts;
 }
 
-StoreResult<bool> Subscribers::ask(const Subscriber& subscriber) {
+StoreResult<AskedOfHub> Subscribers::ask(const Subscriber& subscriber, const SubscriberBounds& bounds) {
   const std::string id = "hub_" + token_of(subscriber.topic_url + "\n" + subscriber.url);
   Fields fields = intent_fields(subscriber.intent);
   fields.insert(fields.end(), {{"kind", "hub"},
@@ -223,7 +237,8 @@ StoreResult<bool> Subscribers::ask(const Subscriber& subscriber) {
                                {"topic_kind", std::string(to_string(subscriber.topic.kind))},
                                {"topic_name", subscriber.topic.name},
                                {"topic_url", subscriber.topic_url}});
-  return put(impl_, "ask", id, std::move(fields));
+  if (!subscriber.site.empty()) fields.emplace_back("site", subscriber.site);
+  return write(impl_, "ask", id, std::move(fields), bounds, {});
 }
 
 StoreResult<std::string> Subscribers::deny(const Topic& topic, const std::string& reason, const std::string& after,

@@ -20,6 +20,14 @@ namespace feedmill {
 /// So many may there be in a store, of both kinds.
 inline constexpr std::size_t most_subscribers = 100'000;
 
+/// How many subscribers of the hub there may be, so that nobody takes the places of all others (WEBSUB U18). Those that
+/// are there already may ask for more time, and for their end, whatever there are.
+struct SubscriberBounds {
+  std::size_t of_site = 10'000;            ///< whose callbacks are one's
+  std::size_t unverified = 20'000;         ///< of which nobody knows yet whether they meant it
+  std::size_t unverified_of_site = 1'000;  ///< of these
+};
+
 struct Subscriber {
   enum class Kind { webhook, hub };
   enum class State {
@@ -46,6 +54,7 @@ struct Subscriber {
   // A hub subscriber's own.
   Topic topic;
   std::string topic_url;     ///< hub.topic as asked for
+  std::string site;          ///< whose the callback is, for bounds: a registrable domain, a network; "" = not counted
   Milliseconds lease_end{};  ///< 0: pending
 
   /// What a hub subscriber has asked for, until it is verified; of "denied" that it is to be told.
@@ -110,6 +119,21 @@ struct SubscriberChanges {
 struct SubscriberCounts {
   std::uint64_t webhooks_active = 0, webhooks_suspended = 0, hub_pending = 0, hub_active = 0;
   std::uint64_t due = 0;  ///< to be served now or in back-off
+
+  bool any() const { return webhooks_active + webhooks_suspended + hub_pending + hub_active > 0; }
+};
+
+/// What became of a request to the hub.
+struct AskedOfHub {
+  enum class Is {
+    nothing,      ///< there is nothing to unsubscribe
+    taken,        ///< to be verified
+    too_many,     ///< in the store
+    of_site,      ///< of that site
+    not_verified  ///< of that site or all, that are not verified
+  } is = Is::nothing;
+
+  explicit operator bool() const { return is == Is::taken; }
 };
 
 class Subscribers {
@@ -134,9 +158,8 @@ class Subscribers {
   StoreResult<SubscriberCounts> counts();
 
   /// What a subscriber of the hub asks for (`subscriber.intent`), to be verified; it has its id by topic_url and
-  /// callback. Nothing that holds now is changed (WEBSUB U5). False: there are too many, or there is nothing to
-  /// unsubscribe.
-  StoreResult<bool> ask(const Subscriber& subscriber);
+  /// callback. Nothing that holds now is changed (WEBSUB U5). Asked twice it is as asked once.
+  StoreResult<AskedOfHub> ask(const Subscriber& subscriber, const SubscriberBounds& bounds = {});
   /// Every subscriber of a topic is told that it is denied, in steps: up to `most` behind `after`, and returns the id
   /// to go on behind, "" at the end.
   StoreResult<std::string> deny(const Topic& topic, const std::string& reason, const std::string& after,

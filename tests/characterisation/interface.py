@@ -76,6 +76,7 @@ set http://x.example/feed keep=many
 set http://x.example/feed kep=1
 set http://x.example/feed proxy=nonsense
 set http://x.example/feed header.Host=x
+set http://x.example/feed header.Authorization=x
 set http://x.example/feed interval_min=2h interval_max=1h
 pause http://x.example/feed
 resume http://x.example/feed

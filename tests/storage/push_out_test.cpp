@@ -190,6 +190,52 @@ TEST_F(PushOutStore, ASubscriptionHoldsUntilAnotherIsVerified) {
   EXPECT_EQ(subscribers.get(id)->value().intent.mode, "denied");
 }
 
+TEST_F(PushOutStore, NobodyTakesThePlacesOfAll) {
+  const SubscriberBounds bounds{3, 4, 2};
+  const auto asks = [&](const std::string& site, int number, const std::string& mode = "subscribe") {
+    Subscriber one;
+    one.url = "https://" + site + "/" + std::to_string(number);
+    one.site = site;
+    one.topic = {TopicKind::feed, feed_url};
+    one.topic_url = "https://me.example/t/x.atom";
+    one.intent = {mode, "", Milliseconds(1000), "", 0};
+    const auto asked = subscribers.ask(one, bounds);
+    EXPECT_TRUE(asked) << asked.error().detail;
+    return asked ? asked->is : AskedOfHub::Is::nothing;
+  };
+  const auto confirm_all = [&] {
+    const TakenSubscribers taken = take();
+    for (const Subscriber& one : taken.subscribers) {
+      EXPECT_TRUE(settle(taken, one.id, "", Then::idle, {},
+                         {{"state", "active"}, {"lease_end", "9999999999999"}, {"want_mode", ""}}));
+    }
+  };
+  using Is = AskedOfHub::Is;
+  EXPECT_EQ(asks("a.example", 1), Is::taken);
+  EXPECT_EQ(asks("a.example", 2), Is::taken);
+  EXPECT_EQ(asks("a.example", 3), Is::not_verified) << "two of a site wait to be verified";
+  EXPECT_EQ(asks("a.example", 1), Is::taken) << "it is there";
+  EXPECT_EQ(asks("b.example", 1), Is::taken);
+  EXPECT_EQ(asks("b.example", 2), Is::taken);
+  EXPECT_EQ(asks("c.example", 1), Is::not_verified) << "four of all";
+  confirm_all();
+  EXPECT_EQ(asks("c.example", 1), Is::taken);
+  EXPECT_EQ(asks("a.example", 3), Is::taken);
+  EXPECT_EQ(asks("a.example", 4), Is::of_site);
+  confirm_all();
+  EXPECT_EQ(asks("a.example", 4), Is::of_site);
+  EXPECT_EQ(asks("a.example", 4, "unsubscribe"), Is::nothing);
+  EXPECT_EQ(asks("a.example", 2, "unsubscribe"), Is::taken);
+  const auto all = subscribers.list(Subscriber::Kind::hub, "", 100);
+  ASSERT_TRUE(all);
+  ASSERT_EQ(all->size(), 6U);
+  EXPECT_TRUE(*subscribers.remove(all->front().id));
+  EXPECT_EQ(asks(all->front().site, 9), Is::taken) << "who goes makes room";
+  for (const Subscriber& one : *subscribers.list(Subscriber::Kind::hub, "", 100))
+    EXPECT_TRUE(*subscribers.remove(one.id));
+  EXPECT_EQ(redis({"EXISTS", "push_out:sites"}), "0") << "nothing is counted any more";
+}
+
 TEST_F(PushOutStore, WhoseLeaseHasEndedIsDue) {
   ASSERT_TRUE(ask("https://b.example/cb"));
   const TakenSubscribers taken = take();

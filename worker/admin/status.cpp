@@ -148,6 +148,14 @@ void judge_store(const Status& status, const StoreStatus& store, std::vector<Con
                      "Their addresses may be wrong, or closed to us: feedmill explain URL says why, and what to do.",
                      "/status/feeds?state=never_read"});
   }
+  if (const auto suspended = store.told.webhooks_suspended; suspended > 0) {
+    found.push_back(
+        {Weight::warning,
+         suspended == 1
+             ? "A webhook is suspended: its receiver has failed for too long."
+             : fmt::format("{} webhooks are suspended: their receivers have failed for too long.", suspended),
+         "feedmill webhook list names them, feedmill webhook resume ID lets one go on where it was.", ""});
+  }
   if (const auto quarantined = feeds_in(store.fleet, "quarantined"); quarantined > 0) {
     found.push_back({Weight::warning,
                      quarantined == 1
@@ -231,6 +239,9 @@ StoreResult<StoreStatus> read_store_status(Store& store) {
   auto stream = EventStream(store).figures();
   if (!stream) return stream.error();
   status.stream = std::move(*stream);
+  const auto told = Subscribers(store).counts();
+  if (!told) return told.error();
+  status.told = *told;
   auto workers = Fleet(store).workers();
   if (!workers) return workers.error();
   status.workers = std::move(*workers);

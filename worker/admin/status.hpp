@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/push_out/subscribers.hpp"
 #include "storage/records/fleet_figures.hpp"
 #include "storage/records/host_records.hpp"
 #include "storage/records/stream_records.hpp"
@@ -32,6 +33,7 @@ struct ProcessStatus {
   std::string restart_awaited;              ///< keys that hold only from the next start on, apart by spaces
   std::optional<StoreError> store_trouble;  ///< none while the store serves, as far as the worker has noticed
   bool ingest = true, deliver = true;
+  std::optional<std::uint64_t> streams;  ///< clients of the live stream; none: it pushes nothing out
   std::uint64_t lanes_busy = 0, lanes = 0;
   std::uint64_t memory_used = 0, memory_budget = 0, memory_resident = 0;  ///< bytes; the first two of documents
   std::uint64_t log_suppressed = 0;
@@ -71,6 +73,7 @@ struct StoreStatus {
   std::vector<StoredNotice> notices;  ///< newest first
   std::vector<OpenCircuit> closed;    ///< the longest first
   std::vector<NewestPost> posts;      ///< newest first, at most newest_posts
+  SubscriberCounts told;              ///< who is told of events
 };
 inline constexpr std::size_t most_hosts = 20, most_notices = 20, newest_posts = 10;  ///< OPERATIONS §6
 

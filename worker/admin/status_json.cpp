@@ -82,6 +82,7 @@ json::object store_json(const StoreStatus& store) {
                                   {"lag_records", group.lag},
                                   {"lag_seconds", group.oldest ? seconds(store.stream.now - *group.oldest) : 0.0}});
   }
+  object["push_out"] = subscriber_counts_json(store.told);
   json::array& closed = object["hosts_backing_off"].emplace_array();
   for (const OpenCircuit& host : store.closed) {
     closed.push_back(json::object{{"host", host.host},
@@ -127,6 +128,7 @@ json::object status_json(const Status& status) {
   worker["pid"] = process.pid;
   worker["ingest"] = process.ingest;
   worker["deliver"] = process.deliver;
+  worker["streams"] = process.streams ? json::value(*process.streams) : json::value();
   worker["stopping"] = process.stopping;
   worker["lanes"] = {{"busy", process.lanes_busy}, {"total", process.lanes}};
   worker["memory"] = {{"documents_bytes", process.memory_used},

@@ -289,6 +289,28 @@ Html pushes_section(const FleetFigures& fleet) {
   return html;
 }
 
+/// Nothing where nobody is told of anything.
+Html push_out_section(const StoreStatus& store, const ProcessStatus& process) {
+  Html html;
+  const SubscriberCounts& told = store.told;
+  if (!told.any() && !process.streams) return html;
+  html.add(
+      "<section aria-labelledby=\"told\"><h2 id=\"told\">Who is told of events</h2>\n"
+      "<table><thead><tr><th scope=\"col\">Receivers</th><th scope=\"col\" class=\"number\">Count</th></tr></thead>"
+      "<tbody>\n");
+  const auto row = [&](std::string_view name, std::string_view meaning, std::uint64_t count) {
+    html.add("<tr><td>{} <span class=\"sub\">{}</span></td><td class=\"number\">{}</td></tr>\n", name, meaning, count);
+  };
+  row("Webhooks", "", told.webhooks_active);
+  if (told.webhooks_suspended > 0) row("Suspended webhooks", "they wait for somebody", told.webhooks_suspended);
+  row("Subscribers of the hub", "", told.hub_active);
+  if (told.hub_pending > 0) row("Not verified yet", "of the hub", told.hub_pending);
+  row("Due", "something waits for them: they are told now, or failed before", told.due);
+  if (process.streams) row("Live streams", "of this worker", *process.streams);
+  html.add("</tbody></table></section>\n");
+  return html;
+}
+
 void add_row(Html& html, std::string_view name, const Html& hour, const Html& day) {
   html.add("<tr><th scope=\"row\">{}</th><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>\n", name, hour,
            day);
@@ -536,7 +558,7 @@ Html status_page(const Status& status) {
   }
   html.add("</div>\n{}<div class=\"columns\">\n", sparks_section(process));
   html.add("{}{}", refreshes_section(process), lateness_section(process.hour));
-  if (status.store) html.add("{}", pushes_section(status.store->fleet));
+  if (status.store) html.add("{}{}", pushes_section(status.store->fleet), push_out_section(*status.store, process));
   html.add("{}", hosts_table("busy", "Busiest hosts", process.busiest, process.hosts_age));
   if (process.slowest.size() > shown_at_once)  // of a few the same would stand there twice
     html.add("{}", hosts_table("slow", "Slowest hosts", process.slowest, process.hosts_age));

@@ -150,6 +150,7 @@ void Api::set_config(const Config& config) {
   hosts_ = HostRules(config);
   import_rate_ = config.schedule.import_rate;
   public_url_ = config.push_out.public_url;
+  sample_patience_ = config.push_out.timeout;
 }
 
 /// Each token is compared, whichever it is.

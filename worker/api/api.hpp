@@ -126,6 +126,7 @@ class Api {
   bool exporting_ = false;                              // likewise: it takes long
   std::uint64_t import_rate_ = 0;
   std::string public_url_;  // of what others subscribe to
+  std::chrono::milliseconds sample_patience_{};
   Looks& looks_;
   std::set<std::string> looking_;         // tokens for which an address is looked at
   std::optional<StoreError> last_error_;  // that may pass

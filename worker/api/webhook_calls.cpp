@@ -12,6 +12,7 @@
 #include "storage/push_out/subscribers.hpp"
 #include "storage/requests/requests.hpp"
 #include "worker/api/api.hpp"
+#include "worker/base/redact.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/base/units.hpp"
 #include "worker/endpoints/sample.hpp"
@@ -54,6 +55,18 @@ std::optional<ApiReply> take_body(const json::object& body, const FetchOptions& 
   if (!wrong.empty()) return problem("bad_value", visible(wrong));
   if (settings.url) return objection_to_address(webhook.url, fetching);
   return std::nullopt;
+}
+
+/// What of whom it is told of makes no sense; `notes` as an answer has them.
+StoreResult<std::optional<ApiReply>> look_at_filter(Store& store, const Subscriber& webhook, json::array& notes) {
+  const auto remarks = remarks_on(store, webhook);
+  if (!remarks) return remarks.error();
+  if (!remarks->unknown_feed.empty()) {
+    return std::optional(
+        problem("no_such_feed", visible(fmt::format("{} is none of the feeds here", redact(remarks->unknown_feed)))));
+  }
+  for (const std::string& note : remarks->notes) notes.emplace_back(json::string(visible(note)));
+  return std::optional<ApiReply>();
 }
 
 /// `webhook` as it is stored now, behind what was done with it.
@@ -115,11 +128,17 @@ StoreResult<ApiReply> add_webhook(const ApiChange& change) {
   Subscriber webhook;
   if (auto wrong = take_body(body, change.fetching, webhook)) return *wrong;
   if (webhook.url.empty()) return problem("missing_field", "url: where events are to be posted to");
+  json::array notes;
+  const auto wrong = look_at_filter(change.store, webhook, notes);
+  if (!wrong) return wrong.error();
+  if (*wrong) return **wrong;
   webhook.secret = signs ? new_signing_key() : new_shared_secret();
   const auto id = Subscribers(change.store).add(webhook);
   if (!id && id.error().code == StoreError::Code::unsupported) return problem("too_many", visible(id.error().detail));
   if (!id) return id.error();
-  return told(change.store, "added", *id, key_json(webhook.secret), 201);
+  json::object more = key_json(webhook.secret);
+  more["notes"] = std::move(notes);
+  return told(change.store, "added", *id, more, 201);
 }
 
 StoreResult<ApiReply> set_webhook(const ApiChange& change) {
@@ -130,9 +149,15 @@ StoreResult<ApiReply> set_webhook(const ApiChange& change) {
   if (!webhook) return webhook.error();
   if (!*webhook) return no_such_webhook();
   if (auto wrong = take_body(change.body, change.fetching, **webhook)) return *wrong;
+  json::array notes;
+  if (change.body.contains("feeds") || change.body.contains("channels") || change.body.contains("private")) {
+    const auto wrong = look_at_filter(change.store, **webhook, notes);
+    if (!wrong) return wrong.error();
+    if (*wrong) return **wrong;
+  }
   const auto done = subscribers.edit(**webhook);
   if (!done) return done.error();
-  return *done ? told(change.store, "set", id) : no_such_webhook();
+  return *done ? told(change.store, "set", id, {{"notes", std::move(notes)}}) : no_such_webhook();
 }
 
 StoreResult<ApiReply> remove_webhook(const ApiChange& change) {
@@ -193,7 +218,7 @@ asio::awaitable<ApiReply> Api::test_webhook(const ApiCall& call, Visit& visit) {
   if (!webhook) co_return store_is_away(webhook.error());
   if (!*webhook) co_return no_such_webhook();
   Fetcher fetcher(executor_, looks_.fetching());
-  const SampleAnswer answer = co_await send_sample(fetcher, std::move(**webhook), now);
+  const SampleAnswer answer = co_await send_sample(fetcher, std::move(**webhook), now, sample_patience_);
   charge(call.app, static_cast<std::int64_t>(calls_per_sample) * options_.call_time);
   json::object object{{"result", answer.taken() ? "taken" : "not_taken"}};
   for (const auto& [name, value] : sample_json(call.get("id"), answer)) object[name] = value;

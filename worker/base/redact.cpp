@@ -64,6 +64,8 @@ std::string redact_named(std::string_view text) {
     while (header && value < text.size() && text[value] == ' ') ++value;
     const auto end = std::min(text.find_first_of(header ? std::string_view("\r\n") : end_of_value, value), text.size());
     if (end <= value) continue;
+    const std::string_view kept = text.substr(value, end - value);
+    if (!header && (kept == "value" || kept == "NAME")) continue;  // what our own words tell to write
     safe.append(text.substr(done, value - done)).append(redacted);
     done = end;
     at = end - 1;

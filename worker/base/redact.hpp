@@ -12,7 +12,7 @@ inline constexpr std::string_view redacted = "<redacted>";
 
 /// Text without its secrets: credentials in URLs, values of parameters such as token= or password=,
 /// Authorization and Cookie headers, paths of callbacks. Every sink uses it, before it cuts: half a secret is not known
-/// for one. Linear.
+/// one. What stands for a value in our own words, "key=value" and "auth=NAME", stays. Linear.
 std::string redact(std::string_view text);
 
 /// Parameters whose values redact() takes out, until it is told of others.

@@ -114,7 +114,11 @@ void check_changes(const std::vector<std::string>& changes) {
   FeedSettings scratch;
   for (const std::string& change : changes) {
     const std::string remedy = change_setting(scratch, change);
-    if (!remedy.empty()) refuse(fmt::format("{}: {}", visible(change.substr(0, change.find('='))), remedy));
+    if (remedy.empty()) continue;
+    const std::string key = visible(change.substr(0, change.find('=')));
+    // Quoted, so that what follows "header.Cookie" is not taken for the value of a cookie and hidden.
+    const bool quoted = key.starts_with("header.") && key.find(':') == std::string::npos;
+    refuse(fmt::format("{}{}{}: {}", quoted ? "\"" : "", key, quoted ? "\"" : "", remedy));
   }
   const std::string contradiction = check_settings(scratch);
   if (!contradiction.empty()) refuse(contradiction);

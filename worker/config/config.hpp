@@ -173,6 +173,7 @@ struct Config {
     std::filesystem::path token_file;  ///< "" = none
     std::string token;                 ///< what stands in token_file: a secret
     std::uint32_t at_once = 0, per_host = 0;
+    std::uint32_t per_site = 0;  ///< subscriptions to the hub
     std::chrono::milliseconds timeout{}, give_up{};
     std::uint32_t streams = 0;
   } push_out;

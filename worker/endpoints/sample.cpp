@@ -34,7 +34,8 @@ boost::json::object sample_json(const std::string& id, const SampleAnswer& answe
   return row;
 }
 
-asio::awaitable<SampleAnswer> send_sample(Fetcher& fetcher, Subscriber webhook, Milliseconds now) {
+asio::awaitable<SampleAnswer> send_sample(Fetcher& fetcher, Subscriber webhook, Milliseconds now,
+                                          std::chrono::milliseconds patience) {
   const auto begun = std::chrono::steady_clock::now();
   const WebhookMessage message = sample_message(std::chrono::floor<std::chrono::seconds>(now).count());
   const auto secrets = secrets_in_use(webhook, now);
@@ -44,7 +45,7 @@ asio::awaitable<SampleAnswer> send_sample(Fetcher& fetcher, Subscriber webhook, 
   outbound.url = webhook.url;
   outbound.header_lines = webhook_headers(message, secrets);
   outbound.body = message.body;
-  outbound.deadline = begun + webhook_patience;
+  outbound.deadline = begun + patience;
   const HttpResult result = co_await fetcher.send(std::move(outbound));
   answer.took = std::chrono::floor<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);
   if (const auto* const response = std::get_if<HttpResponse>(&result)) {
@@ -58,14 +59,15 @@ asio::awaitable<SampleAnswer> send_sample(Fetcher& fetcher, Subscriber webhook, 
   co_return answer;
 }
 
-SampleAnswer send_sample_now(const FetchOptions& options, const Subscriber& webhook, Milliseconds now) {
+SampleAnswer send_sample_now(const FetchOptions& options, const Subscriber& webhook, Milliseconds now,
+                             std::chrono::milliseconds patience) {
   asio::io_context loop(1);
   Fetcher fetcher(loop.get_executor(), options);
   std::optional<SampleAnswer> answer;
   std::exception_ptr failed;
   bool ended = false;
   asio::cancellation_signal cancel;
-  asio::co_spawn(loop, send_sample(fetcher, webhook, now),
+  asio::co_spawn(loop, send_sample(fetcher, webhook, now, patience),
                  asio::bind_cancellation_slot(cancel.slot(), [&](const std::exception_ptr& error, SampleAnswer sent) {
                    ended = true;
                    failed = error;

@@ -12,8 +12,6 @@
 
 namespace feedmill {
 
-inline constexpr std::chrono::seconds webhook_patience{15};  ///< with the answer to a request
-
 struct SampleAnswer {
   std::string id;      ///< webhook-id of what was sent
   int status = 0;      ///< 0: none came
@@ -30,10 +28,12 @@ struct SampleAnswer {
 boost::json::object sample_json(const std::string& id, const SampleAnswer& answer);
 
 /// Sends it by the rules of `fetcher`, which outlives this: its egress policy holds, redirects are not followed. `now`:
-/// by Redis' clock, for the time and the secrets that it is signed with.
-boost::asio::awaitable<SampleAnswer> send_sample(Fetcher& fetcher, Subscriber webhook, Milliseconds now);
+/// by Redis' clock, for the time and the secrets that it is signed with. `patience`: with the answer.
+boost::asio::awaitable<SampleAnswer> send_sample(Fetcher& fetcher, Subscriber webhook, Milliseconds now,
+                                                 std::chrono::milliseconds patience);
 
 /// The same for who may block. Throws Interrupted.
-SampleAnswer send_sample_now(const FetchOptions& options, const Subscriber& webhook, Milliseconds now);
+SampleAnswer send_sample_now(const FetchOptions& options, const Subscriber& webhook, Milliseconds now,
+                             std::chrono::milliseconds patience);
 
 }  // namespace feedmill

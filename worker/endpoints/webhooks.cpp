@@ -8,11 +8,13 @@
 #include <fmt/format.h>
 
 #include "parsers/text/numbers.hpp"
+#include "storage/feeds/feeds.hpp"
 #include "storage/records/tokens.hpp"
 #include "storage/redis/utf8.hpp"
 #include "storage/timelines/channels.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/republish/republishing.hpp"
 #include "worker/webhooks/secret.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
@@ -22,7 +24,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t longest_name = 200;
+constexpr std::size_t longest_name = 200, most_notes = 5;
 constexpr std::array<std::string_view, 8> keys = {"url",  "name",    "feed",    "channel",
                                                   "type", "initial", "private", "at_once"};
 
@@ -58,7 +60,7 @@ std::string read_texts(std::string_view member, const json::value& value, std::o
 
 json::array array_of(std::span<const std::string> texts) {
   json::array all;
-  for (const std::string& text : texts) all.emplace_back(json::string(text));
+  for (const std::string& text : texts) all.emplace_back(json::string(redact(text)));
   return all;
 }
 
@@ -159,6 +161,37 @@ std::string set_webhook(const WebhookSettings& settings, Subscriber& webhook) {
   return objection_to(webhook.filter);
 }
 
+StoreResult<FilterRemarks> remarks_on(Store& store, const Subscriber& webhook) {
+  FilterRemarks remarks;
+  const auto& feeds = webhook.filter.feeds;
+  const auto records = Feeds(store).records(feeds);
+  if (!records) return records.error();
+  std::size_t left_out = 0;
+  const auto note = [&](std::string text) {
+    if (remarks.notes.size() < most_notes)
+      remarks.notes.push_back(std::move(text));
+    else
+      ++left_out;
+  };
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    if (!(*records)[i]) {
+      remarks.unknown_feed = feeds[i];
+      return remarks;
+    }
+    if (webhook.with_private) continue;
+    const Republishing republishing = republishing_of(*(*records)[i]);
+    if (republishing.allowed) continue;
+    note(fmt::format("nothing is told of {} without \"private\": {}", redact(feeds[i]), republishing.why_not));
+  }
+  for (const std::string& uid : webhook.filter.channels) {
+    const auto known = Channels(store).is_known(uid);
+    if (!known) return known.error();
+    if (!*known) note(fmt::format("there is no channel {} yet: nothing is told of it until there is", uid));
+  }
+  if (left_out > 0) remarks.notes.push_back(fmt::format("and {} more", left_out));
+  return remarks;
+}
+
 bool is_webhook_id(std::string_view id) {
   return id.starts_with("wh_") && is_token(id.substr(3));
 }
@@ -205,7 +238,7 @@ std::vector<std::pair<std::string, std::string>> webhook_lines(const Subscriber&
   add("url", redact(webhook.url));
   add("state", std::string(to_string(webhook.state)));
   add("told of", filter_words(webhook.filter));
-  for (const std::string& feed : webhook.filter.feeds) add("feed", feed);
+  for (const std::string& feed : webhook.filter.feeds) add("feed", redact(feed));
   for (const std::string& uid : webhook.filter.channels) add("channel", uid);
   add("private feeds", webhook.with_private ? "yes" : "no");
   add("at once", std::to_string(webhook.at_once));

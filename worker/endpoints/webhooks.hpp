@@ -37,6 +37,14 @@ std::string read_webhook(const boost::json::object& object, WebhookSettings& set
 /// and not cleaned, "" when nothing is; then `webhook` is of no use. Where the address leads is not looked at.
 std::string set_webhook(const WebhookSettings& settings, Subscriber& webhook);
 
+/// What there is to say of the feeds and channels that a webhook is told of, by what is in the store.
+struct FilterRemarks {
+  std::string unknown_feed;  ///< one that is none of the feeds here: nothing would ever be told; "" = there is none
+  std::vector<std::string> notes;  ///< what is not told, or not yet: for people, without secrets, not cleaned
+};
+/// A channel may come later, and a feed may be told of later; an unknown feed is a mistake. Blocking.
+StoreResult<FilterRemarks> remarks_on(Store& store, const Subscriber& webhook);
+
 /// Looks like the id of a webhook.
 bool is_webhook_id(std::string_view id);
 

@@ -17,9 +17,11 @@ constexpr std::size_t most_parameters = 64, longest_secret = 199;
 constexpr Milliseconds usual_lease = std::chrono::hours(24 * 10), least_lease = std::chrono::hours(1),
                        most_lease = std::chrono::hours(24 * 30);
 
-Milliseconds lease_of(std::string_view seconds) {
+/// Nothing for what is no number of seconds.
+std::optional<Milliseconds> lease_of(std::string_view seconds) {
+  if (seconds.empty()) return usual_lease;
   std::int64_t number = 0;
-  if (!read_number(seconds, number) || number <= 0) return usual_lease;
+  if (!read_number(seconds, number) || number <= 0) return {};
   return std::clamp(Milliseconds(std::min<std::int64_t>(number, 1'000'000'000) * 1000), least_lease, most_lease);
 }
 
@@ -62,7 +64,9 @@ boost::system::result<HubRequest, std::string> read_hub_request(std::string_view
   if (!callback) return refused("hub.callback: " + callback.error());
   request.callback = std::move(*callback);
   if (request.secret.size() > longest_secret) return refused("hub.secret is 200 bytes or longer");
-  request.lease = lease_of(lease);
+  const std::optional<Milliseconds> wanted = lease_of(lease);
+  if (!wanted) return refused("hub.lease_seconds is no number of seconds from 1 on");
+  request.lease = *wanted;
   return request;
 }
 

@@ -15,7 +15,7 @@ struct HubRequest {
   std::string callback;  ///< canonical; its query is kept
   std::string topic;     ///< as it was sent
   std::string secret;    ///< below 200 bytes, "" = none
-  Milliseconds lease{};  ///< 1 h to 30 d; 10 d where none, or no number, was asked for
+  Milliseconds lease{};  ///< 1 h to 30 d; 10 d where none was asked for
 };
 
 /// The form of a request, application/x-www-form-urlencoded, decoded once. Parameters that nobody knows are passed

@@ -8,7 +8,8 @@
 #include <boost/beast/http/verb.hpp>
 
 #include "parsers/text/strings.hpp"
-#include "storage/push_out/subscribers.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/http/resolver.hpp"
 #include "worker/hub/hub_request.hpp"
 #include "worker/listener/bearer.hpp"
 #include "worker/listener/query.hpp"
@@ -31,6 +32,19 @@ HttpReply refused(http::status status, std::string why) {
   return http_reply(status, "text/plain; charset=utf-8", std::move(why) + "\n");
 }
 
+/// Why what was asked for is not remembered (WEBSUB U3, U18).
+HttpReply not_taken(AskedOfHub::Is why) {
+  if (why == AskedOfHub::Is::nothing) return refused(http::status::not_found, "there is no such subscription");
+  const bool soon = why == AskedOfHub::Is::not_verified;
+  HttpReply answer = why == AskedOfHub::Is::too_many
+                         ? refused(http::status::service_unavailable, "there are too many subscribers")
+                         : refused(http::status::too_many_requests,
+                                   soon ? "too many subscriptions wait to be verified"
+                                        : "there are too many subscriptions of that domain or network");
+  answer.set(http::field::retry_after, soon ? "60" : "3600");
+  return answer;
+}
+
 HttpReply only(std::string_view methods) {
   HttpReply no = http_reply(http::status::method_not_allowed);
   no.set(http::field::allow, methods);
@@ -44,20 +58,23 @@ std::string path_of(const std::string& url) {
 }  // namespace
 
 OutsideListener::OutsideListener(std::unique_ptr<Listener> listener, const StoreOptions& store, Options options,
-                                 const Parts& parts)
+                                 FetchOptions fetch, const Parts& parts)
     : options_(std::move(options)),
       base_(path_of(options_.public_url)),
       parts_(parts),
+      egress_(std::move(fetch)),
       store_(store),
       pages_(store, options_.public_url),
       listener_(std::move(listener)),
       tokens_(options_.burst) {}
 
 boost::system::result<std::unique_ptr<OutsideListener>, ListenError> OutsideListener::open(
-    const asio::any_io_executor& executor, const StoreOptions& store, Options options, const Parts& parts) {
+    const asio::any_io_executor& executor, const StoreOptions& store, Options options, FetchOptions fetch,
+    const Parts& parts) {
   auto listener = Listener::open(executor, options.listen, "push_out.listen");
   if (!listener) return listener.error();
-  return std::unique_ptr<OutsideListener>(new OutsideListener(std::move(*listener), store, std::move(options), parts));
+  return std::unique_ptr<OutsideListener>(
+      new OutsideListener(std::move(*listener), store, std::move(options), std::move(fetch), parts));
 }
 
 asio::awaitable<void> OutsideListener::serve() {
@@ -107,7 +124,28 @@ asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {
   const auto topic = read_topic_target(path, query);
   if (!topic) co_return http_reply(http::status::not_found);
   if (!reads) co_return only("GET, HEAD");
+  if (topic->unreadable_place)
+    co_return refused(http::status::bad_request, "before is no place in a topic: take the links of its documents");
   co_return co_await pages_.answer(visit, *topic);
+}
+
+/// Where nothing would ever be sent (WEBSUB U13); "" of others. Names are looked up when they are asked.
+std::string OutsideListener::objection_to_callback(const std::string& callback) const {
+  const EgressView view = egress_.of_text({callback, {}});
+  if (view.verdict == EgressView::Verdict::refused) return view.reason + ": " + view.detail;
+  if (origin_of(callback) != origin_of(options_.public_url)) return {};
+  std::string path = path_of(callback);
+  if (!path.starts_with(base_)) return {};
+  path = path.substr(base_.size(), path.find('?') - base_.size());
+  const bool ours = path == "/hub" || path == "/events" || path.starts_with("/t/");
+  return ours ? "it is an address of this hub" : "";
+}
+
+/// Whoever has a domain, or addresses in one place, is one, whatever hosts and ports there are below.
+std::string OutsideListener::site_of(const std::string& callback) const {
+  const std::string host = host_of(callback);
+  if (!is_address(host)) return registrable_domain(host);
+  return egress_.standard().network_of(host.starts_with('[') ? host.substr(1, host.size() - 2) : host);
 }
 
 /// WEBSUB U2, U3: taken for verification, or refused with the reason.
@@ -119,6 +157,8 @@ asio::awaitable<HttpReply> OutsideListener::ask_hub(Visit& visit) {
     co_return refused(http::status::unsupported_media_type, "write a form: application/x-www-form-urlencoded");
   auto request = read_hub_request(visit.body());
   if (!request) co_return refused(http::status::bad_request, request.error());
+  const std::string objection = objection_to_callback(request->callback);
+  if (!objection.empty()) co_return refused(http::status::bad_request, "hub.callback: " + objection);
   std::optional<TopicTarget> target;
   if (request->topic.starts_with(options_.public_url))
     target = read_topic_target(std::string_view(request->topic).substr(options_.public_url.size()), {});
@@ -127,19 +167,18 @@ asio::awaitable<HttpReply> OutsideListener::ask_hub(Visit& visit) {
   if (!topic) co_return try_later();
   if (!*topic) co_return refused(http::status::not_found, "hub.topic is none of this hub's");
   Subscriber subscriber;
+  subscriber.site = site_of(request->callback);
   subscriber.url = std::move(request->callback);
   subscriber.topic = **topic;
   subscriber.topic_url = std::move(request->topic);
   subscriber.intent = {std::move(request->mode), std::move(request->secret), request->lease, "", 0};
-  const auto write = [&](Store& store) { return Subscribers(store).ask(subscriber); };
-  const StoreResult<bool> taken = co_await store_.call(write);
+  const auto write = [&](Store& store) { return Subscribers(store).ask(subscriber, options_.bounds); };
+  const StoreResult<AskedOfHub> taken = co_await store_.call_again(write);
   if (!taken) {
     parts_.metrics.store_error(taken.error());
     co_return try_later();
   }
-  if (!*taken && subscriber.intent.mode == "unsubscribe")
-    co_return refused(http::status::not_found, "there is no such subscription");
-  if (!*taken) co_return refused(http::status::service_unavailable, "there are too many subscribers");
+  if (!*taken) co_return not_taken(taken->is);
   co_return http_reply(http::status::accepted);
 }
 

@@ -40,9 +40,11 @@ boost::system::result<std::unique_ptr<PushOut>, ListenError> PushOut::open(const
                                                                            const StoreOptions& store, Options options,
                                                                            Metrics& metrics, Log& log) {
   auto outside = std::move(options.outside);
+  FetchOptions fetch = options.fetch;
   std::unique_ptr<PushOut> made(new PushOut(executor, store, std::move(options), metrics, log));
   if (outside) {
-    auto opened = OutsideListener::open(executor, store, std::move(*outside), {made->streams_, metrics, log});
+    auto opened =
+        OutsideListener::open(executor, store, std::move(*outside), std::move(fetch), {made->streams_, metrics, log});
     if (!opened) return opened.error();
     made->outside_ = std::move(*opened);
   }
@@ -108,6 +110,11 @@ asio::awaitable<void> PushOut::close_ended_topics() {
     if (!ended) continue;
     for (const Topic& topic : *ended) streams_.close_of(topic);
   }
+}
+
+void PushOut::set_fetch_options(FetchOptions options) {
+  if (outside_) outside_->set_fetch_options(options);
+  fetcher_.set_options(std::move(options));
 }
 
 void PushOut::stop() {

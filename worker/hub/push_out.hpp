@@ -35,8 +35,10 @@ class PushOut {
   /// Nothing may go on any longer.
   void hurry();
   /// For requests that begin from now on.
-  void set_fetch_options(FetchOptions options) { fetcher_.set_options(std::move(options)); }
+  void set_fetch_options(FetchOptions options);
 
+  /// Clients of the live stream.
+  std::size_t open_streams() const { return streams_.figures().open; }
   /// Null: it has none.
   const OutsideListener* outside() const { return outside_.get(); }
 

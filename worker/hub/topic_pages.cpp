@@ -60,7 +60,7 @@ asio::awaitable<StoreResult<std::optional<Topic>>> TopicPages::topic_of(std::str
     if (!page) return page.error();
     return *page ? std::move(*topic) : std::optional<Topic>();
   };
-  co_return co_await store_.call(find);
+  co_return co_await store_.call_again(find);
 }
 
 asio::awaitable<StoreResult<std::optional<TopicPages::Kept>>> TopicPages::document_of(const TopicTarget& target) {
@@ -84,7 +84,7 @@ asio::awaitable<StoreResult<std::optional<TopicPages::Kept>>> TopicPages::docume
     kept.document = std::make_shared<const TopicDocument>(render_topic(**page, target.format, links));
     return std::optional(std::move(kept));
   };
-  StoreResult<std::optional<Kept>> made = co_await store_.call(make);
+  StoreResult<std::optional<Kept>> made = co_await store_.call_again(make);
   if (made && *made) {
     if (kept_.size() >= most_kept) kept_.clear();
     kept_.insert_or_assign(self, **made);

@@ -35,7 +35,7 @@ std::optional<TopicTarget> read_topic_target(std::string_view path, std::string_
   if (!is_token(target.token)) return {};
   if (const auto before = parameter(query, "before")) {
     target.before = read_before(*before);
-    if (!target.before) return {};
+    target.unreadable_place = !target.before;
   }
   return target;
 }

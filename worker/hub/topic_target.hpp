@@ -15,6 +15,7 @@ struct TopicTarget {
   std::string token;
   TopicFormat format{};
   std::optional<EntryCursor> before;
+  bool unreadable_place = false;  ///< `before` stands there and is none: the topic has no such page
 };
 
 /// "/t/<token>.atom" or ".json", with `before=<score>:<id of an entry>` or without; nothing for any other.

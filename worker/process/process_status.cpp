@@ -67,6 +67,7 @@ ProcessStatus process_status(ProcessParts& parts) {
   status.host = host_name();
   status.version = FEEDMILL_VERSION;
   status.pid = getpid();
+  if (parts.push_out) status.streams = parts.push_out->open_streams();
   status.configuration = parts.configuration;
   status.clock = wall_clock();
   status.clock_offset = parts.clock_offset;

@@ -180,6 +180,9 @@ std::optional<PushOut::Options> push_out_options(const Config& config, const std
     outside.listen = *config.push_out.listen;
     outside.public_url = config.push_out.public_url;
     outside.token = config.push_out.token;
+    outside.bounds.of_site = config.push_out.per_site;
+    outside.bounds.unverified_of_site =
+        std::min<std::size_t>(outside.bounds.unverified_of_site, config.push_out.per_site);
   }
   options.streams.most = std::min<std::size_t>(config.push_out.streams, descriptors / 2);
   // Behind a proxy on this machine all come from there.

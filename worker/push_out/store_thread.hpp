@@ -26,6 +26,17 @@ class StoreThread {
     return run_on(thread_, [this, work = std::move(work)]() mutable { return work(store_); });
   }
 
+  /// The same for work that may be done twice: where the connection turns out to be lost, as after a restart of Redis
+  /// that nobody has noticed, it is done once more over a new one.
+  template <class Work>
+  auto call_again(Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
+    return run_on(thread_, [this, work = std::move(work)]() mutable {
+      auto result = work(store_);
+      if (result.has_error() && result.error().code == StoreError::Code::unavailable) result = work(store_);
+      return result;
+    });
+  }
+
  private:
   Store store_;
   boost::asio::thread_pool thread_{1};

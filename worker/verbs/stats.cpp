@@ -5,10 +5,12 @@
 
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/fleet.hpp"
+#include "storage/push_out/subscribers.hpp"
 #include "worker/command_line/operation_verbs.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/words/due_text.hpp"
 #include "worker/words/moments.hpp"
+#include "worker/words/record_text.hpp"
 
 namespace feedmill {
 namespace {
@@ -24,6 +26,7 @@ double seconds_since(std::optional<Milliseconds> then, Milliseconds now) {
 int run_verb(const StatsVerb&, const VerbContext& context) {
   const auto fleet = or_fail(Fleet(context.store).figures());
   const auto stream = or_fail(EventStream(context.store).figures());
+  const auto told = or_fail(Subscribers(context.store).counts());
   const double oldest_due = seconds_since(fleet.oldest_due, fleet.now);
   json::object states;
   std::string states_text;
@@ -46,6 +49,14 @@ int run_verb(const StatsVerb&, const VerbContext& context) {
     groups.push_back({{"name", group.name}, {"lag_records", group.lag}, {"lag_seconds", behind}});
     lines.emplace_back("group " + group.name, fmt::format("{} behind, the oldest for {:.0f} s", group.lag, behind));
   }
+  if (told.any()) {
+    lines.emplace_back("webhooks",
+                       fmt::format("{}, {} of them suspended", told.webhooks_active + told.webhooks_suspended,
+                                   told.webhooks_suspended));
+    lines.emplace_back("hub subscribers",
+                       fmt::format("{}, {} not verified yet", told.hub_active + told.hub_pending, told.hub_pending));
+    lines.emplace_back("waiting for them", fmt::format("{} are told now, or in back-off", told.due));
+  }
   context.terminal.tell({{"at", rfc3339(fleet.now)},
                          {"feeds", fleet.feeds},
                          {"states", std::move(states)},
@@ -56,7 +67,8 @@ int run_verb(const StatsVerb&, const VerbContext& context) {
                          {"workers", fleet.workers},
                          {"stream_records", stream.records},
                          {"stream_limit_records", stream.hard_limit},
-                         {"groups", std::move(groups)}},
+                         {"groups", std::move(groups)},
+                         {"push_out", subscriber_counts_json(told)}},
                         lines, 20);
   return exits::done;
 }

@@ -48,6 +48,16 @@ void check_address(const std::string& url, const VerbContext& context) {
   }
 }
 
+/// Ends the verb where it would be told of a feed that is none, and notes what else it will not be told of.
+void check_filter(const Subscriber& webhook, const VerbContext& context) {
+  const FilterRemarks remarks = or_fail(remarks_on(context.store, webhook));
+  if (!remarks.unknown_feed.empty()) {
+    throw VerbFailure{exits::no, fmt::format("{} is none of the feeds here (feedmill add URL)",
+                                             visible(redact(remarks.unknown_feed)))};
+  }
+  for (const std::string& note : remarks.notes) context.terminal.note(visible(note));
+}
+
 /// What the receiver is configured with, which is told this once.
 void tell_key(std::string_view result, const std::string& id, const std::string& secret, Terminal& terminal) {
   const ReceiverKey key = receiver_key(secret);
@@ -72,6 +82,7 @@ int run_verb(const WebhookAddVerb& verb, const VerbContext& context) {
   Subscriber webhook;
   set_webhook(verb.settings, webhook);  // it was checked when it was read
   check_address(webhook.url, context);
+  check_filter(webhook, context);
   webhook.secret = verb.ed25519 ? new_signing_key() : new_shared_secret();
   const std::string id = or_fail(Subscribers(context.store).add(webhook));
   tell_key("added", id, webhook.secret, context.terminal);
@@ -115,6 +126,7 @@ int run_verb(const WebhookSetVerb& verb, const VerbContext& context) {
   const std::string wrong = set_webhook(verb.settings, webhook);  // too many names together with those there
   if (!wrong.empty()) throw VerbFailure{exits::bad_input, visible(wrong)};
   if (verb.settings.url) check_address(webhook.url, context);
+  if (verb.settings.feeds || verb.settings.channels || verb.settings.with_private) check_filter(webhook, context);
   if (!or_fail(Subscribers(context.store).edit(webhook))) throw no_such_webhook(verb.id);
   tell_result("set", verb.id, context.terminal);
   return exits::done;
@@ -149,7 +161,8 @@ int run_verb(const WebhookRemoveVerb& verb, const VerbContext& context) {
 int run_verb(const WebhookTestVerb& verb, const VerbContext& context) {
   const Subscriber webhook = known_webhook(context, verb.id);
   const Milliseconds now = or_fail(context.store.now());
-  const SampleAnswer answer = send_sample_now(look_options(context.config), webhook, now);
+  const SampleAnswer answer =
+      send_sample_now(look_options(context.config), webhook, now, context.config.push_out.timeout);
   boost::json::object row{{"result", answer.taken() ? "taken" : "not_taken"}};
   for (const auto& [name, value] : sample_json(verb.id, answer)) row[name] = value;
   const std::string why = answer.trouble();

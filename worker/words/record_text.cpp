@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "parsers/text/numbers.hpp"
+#include "storage/push_out/subscribers.hpp"
 #include "storage/records/story.hpp"
 #include "worker/base/figure_text.hpp"
 #include "worker/base/terminal.hpp"
@@ -46,6 +47,14 @@ json::value text_or_null(std::string_view text) {
 
 json::value time_json(Milliseconds time) {
   return time.count() == 0 ? json::value() : json::value(rfc3339(time));
+}
+
+json::object subscriber_counts_json(const SubscriberCounts& counts) {
+  return {{"webhooks_active", counts.webhooks_active},
+          {"webhooks_suspended", counts.webhooks_suspended},
+          {"hub_pending", counts.hub_pending},
+          {"hub_active", counts.hub_active},
+          {"due", counts.due}};
 }
 
 json::value embedded_json(std::string_view text) {

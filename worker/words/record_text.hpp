@@ -16,8 +16,12 @@
 
 namespace feedmill {
 
+struct SubscriberCounts;
+
 /// RFC 3339, or null for the time zero.
 boost::json::value time_json(Milliseconds time);
+/// Who is told of events: webhooks and subscribers of the hub by state, and how many are due.
+boost::json::object subscriber_counts_json(const SubscriberCounts& counts);
 
 /// `text` as the JSON it is; as a string when it is none, null when it is "".
 boost::json::value embedded_json(std::string_view text);

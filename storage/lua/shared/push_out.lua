@@ -4,13 +4,15 @@
 --   filter, private, at_once  of a webhook: which events, those of private feeds too, requests under way
 --   secret, old_secret, old_until
 --   topic_kind, topic_name, topic_url, lease_end   of a subscriber of our hub
+--   site                      of a subscriber of our hub: whose its callback is, as it is counted
 --   want_mode, want_secret, want_lease, want_reason, want_tries   what it asks for until that is verified
 --   cursor                    stream id of the last event that it needs not be told of any more
 --   failures, failing_since, last_success, last_error, delivered
 --   claim                     of who serves it
 -- push_out:due holds when to look at those for whom something waits; in hand, when the lease ends. push_out:ids holds all,
 -- push_out:of:<kind>:<name> those of a topic, push_out:leases when hub subscribers end. push_out:changes and push_out:gone
--- hold, by a number that push_out:number counts, whose record was written or taken away last.
+-- hold, by a number that push_out:number counts, whose record was written or taken away last. push_out:sites counts
+-- subscribers of the hub by '<state> <site>'.
 local subscribers_key, due_key, leases_key = prefix .. 'push_out:ids', prefix .. 'push_out:due', prefix .. 'push_out:leases'
 local changes_key, gone_subscribers_key = prefix .. 'push_out:changes', prefix .. 'push_out:gone'
 local subscriber_states_key = prefix .. 'stats:push_out:states'
@@ -23,22 +25,36 @@ local function subscriber_changed(id)
   redis.call('ZREM', gone_subscribers_key, id)
 end
 
-local function turn_subscriber(kind, from, to)
+local sites_key = prefix .. 'push_out:sites'
+local function count_of_site(site, state)
+  return tonumber(redis.call('HGET', sites_key, state .. ' ' .. site) or 0)
+end
+
+local function turn_site(site, state, by)
+  if redis.call('HINCRBY', sites_key, state .. ' ' .. site, by) <= 0 then
+    redis.call('HDEL', sites_key, state .. ' ' .. site)
+  end
+end
+
+-- `site`: of a subscriber of the hub, nil of a webhook.
+local function turn_subscriber(kind, site, from, to)
   if from == to then return end
   if from then redis.call('HINCRBY', subscriber_states_key, kind .. ':' .. from, -1) end
   if to then redis.call('HINCRBY', subscriber_states_key, kind .. ':' .. to, 1) end
+  if site and from then turn_site(site, from, -1) end
+  if site and to then turn_site(site, to, 1) end
 end
 
 -- 1 when there was one.
 local function remove_subscriber(id)
-  local record = redis.call('HMGET', subscriber_key(id), 'kind', 'state', 'topic_kind', 'topic_name')
+  local record = redis.call('HMGET', subscriber_key(id), 'kind', 'state', 'topic_kind', 'topic_name', 'site')
   for _, key in ipairs({subscribers_key, due_key, leases_key, changes_key}) do redis.call('ZREM', key, id) end
   if not record[1] then return 0 end
   if record[3] then redis.call('ZREM', subscribers_of_key(record[3], record[4]), id) end
   redis.call('ZADD', gone_subscribers_key, redis.call('INCR', prefix .. 'push_out:number'), id)
   redis.call('ZREMRANGEBYRANK', gone_subscribers_key, 0, -most_gone - 1)
   redis.call('UNLINK', subscriber_key(id))
-  turn_subscriber(record[1], record[2])
+  turn_subscriber(record[1], record[5] or nil, record[2])
   return 1
 end
 

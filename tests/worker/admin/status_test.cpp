@@ -396,6 +396,26 @@ TEST(StatusPage, CountsSubscriptionsByStateWhereThereAreAny) {
   EXPECT_THAT(shown, HasSubstr("its hub will not push it"));
 }
 
+TEST(StatusPage, CountsWhoIsToldOfEventsWhereThereIsAnybody) {
+  Status status = healthy();
+  EXPECT_THAT(page(status), Not(HasSubstr("Who is told of events")));
+  status.store->told = {.webhooks_active = 12, .webhooks_suspended = 2, .hub_pending = 3, .hub_active = 41, .due = 5};
+  status.process.streams = 77;
+  const std::string shown = page(status);
+  for (const char* row :
+       {"Webhooks <span class=\"sub\"></span></td><td class=\"number\">12</td>", "Suspended webhooks",
+        "Subscribers of the hub <span class=\"sub\"></span></td><td class=\"number\">41</td>", "Not verified yet",
+        "Live streams <span class=\"sub\">of this worker</span></td><td "
+        "class=\"number\">77</td>"}) {
+    EXPECT_THAT(shown, HasSubstr(row));
+  }
+  ASSERT_EQ(concerns(status).size(), 1U);
+  EXPECT_THAT(concerns(status)[0].text, HasSubstr("2 webhooks are suspended"));
+  const boost::json::object json = status_json(status);
+  EXPECT_EQ(json.at("store").at("push_out").at("webhooks_suspended").to_number<int>(), 2);
+  EXPECT_EQ(json.at("worker").at("streams").to_number<int>(), 77);
+}
+
 TEST(FigureText, SaysItForPeople) {
   EXPECT_EQ(span_text(0s), "0.0 s");
   EXPECT_EQ(span_text(4ms), "4 ms");

@@ -525,6 +525,8 @@ void OpenApi::what_is_refused_of_some() {
       EXPECT_EQ(talk_with(id, std::string(body)), "422 bad_value") << body;
     }
     EXPECT_EQ(talk_with(id, R"({"url":"http://169.254.169.254/"})"), "422 refused_address");
+    EXPECT_EQ(talk_with(id, R"({"url":"https://example.org/","feeds":["https://example.org/none.xml"]})"),
+              "404 no_such_feed");
   }
   EXPECT_EQ(talk_with("addWebhook", std::string("{}")), "422 missing_field");
   EXPECT_EQ(talk_with("addWebhook", R"({"url":"https://example.org/","signature":"v2"})"), "422 bad_value");

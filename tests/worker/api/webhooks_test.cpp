@@ -1,6 +1,7 @@
 // Webhooks over HTTP (OPERATIONS B4, B6); what is asked and refused of each is in openapi_test.cpp.
 #include <gtest/gtest.h>
 
+#include "storage/feeds/feeds.hpp"
 #include "storage/push_out/subscribers.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/worker/api/served_api.hpp"
@@ -31,6 +32,7 @@ class WebhookApi : public testing::Test {
 };
 
 TEST_F(WebhookApi, CreatesOneWithAllThatIsSaid) {
+  EXPECT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = "https://example.org/feed.xml"}}));
   const auto made = add(R"({"url":"HTTPS://Example.org/hook","name":"Search","feeds":["https://example.org/feed.xml"],
     "channels":["anna/news"],"types":["post_created"],"initial":true,"private":true,"at_once":4,"signature":"v1a"})");
   const Subscriber webhook = stored(std::string(made.at("id").as_string()));
@@ -42,6 +44,27 @@ TEST_F(WebhookApi, CreatesOneWithAllThatIsSaid) {
   EXPECT_EQ(made.at("signature").as_string(), "v1a");
   EXPECT_EQ(made.at("public_key").as_string(), public_key_of(webhook.secret));
   EXPECT_FALSE(made.contains("secret"));
+}
+
+TEST_F(WebhookApi, NotesWhatIsNotTold) {
+  const std::string body = R"({"url":"https://example.org/hook","feeds":["https://example.org/feed.xml"]})";
+  EXPECT_EQ(outcome(served.post("/webhooks", body)), "404 no_such_feed");
+  EXPECT_EQ(Subscribers(store).counts()->webhooks_active, 0U);
+  EXPECT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = "https://example.org/feed.xml"}}));
+  const auto made = add(body);
+  ASSERT_EQ(made.at("notes").as_array().size(), 1U);
+  EXPECT_NE(made.at("notes").at(0).as_string().find("nothing is told of https://example.org/feed.xml"),
+            boost::json::string::npos);
+  const std::string query = "?id=" + std::string(made.at("id").as_string());
+  const HttpAnswer set =
+      served.call({"PATCH", "/api/v1/webhook" + query, R"({"private":true,"channels":["anna/new"]})"});
+  ASSERT_EQ(set.status, 200) << set.body;
+  ASSERT_EQ(object_of(set).at("notes").as_array().size(), 1U) << set.body;
+  EXPECT_NE(object_of(set).at("notes").at(0).as_string().find("there is no channel anna/new yet"),
+            boost::json::string::npos);
+  const HttpAnswer unknown =
+      served.call({"PATCH", "/api/v1/webhook" + query, R"({"feeds":["https://example.org/none.xml"]})"});
+  EXPECT_EQ(outcome(unknown), "404 no_such_feed");
 }
 
 TEST_F(WebhookApi, ShowsASecretWhenItIsMadeAndNeverAgain) {  // OPERATIONS B6

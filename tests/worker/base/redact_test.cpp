@@ -29,6 +29,8 @@ INSTANTIATE_TEST_SUITE_P(
         TextCase{"cookie:a=b; c=d", "cookie:<redacted>"},
         TextCase{"/w/abcdefghijklmnopqrstuvwxyz?x", "/w/<redacted>?x"}, TextCase{"/w/index.xml", "/w/index.xml"},
         TextCase{"password=a token=b", "password=<redacted> token=<redacted>"},
+        TextCase{"write key=value, or auth=NAME", "write key=value, or auth=NAME"},
+        TextCase{"?key=values&auth=Name&key=value1", "?key=<redacted>&auth=<redacted>&key=<redacted>"},
         TextCase{"token=token=a key=key=", "token=<redacted> key=<redacted>"},
         TextCase{"://://a@b ://c@d", "://://<redacted>@b ://<redacted>@d"},
         TextCase{"https://u@h/?key=a=b;key=c,key=d",

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "storage/feeds/feeds.hpp"
 #include "storage/push_out/subscribers.hpp"
 #include "storage/store/store.hpp"
 #include "tests/support/http_server.hpp"
@@ -81,6 +82,10 @@ class WebhookVerbs : public testing::Test {
     EXPECT_EQ(added.exit, 0) << added.err;
     return std::string(added.row().at("id").as_string());
   }
+  /// Registers a feed that others may be shown.
+  void know(const std::string& url = feed) {
+    EXPECT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = url, .settings = R"({"republish":"yes"})"}}));
+  }
   Subscriber stored(const std::string& id) {
     const auto found = Subscribers(store).get(id);
     EXPECT_TRUE(found && *found) << id;
@@ -94,6 +99,7 @@ class WebhookVerbs : public testing::Test {
 };
 
 TEST_F(WebhookVerbs, AddTellsTheSecretOnceAndStoresWhatWasAskedFor) {
+  know();
   const std::string id = add({"--feed", "HTTPS://Example.org/feed.xml", "--channel", "anna/news", "--type",
                               "post_created", "--initial", "--private", "--name", "Search", "--at-once", "4"});
   EXPECT_EQ(added.row().at("result").as_string(), "added");
@@ -149,7 +155,36 @@ TEST_F(WebhookVerbs, AddRefusesWhatNothingWouldBeSentTo) {
   EXPECT_EQ(Subscribers(store).counts()->webhooks_active, 0U);
 }
 
+TEST_F(WebhookVerbs, RefuseAFeedThatIsNoneAndNoteWhatIsNotTold) {
+  const std::string secret_feed = "https://example.org/feed.xml?token=canary";
+  const Outcome unknown = feedmill({"webhook", "add", hook, "--feed", secret_feed});
+  EXPECT_EQ(unknown.exit, 1);
+  EXPECT_NE(unknown.err.find("is none of the feeds here"), std::string::npos) << unknown.err;
+  EXPECT_EQ(unknown.err.find("canary"), std::string::npos) << unknown.err;
+  EXPECT_EQ(Subscribers(store).counts()->webhooks_active, 0U);
+  know();
+  EXPECT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = secret_feed}}));
+  const std::string id = add({"--feed", feed});
+  EXPECT_EQ(added.err.find("nothing is told"), std::string::npos) << added.err;
+  const Outcome closed = feedmill({"webhook", "set", id, "feed=" + secret_feed, "channel=nobody/yet"});
+  EXPECT_EQ(closed.exit, 0) << closed.err;
+  EXPECT_NE(closed.err.find("nothing is told of https://example.org/feed.xml?token=<redacted> without \"private\": "),
+            std::string::npos)
+      << closed.err;
+  EXPECT_NE(closed.err.find("there is no channel nobody/yet yet"), std::string::npos) << closed.err;
+  const Outcome open = feedmill({"webhook", "set", id, "private=yes"});
+  EXPECT_EQ(open.err.find("nothing is told of https"), std::string::npos) << open.err;
+  EXPECT_EQ(feedmill({"webhook", "set", id, "feed=https://example.org/none.xml"}).exit, 1);
+  EXPECT_EQ(stored(id).filter.feeds, Words{secret_feed});
+  for (const Words& words : std::vector<Words>{{"webhook", "show", id}, {"webhook", "show", id, "--json"}}) {
+    const Outcome shown = feedmill(words);
+    EXPECT_NE(shown.out.find("https://example.org/feed.xml?token=<redacted>"), std::string::npos) << shown.out;
+    EXPECT_EQ(shown.out.find("canary"), std::string::npos) << shown.out;
+  }
+}
+
 TEST_F(WebhookVerbs, SetReplacesWhatIsNamedAndKeepsTheRest) {
+  know();
   const std::string id = add({"--feed", feed, "--type", "post_created", "--name", "Search"});
   EXPECT_EQ(feedmill({"webhook", "set", id, "type=post_deleted", "type=feed_gone", "feed=", "private=yes"}).out,
             "set " + id + "\n");
@@ -166,6 +201,7 @@ TEST_F(WebhookVerbs, SetReplacesWhatIsNamedAndKeepsTheRest) {
   for (const char* wrong : {"nonsense=1", "canary", "private=perhaps", "type=nonsense", "at_once=many", "url="}) {
     const Outcome outcome = feedmill({"webhook", "set", id, wrong});
     EXPECT_EQ(outcome.exit, 64) << wrong;
+    EXPECT_EQ(outcome.err.find("redacted"), std::string::npos) << "what to write stands there: " << outcome.err;
   }
   EXPECT_EQ(feedmill({"webhook", "set", nobody, "name=x"}).exit, 1);
   EXPECT_EQ(stored(id).url, "https://192.0.2.2/");
@@ -260,6 +296,17 @@ TEST_F(WebhookVerbs, TestSendsASignedSample) {  // OPERATIONS B5
   feedmill({"webhook", "set", id, "url=" + receiver.url("/away")});
   EXPECT_EQ(feedmill({"webhook", "test", id}).exit, 1);
   EXPECT_EQ(receiver.count("/hook"), 1U) << "redirects are failures";
+}
+
+TEST_F(WebhookVerbs, TestWaitsAsLongAsIsConfigured) {  // OPERATIONS B5
+  test::HttpServer receiver;
+  receiver.serve("/hook", test::Response{.silent = true, .end = test::Response::End::hang});
+  std::ofstream(config, std::ios::app) << "[push_out]\ntimeout = \"1s\"\n";
+  const Outcome tested = feedmill({"webhook", "test", add({}, receiver.url("/hook")), "--json"});
+  EXPECT_EQ(tested.exit, 1);
+  EXPECT_EQ(tested.row().at("status"), nullptr);
+  EXPECT_GE(tested.row().at("took_ms").as_int64(), 900);
+  EXPECT_LT(tested.row().at("took_ms").as_int64(), 14'000) << "not as long as without a word";
 }
 
 TEST_F(WebhookVerbs, TestObeysTheEgressPolicy) {  // OPERATIONS B5

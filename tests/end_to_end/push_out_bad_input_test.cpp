@@ -1,0 +1,486 @@
+// What the hub does with requests that are wrong or hostile, with callbacks that are, with clocks that step and with a
+// Redis that is away: docs/PUSH_OUT.md, "What it answers to bad requests" (WEBSUB U2–U18).
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <sys/mman.h>
+#include <thread>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/json.hpp>
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "storage/push_out/subscribers.hpp"
+#include "tests/end_to_end/program.hpp"
+#include "tests/support/counts.hpp"
+#include "tests/support/http_ask.hpp"
+#include "tests/support/sanitized.hpp"
+
+namespace feedmill::test::push_out_bad_input_test {
+namespace {
+
+namespace json = boost::json;
+using testing::HasSubstr;
+using testing::Not;
+
+/// One that nobody listens on now.
+std::uint16_t free_port() {
+  boost::asio::io_context context;
+  boost::asio::ip::tcp::acceptor acceptor(context, {boost::asio::ip::address_v4::loopback(), 0});
+  return acceptor.local_endpoint().port();
+}
+
+/// A shared feed, and a worker whose hub others ask.
+class HubWorld : public World {
+ public:
+  explicit HubWorld(const std::vector<std::string>& redis_arguments = {})
+      : World(redis_arguments), public_url("http://127.0.0.1:" + std::to_string(free_port())) {
+    environment["FEEDMILL_PUSH_OUT_LISTEN"] = public_url.substr(std::string("http://").size());
+    environment["FEEDMILL_PUSH_OUT_PUBLIC_URL"] = public_url;
+    environment["FEEDMILL_FLOOR"] = environment["FEEDMILL_CEILING"] = "1h";
+    publish({{"1", "first"}});
+    feed = http.url("/feed");
+    EXPECT_EQ(run({"add", feed}).exit, 0);
+    EXPECT_EQ(run({"set", feed, "republish=yes"}).exit, 0);
+    refresh();
+    const Finished shared = run({"topic", "add", feed, "--json"});
+    EXPECT_EQ(shared.exit, 0) << shared.err;
+    topic = std::string(json::parse(shared.out.substr(0, shared.out.find('\n'))).at("atom").as_string());
+  }
+
+  /// `more`: of its environment alone.
+  void start(const Environment& more = {}) {
+    redis_text({"DEL", "lock:push_out"});
+    worker = std::make_unique<Program>(
+        std::vector<std::string>{"run", "--push-out", "--no-ingest", "--no-deliver", "--listen", "127.0.0.1:0"},
+        with(more));
+    EXPECT_TRUE(eventually([&] { return redis_text({"EXISTS", "lock:push_out"}) == "1" || worker->ended(); }));
+    EXPECT_FALSE(worker->ended()) << worker->err();
+  }
+  void publish(const std::vector<std::pair<std::string, std::string>>& posts) {
+    http.serve("/feed", Response{.headers = {{"Content-Type", "application/rss+xml"}}, .body = rss(posts)});
+  }
+  void refresh() const { EXPECT_EQ(run({"refresh", feed, "--ignore-floor"}).exit, 0); }
+
+  std::string form(const std::string& callback, const std::string& more = "",
+                   const std::string& mode = "subscribe") const {
+    return "hub.mode=" + mode + "&hub.topic=" + percent_encoded(topic) + "&hub.callback=" + percent_encoded(callback) +
+           more;
+  }
+  HttpAnswer subscribe(const std::string& callback, const std::string& more = "",
+                       const std::string& mode = "subscribe") const {
+    return ask({"POST",
+                public_url + "/hub",
+                {{"Content-Type", "application/x-www-form-urlencoded"}},
+                form(callback, more, mode)});
+  }
+
+  SubscriberCounts counts() { return *Subscribers(store).counts(); }
+  std::uint64_t known() {
+    const SubscriberCounts all = counts();
+    return all.hub_active + all.hub_pending;
+  }
+  /// Who waits to be asked again is asked now.
+  void hurry() const {
+    redis_text({"EVAL",
+                "for _, id in ipairs(redis.call('ZRANGE', 'push_out:due', 0, -1)) do "
+                "if not redis.call('HGET', 'push_out:subscriber:' .. id, 'claim') then "
+                "redis.call('ZADD', 'push_out:due', 1, id) end end",
+                "0"});
+  }
+  /// Nobody has subscribed in the end, however often it is asked.
+  bool comes_to_nothing() {
+    return eventually([&] {
+      hurry();
+      return known() == 0;
+    });
+  }
+
+  const std::string public_url;
+  std::string feed, topic;
+  std::unique_ptr<Program> worker;
+};
+
+/// A subscriber that confirms, and takes what it is told.
+class Reader {
+ public:
+  explicit Reader(const boost::asio::ip::address_v4& address = boost::asio::ip::address_v4::loopback())
+      : server(0, address), origin("http://" + address.to_string() + ":" + std::to_string(server.port())) {
+    server.serve_rest([this](const ServedRequest& request) { return answer(request); });
+  }
+  std::string url(const std::string& path) const { return origin + path; }
+  std::vector<ServedRequest> posts() const {
+    std::vector<ServedRequest> all;
+    for (ServedRequest& request : server.requests()) {
+      if (request.method == "POST") all.push_back(std::move(request));
+    }
+    return all;
+  }
+
+  HttpServer server;
+  const std::string origin;
+  std::atomic<int> status = 202;
+
+ private:
+  Response answer(const ServedRequest& request) const {
+    if (request.method == "POST") return Response{.status = status};
+    for (const auto& [name, value] : form_fields(request.target.substr(request.target.find('?') + 1))) {
+      if (name == "hub.challenge") return Response{.status = 200, .body = value};
+    }
+    return Response{.status = 200};
+  }
+};
+
+std::string challenge_of(const ServedRequest& request) {
+  for (const auto& [name, value] : form_fields(request.target.substr(request.target.find('?') + 1))) {
+    if (name == "hub.challenge") return value;
+  }
+  return "";
+}
+
+class HubBadInput : public testing::Test {
+ protected:
+  HubWorld world;
+  Reader reader;
+
+  void expect_refused(const std::string& callback, const std::string& why) {
+    const HttpAnswer answer = world.subscribe(callback);
+    EXPECT_EQ(answer.status, 400) << callback;
+    EXPECT_THAT(answer.body, HasSubstr(why)) << callback;
+  }
+  /// What is new reaches a subscriber that is well.
+  void expect_delivered() {
+    EXPECT_EQ(world.subscribe(reader.url("/well")).status, 202);
+    ASSERT_TRUE(eventually([&] { return world.counts().hub_active >= 1; }));
+    world.publish({{"2", "second"}, {"1", "first"}});
+    world.refresh();
+    ASSERT_TRUE(eventually([&] { return reader.posts().size() == 1; }));
+    EXPECT_THAT(reader.posts().at(0).body, HasSubstr("second"));
+  }
+};
+
+TEST_F(HubBadInput, PrivateCallbacksAreRefusedAtOnceAndNamesWhenTheyAreAsked) {
+  world.start({{"FEEDMILL_EGRESS_ALLOW", "192.0.2.0/24:80"}});
+  for (const char* closed :
+       {"http://10.0.0.1/cb", "http://127.0.0.1/cb", "http://192.168.1.1/cb?x=1", "http://172.16.0.1/", "http://[::1]/",
+        "http://[fd00::1]/cb", "http://169.254.169.254/latest", "http://0x0a000001/", "http://167772161/",
+        "http://[::ffff:10.0.0.1]/", "http://0.0.0.0/", "https://100.64.0.1/"}) {
+    expect_refused(closed, "hub.callback: egress.blocked: ");
+  }
+  expect_refused("http://192.0.2.1:22/", "hub.callback: egress.");
+  EXPECT_EQ(world.known(), 0U);
+  const std::string by_name = "http://localhost:" + std::to_string(reader.server.port()) + "/cb";
+  EXPECT_EQ(world.subscribe(by_name).status, 202);
+  EXPECT_TRUE(world.comes_to_nothing());
+  EXPECT_EQ(reader.server.connections(), 0U);
+}
+
+TEST_F(HubBadInput, CallbacksThatPointBackComeToNothing) {
+  world.start();
+  for (const std::string& path : {std::string("/hub"), std::string("/hub?x=1"), std::string("/events?topic=x"),
+                                  world.topic.substr(world.public_url.size())}) {
+    expect_refused(world.public_url + path, "an address of this hub");
+  }
+  EXPECT_EQ(world.known(), 0U);
+  // Under another name nobody knows that it is we: no such address answers with a challenge.
+  const std::string port = world.public_url.substr(world.public_url.rfind(':'));
+  for (const std::string& path : {std::string("/hub"), world.topic.substr(world.public_url.size())}) {
+    EXPECT_EQ(world.subscribe("http://localhost" + port + path).status, 202);
+  }
+  EXPECT_EQ(world.subscribe(world.public_url + "/elsewhere").status, 202);
+  EXPECT_TRUE(world.comes_to_nothing());
+  expect_delivered();
+}
+
+TEST_F(HubBadInput, WhoeverAnswersBadlyHasNotConfirmed) {
+  world.start({{"FEEDMILL_PUSH_OUT_TIMEOUT", "1s"}});
+  HttpServer bad;
+  const std::string elsewhere = reader.url("/elsewhere");
+  bad.serve("/redirects", [&](const ServedRequest& request) {
+    const std::string query = request.target.substr(request.target.find('?'));
+    return Response{.status = 302, .headers = {{"Location", elsewhere + query}}};
+  });
+  bad.serve("/wrong", [](const ServedRequest& request) { return Response{.body = challenge_of(request) + "x"}; });
+  bad.serve("/says-nothing", [](const ServedRequest&) { return Response{.body = ""}; });
+  bad.serve("/echoes", [](const ServedRequest& request) { return Response{.body = request.target}; });
+  bad.serve("/refuses",
+            [](const ServedRequest& request) { return Response{.status = 404, .body = challenge_of(request)}; });
+  bad.serve("/endless", [](const ServedRequest& request) {
+    return Response{.headers = {{"Content-Length", "1073741824"}},
+                    .body = challenge_of(request),
+                    .then_forever = std::string(64 << 10, 'x')};
+  });
+  bad.serve("/slow", [](const ServedRequest& request) {
+    return Response{.body = challenge_of(request), .drip = std::chrono::milliseconds(300)};
+  });
+  bad.serve("/silent", [](const ServedRequest&) { return Response{.silent = true, .end = Response::End::hang}; });
+  const std::vector<std::string> paths{"/redirects", "/wrong",   "/says-nothing", "/echoes",
+                                       "/refuses",   "/endless", "/slow",         "/silent"};
+  for (const std::string& path : paths) EXPECT_EQ(world.subscribe(bad.url(path)).status, 202) << path;
+  EXPECT_TRUE(world.comes_to_nothing());
+  EXPECT_EQ(reader.server.connections(), 0U) << "redirects are not followed";
+  for (const char* path : {"/slow", "/silent"}) EXPECT_EQ(bad.count(path), 3U) << path << " was not heard";
+  for (const char* path : {"/redirects", "/wrong", "/says-nothing", "/echoes", "/refuses", "/endless"})
+    EXPECT_EQ(bad.count(path), 1U) << path << " is its word";
+  expect_delivered();
+}
+
+TEST_F(HubBadInput, WhoTakesDeliveriesBadlyKeepsNobodyWaiting) {
+  world.start({{"FEEDMILL_PUSH_OUT_TIMEOUT", "1s"}});
+  HttpServer bad;
+  const auto confirming = [](Response answer) {
+    return [answer](const ServedRequest& request) {
+      return request.method == "GET" ? Response{.body = challenge_of(request)} : answer;
+    };
+  };
+  bad.serve("/redirects", confirming({.status = 302, .headers = {{"Location", reader.url("/elsewhere")}}}));
+  bad.serve("/slow", confirming({.body = std::string(100, 'x'), .drip = std::chrono::milliseconds(300)}));
+  bad.serve("/endless", confirming({.headers = {{"Content-Length", "1073741824"}},
+                                    .body = "x",
+                                    .then_forever = std::string(64 << 10, 'x')}));
+  for (const char* path : {"/redirects", "/slow", "/endless"}) EXPECT_EQ(world.subscribe(bad.url(path)).status, 202);
+  ASSERT_TRUE(eventually([&] { return world.counts().hub_active == 3; }));
+  expect_delivered();
+  // A long answer counts by its status; the others are tried again later.
+  const auto failures = [&](const std::string& path) {
+    for (const Subscriber& one : *Subscribers(world.store).list(Subscriber::Kind::hub, "", 100)) {
+      if (one.url == bad.url(path)) return static_cast<int>(one.failures);
+    }
+    return -1;
+  };
+  EXPECT_TRUE(eventually([&] { return failures("/redirects") == 1 && failures("/slow") == 1; }));
+  EXPECT_EQ(failures("/endless"), 0);
+  EXPECT_EQ(reader.posts().size(), 1U);
+}
+
+TEST_F(HubBadInput, SecretsOfNoneUpTo199Bytes) {
+  world.start();
+  EXPECT_EQ(world.subscribe(reader.url("/none"), "&hub.secret=").status, 202);
+  EXPECT_EQ(world.subscribe(reader.url("/long"), "&hub.secret=" + std::string(199, 's')).status, 202);
+  EXPECT_EQ(world.subscribe(reader.url("/longer"), "&hub.secret=" + std::string(200, 's')).status, 400);
+  for (const char* lease : {"0", "-1", "99999999999999999999", "1h"}) {
+    const HttpAnswer answer = world.subscribe(reader.url("/lease"), "&hub.lease_seconds=" + std::string(lease));
+    EXPECT_EQ(answer.status, 400) << lease;
+    EXPECT_THAT(answer.body, HasSubstr("hub.lease_seconds"));
+  }
+  ASSERT_TRUE(eventually([&] { return world.counts().hub_active == 2; }));
+  world.publish({{"2", "second"}, {"1", "first"}});
+  world.refresh();
+  ASSERT_TRUE(eventually([&] { return reader.posts().size() == 2; }));
+  for (const ServedRequest& told : reader.posts())
+    EXPECT_EQ(told.header("X-Hub-Signature").empty(), told.target == "/none") << told.target;
+  // What is no place in the topic is no page that is missing.
+  EXPECT_EQ(ask({.url = world.topic + "?before=x"}).status, 400);
+  EXPECT_EQ(ask({.url = world.topic + "?before=0:Entry:0"}).status, 200);
+}
+
+TEST_F(HubBadInput, ATopicThatIsRemovedWhileItIsAskedForComesToNothing) {
+  world.start({{"FEEDMILL_PUSH_OUT_TIMEOUT", "1s"}});
+  HttpServer silent;
+  silent.serve_rest([](const ServedRequest&) { return Response{.silent = true, .end = Response::End::hang}; });
+  EXPECT_EQ(world.subscribe(silent.url("/cb")).status, 202);
+  silent.wait_for_requests(1);
+  EXPECT_EQ(world.run({"topic", "remove", world.feed, "--yes"}).exit, 0);
+  EXPECT_TRUE(world.comes_to_nothing());
+  EXPECT_EQ(world.subscribe(silent.url("/cb")).status, 404);
+  EXPECT_EQ(ask({.url = world.topic}).status, 404);
+}
+
+// Bounds of one site: below one registrable domain, or addresses of one network (U18).
+TEST_F(HubBadInput, NobodyTakesThePlacesOfAll) {
+  world.start({{"FEEDMILL_PUSH_OUT_PER_SITE", "5"}});
+  HttpServer silent;
+  silent.serve_rest([](const ServedRequest&) { return Response{.silent = true, .end = Response::End::hang}; });
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(world.subscribe(silent.url("/" + std::to_string(i))).status, 202);
+  HttpAnswer more = world.subscribe(silent.url("/5"));
+  EXPECT_EQ(more.status, 429);
+  EXPECT_EQ(more.header("Retry-After"), "3600");
+  EXPECT_THAT(more.body, HasSubstr("too many subscriptions of that domain or network"));
+  EXPECT_EQ(world.subscribe(silent.url("/0")).status, 202) << "who is there may ask again";
+  EXPECT_EQ(world.subscribe(silent.url("/5"), "", "unsubscribe").status, 404);
+  Reader other(boost::asio::ip::make_address_v4("127.0.1.1"));
+  EXPECT_EQ(world.subscribe(other.url("/cb")).status, 202) << "another network";
+  ASSERT_TRUE(eventually([&] { return world.counts().hub_active == 1; }));
+  // Who is given up makes room, who unsubscribes does.
+  EXPECT_EQ(world.subscribe(other.url("/cb"), "", "unsubscribe").status, 202);
+  EXPECT_TRUE(eventually([&] { return world.counts().hub_active == 0; }));
+  world.worker->signal(SIGKILL);
+  world.worker->wait();
+  for (const Subscriber& one : *Subscribers(world.store).list(Subscriber::Kind::hub, "", 100))
+    EXPECT_TRUE(*Subscribers(world.store).remove(one.id));
+  EXPECT_EQ(world.redis_text({"EXISTS", "push_out:sites"}), "0") << "nothing is counted any more";
+}
+
+// From one address, as fast as it can: a bounded number is remembered, the rest is told to come later, and whoever is
+// well is served all the while.
+TEST_F(HubBadInput, AFloodOfSubscriptionsIsBounded) {
+  world.start();
+  HttpServer silent;
+  silent.forget_requests();
+  silent.serve_rest([](const ServedRequest&) { return Response{.silent = true, .end = Response::End::hang}; });
+  const int many = tries(3'000, 100'000, 100'000);
+  std::map<int, int> answers;
+  for (int i = 0; i < many; ++i) {
+    const HttpAnswer answer = world.subscribe(silent.url("/" + std::to_string(i)));
+    ++answers[answer.status];
+    if (answer.status == 429 || answer.status == 503) {
+      EXPECT_NE(answer.header("Retry-After"), "") << answer.status;
+    }
+  }
+  EXPECT_EQ(answers[202] + answers[429] + answers[503], many);
+  EXPECT_LE(world.known(), 1'000U);
+  Reader other(boost::asio::ip::make_address_v4("127.0.1.1"));
+  ASSERT_TRUE(eventually([&] { return world.subscribe(other.url("/cb")).status == 202; }));
+  ASSERT_TRUE(eventually([&] { return world.counts().hub_active == 1; }));
+  world.publish({{"2", "second"}, {"1", "first"}});
+  world.refresh();
+  EXPECT_TRUE(eventually([&] { return other.posts().size() == 1; }));
+}
+
+class HubWithoutRedis : public testing::Test {
+ protected:
+  HubWorld world{{"--appendonly", "yes", "--appendfsync", "always"}};
+  Reader reader;
+};
+
+TEST_F(HubWithoutRedis, SaysSoAndGoesOnWithoutAnybodysHelp) {
+  world.start();
+  EXPECT_EQ(world.subscribe(reader.url("/one")).status, 202);
+  ASSERT_TRUE(eventually([&] { return world.counts().hub_active == 1; }));
+  EXPECT_EQ(ask({.url = world.topic}).status, 200);
+  world.redis.kill();
+  world.redis.start();
+  // Nobody has noticed: the first request finds a connection that is none any more.
+  EXPECT_EQ(world.subscribe(reader.url("/two")).status, 202);
+  world.redis.kill();
+  const HttpAnswer away = world.subscribe(reader.url("/three"));
+  EXPECT_EQ(away.status, 503);
+  EXPECT_NE(away.header("Retry-After"), "");
+  EXPECT_EQ(ask({.url = world.topic + "?before=1:Entry:1"}).status, 503);
+  const std::string token = world.topic.substr(world.topic.find("/t/") + 3, 26);
+  EXPECT_EQ(ask({.url = world.public_url + "/events?topic=" + token}).status, 503);
+  world.redis.start();
+  EXPECT_EQ(world.subscribe(reader.url("/three")).status, 202);
+  world.store = Store(StoreOptions{.url = world.redis.url()});
+  ASSERT_TRUE(eventually([&] { return world.counts().hub_active == 3; }));
+  world.publish({{"2", "second"}, {"1", "first"}});
+  world.refresh();
+  EXPECT_TRUE(eventually([&] { return reader.posts().size() == 3; }));
+}
+
+/// The wall clock of a machine with all that runs on it, Redis too, which goes on from wherever a test puts it.
+class SetClock {
+ public:
+  SetClock() {
+    path = (std::filesystem::temp_directory_path() / "feedmill-clock-XXXXXX").string();
+    const int fd = mkstemp(path.data());
+    if (fd < 0 || ftruncate(fd, sizeof(std::int64_t)) != 0) std::abort();
+    clock_ = static_cast<std::atomic<std::int64_t>*>(
+        mmap(nullptr, sizeof(std::int64_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+    close(fd);
+    clock_->store(real() + ahead_);
+    ticking_ = std::jthread([this](const std::stop_token& end) {
+      while (!end.stop_requested()) {
+        clock_->store(real() + ahead_);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
+    });
+    setenv("SET_CLOCK", path.c_str(), 1);
+    setenv("LD_PRELOAD", FEEDMILL_SET_CLOCK, 1);
+  }
+  ~SetClock() {
+    let_go();
+    ticking_ = {};
+    munmap(clock_, sizeof(std::int64_t));
+    std::filesystem::remove(path);
+  }
+  SetClock(const SetClock&) = delete;
+  SetClock& operator=(const SetClock&) = delete;
+
+  /// What is started from now on has the true clock, unless it is told otherwise.
+  static void let_go() {
+    unsetenv("LD_PRELOAD");
+    unsetenv("SET_CLOCK");
+  }
+  void put(std::chrono::seconds ahead) { ahead_ = std::chrono::microseconds(ahead).count(); }
+
+  std::string path;
+
+ private:
+  static std::int64_t real() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
+  }
+
+  std::atomic<std::int64_t>* clock_ = nullptr;
+  std::atomic<std::int64_t> ahead_ = 0;
+  std::jthread ticking_;
+};
+
+TEST(HubWithASteppingClock, TellsWhatIsNewAndEndsLeasesByTheClockAsItIs) {
+  if (is_sanitized) GTEST_SKIP() << "a sanitizer wants to be preloaded first";
+  using namespace std::chrono_literals;
+  SetClock clock;
+  HubWorld world({"--loglevel", "warning"});  // a Redis of its own
+  SetClock::let_go();
+  world.environment["LD_PRELOAD"] = FEEDMILL_SET_CLOCK;
+  world.environment["SET_CLOCK"] = clock.path;
+  Reader reader, hook;
+  clock.put(48h);
+  world.start();
+  EXPECT_EQ(world.subscribe(reader.url("/cb"), "&hub.lease_seconds=7200").status, 202);
+  ASSERT_TRUE(eventually([&] { return world.counts().hub_active == 1; }));
+  EXPECT_EQ(world.run({"webhook", "add", hook.url("/hook"), "--type", "post_created"}).exit, 0);
+  const auto real_now = [] {
+    return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
+  };
+  const auto stamp = [&](std::size_t index) {
+    return std::chrono::seconds(std::stoll(hook.posts().at(index).header("webhook-timestamp")));
+  };
+
+  clock.put(24h);  // back, but not behind what was fetched before
+  const std::chrono::seconds back = real_now() + 24h;
+  world.publish({{"2", "second"}, {"1", "first"}});
+  world.refresh();
+  ASSERT_TRUE(eventually([&] { return reader.posts().size() == 1 && hook.posts().size() == 1; }));
+  EXPECT_GE(stamp(0), back - 1s) << "a try says when this machine thinks that it was made";
+  EXPECT_LE(stamp(0), back + 10min);
+
+  // What has failed is tried again when the clock says so: at once after a step ahead.
+  hook.status = 503;
+  world.publish({{"3", "third"}, {"2", "second"}, {"1", "first"}});
+  world.refresh();
+  ASSERT_TRUE(eventually([&] { return hook.posts().size() == 2 && reader.posts().size() == 2; }));
+  const auto failing = [&] {
+    const auto all = Subscribers(world.store).list(Subscriber::Kind::webhook, "", 10);
+    return all && all->size() == 1 && all->front().failures == 1 && all->front().due.has_value();
+  };
+  ASSERT_TRUE(eventually(failing));
+  hook.status = 200;
+  clock.put(49h);
+  ASSERT_TRUE(eventually([&] { return hook.posts().size() == 3; }));
+  EXPECT_EQ(hook.posts().at(1).header("webhook-id"), hook.posts().at(2).header("webhook-id"));
+  EXPECT_GE(stamp(2) - stamp(1), 24h);
+  EXPECT_EQ(world.counts().hub_active, 1U) << "its lease goes on";
+
+  clock.put(51h);
+  EXPECT_TRUE(eventually([&] {
+    world.publish({{"4", "fourth"}, {"3", "third"}, {"2", "second"}, {"1", "first"}});
+    world.refresh();
+    return world.counts().hub_active == 0;
+  })) << "it has ended";
+  EXPECT_EQ(reader.posts().size(), 2U) << "and nothing more is told";
+}
+
+}  // namespace
+}  // namespace feedmill::test::push_out_bad_input_test
