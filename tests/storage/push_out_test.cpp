@@ -48,7 +48,7 @@ class PushOutStore : public StoreTest {
   bool settle(const TakenSubscribers& taken, const std::string& id, const std::string& cursor, Then then,
               Milliseconds delay = {}, Fields fields = {}) {
     const SubscriberSettlement one{id, taken.claim, cursor, then, delay, std::move(fields)};
-    const auto held = subscribers.settle(std::span(&one, 1));
+    const auto held = subscribers.settle(std::span(&one, 1), lease);
     EXPECT_TRUE(held) << held.error().detail;
     return held && held->front();
   }
