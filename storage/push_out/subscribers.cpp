@@ -349,7 +349,7 @@ StoreResult<TakenSubscribers> Subscribers::take(std::size_t most, Milliseconds l
 }
 
 StoreResult<std::vector<bool>> Subscribers::settle(std::span<const SubscriberSettlement> settlements,
-                                                     Milliseconds lease) {
+                                                   Milliseconds lease) {
   Args args;
   args.add(lease);
   for (const SubscriberSettlement& one : settlements) {

@@ -24,9 +24,9 @@ using Then = SubscriberSettlement::Then;
 
 namespace {
 
-constexpr std::size_t page_events = 200;   // looked at for one subscriber before another's turn
-constexpr std::size_t most_settled = 500;  // by one call of a script
-constexpr std::size_t posts_at_once = 20;  // in what the hub delivers
+constexpr std::size_t page_events = 200;       // looked at for one subscriber before another's turn
+constexpr std::size_t most_settled = 500;      // by one call of a script
+constexpr std::size_t posts_at_once = 20;      // in what the hub delivers
 constexpr Milliseconds progress_every{1'000};  // places of one second are written together
 constexpr Milliseconds settle_within{50};      // and those of who is done, soon
 constexpr Milliseconds turn{10'000};           // then others may be served
@@ -65,8 +65,7 @@ Milliseconds receiver_back_off(std::uint32_t failures, Milliseconds retry_after)
   return std::clamp(retry_after, usual, most_back_off);
 }
 
-Dispatcher::Dispatcher(asio::any_io_executor executor, const StoreOptions& content, const Parts& parts,
-                       Options options)
+Dispatcher::Dispatcher(asio::any_io_executor executor, const StoreOptions& content, const Parts& parts, Options options)
     : executor_(std::move(executor)),
       store_(parts.store),
       tail_(parts.tail),
@@ -119,6 +118,7 @@ asio::awaitable<void> Dispatcher::find_due() {
     }
     const std::size_t room = options_.at_once - in_hand_;
     const auto ask = [&](Store& store) { return Subscribers(store).take(room, options_.lease, options_.token); };
+    const auto held_until = Clock::now() + options_.lease;
     StoreResult<TakenSubscribers> taken = co_await store_.call(ask);
     if (!taken) {
       metrics_.store_error(taken.error());
@@ -128,19 +128,18 @@ asio::awaitable<void> Dispatcher::find_due() {
     redis_time_ = taken->now;
     redis_read_ = Clock::now();
     const bool any = !taken->subscribers.empty();
-    for (Subscriber& subscriber : taken->subscribers) take(std::move(subscriber), taken->claim);
+    for (Subscriber& subscriber : taken->subscribers) take(std::move(subscriber), taken->claim, held_until);
     if (any) {
       filled_.cancel();
       continue;
     }
     const bool known = taken->next.count() > 0;
-    co_await due_.rest(known ? std::clamp(taken->next - taken->now, Milliseconds(1), options_.poll)
-                                  : options_.poll);
+    co_await due_.rest(known ? std::clamp(taken->next - taken->now, Milliseconds(1), options_.poll) : options_.poll);
   }
 }
 
 /// Who may be silent does not have all places: those that serve never wait for them for long (WEBSUB U14).
-void Dispatcher::take(Subscriber&& subscriber, const std::string& claim) {
+void Dispatcher::take(Subscriber&& subscriber, const std::string& claim, Clock::time_point held_until) {
   const bool failed = subscriber.failures > 0;
   if (failed && failing_ >= std::max<std::size_t>(1, options_.at_once / 2)) {
     settled_.push_back({subscriber.id, claim, "", Then::later, with_jitter(2 * options_.poll), {}});
@@ -149,7 +148,22 @@ void Dispatcher::take(Subscriber&& subscriber, const std::string& claim) {
   }
   ++in_hand_;
   if (failed) ++failing_;
-  queue_.push_back({std::move(subscriber), claim, failed});
+  queue_.push_back({std::move(subscriber), claim, held_until, failed});
+}
+
+/// Null: another lane has it in hand, since the lease of this one ended.
+Dispatcher::Progress* Dispatcher::progress_of(const Served& served) {
+  const auto found = progress_.find(served.subscriber.id);
+  return found != progress_.end() && found->second.claim == served.claim ? &found->second : nullptr;
+}
+
+/// Before each request: whether another may serve it by now. Whoever could not renew a lease for its whole time sends
+/// nothing more, though nobody has said yet that another does.
+bool Dispatcher::let_go(const Served& served, SubscriberSettlement& end) {
+  const Progress* const progress = progress_of(served);
+  if (progress != nullptr && !progress->lost && Clock::now() < progress->held_until) return false;
+  end.then = Then::later;
+  return true;
 }
 
 asio::awaitable<void> Dispatcher::lane() {
@@ -163,12 +177,13 @@ asio::awaitable<void> Dispatcher::lane() {
     Served served = std::move(queue_.front());
     queue_.pop_front();
     const std::string id = served.subscriber.id;
-    progress_[id] = {served.claim, served.subscriber.cursor};
+    progress_[id] = {served.claim, served.subscriber.cursor, served.held_until};
     SubscriberSettlement end = co_await serve(served);
     end.fields = std::move(served.changes);
-    const bool lost = progress_[id].lost;
-    progress_.erase(id);
-    if (!lost) settled_.push_back(std::move(end));
+    if (const Progress* const progress = progress_of(served)) {
+      if (!progress->lost) settled_.push_back(std::move(end));
+      progress_.erase(id);
+    }
     --in_hand_;
     if (served.failed) --failing_;
     write_bell_.ring();
@@ -181,6 +196,7 @@ asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
   SubscriberSettlement end;
   end.id = subscriber.id;
   end.claim = served.claim;
+  if (let_go(served, end)) co_return end;
   end.then = Then::idle;
   if (!subscriber.intent.mode.empty()) {
     const Next next = co_await confirm(served, end);
@@ -199,7 +215,6 @@ asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
       end.then = Then::later;
       co_return end;
     }
-    if (progress_[subscriber.id].lost) co_return end;
     const StoreResult<EventTail::Since> page = co_await tail_.next(subscriber.cursor, page_events);
     if (!page) {
       metrics_.store_error(page.error());
@@ -207,6 +222,7 @@ asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
       end.delay = 5 * options_.poll;
       co_return end;
     }
+    if (let_go(served, end)) co_return end;
     if (!page->missed && page->events.empty()) co_return end;
     const Next next = co_await tell_page(served, end, *page);
     if (next == Next::settled) co_return end;
@@ -218,7 +234,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, Subscriber
   Subscriber& subscriber = served.subscriber;
   const Subscriber::Intent intent = subscriber.intent;
   const Told told = co_await sender_.verify(subscriber);
-  test_point("H2");
+  test_point("S21");
   if (told.is == Told::Is::not_asked) {
     end.then = Then::later;
     end.delay = with_jitter(options_.poll);
@@ -255,7 +271,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, Subscriber
 }
 
 asio::awaitable<Dispatcher::Next> Dispatcher::tell_page(Served& served, SubscriberSettlement& end,
-                                                              const EventTail::Since& page) {
+                                                        const EventTail::Since& page) {
   Subscriber& subscriber = served.subscriber;
   if (page.missed) {
     if (is_webhook(subscriber)) {
@@ -285,6 +301,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::tell_page(Served& served, Subscrib
     co_return Next::settled;
   }
   if (!wanted.empty()) {
+    if (let_go(served, end)) co_return Next::settled;
     Next next = Next::more;
     if (is_webhook(subscriber))
       next = co_await tell_webhook(served, end, wanted);
@@ -315,7 +332,7 @@ asio::awaitable<StoreResult<void>> Dispatcher::leave_private(const Subscriber& s
 
 /// One after the other, or as many at once as it takes: its place is behind the last up to which all were taken.
 asio::awaitable<Dispatcher::Next> Dispatcher::tell_webhook(Served& served, SubscriberSettlement& end,
-                                                                 const OutsideEvents& wanted) {
+                                                           const OutsideEvents& wanted) {
   const Subscriber& subscriber = served.subscriber;
   for (std::size_t from = 0; from < wanted.size();) {
     const std::size_t count = std::min({std::size_t{subscriber.at_once}, options_.per_host, wanted.size() - from});
@@ -334,7 +351,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::tell_webhook(Served& served, Subsc
       auto group = asio::experimental::make_parallel_group(std::move(all));
       co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
     }
-    test_point("H3");
+    test_point("S22");
     for (std::size_t i = 0; i < count; ++i) {
       const Next next = judge(served, end, told[i]);
       if (next == Next::settled) co_return next;
@@ -342,7 +359,9 @@ asio::awaitable<Dispatcher::Next> Dispatcher::tell_webhook(Served& served, Subsc
       end.cursor = subscriber.cursor;
     }
     from += count;
-    if (from < wanted.size() && (stopping_ || progress_[subscriber.id].lost)) {
+    if (from == wanted.size()) break;
+    if (let_go(served, end)) co_return Next::settled;
+    if (stopping_) {
       end.then = Then::later;
       co_return Next::settled;
     }
@@ -352,7 +371,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::tell_webhook(Served& served, Subsc
 
 /// What is new of them in one document; `up_to` where that does not hold them all.
 asio::awaitable<Dispatcher::Next> Dispatcher::deliver(Served& served, SubscriberSettlement& end,
-                                                            const OutsideEvents& wanted, std::string& up_to) {
+                                                      const OutsideEvents& wanted, std::string& up_to) {
   std::vector<std::string> ids;
   std::string last;
   for (const auto& event : wanted) {
@@ -375,8 +394,9 @@ asio::awaitable<Dispatcher::Next> Dispatcher::deliver(Served& served, Subscriber
     break;
   }
   if (made->content == nullptr) co_return Next::more;
+  if (let_go(served, end)) co_return Next::settled;
   const Told told = co_await sender_.deliver(served.subscriber, *made->content);
-  test_point("H3");
+  test_point("S22");
   if (told.is == Told::Is::failed && served.subscriber.failures + 1 >= most_hub_tries) {
     metrics_.push_out_sent(false, Metrics::PushOut::given_up);
     note_success(served);
@@ -429,7 +449,7 @@ Dispatcher::Next Dispatcher::judge(Served& served, SubscriberSettlement& end, co
 
 void Dispatcher::came(Served& served, const std::string& cursor) {
   served.subscriber.cursor = cursor;
-  progress_[served.subscriber.id].cursor = cursor;
+  if (Progress* const progress = progress_of(served)) progress->cursor = cursor;
 }
 
 void Dispatcher::note_success(Served& served) {
@@ -479,8 +499,9 @@ asio::awaitable<void> Dispatcher::settle(std::vector<SubscriberSettlement> all) 
   for (std::size_t from = 0; from < all.size(); from += most_settled) {
     const auto some = std::span(all).subspan(from, std::min(most_settled, all.size() - from));
     const auto write = [&](Store& store) { return Subscribers(store).settle(some, options_.lease); };
+    const auto held_until = Clock::now() + options_.lease;
     const StoreResult<std::vector<bool>> held = co_await store_.call(write);
-    test_point("H4");
+    test_point("S23");
     if (!held) {
       metrics_.store_error(held.error());
       // Their leases end, and whoever serves them then begins where they were written down last.
@@ -488,7 +509,9 @@ asio::awaitable<void> Dispatcher::settle(std::vector<SubscriberSettlement> all) 
     }
     for (std::size_t i = 0; i < some.size(); ++i) {
       const auto found = progress_.find(some[i].id);
-      if (!(*held)[i] && found != progress_.end() && found->second.claim == some[i].claim) found->second.lost = true;
+      if (found == progress_.end() || found->second.claim != some[i].claim) continue;
+      if (!(*held)[i]) found->second.lost = true;
+      if (some[i].then == Then::hold) found->second.held_until = held_until;
     }
   }
   if (!all.empty()) due_.ring();

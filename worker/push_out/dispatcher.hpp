@@ -45,8 +45,8 @@ class Dispatcher {
     std::size_t per_host = 4;
     Milliseconds timeout{15'000};
     Milliseconds give_up{std::chrono::hours(7 * 24)};  ///< a webhook that has failed for so long is suspended
-    Milliseconds lease{60'000};                        ///< others do not serve whom this one serves; above `timeout`
-    Milliseconds poll{1'000};                          ///< how often an idle one looks for who is due
+    Milliseconds lease{10'000};  ///< others do not serve whom this one serves; renewed every second
+    Milliseconds poll{1'000};    ///< how often an idle one looks for who is due
   };
 
   struct Parts {
@@ -76,19 +76,23 @@ class Dispatcher {
   struct Served {
     Subscriber subscriber;
     std::string claim;
+    Clock::time_point held_until;
     bool failed = false;  ///< last time
     Fields changes{};     ///< of its record, to be written
   };
   /// How far one has come that is still in hand.
   struct Progress {
     std::string claim, cursor;
-    bool lost = false;  ///< it is in another's hand
+    Clock::time_point held_until;  ///< the lease ends no sooner
+    bool lost = false;             ///< it is in another's hand
   };
   /// What serving goes on with.
   enum class Next { more, settled };
 
   boost::asio::awaitable<void> find_due();
-  void take(Subscriber&& subscriber, const std::string& claim);
+  void take(Subscriber&& subscriber, const std::string& claim, Clock::time_point held_until);
+  Progress* progress_of(const Served& served);
+  bool let_go(const Served& served, SubscriberSettlement& end);
   boost::asio::awaitable<void> lane();
   boost::asio::awaitable<SubscriberSettlement> serve(Served& served);
   boost::asio::awaitable<Next> confirm(Served& served, SubscriberSettlement& end);

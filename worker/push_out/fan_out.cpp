@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t batch_events = 500;  // looked through at once
 constexpr std::size_t most_woken = 500;    // by one call of a script
-constexpr Milliseconds lead_for{30'000}, look_to_lead{5'000}, upkeep_every{15'000};
+constexpr Milliseconds lead_for{10'000}, look_to_lead{2'000}, upkeep_every{15'000};
 
 }  // namespace
 
@@ -123,8 +123,7 @@ asio::awaitable<bool> FanOut::look_through() {
 }
 
 /// In parts; the mark goes with the last, so that whoever leads next begins again with what was not done to its end.
-asio::awaitable<bool> FanOut::wake(const std::vector<Subscribers::Concerned>& concerned,
-                                          const std::string& mark) {
+asio::awaitable<bool> FanOut::wake(const std::vector<Subscribers::Concerned>& concerned, const std::string& mark) {
   for (std::size_t from = 0;;) {
     const std::size_t count = std::min(most_woken, concerned.size() - from);
     const bool last = from + count == concerned.size();
@@ -133,7 +132,7 @@ asio::awaitable<bool> FanOut::wake(const std::vector<Subscribers::Concerned>& co
       return Subscribers(store).wake(options_.token, std::span(concerned).subspan(from, count), up_to);
     };
     const StoreResult<bool> done = co_await store_.call(write);
-    test_point("H1");
+    test_point("S20");
     if (!done) metrics_.store_error(done.error());
     if (!done || !*done) {
       leading_ = false;
