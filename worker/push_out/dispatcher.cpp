@@ -240,6 +240,8 @@ asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, Subscriber
     end.delay = with_jitter(options_.poll);
     co_return Next::settled;
   }
+  // It may ask for something else meanwhile; that is asked about next.
+  set(served.changes, "want_was", intent.mode + "\n" + std::to_string(intent.lease.count()) + "\n" + intent.secret);
   // Who could not be reached, or has trouble, is asked again; whoever says no has said it.
   const bool unheard = told.is == Told::Is::failed && (told.status == 0 || told.status >= 500 || told.status == 429);
   if (unheard && intent.tries + 1 < most_verifications) {
@@ -255,6 +257,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, Subscriber
   const bool ends = intent.mode == "denied" || (intent.mode == "unsubscribe" && confirmed) ||
                     (subscriber.state == Subscriber::State::pending && !confirmed);
   if (ends) {
+    set(served.changes, "state", "pending");  // where it stays, because it wants something else
     end.then = Then::remove;
     co_return Next::settled;
   }
