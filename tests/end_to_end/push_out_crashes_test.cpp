@@ -1,7 +1,10 @@
 // Whoever pushes out, Redis or receivers are killed (WEBSUB U14, RELIABILITY §4, C6): nobody misses an event, what
-// comes twice has the same id, and each is told in the order of the stream. FULL_TESTS makes the loop the long one.
+// comes twice has the same id, and each is told in the order of the stream. FULL_TESTS makes the loop the long one, and
+// FEEDMILL_LOOP_MINUTES=n ends it after n minutes, however far it has got.
 #include <array>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -388,8 +391,11 @@ TEST_F(PushOutKillLoop, LosesNoEvent) {
   ASSERT_NO_FATAL_FAILURE(it.set_up());
   for (auto& worker : workers) worker = it.start();
   ingest = std::make_unique<Program>(std::vector<std::string>{"run"}, it.it.world.environment);
+  const char* const minutes = std::getenv("FEEDMILL_LOOP_MINUTES");
+  const auto begun = std::chrono::steady_clock::now();
+  const auto end = begun + std::chrono::minutes(minutes != nullptr ? std::atoi(minutes) : 1440);
   std::map<char, int> of;
-  for (int kill = 0; kill < kills; ++kill) {
+  for (int kill = 0; kill < kills && std::chrono::steady_clock::now() < end; ++kill) {
     ASSERT_NO_FATAL_FAILURE(let_work()) << "seed " << seed;
     const auto chance = random() % 10;
     const char whom = chance < 6 ? 'w' : chance < 8 ? 'r' : 's';
@@ -411,7 +417,9 @@ TEST_F(PushOutKillLoop, LosesNoEvent) {
   const ToldWorld::Figures figures = it.figures();
   EXPECT_GT(figures.told, 0U);
   std::cout << of['w'] << " workers, " << of['s'] << " servers and " << of['r'] << " receivers killed; " << figures.told
-            << " messages to webhooks, " << figures.repeated << " of them repeated" << std::endl;
+            << " messages to webhooks, " << figures.repeated << " of them repeated, in "
+            << std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begun).count()
+            << " s" << std::endl;
 }
 
 /// One webhook, and a server that this test asks what came.

@@ -481,8 +481,9 @@ Milliseconds Dispatcher::with_jitter(Milliseconds delay) {
 /// repeats that second, under the same ids.
 asio::awaitable<void> Dispatcher::write_down() {
   progress_due_ = Clock::now() + progress_every;
+  bool failed = false;
   while (!ended_) {
-    co_await write_bell_.rest(settled_.empty() ? progress_every : settle_within);
+    co_await write_bell_.rest(settled_.empty() || failed ? progress_every : settle_within);
     if (!settled_.empty()) {
       asio::steady_timer soon(executor_, settle_within);
       co_await soon.async_wait(asio::as_tuple(asio::use_awaitable));
@@ -494,11 +495,14 @@ asio::awaitable<void> Dispatcher::write_down() {
         if (!progress.lost) all.push_back({id, progress.claim, progress.cursor, Then::hold, Milliseconds(0), {}});
       }
     }
-    co_await settle(std::move(all));
+    const bool written = co_await settle(std::move(all));
+    failed = !written;
   }
 }
 
-asio::awaitable<void> Dispatcher::settle(std::vector<SubscriberSettlement> all) {
+/// False: Redis did not serve. Who is done is settled later then; should the lease have ended by that time, whoever
+/// serves it begins where it was written down last.
+asio::awaitable<bool> Dispatcher::settle(std::vector<SubscriberSettlement> all) {
   for (std::size_t from = 0; from < all.size(); from += most_settled) {
     const auto some = std::span(all).subspan(from, std::min(most_settled, all.size() - from));
     const auto write = [&](Store& store) { return Subscribers(store).settle(some, options_.lease); };
@@ -507,8 +511,10 @@ asio::awaitable<void> Dispatcher::settle(std::vector<SubscriberSettlement> all) 
     test_point("S23");
     if (!held) {
       metrics_.store_error(held.error());
-      // Their leases end, and whoever serves them then begins where they were written down last.
-      co_return;
+      for (SubscriberSettlement& one : std::span(all).subspan(from)) {
+        if (one.then != Then::hold) settled_.push_back(std::move(one));
+      }
+      co_return false;
     }
     for (std::size_t i = 0; i < some.size(); ++i) {
       const auto found = progress_.find(some[i].id);
@@ -518,11 +524,12 @@ asio::awaitable<void> Dispatcher::settle(std::vector<SubscriberSettlement> all) 
     }
   }
   if (!all.empty()) due_.ring();
-  if (notices_.empty()) co_return;
+  if (notices_.empty()) co_return true;
   const std::vector<Notice> notices = std::exchange(notices_, {});
   const auto add = [&](Store& store) { return Notifications(store).add(notices); };
   const StoreResult<void> told = co_await store_.call(add);
   if (!told) metrics_.store_error(told.error());
+  co_return true;
 }
 
 }  // namespace feedmill

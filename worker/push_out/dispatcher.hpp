@@ -110,7 +110,7 @@ class Dispatcher {
   Milliseconds with_jitter(Milliseconds delay);
 
   boost::asio::awaitable<void> write_down();
-  boost::asio::awaitable<void> settle(std::vector<SubscriberSettlement> all);
+  boost::asio::awaitable<bool> settle(std::vector<SubscriberSettlement> all);
 
   boost::asio::any_io_executor executor_;
   StoreThread& store_;
