@@ -3,6 +3,8 @@
 -- replies array
 -- What becomes of subscribers that were served. ARGV: prefix, lease ms, then for each: id, claim, cursor ('' = as it was),
 -- 'hold' | 'idle' | 'later' | 'suspend' | 'remove', delay ms, fields (count, then name, value each; '' takes it away).
+-- Among the fields 'want_was' is no field: what it asked for when it was asked whether it meant that. Has it asked for
+-- something else since, that is looked at next, and nothing is written over it (WEBSUB U5).
 -- Returns 1 for each, or 0 where it was not in hand any more: then nothing was written.
 local lease, now, done = tonumber(ARGV[2]), clock(), {}
 local mark = redis.call('GET', delivered_key('push_out')) or '0-0'
@@ -16,9 +18,20 @@ while i <= #ARGV do
   if record[1] ~= claim then
     done[#done + 1] = 0
   else
+    local anew = false
     for f = fields, i - 1, 2 do
-      if ARGV[f + 1] == '' then redis.call('HDEL', key, ARGV[f]) else redis.call('HSET', key, ARGV[f], ARGV[f + 1]) end
+      if ARGV[f] == 'want_was' then
+        local want = redis.call('HMGET', key, 'want_mode', 'want_lease', 'want_secret')
+        anew = table.concat({want[1] or '', want[2] or '', want[3] or ''}, '\n') ~= ARGV[f + 1]
+      end
     end
+    for f = fields, i - 1, 2 do
+      local name, value = ARGV[f], ARGV[f + 1]
+      if name ~= 'want_was' and not (anew and string.sub(name, 1, 5) == 'want_') then
+        if value == '' then redis.call('HDEL', key, name) else redis.call('HSET', key, name, value) end
+      end
+    end
+    if anew and becomes ~= 'hold' then becomes, delay = 'later', 0 end
     local now_is = redis.call('HMGET', key, 'state', 'lease_end', 'want_mode')
     turn_subscriber(record[3], record[6] or nil, record[4], now_is[1])
     if now_is[2] and now_is[2] ~= record[5] then redis.call('ZADD', leases_key, now_is[2], id) end

@@ -129,6 +129,12 @@ std::string_view word(SubscriberSettlement::Then then) {
 
 }  // namespace
 
+std::vector<std::string> secrets_in_use(const Subscriber& webhook, Milliseconds now) {
+  std::vector<std::string> secrets{webhook.secret};
+  if (!webhook.old_secret.empty() && now < webhook.old_until) secrets.push_back(webhook.old_secret);
+  return secrets;
+}
+
 std::string_view to_string(Subscriber::Kind kind) {
   return kind == Subscriber::Kind::webhook ? "webhook" : "hub";
 }
@@ -357,9 +363,10 @@ StoreResult<TakenSubscribers> Subscribers::take(std::size_t most, Milliseconds l
   return taken;
 }
 
-StoreResult<std::vector<bool>> Subscribers::settle(std::span<const SubscriberSettlement> settlements) {
+StoreResult<std::vector<bool>> Subscribers::settle(std::span<const SubscriberSettlement> settlements,
+                                                   Milliseconds lease) {
   Args args;
-  args.add(Milliseconds(std::chrono::minutes(1)));
+  args.add(lease);
   for (const SubscriberSettlement& one : settlements) {
     args.add(std::string_view(one.id));
     args.add(std::string_view(one.claim));

@@ -75,6 +75,9 @@ struct Subscriber {
   std::optional<Milliseconds> due;  ///< when it is looked at next; none: nothing waits for it
 };
 
+/// Those that a webhook's messages are signed with at `now`: its own, and the old one until its time is over.
+std::vector<std::string> secrets_in_use(const Subscriber& webhook, Milliseconds now);
+
 std::string_view to_string(Subscriber::Kind kind);
 std::string_view to_string(Subscriber::State state);
 
@@ -183,8 +186,8 @@ class Subscribers {
   };
   StoreResult<bool> wake(const std::string& token, std::span<const Concerned> concerned, const std::string& mark);
   StoreResult<TakenSubscribers> take(std::size_t most, Milliseconds lease, const std::string& token);
-  /// For each whether it was still in hand; else nothing of it was written.
-  StoreResult<std::vector<bool>> settle(std::span<const SubscriberSettlement> settlements);
+  /// For each whether it was still in hand; else nothing of it was written. `lease`: of those that are held on to.
+  StoreResult<std::vector<bool>> settle(std::span<const SubscriberSettlement> settlements, Milliseconds lease);
   /// Makes up to `most` due whose leases at the hub have ended, so that they are removed; how many.
   StoreResult<std::size_t> expire(std::size_t most);
 

@@ -550,7 +550,7 @@ void subscribe_all(Store& store, const std::vector<std::string>& callbacks, cons
                       {"want_lease", ""},
                       {"want_tries", ""}}});
     }
-    const auto held = subscribers.settle(all);
+    const auto held = subscribers.settle(all, Milliseconds(60'000));
     ASSERT_TRUE(held) << held.error().detail;
     ASSERT_EQ(std::ranges::count(*held, true), static_cast<std::ptrdiff_t>(all.size()));
     confirmed += all.size();

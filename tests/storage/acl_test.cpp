@@ -223,7 +223,7 @@ TEST_F(Users, WhoIsToldAndTheSecretsForThatAreTheWorkersAlone) {
   for (const Subscriber& one : taken->subscribers) {
     SubscriberSettlement settled{one.id, taken->claim, one.cursor, SubscriberSettlement::Then::later, {}, {}};
     settled.delay = Milliseconds(1000);
-    EXPECT_TRUE(subscribers.settle(std::span(&settled, 1)));
+    EXPECT_TRUE(subscribers.settle(std::span(&settled, 1), Milliseconds(60'000)));
   }
   EXPECT_TRUE(subscribers.expire(10));
   EXPECT_TRUE(subscribers.deny(topic, "gone", "", 10));

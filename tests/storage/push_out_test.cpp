@@ -48,7 +48,7 @@ class PushOutStore : public StoreTest {
   bool settle(const TakenSubscribers& taken, const std::string& id, const std::string& cursor, Then then,
               Milliseconds delay = {}, Fields fields = {}) {
     const SubscriberSettlement one{id, taken.claim, cursor, then, delay, std::move(fields)};
-    const auto held = subscribers.settle(std::span(&one, 1));
+    const auto held = subscribers.settle(std::span(&one, 1), lease);
     EXPECT_TRUE(held) << held.error().detail;
     return held && held->front();
   }
@@ -234,6 +234,34 @@ TEST_F(PushOutStore, NobodyTakesThePlacesOfAll) {
   for (const Subscriber& one : *subscribers.list(Subscriber::Kind::hub, "", 100))
     EXPECT_TRUE(*subscribers.remove(one.id));
   EXPECT_EQ(redis({"EXISTS", "push_out:sites"}), "0") << "nothing is counted any more";
+}
+
+// While a callback is being asked whether it meant it, it may ask for something else.
+TEST_F(PushOutStore, WhatIsAskedForMeanwhileIsAskedAboutNext) {
+  ASSERT_TRUE(ask("https://b.example/cb"));
+  TakenSubscribers taken = take();
+  const std::string id = taken.subscribers.at(0).id;
+  const Fields subscribed{{"want_was", "subscribe\n1000\ns3cret"},
+                          {"want_mode", ""},
+                          {"want_lease", ""},
+                          {"want_secret", ""},
+                          {"want_tries", ""},
+                          {"state", "active"}};
+  ASSERT_TRUE(settle(taken, id, "", Then::idle, {}, subscribed));
+  EXPECT_EQ(subscribers.get(id)->value().intent.mode, "");
+  EXPECT_TRUE(take().subscribers.empty());
+  // It confirms that it wants to leave, and has changed its mind.
+  ASSERT_TRUE(ask("https://b.example/cb", "unsubscribe"));
+  taken = take();
+  ASSERT_TRUE(ask("https://b.example/cb", "subscribe"));
+  const Fields left{{"want_was", "unsubscribe\n1000\ns3cret"}, {"want_mode", ""}, {"state", "pending"}};
+  ASSERT_TRUE(settle(taken, id, "", Then::remove, {}, left));
+  taken = take();
+  ASSERT_EQ(taken.subscribers.size(), 1U) << "it is due at once";
+  EXPECT_EQ(taken.subscribers[0].intent.mode, "subscribe");
+  EXPECT_EQ(taken.subscribers[0].state, Subscriber::State::pending) << "until it has confirmed that, too";
+  EXPECT_EQ(subscribers.counts()->hub_pending, 1U);
+  EXPECT_EQ(subscribers.counts()->hub_active, 0U);
 }
 
 TEST_F(PushOutStore, WhoseLeaseHasEndedIsDue) {

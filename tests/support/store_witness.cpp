@@ -255,6 +255,7 @@ class Witness {
                                               "schedule",
                                               "lines",
                                               "lock:fleet",
+                                              "lock:push_out",
                                               "quarantine",
                                               "stream:signals",
                                               "meta:store",
@@ -274,7 +275,8 @@ class Witness {
     static const std::vector<std::string> named{
         "line:",          "state:worker:",      "state:host:",        "state:trial:",       "lock:delivery:",
         "deliver:",       "channel:",           "zchannel:",          "channel_sortorder_", "state:channels:",
-        "state:watches:", "list:notification:", "hash:notification:", "stats:feeds:in:"};
+        "state:watches:", "list:notification:", "hash:notification:", "stats:feeds:in:",    "push_out:",
+        "stats:push_out:"};
     std::size_t entries = 0;
     for (const std::string& key : keys_) {
       const auto begins = [&](const std::string& start) { return key.starts_with(start); };

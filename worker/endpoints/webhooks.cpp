@@ -73,7 +73,7 @@ json::value text_or_none(const std::string& text) {
 }
 
 bool signs_with_old(const Subscriber& webhook, Milliseconds now) {
-  return !webhook.old_secret.empty() && webhook.old_until > now;
+  return secrets_in_use(webhook, now).size() > 1;
 }
 
 }  // namespace
@@ -194,12 +194,6 @@ StoreResult<FilterRemarks> remarks_on(Store& store, const Subscriber& webhook) {
 
 bool is_webhook_id(std::string_view id) {
   return id.starts_with("wh_") && is_token(id.substr(3));
-}
-
-std::vector<std::string> secrets_in_use(const Subscriber& webhook, Milliseconds now) {
-  std::vector<std::string> secrets{webhook.secret};
-  if (signs_with_old(webhook, now)) secrets.push_back(webhook.old_secret);
-  return secrets;
 }
 
 json::object webhook_json(const Subscriber& webhook, Milliseconds now) {

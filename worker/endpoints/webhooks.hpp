@@ -48,9 +48,6 @@ StoreResult<FilterRemarks> remarks_on(Store& store, const Subscriber& webhook);
 /// Looks like the id of a webhook.
 bool is_webhook_id(std::string_view id);
 
-/// By the time `now`: with which secrets a request is signed.
-std::vector<std::string> secrets_in_use(const Subscriber& webhook, Milliseconds now);
-
 /// All that may be shown of a webhook: no secret, and its address without those in it (SECURITY K1).
 boost::json::object webhook_json(const Subscriber& webhook, Milliseconds now);
 /// The same for people: names and values in the order to show. Not cleaned.

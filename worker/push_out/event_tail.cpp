@@ -120,4 +120,12 @@ asio::awaitable<StoreResult<EventTail::Since>> EventTail::since(std::string afte
   });
 }
 
+asio::awaitable<StoreResult<EventTail::Since>> EventTail::next(std::string after, std::size_t most) {
+  auto events = held(after, most);
+  if (!events) co_return co_await since(std::move(after), most);
+  Since since;
+  since.events = std::move(*events);
+  co_return since;
+}
+
 }  // namespace feedmill

@@ -58,6 +58,8 @@ class EventTail {
     std::string oldest;   ///< of missed: where one can go on from
   };
   boost::asio::awaitable<StoreResult<Since>> since(std::string after, std::size_t most);
+  /// The one where it does, the other where not.
+  boost::asio::awaitable<StoreResult<Since>> next(std::string after, std::size_t most);
 
  private:
   /// An event and when it was read.

@@ -87,8 +87,7 @@ asio::awaitable<Told> Sender::send(Fetcher::Outbound outbound) {
 }
 
 asio::awaitable<Told> Sender::tell(const Subscriber& webhook, std::string id, std::string body, Milliseconds now) {
-  std::vector<std::string> secrets{webhook.secret};
-  if (!webhook.old_secret.empty() && now < webhook.old_until) secrets.push_back(webhook.old_secret);
+  const std::vector<std::string> secrets = secrets_in_use(webhook, now);
   WebhookMessage message;
   message.id = std::move(id);
   message.timestamp = now_in_seconds().time_since_epoch().count();

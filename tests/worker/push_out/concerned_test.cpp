@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "worker/push_out/engine.hpp"
+#include "worker/push_out/dispatcher.hpp"
 #include "worker/push_out/sender.hpp"
 
 namespace feedmill::concerned_test {

@@ -1,0 +1,535 @@
+#include "worker/push_out/dispatcher.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/experimental/parallel_group.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "storage/redis/test_point.hpp"
+#include "worker/observe/notices.hpp"
+#include "worker/republish/republishing.hpp"
+#include "worker/webhooks/message.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+using namespace asio::experimental::awaitable_operators;
+using Then = SubscriberSettlement::Then;
+
+namespace {
+
+constexpr std::size_t page_events = 200;       // looked at for one subscriber before another's turn
+constexpr std::size_t most_settled = 500;      // by one call of a script
+constexpr std::size_t posts_at_once = 20;      // in what the hub delivers
+constexpr Milliseconds progress_every{1'000};  // places of one second are written together
+constexpr Milliseconds settle_within{50};      // and those of who is done, soon
+constexpr Milliseconds turn{10'000};           // then others may be served
+constexpr Milliseconds least_back_off{60'000}, most_back_off{std::chrono::hours(24)};
+constexpr std::uint32_t most_verifications = 3;
+constexpr std::size_t told_at_once = 5;  // events of a webhook, before it is asked again which may be told
+
+bool is_webhook(const Subscriber& subscriber) {
+  return subscriber.kind == Subscriber::Kind::webhook;
+}
+
+/// Whether a subscriber is told of an event.
+bool wants(const Subscriber& subscriber, const OutsideEvent& event) {
+  if (!event.told || (event.is_private && !subscriber.with_private)) return false;
+  if (is_webhook(subscriber)) return subscriber.filter.wants(event.event, event.channels);
+  if (event.event.initial || (event.event.type != "post_created" && event.event.type != "post_modified")) return false;
+  const Topic& topic = subscriber.topic;
+  if (topic.kind == TopicKind::feed) return event.event.feed_url == topic.name;
+  return std::ranges::find(event.channels, topic.name) != event.channels.end();
+}
+
+void set(Fields& fields, std::string_view name, std::string value) {
+  for (auto& [known, kept] : fields) {
+    if (known != name) continue;
+    kept = std::move(value);
+    return;
+  }
+  fields.emplace_back(name, std::move(value));
+}
+
+}  // namespace
+
+Milliseconds receiver_back_off(std::uint32_t failures, Milliseconds retry_after) {
+  const std::uint32_t doublings = std::min(failures == 0 ? 0 : failures - 1, 11U);
+  const Milliseconds usual = std::min(least_back_off * (1 << doublings), most_back_off);
+  return std::clamp(retry_after, usual, most_back_off);
+}
+
+Dispatcher::Dispatcher(asio::any_io_executor executor, const StoreOptions& content, const Parts& parts, Options options)
+    : executor_(std::move(executor)),
+      store_(parts.store),
+      tail_(parts.tail),
+      due_(parts.due),
+      metrics_(parts.metrics),
+      log_(parts.log),
+      options_(std::move(options)),
+      sender_(parts.fetcher, options_.per_host, options_.timeout),
+      content_(content, options_.hub),
+      random_(std::random_device()()),
+      write_bell_(executor_),
+      filled_(executor_, Clock::time_point::max()) {}
+
+void Dispatcher::stop() {
+  stopping_ = true;
+  due_.ring();
+  filled_.cancel();
+}
+
+asio::awaitable<void> Dispatcher::run() {
+  using Operation = decltype(asio::co_spawn(executor_, lane(), asio::deferred));
+  std::vector<Operation> all;
+  all.push_back(asio::co_spawn(executor_, find_due(), asio::deferred));
+  for (std::size_t i = 0; i < options_.at_once; ++i) all.push_back(asio::co_spawn(executor_, lane(), asio::deferred));
+  auto group = asio::experimental::make_parallel_group(std::move(all));
+  const auto serve_all = [&]() -> asio::awaitable<void> {
+    co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+    ended_ = true;
+    write_bell_.ring();
+  };
+  co_await (serve_all() && write_down());
+}
+
+asio::awaitable<void> Dispatcher::lay_down() {
+  for (auto& [id, progress] : progress_) {
+    if (!progress.lost) settled_.push_back({id, progress.claim, progress.cursor, Then::later, Milliseconds(0), {}});
+  }
+  progress_.clear();
+  for (Served& served : queue_)
+    settled_.push_back({served.subscriber.id, served.claim, "", Then::later, Milliseconds(0), {}});
+  queue_.clear();
+  co_await settle(std::exchange(settled_, {}));
+}
+
+asio::awaitable<void> Dispatcher::find_due() {
+  while (!stopping_) {
+    if (in_hand_ >= options_.at_once) {
+      co_await due_.rest(options_.poll);
+      continue;
+    }
+    const std::size_t room = options_.at_once - in_hand_;
+    const auto ask = [&](Store& store) { return Subscribers(store).take(room, options_.lease, options_.token); };
+    const auto held_until = Clock::now() + options_.lease;
+    StoreResult<TakenSubscribers> taken = co_await store_.call(ask);
+    if (!taken) {
+      metrics_.store_error(taken.error());
+      co_await due_.rest(5 * options_.poll);
+      continue;
+    }
+    redis_time_ = taken->now;
+    redis_read_ = Clock::now();
+    const bool any = !taken->subscribers.empty();
+    for (Subscriber& subscriber : taken->subscribers) take(std::move(subscriber), taken->claim, held_until);
+    if (any) {
+      filled_.cancel();
+      continue;
+    }
+    const bool known = taken->next.count() > 0;
+    co_await due_.rest(known ? std::clamp(taken->next - taken->now, Milliseconds(1), options_.poll) : options_.poll);
+  }
+}
+
+/// Who may be silent does not have all places: those that serve never wait for them for long (WEBSUB U14).
+void Dispatcher::take(Subscriber&& subscriber, const std::string& claim, Clock::time_point held_until) {
+  const bool failed = subscriber.failures > 0;
+  if (failed && failing_ >= std::max<std::size_t>(1, options_.at_once / 2)) {
+    settled_.push_back({subscriber.id, claim, "", Then::later, with_jitter(2 * options_.poll), {}});
+    write_bell_.ring();
+    return;
+  }
+  ++in_hand_;
+  if (failed) ++failing_;
+  queue_.push_back({std::move(subscriber), claim, held_until, failed});
+}
+
+/// Null: another lane has it in hand, since the lease of this one ended.
+Dispatcher::Progress* Dispatcher::progress_of(const Served& served) {
+  const auto found = progress_.find(served.subscriber.id);
+  return found != progress_.end() && found->second.claim == served.claim ? &found->second : nullptr;
+}
+
+/// Before each request: whether another may serve it by now. Whoever could not renew a lease for its whole time sends
+/// nothing more, though nobody has said yet that another does.
+bool Dispatcher::let_go(const Served& served, SubscriberSettlement& end) {
+  const Progress* const progress = progress_of(served);
+  if (progress != nullptr && !progress->lost && Clock::now() < progress->held_until) return false;
+  end.then = Then::later;
+  return true;
+}
+
+asio::awaitable<void> Dispatcher::lane() {
+  while (!stopping_) {
+    if (queue_.empty()) {
+      co_await filled_.async_wait(asio::as_tuple(asio::use_awaitable));
+      const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
+      if (cancelled != asio::cancellation_type::none) co_return;
+      continue;
+    }
+    Served served = std::move(queue_.front());
+    queue_.pop_front();
+    const std::string id = served.subscriber.id;
+    progress_[id] = {served.claim, served.subscriber.cursor, served.held_until};
+    SubscriberSettlement end = co_await serve(served);
+    end.fields = std::move(served.changes);
+    if (const Progress* const progress = progress_of(served)) {
+      if (!progress->lost) settled_.push_back(std::move(end));
+      progress_.erase(id);
+    }
+    --in_hand_;
+    if (served.failed) --failing_;
+    write_bell_.ring();
+    if (in_hand_ + 1 == options_.at_once) due_.ring();
+  }
+}
+
+asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
+  Subscriber& subscriber = served.subscriber;
+  SubscriberSettlement end;
+  end.id = subscriber.id;
+  end.claim = served.claim;
+  if (let_go(served, end)) co_return end;
+  end.then = Then::idle;
+  if (!subscriber.intent.mode.empty()) {
+    const Next next = co_await confirm(served, end);
+    if (next == Next::settled) co_return end;
+  }
+  const bool ended = !is_webhook(subscriber) && subscriber.lease_end <= redis_now();
+  if (ended && subscriber.state == Subscriber::State::active) {
+    end.then = Then::remove;
+    co_return end;
+  }
+  if (subscriber.state != Subscriber::State::active) co_return end;
+  const auto until = Clock::now() + turn;
+  for (;;) {
+    end.cursor = subscriber.cursor;
+    if (stopping_ || Clock::now() > until) {
+      end.then = Then::later;
+      co_return end;
+    }
+    const StoreResult<EventTail::Since> page = co_await tail_.next(subscriber.cursor, page_events);
+    if (!page) {
+      metrics_.store_error(page.error());
+      end.then = Then::later;
+      end.delay = 5 * options_.poll;
+      co_return end;
+    }
+    if (let_go(served, end)) co_return end;
+    if (!page->missed && page->events.empty()) co_return end;
+    const Next next = co_await tell_page(served, end, *page);
+    if (next == Next::settled) co_return end;
+  }
+}
+
+/// What a subscriber of the hub asked for is verified before anything of it holds (WEBSUB U4–U7).
+asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, SubscriberSettlement& end) {
+  Subscriber& subscriber = served.subscriber;
+  const Subscriber::Intent intent = subscriber.intent;
+  const Told told = co_await sender_.verify(subscriber);
+  test_point("S21");
+  if (told.is == Told::Is::not_asked) {
+    end.then = Then::later;
+    end.delay = with_jitter(options_.poll);
+    co_return Next::settled;
+  }
+  // It may ask for something else meanwhile; that is asked about next.
+  set(served.changes, "want_was", intent.mode + "\n" + std::to_string(intent.lease.count()) + "\n" + intent.secret);
+  // Who could not be reached, or has trouble, is asked again; whoever says no has said it.
+  const bool unheard = told.is == Told::Is::failed && (told.status == 0 || told.status >= 500 || told.status == 429);
+  if (unheard && intent.tries + 1 < most_verifications) {
+    set(served.changes, "want_tries", std::to_string(intent.tries + 1));
+    end.then = Then::later;
+    end.delay = with_jitter(std::chrono::seconds(10) * (1 << (2 * intent.tries)));
+    co_return Next::settled;
+  }
+  const bool confirmed = told.is == Told::Is::taken;
+  metrics_.push_out_verified(confirmed);
+  for (const char* field : {"want_mode", "want_secret", "want_lease", "want_reason", "want_tries"})
+    set(served.changes, field, "");
+  const bool ends = intent.mode == "denied" || (intent.mode == "unsubscribe" && confirmed) ||
+                    (subscriber.state == Subscriber::State::pending && !confirmed);
+  if (ends) {
+    set(served.changes, "state", "pending");  // where it stays, because it wants something else
+    end.then = Then::remove;
+    co_return Next::settled;
+  }
+  if (intent.mode == "subscribe" && confirmed) {
+    subscriber.state = Subscriber::State::active;
+    subscriber.secret = intent.secret;
+    subscriber.lease_end = redis_now() + intent.lease;
+    set(served.changes, "state", "active");
+    set(served.changes, "secret", intent.secret);
+    set(served.changes, "lease_end", std::to_string(subscriber.lease_end.count()));
+  }
+  subscriber.intent = {};
+  co_return Next::more;
+}
+
+asio::awaitable<Dispatcher::Next> Dispatcher::tell_page(Served& served, SubscriberSettlement& end,
+                                                        const EventTail::Since& page) {
+  Subscriber& subscriber = served.subscriber;
+  if (page.missed) {
+    if (is_webhook(subscriber)) {
+      std::string body = missed_body(redis_now().count() / 1000, subscriber.cursor, page.oldest);
+      const Told told = co_await sender_.tell(subscriber, "missed-" + subscriber.cursor, std::move(body), redis_now());
+      const Next next = judge(served, end, told);
+      if (next == Next::settled) co_return next;
+    }
+    came(served, page.oldest);
+    co_return Next::more;
+  }
+  OutsideEvents wanted;
+  std::string up_to = page.events.back()->id;
+  for (const auto& event : page.events) {
+    if (wants(subscriber, *event)) wanted.push_back(event);
+  }
+  // What takes long is told in parts: some of it may have become private meanwhile, and others wait for their turn.
+  if (is_webhook(subscriber) && wanted.size() > told_at_once) {
+    wanted.resize(told_at_once);
+    up_to = wanted.back()->id;
+  }
+  const StoreResult<void> left = co_await leave_private(subscriber, wanted);
+  if (!left) {
+    metrics_.store_error(left.error());
+    end.then = Then::later;
+    end.delay = 5 * options_.poll;
+    co_return Next::settled;
+  }
+  if (!wanted.empty()) {
+    if (let_go(served, end)) co_return Next::settled;
+    Next next = Next::more;
+    if (is_webhook(subscriber))
+      next = co_await tell_webhook(served, end, wanted);
+    else
+      next = co_await deliver(served, end, wanted, up_to);
+    if (next == Next::settled) co_return next;
+  }
+  came(served, up_to);
+  co_return Next::more;
+}
+
+/// Events of feeds that have become private since they were read are not told any more (WEBSUB U15).
+asio::awaitable<StoreResult<void>> Dispatcher::leave_private(const Subscriber& subscriber, OutsideEvents& events) {
+  if (subscriber.with_private) co_return StoreResult<void>();
+  std::vector<std::string> urls;
+  for (const auto& event : events) {
+    if (std::ranges::find(urls, event->event.feed_url) == urls.end()) urls.push_back(event->event.feed_url);
+  }
+  const auto ask = [&](Store& store) { return read_republishing(store, urls); };
+  const auto republishing = co_await store_.call(ask);
+  if (!republishing) co_return republishing.error();
+  std::erase_if(events, [&](const auto& event) {
+    const auto found = std::ranges::find(urls, event->event.feed_url);
+    return !(*republishing)[static_cast<std::size_t>(found - urls.begin())].allowed;
+  });
+  co_return StoreResult<void>();
+}
+
+/// One after the other, or as many at once as it takes: its place is behind the last up to which all were taken.
+asio::awaitable<Dispatcher::Next> Dispatcher::tell_webhook(Served& served, SubscriberSettlement& end,
+                                                           const OutsideEvents& wanted) {
+  const Subscriber& subscriber = served.subscriber;
+  for (std::size_t from = 0; from < wanted.size();) {
+    const std::size_t count = std::min({std::size_t{subscriber.at_once}, options_.per_host, wanted.size() - from});
+    std::vector<Told> told(count);
+    const auto tell_one = [&](std::size_t i) -> asio::awaitable<void> {
+      const OutsideEvent& event = *wanted[from + i];
+      std::string body = webhook_body(event.event.type, event.event.timestamp, event.json);
+      told[i] = co_await sender_.tell(subscriber, event.id, std::move(body), redis_now());
+    };
+    using Operation = decltype(asio::co_spawn(executor_, tell_one(0), asio::deferred));
+    if (count == 1) {
+      co_await tell_one(0);
+    } else {
+      std::vector<Operation> all;
+      for (std::size_t i = 0; i < count; ++i) all.push_back(asio::co_spawn(executor_, tell_one(i), asio::deferred));
+      auto group = asio::experimental::make_parallel_group(std::move(all));
+      co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+    }
+    test_point("S22");
+    for (std::size_t i = 0; i < count; ++i) {
+      const Next next = judge(served, end, told[i]);
+      if (next == Next::settled) co_return next;
+      came(served, wanted[from + i]->id);
+      end.cursor = subscriber.cursor;
+    }
+    from += count;
+    if (from == wanted.size()) break;
+    if (let_go(served, end)) co_return Next::settled;
+    if (stopping_) {
+      end.then = Then::later;
+      co_return Next::settled;
+    }
+  }
+  co_return Next::more;
+}
+
+/// What is new of them in one document; `up_to` where that does not hold them all.
+asio::awaitable<Dispatcher::Next> Dispatcher::deliver(Served& served, SubscriberSettlement& end,
+                                                      const OutsideEvents& wanted, std::string& up_to) {
+  std::vector<std::string> ids;
+  std::string last;
+  for (const auto& event : wanted) {
+    const bool known = std::ranges::find(ids, event->event.entity_id) != ids.end();
+    if (!known && ids.size() == posts_at_once) break;
+    if (!known) ids.push_back(event->event.entity_id);
+    last = event->id;
+  }
+  const StoreResult<NewContent::Made> made = co_await content_.of(served.subscriber, ids, last);
+  if (!made) {
+    metrics_.store_error(made.error());
+    end.then = Then::later;
+    end.delay = 5 * options_.poll;
+    co_return Next::settled;
+  }
+  ids.resize(made->posts);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (std::ranges::find(ids, wanted[i]->event.entity_id) != ids.end()) continue;
+    up_to = wanted[i == 0 ? 0 : i - 1]->id;
+    break;
+  }
+  if (made->content == nullptr) co_return Next::more;
+  if (let_go(served, end)) co_return Next::settled;
+  const Told told = co_await sender_.deliver(served.subscriber, *made->content);
+  test_point("S22");
+  if (told.is == Told::Is::failed && served.subscriber.failures + 1 >= most_hub_tries) {
+    metrics_.push_out_sent(false, Metrics::PushOut::given_up);
+    note_success(served);
+    co_return Next::more;
+  }
+  co_return judge(served, end, told);
+}
+
+Dispatcher::Next Dispatcher::judge(Served& served, SubscriberSettlement& end, const Told& told) {
+  Subscriber& subscriber = served.subscriber;
+  const bool webhook = is_webhook(subscriber);
+  switch (told.is) {
+    case Told::Is::taken:
+      metrics_.push_out_sent(webhook, Metrics::PushOut::taken);
+      ++subscriber.delivered;
+      set(served.changes, "delivered", std::to_string(subscriber.delivered));
+      set(served.changes, "last_success", std::to_string(redis_now().count()));
+      note_success(served);
+      return Next::more;
+    case Told::Is::gone:
+      metrics_.push_out_sent(webhook, Metrics::PushOut::gone);
+      if (webhook)
+        tell_operators(subscriber, "webhook_ended", "it answered 410: nobody wants to be told there any more");
+      end.then = Then::remove;
+      return Next::settled;
+    case Told::Is::not_asked:
+      end.then = Then::later;
+      end.delay = with_jitter(options_.poll);
+      return Next::settled;
+    case Told::Is::failed:
+      break;
+  }
+  metrics_.push_out_sent(webhook, Metrics::PushOut::failed);
+  ++subscriber.failures;
+  if (subscriber.failures == 1) subscriber.failing_since = redis_now();
+  subscriber.last_error = told.why;
+  set(served.changes, "failures", std::to_string(subscriber.failures));
+  set(served.changes, "failing_since", std::to_string(subscriber.failing_since.count()));
+  set(served.changes, "last_error", told.why);
+  if (webhook && redis_now() - subscriber.failing_since >= options_.give_up) {
+    metrics_.push_out_sent(webhook, Metrics::PushOut::given_up);
+    tell_operators(subscriber, "webhook_suspended", told.why);
+    end.then = Then::suspend;
+    return Next::settled;
+  }
+  end.then = Then::later;
+  end.delay = with_jitter(receiver_back_off(subscriber.failures, told.retry_after));
+  return Next::settled;
+}
+
+void Dispatcher::came(Served& served, const std::string& cursor) {
+  served.subscriber.cursor = cursor;
+  if (Progress* const progress = progress_of(served)) progress->cursor = cursor;
+}
+
+void Dispatcher::note_success(Served& served) {
+  if (std::exchange(served.subscriber.failures, 0) == 0) return;
+  served.subscriber.failing_since = {};
+  for (const char* field : {"failures", "failing_since", "last_error"}) set(served.changes, field, "");
+}
+
+void Dispatcher::tell_operators(const Subscriber& subscriber, std::string_view what, const std::string& why) {
+  log_.write(LogLevel::warn, "push_out",
+             what == "webhook_ended" ? "a webhook has ended" : "a webhook has failed for so long that it waits for you",
+             {{"id", subscriber.id}, {"url", subscriber.url}, {"detail", why}});
+  notices_.push_back(webhook_notice(subscriber.id, subscriber.url, what, why, redis_now()));
+}
+
+Milliseconds Dispatcher::redis_now() const {
+  return redis_time_ + std::chrono::duration_cast<Milliseconds>(Clock::now() - redis_read_);
+}
+
+Milliseconds Dispatcher::with_jitter(Milliseconds delay) {
+  std::uniform_int_distribution<std::int64_t> some(0, std::max<std::int64_t>(1, delay.count() / 5));
+  return delay * 9 / 10 + Milliseconds(some(random_));
+}
+
+/// Who is done is written down soon, and once a second how far those have come that are still being served: a crash
+/// repeats that second, under the same ids.
+asio::awaitable<void> Dispatcher::write_down() {
+  progress_due_ = Clock::now() + progress_every;
+  bool failed = false;
+  while (!ended_) {
+    co_await write_bell_.rest(settled_.empty() || failed ? progress_every : settle_within);
+    if (!settled_.empty()) {
+      asio::steady_timer soon(executor_, settle_within);
+      co_await soon.async_wait(asio::as_tuple(asio::use_awaitable));
+    }
+    std::vector<SubscriberSettlement> all = std::exchange(settled_, {});
+    if (Clock::now() >= progress_due_) {
+      progress_due_ = Clock::now() + progress_every;
+      for (const auto& [id, progress] : progress_) {
+        if (!progress.lost) all.push_back({id, progress.claim, progress.cursor, Then::hold, Milliseconds(0), {}});
+      }
+    }
+    const bool written = co_await settle(std::move(all));
+    failed = !written;
+  }
+}
+
+/// False: Redis did not serve. Who is done is settled later then; should the lease have ended by that time, whoever
+/// serves it begins where it was written down last.
+asio::awaitable<bool> Dispatcher::settle(std::vector<SubscriberSettlement> all) {
+  for (std::size_t from = 0; from < all.size(); from += most_settled) {
+    const auto some = std::span(all).subspan(from, std::min(most_settled, all.size() - from));
+    const auto write = [&](Store& store) { return Subscribers(store).settle(some, options_.lease); };
+    const auto held_until = Clock::now() + options_.lease;
+    const StoreResult<std::vector<bool>> held = co_await store_.call(write);
+    test_point("S23");
+    if (!held) {
+      metrics_.store_error(held.error());
+      for (SubscriberSettlement& one : std::span(all).subspan(from)) {
+        if (one.then != Then::hold) settled_.push_back(std::move(one));
+      }
+      co_return false;
+    }
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const auto found = progress_.find(some[i].id);
+      if (found == progress_.end() || found->second.claim != some[i].claim) continue;
+      if (!(*held)[i]) found->second.lost = true;
+      if (some[i].then == Then::hold) found->second.held_until = held_until;
+    }
+  }
+  if (!all.empty()) due_.ring();
+  if (notices_.empty()) co_return true;
+  const std::vector<Notice> notices = std::exchange(notices_, {});
+  const auto add = [&](Store& store) { return Notifications(store).add(notices); };
+  const StoreResult<void> told = co_await store_.call(add);
+  if (!told) metrics_.store_error(told.error());
+  co_return true;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,165 @@
+#include "worker/push_out/fan_out.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "storage/redis/test_point.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::size_t batch_events = 500;  // looked through at once
+constexpr std::size_t most_woken = 500;    // by one call of a script
+constexpr Milliseconds lead_for{10'000}, look_to_lead{2'000}, upkeep_every{15'000};
+
+}  // namespace
+
+FanOut::FanOut(asio::any_io_executor executor, StoreThread& store, EventTail& tail, Bell& due, Metrics& metrics,
+               Options options)
+    : store_(store),
+      tail_(tail),
+      due_(due),
+      metrics_(metrics),
+      options_(std::move(options)),
+      listener_(tail.listen([this] { bell_.ring(); })),
+      bell_(std::move(executor)) {}
+
+FanOut::~FanOut() {
+  tail_.forget(listener_);
+}
+
+void FanOut::stop() {
+  stopping_ = true;
+  bell_.ring();
+}
+
+asio::awaitable<void> FanOut::run() {
+  while (!stopping_) {
+    const bool mine = co_await hold_lead();
+    if (!mine) {
+      co_await bell_.rest(look_to_lead);
+      continue;
+    }
+    const bool more = co_await look_through();
+    co_await keep_up();
+    if (!more && !stopping_) co_await bell_.rest(options_.poll);
+  }
+}
+
+/// Who has not got it looks again only after a while, however many events come.
+asio::awaitable<bool> FanOut::hold_lead() {
+  if (Clock::now() < renew_at_) co_return leading_;
+  const auto take = [&](Store& store) { return Subscribers(store).lead(options_.token, lead_for); };
+  const StoreResult<bool> held = co_await store_.call(take);
+  if (!held) metrics_.store_error(held.error());
+  const bool mine = held && *held;
+  renew_at_ = Clock::now() + (mine ? lead_for / 3 : look_to_lead);
+  if (!mine) leading_ = false;
+  co_return mine;
+}
+
+asio::awaitable<bool> FanOut::learn_changes() {
+  for (bool more = true; more && !stopping_;) {
+    const auto ask = [&](Store& store) { return Subscribers(store).changes(changes_, batch_events); };
+    StoreResult<SubscriberChanges> changes = co_await store_.call(ask);
+    if (!changes) {
+      metrics_.store_error(changes.error());
+      co_return false;
+    }
+    index_.take(*changes);
+    // Told to begin anew: everything that there is comes again.
+    changes_ = changes->anew ? 0 : changes->number;
+    more = changes->more || changes->anew;
+  }
+  co_return true;
+}
+
+/// A batch of the stream: whom it concerns is due. True when there may be more at once.
+asio::awaitable<bool> FanOut::look_through() {
+  if (!leading_) {
+    const auto begin = [](Store& store) { return Subscribers(store).begin_leading(); };
+    const StoreResult<std::string> mark = co_await store_.call(begin);
+    if (!mark) {
+      metrics_.store_error(mark.error());
+      co_return false;
+    }
+    if (mark->empty() && tail_.newest().empty()) co_return false;
+    index_ = ConcernedIndex();
+    changes_ = 0;
+    mark_ = mark->empty() ? tail_.newest() : *mark;
+    leading_ = true;
+    if (mark->empty()) co_return co_await wake({}, mark_);
+  }
+  const bool learnt = co_await learn_changes();
+  if (!learnt) co_return false;
+  const StoreResult<EventTail::Since> read = co_await tail_.next(mark_, batch_events);
+  if (!read) {
+    metrics_.store_error(read.error());
+    co_return false;
+  }
+  std::vector<Subscribers::Concerned> concerned;
+  std::string up_to;
+  if (read->missed) {
+    // Each finds out for itself what it has missed.
+    for (std::string& id : index_.all()) concerned.push_back({std::move(id), mark_});
+    up_to = read->oldest;
+  } else {
+    if (read->events.empty()) co_return false;
+    std::unordered_map<std::string, std::string> first;  // by id: where the first of these events stands
+    up_to = mark_;
+    for (const auto& event : read->events) {
+      for (std::string& id : index_.of(*event)) first.try_emplace(std::move(id), up_to);
+      up_to = event->id;
+    }
+    for (auto& [id, before] : first) concerned.push_back({id, std::move(before)});
+  }
+  const bool woken = co_await wake(concerned, up_to);
+  if (woken && !concerned.empty()) due_.ring();
+  co_return woken;
+}
+
+/// In parts; the mark goes with the last, so that whoever leads next begins again with what was not done to its end.
+asio::awaitable<bool> FanOut::wake(const std::vector<Subscribers::Concerned>& concerned, const std::string& mark) {
+  for (std::size_t from = 0;;) {
+    const std::size_t count = std::min(most_woken, concerned.size() - from);
+    const bool last = from + count == concerned.size();
+    const std::string up_to = last ? mark : std::string();
+    const auto write = [&](Store& store) {
+      return Subscribers(store).wake(options_.token, std::span(concerned).subspan(from, count), up_to);
+    };
+    const StoreResult<bool> done = co_await store_.call(write);
+    test_point("S20");
+    if (!done) metrics_.store_error(done.error());
+    if (!done || !*done) {
+      leading_ = false;
+      renew_at_ = Clock::now() + look_to_lead;
+      co_return false;
+    }
+    from += count;
+    if (last) break;
+  }
+  mark_ = mark;
+  co_return true;
+}
+
+asio::awaitable<void> FanOut::keep_up() {
+  if (!leading_ || Clock::now() < upkeep_at_) co_return;
+  upkeep_at_ = Clock::now() + upkeep_every;
+  const auto expire = [](Store& store) { return Subscribers(store).expire(batch_events); };
+  const StoreResult<std::size_t> expired = co_await store_.call(expire);
+  if (!expired) metrics_.store_error(expired.error());
+  if (expired && *expired > 0) due_.ring();
+}
+
+asio::awaitable<void> FanOut::let_go() {
+  if (!std::exchange(leading_, false)) co_return;
+  const auto let_go = [&](Store& store) { return Subscribers(store).lead(options_.token, Milliseconds(0)); };
+  const auto gone = co_await store_.call(let_go);
+  if (!gone) metrics_.store_error(gone.error());
+}
+
+}  // namespace feedmill

@@ -1,0 +1,68 @@
+// Who is told of what: the stream of events is looked through by one worker at a time, which makes those due whom an
+// event concerns (WEBSUB U14). Nobody is asked anything here.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include "storage/push_out/subscribers.hpp"
+#include "worker/observe/metrics.hpp"
+#include "worker/push_out/bell.hpp"
+#include "worker/push_out/concerned.hpp"
+#include "worker/push_out/event_tail.hpp"
+#include "worker/push_out/store_thread.hpp"
+
+namespace feedmill {
+
+/// Lives on one loop; what it is given outlives it.
+class FanOut {
+ public:
+  struct Options {
+    std::string token;  ///< of this worker, unique
+    Milliseconds poll;  ///< how often it looks for events that nobody told it of
+  };
+
+  /// `due` is rung when somebody is due.
+  FanOut(boost::asio::any_io_executor executor, StoreThread& store, EventTail& tail, Bell& due, Metrics& metrics,
+         Options options);
+  ~FanOut();
+  FanOut(const FanOut&) = delete;
+  FanOut& operator=(const FanOut&) = delete;
+
+  /// Until stop().
+  boost::asio::awaitable<void> run();
+  void stop();
+  /// After run(): another may lead at once.
+  boost::asio::awaitable<void> let_go();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  boost::asio::awaitable<bool> hold_lead();
+  boost::asio::awaitable<bool> look_through();
+  boost::asio::awaitable<bool> learn_changes();
+  boost::asio::awaitable<bool> wake(const std::vector<Subscribers::Concerned>& concerned, const std::string& mark);
+  boost::asio::awaitable<void> keep_up();
+
+  StoreThread& store_;
+  EventTail& tail_;
+  Bell& due_;
+  Metrics& metrics_;
+  const Options options_;
+  EventTail::Listener listener_;
+  Bell bell_;
+
+  bool leading_ = false;
+  std::string mark_;           // the stream has been looked through up to there
+  std::uint64_t changes_ = 0;  // of the last change that the index knows
+  ConcernedIndex index_;
+  Clock::time_point renew_at_, upkeep_at_;
+  bool stopping_ = false;
+};
+
+}  // namespace feedmill
