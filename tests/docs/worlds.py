@@ -227,15 +227,15 @@ class Sample(World):
         (self.directory / "build/release/tests/support").mkdir(parents=True)
         # In a hurry: an edited post comes within seconds instead of a minute.
         self.script("build/release/tests/support/feedmill_sample_publisher", f'exec "{publisher}" --interval 250ms "$@"')
-        admin, callback = free_port(), free_port()
+        here = {port: f"127.0.0.1:{free_port()}" for port in (9810, 9811, 9812, 9820, 9821, 9822)}
         text = (ROOT / "scripts/run").read_text()
-        self.words = [("127.0.0.1:9810", f"127.0.0.1:{admin}"), ("127.0.0.1:9811", f"127.0.0.1:{callback}")]
+        self.words = [(f"127.0.0.1:{port}", address) for port, address in here.items()]
         self.script("scripts/build", ":")
         run = self.directory / "scripts/run"
         run.write_text(self.here(text))
         run.chmod(0o755)
-        self.environment.update(FEEDMILL_ADMIN_LISTEN=f"127.0.0.1:{admin}",
-                                FEEDMILL_WEBSUB_LISTEN=f"127.0.0.1:{callback}", FEEDMILL_DRAIN_LISTEN="0s")
+        self.environment.update(FEEDMILL_ADMIN_LISTEN=here[9810], FEEDMILL_WEBSUB_LISTEN=here[9811],
+                                FEEDMILL_DRAIN_LISTEN="0s")
         self.environment.pop("FEEDMILL_EGRESS_ALLOW")
 
     def begin(self, page):

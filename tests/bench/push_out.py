@@ -1,0 +1,382 @@
+#!/usr/bin/python3
+"""What it costs to tell others, and how soon they are told (PERFORMANCE F12).
+
+tests/bench/push_out.py latency   webhooks of one feed each, of which one in a hundred refuses connections and one in a
+                                  hundred answers after 10 s, while posts come: from commit to delivery at the others;
+                                  what an event costs Redis and the worker
+tests/bench/push_out.py fan_out   one event for all of them, beside libcurl alone posting as much to the same receiver
+tests/bench/push_out.py apart     what a worker that fetches notices of one that tells others: CPU of a fetch, and how
+                                  long its loop answers nobody
+tests/bench/push_out.py memory    of the worker and of Redis for a webhook, of the worker for a client of the live stream
+tests/bench/push_out.py all
+
+    --webhooks N   10000
+    --rounds N     of fan_out, and four times as many of apart, interleaved: medians are told (5)
+    --check        then says of each figure that has a limit whether it is within or over; exit 1 when one is over
+    --tiny         sizes that take seconds: judges what can be counted, and no time. What the tests run
+
+Needs redis-server, python3-redis (exit 77 without), build/release/feedmill and build/release/tests/bench, whose programs
+receive and bring posts; FEEDMILL=PATH and PUSH_OUT_TOOLS=FOLDER measure another build.
+"""
+import argparse
+import http.client
+import json
+import os
+import pathlib
+import re
+import resource
+import socket
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+import scale
+from scale import Store, cpu_of, free_port, program, until
+
+tools = os.environ.get("PUSH_OUT_TOOLS", "build/release/tests/bench")
+latency_limit, fan_out_limit, apart_limit = 2000.0, 1.5, 1.03
+tiny = False
+judged, broken = [], []
+
+
+def judge(name, value, limit, unit):
+    judged.append((name, value, limit, unit))
+
+
+def hold(is_so, what):
+    """What can be counted; told at the end, whatever the measure."""
+    if not is_so:
+        broken.append(what)
+        print(f"BROKEN: {what}", flush=True)
+
+
+def address_of(network, number):
+    """Each is another host."""
+    return f"127.{network}.{number // 250}.{number % 250 + 1}"
+
+
+class Receiver:
+    def __init__(self, store):
+        self.port, self.log = free_port(), store.path("received")
+        open(self.log, "w").close()
+        self.process = subprocess.Popen([f"{tools}/feedmill_push_out_receiver", str(self.port), self.log])
+        until(lambda: socket.socket().connect_ex(("127.0.0.1", self.port)) == 0, 30, "a receiver")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def size(self):
+        return os.path.getsize(self.log)
+
+    def since(self, offset):
+        """(microseconds, path, webhook-id) of each that came."""
+        with open(self.log) as log:
+            log.seek(offset)
+            rows = [line.rstrip("\n").split(" ") for line in log if line.endswith("\n")]
+        return [(int(at), path, name) for at, path, name in rows]
+
+    def count(self, offset):
+        with open(self.log, "rb") as log:
+            log.seek(offset)
+            return sum(block.count(b"\n") for block in iter(lambda: log.read(1 << 20), b""))
+
+
+class Worker:
+    """One that tells others and does nothing else, unless `arguments` say otherwise."""
+
+    def __init__(self, store, *arguments, **environment):
+        arguments = arguments or ("--no-ingest", "--no-deliver", "--push-out")
+        self.process = subprocess.Popen([program, "run", *arguments], env={**store.environment, **environment},
+                                        stdout=subprocess.DEVNULL)
+        self.pid = self.process.pid
+        if "--push-out" in arguments:
+            # With a place in the stream, which the first of a store takes at its end.
+            place = ["deliver:push_out:000"] if store.client.xlen("stream:signals") else []
+            until(lambda: store.client.exists("lock:push_out", *place) == 1 + len(place), 60, "who leads")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def cpu(self):
+        return cpu_of(self.pid)
+
+    def exact_cpu(self):
+        """Nanoseconds; of the threads that there are now."""
+        return sum(int(task.read_text().split()[0]) for task in pathlib.Path(f"/proc/{self.pid}/task").glob("*/schedstat"))
+
+    def resident(self):
+        """KiB."""
+        return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{self.pid}/status").read_text())[1])
+
+
+def load(store, *arguments):
+    what, *rest = map(str, arguments)
+    subprocess.run([f"{tools}/feedmill_push_out_load", what, f"redis://127.0.0.1:{store.port}/0", *rest], check=True)
+
+
+def feed_url(number):
+    return f"http://feed-{number}.example/"
+
+
+def commands(store):
+    """How many Redis has run, those of scripts included."""
+    return sum(stat["calls"] for stat in store.client.info("commandstats").values())
+
+
+def events_of(store, after):
+    """Stream ids of new posts behind that id, and the numbers of their feeds."""
+    found = []
+    for seq, fields in store.client.xrange("stream:signals", min="(" + after):
+        for value in fields.values():
+            if value.startswith(b"{"):
+                event = json.loads(value)
+                if event["type"] == "post_created" and not event.get("initial"):
+                    found.append((seq.decode(), int(re.search(r"feed-(\d+)", event["feed_url"])[1])))
+    return found
+
+
+def newest(store):
+    last = store.client.xrevrange("stream:signals", count=1)
+    return last[0][0].decode() if last else "0-0"
+
+
+def percentile(values, share):
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+def measure_latency(count, _):
+    bad, per_second, seconds = (2, 50, 2) if tiny else (count // 100, 200, 60)
+    posts = per_second * seconds
+    with Store() as store, Receiver(store) as receiver:
+        load(store, "feeds", count)
+        ours = commands(store)
+        load(store, "commits", posts // 4, per_second)
+        without = (commands(store) - ours) / (posts // 4)
+        refused = free_port()
+
+        def address(i):
+            if i < bad:
+                return f"http://{address_of(2, i)}:{refused}/{i}"
+            return f"http://{address_of(1, i)}:{receiver.port}/{'slow' if i < 2 * bad else 'well'}/{i}"
+
+        load(store, "webhooks", store.write_list(f"{address(i)} {feed_url(i)}" for i in range(count)))
+        with Worker(store) as worker:
+            time.sleep(0.1 if tiny else 5)
+            idle = commands(store)
+            time.sleep(0.5 if tiny else 10)
+            idle = (commands(store) - idle) / (0.5 if tiny else 10)
+            place, before, cpu, redis_cpu, began = newest(store), commands(store), worker.cpu(), store.cpu(), time.monotonic()
+            load(store, "commits", posts, per_second)
+            expected = [(seq, i) for seq, i in events_of(store, place) if i >= 2 * bad]
+            hold(len(expected) > posts // 2, f"{posts} commits made {len(expected)} events for those that live")
+            until(lambda: sum("/well/" in path for _, path, _ in receiver.since(0)) >= len(expected), 120, "the last delivery")
+            took = time.monotonic() - began
+            spent, redis_spent = worker.cpu() - cpu, store.cpu() - redis_cpu
+            more = (commands(store) - before - idle * took) / posts - without
+            came = {}
+            for at, path, seq in receiver.since(0):
+                if "/well/" in path:
+                    came.setdefault((seq, int(path.rsplit("/", 1)[1])), []).append(at)
+            missing = [pair for pair in expected if pair not in came]
+            hold(not missing, f"{len(missing)} of {len(expected)} events were not delivered")
+            again = sum(len(times) > 1 for times in came.values())
+            hold(again == 0, f"{again} events were delivered twice")
+            late = [came[pair][0] / 1000 - int(pair[0].split("-")[0]) for pair in expected if pair in came]
+            print(f"\n| webhooks, of which {bad} refuse and {bad} take 10 s | events a second | p50 | p99 | latest | CPU of the "
+                  "worker an event | of Redis, commits included | commands an event | idle: commands a second |\n"
+                  "|---|---|---|---|---|---|---|---|---|")
+            print(f"| {count:,} | {per_second} | {percentile(late, 0.5):.0f} ms | {percentile(late, 0.99):.0f} ms | "
+                  f"{max(late):.0f} ms | {spent / posts * 1e6:.0f} µs | {redis_spent / posts * 1e6:.0f} µs | {more:.1f} beside "
+                  f"{without:.1f} of its commit | {idle:.1f} |", flush=True)
+            judge("latency: p99 from commit to delivery", percentile(late, 0.99), latency_limit, "ms")
+
+
+def measure_fan_out(count, rounds):
+    with Store() as store, Receiver(store) as receiver:
+        load(store, "feeds", 1)
+        urls = [f"http://{address_of(1, i)}:{receiver.port}/well/{i}" for i in range(count)]
+        load(store, "webhooks", store.write_list(f"{url} {feed_url(0)}" for url in urls))
+        listed, body = store.write_list(urls, "urls.txt"), store.path("body")
+        rows = []
+        with Worker(store) as worker:
+            for _ in range(rounds):
+                offset, place, cpu, redis_cpu, before = receiver.size(), newest(store), worker.cpu(), store.cpu(), commands(store)
+                load(store, "commits", 1, 0)
+                until(lambda: receiver.count(offset) >= count, 300, "the last delivery")
+                (seq, _), = events_of(store, place)
+                until(lambda: not store.client.zcard("push_out:due"), 60, "the end of a round")
+                came = receiver.since(offset)
+                hold(len(came) == count and {path for _, path, _ in came} == {f"/well/{i}" for i in range(count)},
+                     f"{len(came)} deliveries to {count} webhooks")
+                ours = max(at for at, _, _ in came) / 1e6 - int(seq.split("-")[0]) / 1e3
+                spent, redis_spent, asked = worker.cpu() - cpu, store.cpu() - redis_cpu, commands(store) - before
+                event = next(value for value in store.client.xrange("stream:signals", min=seq, max=seq)[0][1].values()
+                             if value.startswith(b"{"))
+                pathlib.Path(body).write_bytes(b'{"type":"post_created","timestamp":"2026-11-23T01:41:50Z","data":' + event + b"}")
+                offset = receiver.size()
+                done = subprocess.run([f"{tools}/feedmill_push_out_loop", listed, body, "256"], capture_output=True,
+                                      text=True, check=True)
+                until(lambda: receiver.count(offset) >= count, 60, "all of libcurl's")
+                start, loop_cpu = done.stdout.split()
+                bare = (max(at for at, _, _ in receiver.since(offset)) - int(start)) / 1e6
+                rows.append((ours, bare, ours / bare, spent, float(loop_cpu), redis_spent, asked / count))
+        ours, bare, ratio, spent, loop_cpu, redis_spent, asked = map(statistics.median, zip(*rows))
+        print("\n| webhooks of one feed | the last is told after | libcurl alone | ratio | CPU of the worker | of libcurl | of Redis | "
+              "commands a webhook |\n|---|---|---|---|---|---|---|---|")
+        print(f"| {count:,} | {ours:.2f} s | {bare:.2f} s | {ratio:.2f} ({', '.join(f'{row[2]:.2f}' for row in rows)}) | "
+              f"{spent:.2f} s | {loop_cpu:.2f} s | {redis_spent:.2f} s | {asked:.1f} |", flush=True)
+        judge("fan_out: time to that of libcurl alone", ratio, fan_out_limit, "")
+
+
+class Prober:
+    """Asks a worker's loop every few milliseconds whether it is there, and keeps how long it took to say so."""
+
+    def __init__(self, port):
+        self.port, self.took, self.stopped = port, [], False
+        self.thread = threading.Thread(target=self.ask, daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stopped = True
+        self.thread.join()
+
+    def ask(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        while not self.stopped:
+            began = time.monotonic()
+            try:
+                connection.request("GET", "/livez")
+                connection.getresponse().read()
+            except (http.client.HTTPException, ConnectionError):
+                connection.close()
+                continue
+            self.took.append((time.monotonic() - began) * 1000)
+            time.sleep(0.005)
+
+
+def measure_apart(_, rounds):
+    """One worker that fetches; pass by pass another one tells of all that it stores, or is not there."""
+    count, rounds = (50, 1) if tiny else (1000, 4 * rounds)
+    with Store() as store, Receiver(store) as receiver:
+        urls = [f"http://{address_of(4, i)}:{receiver.port}/feed/{i}" for i in range(count)]
+        port, passes, took = free_port(), 0, {False: [], True: []}
+        posts = lambda: int(store.client.get("ids:Entry") or 0)  # noqa: E731
+        told = lambda: receiver.count(0)  # noqa: E731
+        store.verb("import", store.write_list(urls))
+        with Worker(store, "--no-deliver", FEEDMILL_ADMIN_LISTEN=f"127.0.0.1:{port}") as worker:
+            until(lambda: posts() >= count, 300, "the first import")
+            load(store, "webhooks", store.write_list(
+                f"http://{address_of(1, i)}:{receiver.port}/well/{i} {url}" for i, url in enumerate(urls)))
+
+            def one_pass():
+                nonlocal passes
+                passes += 1
+                cpu = worker.exact_cpu()
+                with Prober(port) as prober:
+                    store.verb("refresh", "--all", "--defer", "--ignore-floor")
+                    until(lambda: posts() >= count * (passes + 1), 300, "a pass")
+                return (worker.exact_cpu() - cpu) / count / 1000, max(prober.took), percentile(prober.took, 0.99)
+
+            def pass_beside():
+                with Worker(store) as other:
+                    until(lambda: told() >= count * passes, 300, "the last delivery of what came before")
+                    figures = one_pass()
+                    until(lambda: told() >= count * passes, 300, "the last delivery")
+                    other.process.terminate()
+                    other.process.wait()
+                return figures
+
+            pass_beside()  # the first to lead begins with what comes from then on
+            for number in range(rounds):
+                for beside in (False, True) if number % 2 == 0 else (True, False):
+                    took[beside].append(pass_beside() if beside else one_pass())
+    print(f"\n| {count:,} feeds of a new post each | CPU a fetch | the loop answers nobody for: longest | p99 |\n|---|---|---|---|")
+    for beside, name in ((False, "alone"), (True, "beside a worker that pushes each post out")):
+        cpu, longest, usual = (statistics.median(column) for column in zip(*took[beside]))
+        print(f"| {name} | {cpu:.0f} µs | {longest:.1f} ms | {usual:.1f} ms |", flush=True)
+    ratio = statistics.median(with_it[0] / without[0] for with_it, without in zip(took[True], took[False]))
+    stall = statistics.median(with_it[1] / without[1] for with_it, without in zip(took[True], took[False]))
+    print(f"\nOf {rounds} pairs the median ratio is {ratio:.3f} of CPU and {stall:.2f} of the longest silence.", flush=True)
+    judge("apart: CPU a fetch to that alone", ratio, apart_limit, "")
+
+
+def measure_memory(count, _):
+    streams = 20 if tiny else 5000
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    with Store() as store:
+        load(store, "feeds", 1)
+        port, token = free_port(), store.path("token")
+        pathlib.Path(token).write_text("a-token-of-the-benchmark\n")
+        os.chmod(token, 0o600)
+        with Worker(store, FEEDMILL_PUSH_OUT_LISTEN=f"127.0.0.1:{port}", FEEDMILL_PUSH_OUT_TOKEN_FILE=token) as worker:
+            load(store, "commits", 1, 0)
+            time.sleep(0.2 if tiny else 3)
+            resident, redis_memory = worker.resident(), store.client.info("memory")["used_memory"]
+            load(store, "webhooks", store.write_list(f"http://{address_of(1, i)}:9/ {feed_url(i + 1)}" for i in range(count)))
+            load(store, "commits", 1, 0)  # of which they are not told; who leads has learnt of them then
+            time.sleep(0.2 if tiny else 5)
+            of_webhook, of_redis = worker.resident() - resident, store.client.info("memory")["used_memory"] - redis_memory
+            resident = worker.resident()
+            clients = []
+            end = time.monotonic() + 120
+            while len(clients) < streams and time.monotonic() < end:  # so many are let in a second, and no more
+                client = socket.create_connection(("127.0.0.1", port))
+                client.sendall(f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+                               f"Authorization: Bearer a-token-of-the-benchmark\r\n\r\n".encode())
+                if b" 200 " in client.recv(4096):
+                    clients.append(client)
+                else:
+                    client.close()
+                    time.sleep(0.1)
+            hold(len(clients) == streams, f"{len(clients)} of {streams} streams were opened")
+            time.sleep(0.2 if tiny else 3)
+            of_stream = worker.resident() - resident
+            for client in clients:
+                client.close()
+        print(f"\n| memory | of the worker | of Redis |\n|---|---|---|\n"
+              f"| a webhook, of {count:,} | {of_webhook * 1024 / count:.0f} bytes | {of_redis / count:.0f} bytes |\n"
+              f"| an idle client of the live stream, of {streams:,} | {of_stream * 1024 / streams:.0f} bytes | |", flush=True)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def main():
+    global tiny
+    measures = {"latency": measure_latency, "fan_out": measure_fan_out, "apart": measure_apart, "memory": measure_memory}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("measure", choices=[*measures, "all"])
+    parser.add_argument("--webhooks", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--tiny", action="store_true")
+    wanted = parser.parse_args()
+    tiny = scale.tiny = wanted.tiny
+    for name, measure in measures.items():
+        if wanted.measure in (name, "all"):
+            measure(200 if tiny else wanted.webhooks, 1 if tiny else wanted.rounds)
+    over = 0
+    if wanted.check:
+        print("\n| figure | measured | limit | |\n|---|---|---|---|")
+        for name, value, limit, unit in judged:
+            over += value > limit
+            print(f"| {name} | {value:.2f} {unit} | {limit:g} | {'over' if value > limit else 'within'} |")
+    for what in broken:
+        print(f"BROKEN: {what}", file=sys.stderr)
+    sys.exit(1 if broken or over else 0)
+
+
+if __name__ == "__main__":
+    main()
