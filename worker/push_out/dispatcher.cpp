@@ -483,7 +483,7 @@ asio::awaitable<void> Dispatcher::write_down() {
   progress_due_ = Clock::now() + progress_every;
   bool failed = false;
   while (!ended_) {
-    co_await write_bell_.rest(settled_.empty() || failed ? progress_every : settle_within);
+    co_await write_bell_.rest(settled_.empty() || failed ? with_jitter(progress_every) : settle_within);
     if (!settled_.empty()) {
       asio::steady_timer soon(executor_, settle_within);
       co_await soon.async_wait(asio::as_tuple(asio::use_awaitable));
