@@ -159,6 +159,17 @@ TEST_F(PushingOut, AWebhookIsToldOfEachPostOnceSigned) {
   EXPECT_EQ(world.run({"webhook", "show", id}).exit, 1);
 }
 
+// Its place is where the stream stood when it was added, whether anybody was there to push out or not.
+TEST_F(PushingOut, TellsWhatHappenedBeforeTheFirstWorkerCame) {
+  const std::string url = world.add("/feed", {{"1", "first"}});
+  add_webhook({"--type", "post_created"});
+  world.publish("/feed", {{"2", "second"}, {"1", "first"}});
+  world.refresh(url);
+  world.start();
+  ASSERT_TRUE(receiver.has(1));
+  EXPECT_EQ(title_of(receiver.server.requests().at(0)), "second");
+}
+
 // On a machine of its own (DESIGN §1).
 TEST_F(PushingOut, RunsByItself) {
   const std::string url = world.add("/feed", {{"1", "first"}});

@@ -66,7 +66,8 @@ OutsideListener::OutsideListener(std::unique_ptr<Listener> listener, const Store
       store_(store),
       pages_(store, options_.public_url),
       listener_(std::move(listener)),
-      tokens_(options_.burst) {}
+      requests_(options_.per_second, options_.burst),
+      streams_(options_.per_second, options_.streams_burst) {}
 
 boost::system::result<std::unique_ptr<OutsideListener>, ListenError> OutsideListener::open(
     const asio::any_io_executor& executor, const StoreOptions& store, Options options, FetchOptions fetch,
@@ -91,18 +92,16 @@ asio::awaitable<void> OutsideListener::serve() {
   co_await listener_->serve(places, RequestLimits(), std::move(host));
 }
 
-/// A token bucket: a flood is not the loop's only work.
-bool OutsideListener::is_within_rate() {
+bool OutsideListener::Bucket::take() {
   const auto now = std::chrono::steady_clock::now();
   const std::chrono::duration<double> passed = now - std::exchange(counted_, now);
-  tokens_ = std::min(tokens_ + passed.count() * options_.per_second, options_.burst);
+  tokens_ = std::min(tokens_ + passed.count() * per_second_, burst_);
   if (tokens_ < 1) return false;
   --tokens_;
   return true;
 }
 
 asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {
-  if (!is_within_rate()) co_return try_later();
   const std::string_view target = visit.head().target();
   const auto question = std::min(target.find('?'), target.size());
   const auto decoded = percent_decoded(target.substr(0, question));
@@ -112,7 +111,9 @@ asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {
   const std::string query(target.substr(std::min(question + 1, target.size())));
   const http::verb method = visit.head().method();
   const bool reads = method == http::verb::get || method == http::verb::head;
-  if (path == "/events") {
+  const bool follows = path == "/events";
+  if (!(follows ? streams_ : requests_).take()) co_return try_later();
+  if (follows) {
     if (method != http::verb::get) co_return only("GET");
     co_return co_await follow(visit, query);
   }

@@ -29,7 +29,8 @@ class OutsideListener {
     std::string public_url;  ///< what addresses begin with, no slash at its end
     std::string token;       ///< who shows it may follow events of all feeds; "" = nobody may
     Listener::Places places{.connections = 512, .per_network = 64};  ///< of requests that are being answered
-    double per_second = 200, burst = 1'000;                          ///< requests; above that 503
+    double per_second = 200, burst = 1'000;  ///< requests; above that 503
+    double streams_burst = 10'000;           ///< of those for the live stream: all may come again at once
     SubscriberBounds bounds;
   };
   /// All outlive it.
@@ -59,8 +60,6 @@ class OutsideListener {
   boost::asio::awaitable<HttpReply> follow(Visit& visit, std::string_view query);
   std::string objection_to_callback(const std::string& callback) const;
   std::string site_of(const std::string& callback) const;
-  bool is_within_rate();
-
   const Options options_;
   const std::string base_;  // the path of public_url, which a proxy before us may have taken off or not
   Parts parts_;
@@ -68,8 +67,18 @@ class OutsideListener {
   StoreThread store_;
   TopicPages pages_;
   std::unique_ptr<Listener> listener_;
-  double tokens_;
-  std::chrono::steady_clock::time_point counted_ = std::chrono::steady_clock::now();
+  /// A token bucket: a flood is not the loop's only work.
+  class Bucket {
+   public:
+    Bucket(double per_second, double burst) : per_second_(per_second), burst_(burst), tokens_(burst) {}
+    bool take();
+
+   private:
+    const double per_second_, burst_;
+    double tokens_;
+    std::chrono::steady_clock::time_point counted_ = std::chrono::steady_clock::now();
+  };
+  Bucket requests_, streams_;
 };
 
 }  // namespace feedmill

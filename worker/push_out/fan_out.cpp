@@ -87,39 +87,41 @@ asio::awaitable<bool> FanOut::look_through() {
       metrics_.store_error(mark.error());
       co_return false;
     }
-    if (mark->empty() && tail_.newest().empty()) co_return false;
     index_ = ConcernedIndex();
     changes_ = 0;
-    mark_ = mark->empty() ? tail_.newest() : *mark;
+    mark_ = *mark;
     leading_ = true;
-    if (mark->empty()) co_return co_await wake({}, mark_);
   }
   const bool learnt = co_await learn_changes();
   if (!learnt) co_return false;
+  if (mark_.empty()) {
+    // Nobody has ever looked the stream through: who was added before finds out what has happened since.
+    if (tail_.newest().empty()) co_return false;
+    co_return co_await wake_all("0-0", tail_.newest());
+  }
   const StoreResult<EventTail::Since> read = co_await tail_.next(mark_, batch_events);
   if (!read) {
     metrics_.store_error(read.error());
     co_return false;
   }
-  std::vector<Subscribers::Concerned> concerned;
-  std::string up_to;
-  if (read->missed) {
-    // Each finds out for itself what it has missed.
-    for (std::string& id : index_.all()) concerned.push_back({std::move(id), mark_});
-    up_to = read->oldest;
-  } else {
-    if (read->events.empty()) co_return false;
-    std::unordered_map<std::string, std::string> first;  // by id: where the first of these events stands
-    up_to = mark_;
-    for (const auto& event : read->events) {
-      for (std::string& id : index_.of(*event)) first.try_emplace(std::move(id), up_to);
-      up_to = event->id;
-    }
-    for (auto& [id, before] : first) concerned.push_back({id, std::move(before)});
+  // Each finds out for itself what it has missed.
+  if (read->missed) co_return co_await wake_all(mark_, read->oldest);
+  if (read->events.empty()) co_return false;
+  std::unordered_map<std::string, std::string> first;  // by id: where the first of these events stands
+  std::string up_to = mark_;
+  for (const auto& event : read->events) {
+    for (std::string& id : index_.of(*event)) first.try_emplace(std::move(id), up_to);
+    up_to = event->id;
   }
-  const bool woken = co_await wake(concerned, up_to);
-  if (woken && !concerned.empty()) due_.ring();
-  co_return woken;
+  std::vector<Subscribers::Concerned> concerned;
+  for (auto& [id, before] : first) concerned.push_back({id, std::move(before)});
+  co_return co_await wake(concerned, up_to);
+}
+
+asio::awaitable<bool> FanOut::wake_all(const std::string& before, const std::string& up_to) {
+  std::vector<Subscribers::Concerned> concerned;
+  for (std::string& id : index_.all()) concerned.push_back({std::move(id), before});
+  co_return co_await wake(concerned, up_to);
 }
 
 /// In parts; the mark goes with the last, so that whoever leads next begins again with what was not done to its end.
@@ -143,6 +145,7 @@ asio::awaitable<bool> FanOut::wake(const std::vector<Subscribers::Concerned>& co
     if (last) break;
   }
   mark_ = mark;
+  if (!concerned.empty()) due_.ring();
   co_return true;
 }
 

@@ -46,6 +46,7 @@ class FanOut {
   boost::asio::awaitable<bool> hold_lead();
   boost::asio::awaitable<bool> look_through();
   boost::asio::awaitable<bool> learn_changes();
+  boost::asio::awaitable<bool> wake_all(const std::string& before, const std::string& up_to);
   boost::asio::awaitable<bool> wake(const std::vector<Subscribers::Concerned>& concerned, const std::string& mark);
   boost::asio::awaitable<void> keep_up();
 
