@@ -29,8 +29,8 @@ class OutsideListener {
     std::string public_url;  ///< what addresses begin with, no slash at its end
     std::string token;       ///< who shows it may follow events of all feeds; "" = nobody may
     Listener::Places places{.connections = 512, .per_network = 64};  ///< of requests that are being answered
-    double per_second = 200, burst = 1'000;  ///< requests; above that 503
-    double streams_burst = 10'000;           ///< of those for the live stream: all may come again at once
+    double per_second = 200, burst = 1'000;                          ///< requests; above that 503
+    double streams_burst = 10'000;  ///< of those for the live stream: all may come again at once
     SubscriberBounds bounds;
   };
   /// All outlive it.
