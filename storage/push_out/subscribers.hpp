@@ -121,7 +121,7 @@ struct SubscriberChanges {
 
 struct SubscriberCounts {
   std::uint64_t webhooks_active = 0, webhooks_suspended = 0, hub_pending = 0, hub_active = 0;
-  std::uint64_t due = 0;  ///< to be served now or in back-off
+  std::optional<std::uint64_t> due;  ///< to be served now or in back-off; none where Redis does not let its user look
 
   bool any() const { return webhooks_active + webhooks_suspended + hub_pending + hub_active > 0; }
 };

@@ -68,6 +68,10 @@ TEST_F(Users, AViewerMayRunEveryVerbThatReads) {
     EXPECT_NE(done.out, "") << words_of(verb);
   }
   EXPECT_EQ(world.redis_text({"ACL", "LOG"}), "") << "nothing was refused";
+  // Of those who are told of events it sees how many there are, and nothing else.
+  world.redis_text({"HSET", "stats:push_out:states", "webhook:active", "1"});
+  EXPECT_NE(as("feedmill_viewer", {"stats", "--json"}).out.find("\"due\":null"), std::string::npos);
+  EXPECT_NE(world.run({"stats", "--json"}).out.find("\"webhooks_active\":1"), std::string::npos);
 }
 
 TEST_F(Users, ReadersAndConsumersMayRunThoseThatReadWhatIsForReaders) {

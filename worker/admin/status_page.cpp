@@ -305,7 +305,7 @@ Html push_out_section(const StoreStatus& store, const ProcessStatus& process) {
   if (told.webhooks_suspended > 0) row("Suspended webhooks", "they wait for somebody", told.webhooks_suspended);
   row("Subscribers of the hub", "", told.hub_active);
   if (told.hub_pending > 0) row("Not verified yet", "of the hub", told.hub_pending);
-  row("Due", "something waits for them: they are told now, or failed before", told.due);
+  if (told.due) row("Due", "something waits for them: they are told now, or failed before", *told.due);
   if (process.streams) row("Live streams", "of this worker", *process.streams);
   html.add("</tbody></table></section>\n");
   return html;

@@ -400,7 +400,7 @@ void Metrics::set_subscribers(const SubscriberCounts& counts) {
   find(series_->subscribers, "webhook_suspended")->Set(static_cast<double>(counts.webhooks_suspended));
   find(series_->subscribers, "hub_pending")->Set(static_cast<double>(counts.hub_pending));
   find(series_->subscribers, "hub_active")->Set(static_cast<double>(counts.hub_active));
-  series_->subscribers_due.Set(static_cast<double>(counts.due));
+  series_->subscribers_due.Set(static_cast<double>(counts.due.value_or(0)));
 }
 
 void Metrics::set_streams(std::size_t open) {

@@ -55,7 +55,7 @@ int run_verb(const StatsVerb&, const VerbContext& context) {
                                    told.webhooks_suspended));
     lines.emplace_back("hub subscribers",
                        fmt::format("{}, {} not verified yet", told.hub_active + told.hub_pending, told.hub_pending));
-    lines.emplace_back("waiting for them", fmt::format("{} are told now, or in back-off", told.due));
+    if (told.due) lines.emplace_back("waiting for them", fmt::format("{} are told now, or in back-off", *told.due));
   }
   context.terminal.tell({{"at", rfc3339(fleet.now)},
                          {"feeds", fleet.feeds},

@@ -54,7 +54,7 @@ json::object subscriber_counts_json(const SubscriberCounts& counts) {
           {"webhooks_suspended", counts.webhooks_suspended},
           {"hub_pending", counts.hub_pending},
           {"hub_active", counts.hub_active},
-          {"due", counts.due}};
+          {"due", counts.due ? json::value(*counts.due) : json::value()}};
 }
 
 json::value embedded_json(std::string_view text) {
