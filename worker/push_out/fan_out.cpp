@@ -92,21 +92,22 @@ asio::awaitable<bool> FanOut::look_through() {
     mark_ = *mark;
     leading_ = true;
   }
-  const bool learnt = co_await learn_changes();
-  if (!learnt) co_return false;
-  if (mark_.empty()) {
-    // Nobody has ever looked the stream through: who was added before finds out what has happened since.
-    if (tail_.newest().empty()) co_return false;
-    co_return co_await wake_all("0-0", tail_.newest());
-  }
-  const StoreResult<EventTail::Since> read = co_await tail_.next(mark_, batch_events);
+  // First what came, then who is there: whom an event concerns was there before it, and is not passed over.
+  const bool is_first = mark_.empty();
+  const std::string newest = tail_.newest();
+  StoreResult<EventTail::Since> read = EventTail::Since();
+  if (!is_first) read = co_await tail_.next(mark_, batch_events);
   if (!read) {
     metrics_.store_error(read.error());
     co_return false;
   }
+  if (is_first ? newest.empty() : !read->missed && read->events.empty()) co_return false;
+  const bool learnt = co_await learn_changes();
+  if (!learnt) co_return false;
+  // Nobody has ever looked the stream through: who was added before finds out what has happened since.
+  if (is_first) co_return co_await wake_all("0-0", newest);
   // Each finds out for itself what it has missed.
   if (read->missed) co_return co_await wake_all(mark_, read->oldest);
-  if (read->events.empty()) co_return false;
   std::unordered_map<std::string, std::string> first;  // by id: where the first of these events stands
   std::string up_to = mark_;
   for (const auto& event : read->events) {
@@ -115,17 +116,17 @@ asio::awaitable<bool> FanOut::look_through() {
   }
   std::vector<Subscribers::Concerned> concerned;
   for (auto& [id, before] : first) concerned.push_back({id, std::move(before)});
-  co_return co_await wake(concerned, up_to);
+  co_return co_await wake(std::move(concerned), std::move(up_to));
 }
 
-asio::awaitable<bool> FanOut::wake_all(const std::string& before, const std::string& up_to) {
+asio::awaitable<bool> FanOut::wake_all(std::string before, std::string up_to) {
   std::vector<Subscribers::Concerned> concerned;
   for (std::string& id : index_.all()) concerned.push_back({std::move(id), before});
-  co_return co_await wake(concerned, up_to);
+  co_return co_await wake(std::move(concerned), std::move(up_to));
 }
 
 /// In parts; the mark goes with the last, so that whoever leads next begins again with what was not done to its end.
-asio::awaitable<bool> FanOut::wake(const std::vector<Subscribers::Concerned>& concerned, const std::string& mark) {
+asio::awaitable<bool> FanOut::wake(std::vector<Subscribers::Concerned> concerned, std::string mark) {
   for (std::size_t from = 0;;) {
     const std::size_t count = std::min(most_woken, concerned.size() - from);
     const bool last = from + count == concerned.size();
@@ -144,7 +145,7 @@ asio::awaitable<bool> FanOut::wake(const std::vector<Subscribers::Concerned>& co
     from += count;
     if (last) break;
   }
-  mark_ = mark;
+  mark_ = std::move(mark);
   if (!concerned.empty()) due_.ring();
   co_return true;
 }

@@ -46,8 +46,9 @@ class FanOut {
   boost::asio::awaitable<bool> hold_lead();
   boost::asio::awaitable<bool> look_through();
   boost::asio::awaitable<bool> learn_changes();
-  boost::asio::awaitable<bool> wake_all(const std::string& before, const std::string& up_to);
-  boost::asio::awaitable<bool> wake(const std::vector<Subscribers::Concerned>& concerned, const std::string& mark);
+  // By value: the tail goes on meanwhile, and with it what it calls the newest.
+  boost::asio::awaitable<bool> wake_all(std::string before, std::string up_to);
+  boost::asio::awaitable<bool> wake(std::vector<Subscribers::Concerned> concerned, std::string mark);
   boost::asio::awaitable<void> keep_up();
 
   StoreThread& store_;
