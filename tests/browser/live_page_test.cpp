@@ -16,6 +16,7 @@
 #include "tests/browser/chromium.hpp"
 #include "tests/browser/devtools.hpp"
 #include "tests/end_to_end/program.hpp"
+#include "tests/support/free_port.hpp"
 #include "worker/listener/query.hpp"
 
 namespace feedmill::test::live_page_test {
@@ -23,13 +24,6 @@ namespace {
 
 namespace json = boost::json;
 using Posts = std::vector<std::pair<std::string, std::string>>;
-
-/// One that nobody listens on now: a worker that is started again must be found where it was.
-std::uint16_t free_port() {
-  boost::asio::io_context context;
-  boost::asio::ip::tcp::acceptor acceptor(context, {boost::asio::ip::address_v4::loopback(), 0});
-  return acceptor.local_endpoint().port();
-}
 
 class LivePageInBrowser : public testing::Test {
  protected:

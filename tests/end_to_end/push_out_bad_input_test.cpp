@@ -23,6 +23,7 @@
 #include "storage/push_out/subscribers.hpp"
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/counts.hpp"
+#include "tests/support/free_port.hpp"
 #include "tests/support/http_ask.hpp"
 #include "tests/support/sanitized.hpp"
 
@@ -32,13 +33,6 @@ namespace {
 namespace json = boost::json;
 using testing::HasSubstr;
 using testing::Not;
-
-/// One that nobody listens on now.
-std::uint16_t free_port() {
-  boost::asio::io_context context;
-  boost::asio::ip::tcp::acceptor acceptor(context, {boost::asio::ip::address_v4::loopback(), 0});
-  return acceptor.local_endpoint().port();
-}
 
 /// A shared feed, and a worker whose hub others ask.
 class HubWorld : public World {

@@ -16,6 +16,7 @@
 #include "storage/timelines/channels.hpp"
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/counts.hpp"
+#include "tests/support/free_port.hpp"
 #include "tests/support/http_ask.hpp"
 #include "worker/webhooks/message.hpp"
 #include "worker/websub/signature.hpp"
@@ -26,13 +27,6 @@ namespace {
 namespace json = boost::json;
 using testing::HasSubstr;
 using testing::Not;
-
-/// One that nobody listens on now. What is reached there must be known before it is started.
-std::uint16_t free_port() {
-  boost::asio::io_context context;
-  boost::asio::ip::tcp::acceptor acceptor(context, {boost::asio::ip::address_v4::loopback(), 0});
-  return acceptor.local_endpoint().port();
-}
 
 /// A store whose worker pushes out. What it fetches is of this machine, and is shown to others because its record says
 /// so.

@@ -27,6 +27,7 @@
 #include "tests/support/certificates.hpp"
 #include "tests/support/dates.hpp"
 #include "tests/support/dns_server.hpp"
+#include "tests/support/free_port.hpp"
 #include "tests/support/redis_server.hpp"
 #include "tests/support/websub_hub.hpp"
 #include "worker/websub/websub.hpp"
@@ -48,12 +49,6 @@ inline std::string atom(const std::vector<Post>& posts, const std::string& links
             "</updated><link href=\"https://example.org/" + post.id + "\"/></entry>";
   }
   return text + "</feed>";
-}
-
-inline std::uint16_t free_port() {
-  asio::io_context context;
-  asio::ip::tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), 0});
-  return acceptor.local_endpoint().port();
 }
 
 /// A worker's WebSub parts between a publisher, a hub and a store, all real.
