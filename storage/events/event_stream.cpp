@@ -12,14 +12,6 @@ namespace {
 
 constexpr Milliseconds signals_kept = std::chrono::hours(24 * 7);  // RELIABILITY L13
 
-/// A record's place in the stream: milliseconds, number.
-using Place = std::pair<std::uint64_t, std::uint64_t>;
-
-Place place_of(std::string_view id) {
-  const std::size_t dash = std::min(id.find('-'), id.size());
-  return {leading_number<std::uint64_t>(id), leading_number<std::uint64_t>(id.substr(std::min(dash + 1, id.size())))};
-}
-
 /// The event before this one, trimmed or not; the event itself where it does not say.
 std::string_view before(const EventRecord& event) {
   constexpr std::string_view member = "\"prev\":\"";
@@ -50,20 +42,23 @@ StoreResult<EventStream::Since> EventStream::since(const std::string& after, std
   const std::string behind = after.empty() ? "-" : "(" + after, count = std::to_string(limit);
   // The oldest last: what is trimmed in between is missed then, and told.
   const std::vector<Words> commands{{"XRANGE", key, behind, "+", "COUNT", count},
-                                    {"HGET", store, "last_signal"},
+                                    {"HMGET", store, "last_signal", "signals_from"},
                                     {"XREVRANGE", key, "+", "-", "COUNT", "1"},
                                     {"XRANGE", key, "-", "+", "COUNT", "1"}};
   const auto replies = impl_.pipeline(commands);
   if (!replies) return replies.error();
   const std::vector<EventRecord> oldest = read_event_records((*replies)[3]);
-  const std::string last((*replies)[1].is_nil() ? std::string_view("0-0") : (*replies)[1].text());
+  const ReplyView noted = (*replies)[1];
+  const std::string last(noted[0].is_nil() ? std::string_view("0-0") : noted[0].text());
   Since since;
   since.oldest = oldest.empty() ? last : oldest.front().id;
-  const Place from = place_of(after);
-  const Place missed_from = oldest.empty() ? place_of(last) : place_of(before(oldest.front()));
+  const EventPlace from = event_place(after);
+  const EventPlace missed_from = oldest.empty() ? event_place(last) : event_place(before(oldest.front()));
   const std::vector<EventRecord> newest = read_event_records((*replies)[2]);
-  const Place end = std::max(place_of(last), newest.empty() ? Place() : place_of(newest.front().id));
-  if (after.empty() || (from <= end && (from >= place_of(since.oldest) || from >= missed_from)))
+  // Up to signals_from may have been read of another server, before this one took its place (RELIABILITY L24).
+  const EventPlace end = std::max({event_place(last), event_place(noted[1].text()),
+                                   newest.empty() ? EventPlace() : event_place(newest.front().id)});
+  if (after.empty() || (from <= end && (from >= event_place(since.oldest) || from >= missed_from)))
     since.records = read_event_records((*replies)[0]);
   return since;
 }
@@ -84,7 +79,7 @@ StoreResult<std::string> EventStream::last_seq() {
 }
 
 bool EventStream::misses(const std::string& after, const EventRecord& record) {
-  return place_of(before(record)) > place_of(after);
+  return event_place(before(record)) > event_place(after);
 }
 
 StoreResult<std::vector<EventRecord>> EventStream::newest(std::size_t count) {

@@ -1,10 +1,13 @@
 #include "storage/records/event_record.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include <boost/json/basic_parser_impl.hpp>
+
+#include "parsers/text/numbers.hpp"
 
 namespace feedmill {
 namespace {
@@ -124,6 +127,15 @@ class EventReader {
 };
 
 }  // namespace
+
+EventPlace event_place(std::string_view id) {
+  const std::size_t dash = std::min(id.find('-'), id.size());
+  return {leading_number<std::uint64_t>(id), leading_number<std::uint64_t>(id.substr(std::min(dash + 1, id.size())))};
+}
+
+std::string to_string(const EventPlace& place) {
+  return std::to_string(place.milliseconds) + "-" + std::to_string(place.number);
+}
 
 std::optional<Event> read_event(const EventRecord& record) {
   json::basic_parser<EventReader> parser{json::parse_options{}};

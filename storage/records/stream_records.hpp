@@ -1,9 +1,11 @@
 // The records of stream:signals, and who reads them in groups (DESIGN §4).
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/redis/values.hpp"
@@ -15,6 +17,16 @@ struct EventRecord {
   std::string id, type, json;
   bool gone = false;  ///< trimmed away since it was handed out: only the id is known
 };
+
+/// A place in the stream, as the id of a record says it: "1763690000000-3".
+struct EventPlace {
+  std::uint64_t milliseconds = 0, number = 0;
+
+  auto operator<=>(const EventPlace&) const = default;
+};
+/// What is missing of `id`, or is no number, is 0.
+EventPlace event_place(std::string_view id);
+std::string to_string(const EventPlace& place);
 
 /// The stream of events and who reads it in groups.
 struct StreamFigures {

@@ -49,10 +49,6 @@ std::optional<EventPlace> read_place(std::string_view text) {
   return place;
 }
 
-std::string to_string(const EventPlace& place) {
-  return std::to_string(place.milliseconds) + "-" + std::to_string(place.number);
-}
-
 boost::system::result<LiveRequest, LiveObjection> read_live_request(std::string_view query,
                                                                     std::string_view last_event_id) {
   LiveRequest request;

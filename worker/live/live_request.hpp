@@ -1,8 +1,6 @@
 // What a client of the live stream asks for, and where it goes on (OPERATIONS V1, V2). Pure.
 #pragma once
 
-#include <compare>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,18 +8,12 @@
 #include <boost/system/result.hpp>
 
 #include "storage/records/event_filter.hpp"
+#include "storage/records/stream_records.hpp"
 
 namespace feedmill {
 
-/// A place in the stream, as the id of an event says it: milliseconds, "-", number.
-struct EventPlace {
-  std::uint64_t milliseconds = 0, number = 0;
-
-  auto operator<=>(const EventPlace&) const = default;
-};
 /// Nothing when the text is none.
 std::optional<EventPlace> read_place(std::string_view text);
-std::string to_string(const EventPlace& place);
 
 struct LiveRequest {
   EventFilter filter;

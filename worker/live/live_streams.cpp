@@ -68,10 +68,6 @@ HttpReply too_old(const std::string& oldest) {
   return reply;
 }
 
-EventPlace place_of(std::string_view id) {
-  return read_place(id).value_or(EventPlace());
-}
-
 /// As the HTML standard has it (Server-sent events, "Interpreting an event stream"); JSON is one line.
 void append_frame(std::string& bytes, const OutsideEvent& event) {
   bytes.append("id: ").append(event.id).append("\nevent: ").append(event.event.type);
@@ -174,7 +170,7 @@ asio::awaitable<HttpReply> LiveStreams::answer(Visit& visit, LiveQuery access) {
 }
 
 void LiveStreams::open(Visit& visit, LiveRequest request, LiveQuery access, const OutsideEvents& first) {
-  const EventPlace newest = place_of(tail_.newest());
+  const EventPlace newest = event_place(tail_.newest());
   const auto now = Clock::now();
   if (figures_.open == 0) {
     mark_ = newest;
@@ -278,7 +274,7 @@ void LiveStreams::added() {
           make_ready(*stream);
         }
       }
-      mark_ = place_of(tail_.newest());
+      mark_ = event_place(tail_.newest());
       return;
     }
     if (events->empty()) return;
@@ -291,7 +287,7 @@ void LiveStreams::added() {
         if (by_channel != of_channel_.end()) wake(by_channel->second, *event);
       }
     }
-    mark_ = place_of(events->back()->id);
+    mark_ = event_place(events->back()->id);
   }
 }
 
@@ -407,7 +403,7 @@ void LiveStreams::send(Stream& stream, const OutsideEvents& events) {
   parts_.clear();
   EventPlace looked = stream.after;
   for (const auto& event : events) {
-    const EventPlace place = place_of(event->id);
+    const EventPlace place = event_place(event->id);
     if (place > stream.after && stream.wants(*event)) {
       append_frame(scratch_, *event);
       parts_.push_back({scratch_.size(), event});
@@ -420,10 +416,10 @@ void LiveStreams::send(Stream& stream, const OutsideEvents& events) {
   const auto left = std::ranges::find_if(parts_, [&](const Part& part) { return part.end > taken; });
   const auto sent = static_cast<std::size_t>(left - parts_.begin()) + (left == parts_.end() ? 0 : 1);
   figures_.events += sent;
-  if (sent > 0) stream.told = place_of(parts_[sent - 1].event->id);
+  if (sent > 0) stream.told = event_place(parts_[sent - 1].event->id);
   stream.after = looked;
   if (left == parts_.end()) return;
-  stream.after = place_of(left->event->id);
+  stream.after = event_place(left->event->id);
   stream.event_left = left->event;
   stream.event_from = taken - (left == parts_.begin() ? 0 : std::prev(left)->end);
   wait_until_writable(stream);

@@ -18,13 +18,6 @@ namespace {
 
 constexpr std::size_t read_at_once = 500;
 
-using Place = std::pair<std::uint64_t, std::uint64_t>;
-
-Place place_of(std::string_view id) {
-  const std::size_t dash = std::min(id.find('-'), id.size());
-  return {leading_number<std::uint64_t>(id), leading_number<std::uint64_t>(id.substr(std::min(dash + 1, id.size())))};
-}
-
 }  // namespace
 
 EventTail::EventTail(asio::any_io_executor executor, const StoreOptions& store, Options options)
@@ -65,7 +58,7 @@ void EventTail::stop() {
 
 void EventTail::add(OutsideEvents events) {
   for (auto& event : events) {
-    if (place_of(event->prev) > place_of(newest_)) {
+    if (event_place(event->prev) > event_place(newest_)) {
       held_.clear();
       bytes_ = 0;
     }
@@ -95,11 +88,11 @@ void EventTail::forget(Listener listener) {
 }
 
 std::optional<OutsideEvents> EventTail::held(const std::string& after, std::size_t most) const {
-  const Place from = place_of(after), end = place_of(newest_);
+  const EventPlace from = event_place(after), end = event_place(newest_);
   if (newest_.empty() || from > end) return std::nullopt;
   if (from == end) return OutsideEvents();
-  if (held_.empty() || from < place_of(held_.front().event->prev)) return std::nullopt;
-  auto next = std::ranges::upper_bound(held_, from, {}, [](const Held& held) { return place_of(held.event->id); });
+  if (held_.empty() || from < event_place(held_.front().event->prev)) return std::nullopt;
+  auto next = std::ranges::upper_bound(held_, from, {}, [](const Held& held) { return event_place(held.event->id); });
   OutsideEvents events;
   for (; next != held_.end() && events.size() < most; ++next) events.push_back(next->event);
   return events;
