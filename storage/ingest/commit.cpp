@@ -195,7 +195,7 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
     args.own(sum_of_new(later, commit.retention, now_seconds));
     add_host_answer(args, commit.host);
     args.add(std::string_view(commit.move_to));
-    args.add(commit.highest_entry);
+    args.own(std::to_string(commit.highest_entry) + " " + to_string(commit.last_event));
     args.own(!last || commit.push_to.empty() ? std::string()
                                              : commit.before.push.standing.state + " " + commit.push_to);
     args.own(!last || !commit.push_ask ? std::string() : std::to_string(commit.push_ask->count()));
@@ -229,7 +229,7 @@ StoreResult<Committed> read_committed(const StoreResult<Reply>& reply) {
   if (!reply) return reply.error();
   const std::string_view word = (*reply)[0].text();
   Committed done;
-  if (word == "ok" && reply->size() >= 13) {
+  if (word == "ok" && reply->size() >= 14) {
     const auto count = [&](std::size_t i) { return static_cast<std::uint32_t>((*reply)[i].integer()); };
     done = {Committed::Result::ok, count(1), count(2), count(3), count(4), count(5)};
     const std::string_view circuit = (*reply)[6].text();
@@ -244,6 +244,7 @@ StoreResult<Committed> read_committed(const StoreResult<Reply>& reply) {
     done.deleted = count(11);
     done.push_turned = count(12) > 0;
     done.hub_in_trouble = count(12) > 1;
+    done.last_event = event_place((*reply)[13].text());
   } else if (word == "dup") {
     done.result = Committed::Result::dup;
   } else if (word == "stale") {
@@ -275,6 +276,7 @@ StoreResult<Committed> together(std::span<const StoreResult<Reply>> parts) {
     all.circuit_open_until = done->circuit_open_until;
     all.move_taken = done->move_taken;
     all.highest_entry = std::max(all.highest_entry, done->highest_entry);
+    all.last_event = std::max(all.last_event, done->last_event);
     all.push_turned = done->push_turned;
     all.hub_in_trouble = done->hub_in_trouble;
   }

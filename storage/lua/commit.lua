@@ -77,9 +77,10 @@ local function parse()
   -- How the host answered, as note_answer has it; answered_by: '' = the feed's own.
   local retry_at, seen
   commit.answered_by, commit.is, commit.cause, retry_at = take(4)
-  -- move_to: URL, '' = none. seen: the highest entry number that the worker has seen (RELIABILITY L8).
+  -- move_to: URL, '' = none. seen: the highest entry number that the worker has seen, and id of an event (RELIABILITY L8).
   commit.move_to, seen = take(2)
-  commit.retry_at, commit.seen = tonumber(retry_at), tonumber(seen)
+  local entry, event = string.match(seen, '^(%d+) (%S+)$')
+  commit.retry_at, commit.seen, commit.seen_event = tonumber(retry_at), tonumber(entry), event
   -- push_turn: what becomes of the subscription, '' = nothing, '<from> <to>'. push_ask: when it is to be looked after,
   -- ms, '' = nothing new. See push.lua.
   commit.push_turn, commit.push_ask = take(2)
@@ -480,7 +481,8 @@ parse()
 local refusal = check()
 if refusal then return refusal end
 now = clock()
-signal, finish_signals = signal_writer(now, commit.stream_cap, commit.keep or commit.signals_last > commit.signals)
+signal, finish_signals = signal_writer(now, commit.stream_cap, commit.keep or commit.signals_last > commit.signals,
+                                       commit.seen_event)
 rekey()
 bury()
 local passed_over = write_posts()
@@ -491,5 +493,7 @@ if commit.part == commit.parts then
 else
   redis.call('HSET', feed_state, 'claim_part', commit.part)
 end
-return {'ok', done.created, done.modified, done.trimmed, done.tombstoned, finish_signals(), done.host_event,
-        text(done.host_until), done.taken and 1 or 0, text(done.given_out), done.rekeyed, done.deleted, done.turned}
+local events, last_event = finish_signals()
+return {'ok', done.created, done.modified, done.trimmed, done.tombstoned, events, done.host_event,
+        text(done.host_until), done.taken and 1 or 0, text(done.given_out), done.rekeyed, done.deleted, done.turned,
+        last_event}

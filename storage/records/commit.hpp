@@ -9,6 +9,7 @@
 
 #include "storage/records/feed_state.hpp"
 #include "storage/records/stored_snapshot.hpp"
+#include "storage/records/stream_records.hpp"
 #include "storage/redis/values.hpp"
 
 namespace feedmill {
@@ -100,8 +101,9 @@ struct Commit {
   HostAnswer host;
   /// `fetch_url` of `state` when this refresh moves the feed, "" otherwise; not done when it is a feed.
   std::string move_to;
-  /// Number of an entry that this worker has seen: none up to it is given out again (RELIABILITY L8).
+  /// What this worker has seen of the store's numbers: none up to it is given out again (RELIABILITY L8).
   std::uint64_t highest_entry = 0;
+  EventPlace last_event{};
   /// What this refresh makes of PushStanding::state, "" = nothing; not done when that has changed since.
   std::string push_to;
   /// What is kept of the document's items (stored_items.hpp), "" = nothing; absent = what there is.
@@ -122,6 +124,7 @@ struct Committed {
   Milliseconds circuit_open_until{};     ///< opened, storm: until then
   bool move_taken = false;               ///< Commit::move_to is a feed of its own: nothing was moved (HTTP R7)
   std::uint64_t highest_entry = 0;       ///< the highest number given to a created entry, 0 when there was none
+  EventPlace last_event{};               ///< the newest in the stream then
   std::uint32_t rekeyed = 0, deleted = 0;
   bool push_turned = false;     ///< Commit::push_to was done
   bool hub_in_trouble = false;  ///< that makes 5 feeds of its hub within a day (WEBSUB H3)

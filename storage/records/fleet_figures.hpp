@@ -21,13 +21,15 @@ struct WorkerRecord {
 /// What the server itself is like, for `doctor`.
 struct ServerFacts {
   std::string server;  ///< "redis 7.0.15"
-  std::string link;    ///< how it is reached: "TLSv1.3", "TCP without TLS", "unix socket"
+  std::string link;    ///< how it is reached: "TLSv1.3", "TCP without TLS", "unix socket"; by sentinels, where it is
   std::string role;    ///< "master", "slave"
   std::string policy;  ///< maxmemory-policy
   bool append_only = false;
   std::uint64_t used_memory = 0, max_memory = 0;  ///< bytes; 0 = no limit
   std::string last_save;                          ///< "ok" unless the last write to disk failed
   Milliseconds now{};                             ///< its clock
+  std::uint64_t failovers = 0;                    ///< times that another server took its place (RELIABILITY L24)
+  Milliseconds failed_over_at{};                  ///< the last of them
   std::string write_error;                        ///< why a key could not be written, "" when it could
 };
 

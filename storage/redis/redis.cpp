@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <optional>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -15,6 +18,7 @@
 #include "parsers/text/numbers.hpp"
 #include "storage/redis/redis_tls.hpp"
 #include "storage/redis/reply_shape.hpp"
+#include "storage/redis/sentinel.hpp"
 
 namespace boost::system {
 void throw_exception_from_error(const feedmill::StoreError& error, const boost::source_location&) {
@@ -90,37 +94,70 @@ ReadAddress parse_unix(std::string_view rest) {
   return address;
 }
 
+/// "host[:port]"; what is wrong with it, "" when nothing.
+std::string_view read_endpoint(std::string_view text, std::string& host, std::uint16_t& port) {
+  if (text.starts_with('[')) {
+    const auto close = text.find(']');
+    if (close == std::string_view::npos) return "'[' without ']'";
+    host = text.substr(1, close - 1);
+    text = text.substr(close + 1);
+  } else {
+    const auto colon = text.find(':');
+    host = text.substr(0, colon);
+    text = colon == std::string_view::npos ? std::string_view() : text.substr(colon);
+  }
+  if (!text.empty() && (text[0] != ':' || !read_number(text.substr(1), port) || port == 0)) return "bad port";
+  if (host.empty()) host = "127.0.0.1";
+  return {};
+}
+
+/// The sentinels of `hosts` and the service that they watch, off the front of `path`; what is wrong, "" when nothing.
+std::string_view read_sentinels(std::string_view hosts, std::string_view& path, RedisAddress& address) {
+  address.service = path.substr(0, path.find('/'));
+  path = path.substr(std::min(address.service.size() + 1, path.size()));
+  const auto may_name = [](unsigned char c) { return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_'; };
+  if (address.service.empty() || !std::all_of(address.service.begin(), address.service.end(), may_name)) {
+    return "behind the sentinels stands what they call the primary, as in redis+sentinel://host:26379/mymaster";
+  }
+  for (std::size_t at = 0; at <= hosts.size();) {
+    const std::size_t end = std::min(hosts.find(',', at), hosts.size());
+    SentinelAddress& one = address.sentinels.emplace_back();
+    if (const auto wrong = read_endpoint(hosts.substr(at, end - at), one.host, one.port); !wrong.empty()) return wrong;
+    at = end + 1;
+  }
+  return {};
+}
+
 ReadAddress parse_url(std::string_view url) {
   if (url.starts_with("unix:")) return parse_unix(url.substr(5));
+  const std::string_view scheme = url.substr(0, std::min(url.find("://"), url.size()));
   RedisAddress address;
-  address.tls = url.starts_with("rediss://");
-  if (address.tls && !remedy_without_tls().empty()) return bad_url(remedy_without_tls());
-  if (!address.tls && !url.starts_with("redis://")) {
-    return bad_url("write redis://host:port/db, rediss://host:port/db for TLS, or unix:///path/to/socket");
+  address.tls = scheme.starts_with("rediss");
+  if (scheme == "redis+cluster" || scheme == "rediss+cluster") {
+    return bad_url(
+        "a Redis Cluster cannot hold the store; write redis://host:port/db for one server, or "
+        "redis+sentinel://host:port/service for one that others stand by for");
   }
-  std::string_view rest = url.substr(url.find("//") + 2);
+  const bool by_sentinels = scheme == "redis+sentinel" || scheme == "rediss+sentinel";
+  if (!by_sentinels && scheme != "redis" && scheme != "rediss") {
+    return bad_url(
+        "write redis://host:port/db, rediss://host:port/db for TLS, redis+sentinel://host:port/service, or "
+        "unix:///path/to/socket");
+  }
+  if (address.tls && !remedy_without_tls().empty()) return bad_url(remedy_without_tls());
+  std::string_view rest = url.substr(std::min(scheme.size() + 3, url.size())), path;
   if (const auto slash = rest.find('/'); slash != std::string_view::npos) {
-    const std::string_view db = rest.substr(slash + 1);
-    if (!db.empty() && (!read_number(db, address.database) || address.database < 0)) {
-      return bad_url("the path must be a database number, as in redis://host/0");
-    }
+    path = rest.substr(slash + 1);
     rest = rest.substr(0, slash);
   }
   if (const auto wrong = read_login(rest, address); !wrong.empty()) return bad_url(wrong);
-  if (rest.starts_with('[')) {
-    const auto close = rest.find(']');
-    if (close == std::string_view::npos) return bad_url("'[' without ']'");
-    address.host = rest.substr(1, close - 1);
-    rest = rest.substr(close + 1);
-  } else {
-    const auto colon = rest.find(':');
-    address.host = rest.substr(0, colon);
-    rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon);
+  const auto wrong =
+      by_sentinels ? read_sentinels(rest, path, address) : read_endpoint(rest, address.host, address.port);
+  if (!wrong.empty()) return bad_url(wrong);
+  if (!path.empty() && (!read_number(path, address.database) || address.database < 0)) {
+    return bad_url(by_sentinels ? "behind the name stands a database number, as in redis+sentinel://host/mymaster/0"
+                                : "the path must be a database number, as in redis://host/0");
   }
-  if (!rest.empty() && (rest[0] != ':' || !read_number(rest.substr(1), address.port) || address.port == 0)) {
-    return bad_url("bad port");
-  }
-  if (address.host.empty()) address.host = "127.0.0.1";
   return address;
 }
 
@@ -235,31 +272,61 @@ void Redis::Free::operator()(redisContext* context) const {
   redisFree(context);
 }
 
-Redis::Redis(RedisAddress address, Milliseconds timeout) : address_(std::move(address)), timeout_(timeout) {}
+Redis::Redis(RedisAddress address, Milliseconds timeout) : address_(std::move(address)), timeout_(timeout) {
+  if (!address_.sentinels.empty()) sentinels_ = std::make_unique<Sentinels>();
+}
 Redis::~Redis() = default;
 Redis::Redis(Redis&&) noexcept = default;
 Redis& Redis::operator=(Redis&&) noexcept = default;
 
+namespace {
+
+/// Who is gone without a word (a machine that lost its power, a way that forgot us) is noticed while nobody asks it
+/// anything, sooner than a failover takes.
+void watch_peer(int socket) {
+  const auto set = [&](int level, int option, int value) { setsockopt(socket, level, option, &value, sizeof(value)); };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 4);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 1);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
+}  // namespace
+
+/// Of the server, for people.
+std::string Redis::where() const {
+  if (!address_.socket.empty()) return address_.socket;
+  const bool is_v6 = address_.host.find(':') != std::string::npos;
+  std::string where = (is_v6 ? "[" + address_.host + "]" : address_.host) + ":" + std::to_string(address_.port);
+  if (!address_.service.empty()) where += ", the primary of " + address_.service + " as its sentinels say";
+  return where;
+}
+
 Redis::Result<bool> Redis::connect() {
+  if (context_ && sentinels_ && sentinels_->name_another(address_)) disconnect();
   if (context_) return false;
+  if (sentinels_) {
+    if (auto failed = sentinels_->find_primary(address_, timeout_)) return std::move(*failed);
+  }
   const auto deadline = std::chrono::steady_clock::now() + timeout_;
   lost_.reset();
   answered_ = false;
-  const timeval timeout = to_timeval(timeout_);
-  const std::string where =
-      address_.socket.empty() ? address_.host + ":" + std::to_string(address_.port) : address_.socket;
-  context_.reset(address_.socket.empty() ? redisConnectWithTimeout(address_.host.c_str(), address_.port, timeout)
-                                         : redisConnectUnixWithTimeout(address_.socket.c_str(), timeout));
+  // Half of it: whoever tries again is then there within it, after a failover that it tried to connect through.
+  const timeval connect_timeout = to_timeval(timeout_ / 2);
+  context_.reset(address_.socket.empty()
+                     ? redisConnectWithTimeout(address_.host.c_str(), address_.port, connect_timeout)
+                     : redisConnectUnixWithTimeout(address_.socket.c_str(), connect_timeout));
   if (!context_) return StoreError{StoreError::Code::unavailable, "no memory for a connection to Redis"};
   if (context_->err != 0) {
     StoreError error{StoreError::Code::unavailable,
-                     "cannot connect to Redis at " + where + ": " + static_cast<const char*>(context_->errstr)};
+                     "cannot connect to Redis at " + where() + ": " + static_cast<const char*>(context_->errstr)};
     disconnect();
     return error;
   }
+  if (address_.socket.empty()) watch_peer(context_->fd);
   arena_ = std::make_shared<ReplyArena>();
   arena_->build_for(*context_->reader);
-  redisSetTimeout(context_.get(), timeout);
+  redisSetTimeout(context_.get(), to_timeval(timeout_));
   if (address_.tls) {
     const auto secured = start_tls(*context_, address_, deadline);
     if (secured.has_error()) {
@@ -268,22 +335,35 @@ Redis::Result<bool> Redis::connect() {
     }
     tls_ = *secured;
   }
+  auto greeted = greet();
+  if (!greeted) {
+    disconnect();
+    return greeted;
+  }
+  ++connections_;
+  return greeted;
+}
+
+/// Of a connection that was just made: who we are, and whether that is who we wanted.
+Redis::Result<bool> Redis::greet() {
   if (!address_.password.empty()) {
     Words words{"AUTH"};
     if (!address_.user.empty()) words.push_back(address_.user);
     words.push_back(address_.password);
-    if (auto reply = command(words); !reply) {
-      disconnect();
-      return reply.error();
+    if (auto reply = command(words); !reply) return reply.error();
+  }
+  if (sentinels_) {
+    const auto replication = command({"INFO", "replication"});
+    if (!replication) return replication.error();
+    if (replication->text().find("role:master") == std::string_view::npos) {
+      std::rotate(address_.sentinels.begin(), address_.sentinels.begin() + 1, address_.sentinels.end());
+      return StoreError{StoreError::Code::unavailable,
+                        "the Redis at " + where() + ", is a replica: they do not know yet"};
     }
   }
   if (address_.database != 0) {
-    if (auto reply = command({"SELECT", std::to_string(address_.database)}); !reply) {
-      disconnect();
-      return reply.error();
-    }
+    if (auto reply = command({"SELECT", std::to_string(address_.database)}); !reply) return reply.error();
   }
-  ++connections_;
   return true;
 }
 
@@ -293,9 +373,15 @@ void Redis::disconnect() {
   out_.clear();  // it refers to words
 }
 
+void Redis::set_timeout(Milliseconds timeout) {
+  timeout_ = timeout;
+  if (context_) redisSetTimeout(context_.get(), to_timeval(timeout));
+}
+
 std::string Redis::link() const {
-  if (tls_ != nullptr) return tls_version(tls_);
-  return address_.socket.empty() ? "TCP without TLS" : "unix socket";
+  std::string link = tls_ != nullptr ? tls_version(tls_) : address_.socket.empty() ? "TCP without TLS" : "unix socket";
+  if (!address_.service.empty()) link += ", " + where();
+  return link;
 }
 
 Redis::Result<Reply> Redis::command(const Words& words) {

@@ -25,20 +25,33 @@ struct ssl_st;
 
 namespace feedmill {
 
+class Sentinels;
+
+/// One of the sentinels that watch a primary.
+struct SentinelAddress {
+  std::string host;
+  std::uint16_t port = 26379;
+};
+
 /// Where a server is and who we are there. From text by parse_redis_url.
 struct RedisAddress {
-  std::string host;  ///< name or address; "" for a unix socket
+  std::string host;  ///< name or address; "" for a unix socket; with sentinels, what they said last
   std::uint16_t port = 6379;
   std::string socket;  ///< path; "" for TCP
   std::string user, password;
   int database = 0;
   bool tls = false;
-  std::string ca_file, cert_file, key_file;  ///< with tls, as of StoreOptions; not in a URL
+  std::string ca_file, cert_file, key_file;      ///< with tls, as of StoreOptions; not in a URL
+  std::vector<SentinelAddress> sentinels;        ///< whom to ask for the primary, in this order; none: host is it
+  std::string service;                           ///< what they call it
+  std::string sentinel_user, sentinel_password;  ///< who we are to them, as of StoreOptions; not in a URL
 };
 
-/// redis://[user[:password]@]host[:port][/db] · rediss://, the same with TLS · unix://[user[:password]@]/path[?db=N] ·
-/// unix:/path. Percent-encoding in user and password is undone. `unsupported` for other schemes, and for rediss://
-/// where hiredis has no TLS (before 1.0). The error never holds the password.
+/// redis://[user[:password]@]host[:port][/db] ·
+/// redis+sentinel://[user[:password]@]host[:port][,host[:port]…]/service[/db] where user and password are those of the
+/// primary · rediss:// and rediss+sentinel://, the same with TLS · unix://[user[:password]@]/path[?db=N] · unix:/path.
+/// Percent-encoding in user and password is undone. `unsupported` for other schemes, and for TLS where hiredis has none
+/// (before 1.0). The error never holds the password.
 boost::system::result<RedisAddress, StoreError> parse_redis_url(std::string_view url);
 
 /// A view into a reply that a Reply owns. Cheap to copy; must not outlive it.
@@ -79,9 +92,10 @@ using Words = std::vector<std::string_view>;
 /// The error an error reply means (RELIABILITY §6).
 StoreError redis_error(std::string_view text);
 
-/// Not thread-safe. With TLS SIGPIPE must be ignored by the process. Connects on first use and after a lost connection;
-/// every call may block up to the timeout. With TLS nothing is sent before the server has shown that it is the one
-/// named, by a certificate of an authority that is trusted: else StoreError::Code::tls.
+/// Not thread-safe. With TLS SIGPIPE must be ignored by the process. Connects on first use and after a lost connection,
+/// where there are sentinels to whom they name at that moment; every call may block up to the timeout, one that
+/// connects by way of sentinels for twice as long. With TLS nothing is sent before the server has shown that it is the
+/// one named, by a certificate of an authority that is trusted: else StoreError::Code::tls.
 class Redis {
  public:
   template <class T>
@@ -92,9 +106,12 @@ class Redis {
   Redis(Redis&&) noexcept;
   Redis& operator=(Redis&&) noexcept;
 
-  /// Connects and authenticates unless connected. True when the connection is new.
+  /// Connects and authenticates unless connected to who still is the primary, as far as sentinels know. True when the
+  /// connection is new.
   Result<bool> connect();
   void disconnect();
+  /// Of what follows; also on a connection that is there.
+  void set_timeout(Milliseconds timeout);
   bool connected() const { return context_ != nullptr; }
   /// Connections made so far.
   std::uint64_t connections() const { return connections_; }
@@ -118,6 +135,8 @@ class Redis {
   void before_transfer();
   StoreError lost();
   StoreError lost(int kind, int number, const std::string& words);
+  std::string where() const;
+  Result<bool> greet();
 
   struct Free {
     void operator()(redisContext* context) const;
@@ -131,6 +150,7 @@ class Redis {
   RespWriter out_;                     // appended and not sent
   std::shared_ptr<ReplyArena> arena_;  // of the next answer
   std::uint64_t connections_ = 0;
+  std::unique_ptr<Sentinels> sentinels_;  // null where the address names none
 };
 
 }  // namespace feedmill

@@ -63,7 +63,37 @@ StoreResult<void> Store::Impl::ready() {
   if (bad_address) return *bad_address;
   const auto fresh = redis.connect();
   if (!fresh) return fresh.error();
-  if (*fresh) waitaof_.reset();  // another server may be behind the name now
+  if (!*fresh) return {};
+  if (auto met = meet_server(); !met) {
+    redis.disconnect();  // so that it is met again
+    return met;
+  }
+  return {};
+}
+
+/// Of a connection that is fresh. What keeps us from it shows in what is asked next, with a better reason.
+StoreResult<void> Store::Impl::meet_server() {
+  waitaof_.reset();
+  replication_id_.clear();
+  if (options.reads_only) return {};
+  const auto is_lost = [](const auto& reply) {
+    return reply.has_error() && reply.error().code != StoreError::Code::auth;
+  };
+  const auto replication = redis.command({"INFO", "replication"});
+  if (is_lost(replication)) return replication.error();
+  if (!replication || info_value(replication->text(), "role") != "master") return {};
+  const std::string id(info_value(replication->text(), "master_replid"));
+  const auto noted = redis.command({"HGET", keys.store(), "primary"});
+  if (!noted) return {};
+  replication_id_ = id;
+  if (id.empty() || noted->text() == id) return {};
+  const std::string_view before = info_value(replication->text(), "master_replid2");
+  const bool was_replica = before.find_first_not_of('0') != std::string_view::npos;
+  Args args;
+  args.add(std::string_view(id));
+  args.add(was_replica ? 1 : 0);
+  const auto settled = run(Script::another_primary, args);
+  if (is_lost(settled)) return settled.error();
   return {};
 }
 
@@ -73,6 +103,7 @@ StoreResult<std::string> Store::Impl::open(bool create) {
   if (!info) return info.error();
   const std::string_view version = info_value(info->text(), "redis_version");
   std::string server = server_name(info->text());
+  if (const auto fit = check_kind(info->text()); !fit) return fit.error();
   if (leading_number<int>(version) < 7) {
     return StoreError{StoreError::Code::unsupported, "the server is version " + std::string(version) +
                                                          "; Redis 7.0 or newer or Valkey 7.2 or newer is needed"};
@@ -90,6 +121,7 @@ StoreResult<std::string> Store::Impl::open(bool create) {
     if (!feeds) return feeds.error();
     const std::string schema = std::to_string(schema_version), store = keys.store();
     Words words{"HSET", store, "schema", schema, "partitions", "1", "created", *created};
+    if (!replication_id_.empty()) words.insert(words.end(), {"primary", replication_id_});
     if (feeds->integer() == 0)
       words.insert(words.end(), {"by_url", "1"});  // RELIABILITY L22: there is nothing to build
     const auto written = redis.command(words);
@@ -108,6 +140,23 @@ StoreResult<std::string> Store::Impl::open(bool create) {
     if (const auto named = give_id(); !named) return named.error();
   }
   return server;
+}
+
+/// Servers that answer and hold no store: a verb would find nothing there, and say so.
+StoreResult<void> Store::Impl::check_kind(std::string_view info) {
+  const std::string_view mode = info_value(info, "redis_mode");
+  if (mode == "cluster") {
+    return StoreError{StoreError::Code::unsupported,
+                      "redis.url names a node of a Redis Cluster, which cannot hold the store; write "
+                      "redis://host:port/db of one server, or redis+sentinel://host:port/service of one that others "
+                      "stand by for"};
+  }
+  if (mode != "sentinel") return {};
+  const auto watched = redis.command({"SENTINEL", "MASTERS"});
+  const bool knows = watched && watched->size() > 0 && (*watched)[0].size() > 1;
+  return StoreError{StoreError::Code::unsupported,
+                    "redis.url names a sentinel, which holds no store; write redis+sentinel://host:port/" +
+                        (knows ? std::string((*watched)[0][1].text()) : "service")};
 }
 
 /// Gives the store an id where it has none (WEBSUB U16): it is new, or older than ids. Of two who do so at once one
@@ -288,10 +337,12 @@ StoreResult<Reply> Store::Impl::answer(Script script) {
   return reply;
 }
 
-/// After a failover the name leads to another server (RELIABILITY §6).
+/// After a failover the name leads to another server (RELIABILITY §6), as it does for a primary that has lost its
+/// replicas to another.
 void Store::Impl::leave_replica(std::span<const StoreResult<Reply>> replies) {
   const auto refused = [](const StoreResult<Reply>& reply) {
-    return reply.has_error() && reply.error().code == StoreError::Code::read_only;
+    return reply.has_error() &&
+           (reply.error().code == StoreError::Code::read_only || reply.error().detail.starts_with("NOREPLICAS"));
   };
   if (std::any_of(replies.begin(), replies.end(), refused)) redis.disconnect();
 }
@@ -343,6 +394,8 @@ Store::Store(StoreOptions options) {
     address->ca_file = options.ca_file;
     address->cert_file = options.cert_file;
     address->key_file = options.key_file;
+    address->sentinel_user = options.sentinel_user;
+    address->sentinel_password = options.sentinel_password;
   }
   impl_ = std::make_unique<Impl>(std::move(options), address ? *address : RedisAddress{});
   if (!address) impl_->bad_address = address.error();

@@ -21,10 +21,11 @@ enum class Durability {
 };
 
 struct StoreOptions {
-  /// redis://[user[:password]@]host[:port][/db], the same with rediss:// for TLS,
-  /// unix://[user[:password]@]/path[?db=N] or unix:/path
+  /// redis://[user[:password]@]host[:port][/db], redis+sentinel://[user[:password]@]host[:port][,…]/service[/db], the
+  /// same with rediss for TLS, unix://[user[:password]@]/path[?db=N] or unix:/path
   std::string url{};
-  std::string password{};  ///< wins over the one in the URL
+  std::string password{};                            ///< wins over the one in the URL
+  std::string sentinel_user{}, sentinel_password{};  ///< who we are to sentinels, "" = we need not say
   std::string key_prefix{};
   Milliseconds timeout{5000};  ///< of one command, of connecting
   bool allow_eviction = false;
@@ -33,7 +34,7 @@ struct StoreOptions {
   EventDetail events{};
   bool signals_deleted = false;  ///< publish post_deleted for trims (OPERATIONS §2)
   Durability durability = Durability::ack;
-  /// With rediss://, PEM (SECURITY §10): the authorities trusted, "" for the system's; what we show of ourselves.
+  /// With TLS, PEM (SECURITY §10): the authorities trusted, "" for the system's; what we show of ourselves.
   std::string ca_file{}, cert_file{}, key_file{};
   /// For who looks and changes nothing: no script is called and only rights to read are needed, as those of
   /// feedmill_viewer. Calls that run a script fail.

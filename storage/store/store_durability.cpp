@@ -47,6 +47,7 @@ StoreResult<void> Store::Impl::check_durability(std::string_view version) {
 StoreResult<void> Store::Impl::settle(bool marked) {
   if (options.durability == Durability::ack) return {};
   const bool replica = options.durability == Durability::replica;
+  const std::uint64_t connection = redis.connections();
   if (!replica && !waitaof_) {
     const auto info = redis.command({"INFO", "server"});
     if (!info) return info.error();
@@ -61,6 +62,8 @@ StoreResult<void> Store::Impl::settle(bool marked) {
   const std::string longest = std::to_string(options.timeout.count() / 2);
   const auto waited = replica ? redis.command({"WAIT", "1", longest}) : redis.command({"WAITAOF", "1", "0", longest});
   if (!waited) return waited.error();
+  if (redis.connections() != connection)
+    return StoreError{StoreError::Code::timeout, "written, but another server may serve by now (store.durability)"};
   if ((replica ? waited->integer() : (*waited)[0].integer()) >= 1) return {};
   return StoreError{StoreError::Code::timeout, std::string("written, but ") +
                                                    (replica ? "no replica has it" : "it is not on the server's disk") +

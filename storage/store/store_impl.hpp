@@ -91,7 +91,8 @@ class Store::Impl {
  public:
   Impl(StoreOptions options, RedisAddress address);
 
-  /// Connected. Scripts are loaded by run() and run_all().
+  /// Connected, and where another server serves the store than the last time, its numbers go on behind all that the
+  /// last one may have given out (RELIABILITY L24). Scripts are loaded by run() and run_all().
   StoreResult<void> ready();
   StoreResult<std::string> open(bool create);
   /// What open() checks, each on its own: an error says what the operator must change.
@@ -142,6 +143,8 @@ class Store::Impl {
   Redis redis;
 
  private:
+  StoreResult<void> meet_server();
+  StoreResult<void> check_kind(std::string_view info);
   StoreResult<void> check_work(std::string_view version);
   StoreResult<void> give_id();
   const std::string& hash_of(Script script);
@@ -151,6 +154,7 @@ class Store::Impl {
 
   std::array<std::string, std::tuple_size_v<decltype(script_rows)>> hashes_;  // by Script, "" until one is needed
   std::optional<bool> waitaof_;  // whether the connected server knows it, once asked
+  std::string replication_id_;   // of the connected server, "" where nobody writes
 };
 
 }  // namespace feedmill

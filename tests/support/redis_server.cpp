@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "storage/lua/scripts.hpp"
-#include "storage/redis/redis.hpp"
 
 extern char** environ;
 
@@ -23,14 +22,6 @@ namespace {
 
 RedisAddress address_of(const RedisServer& server) {
   return *parse_redis_url(server.admin_url());
-}
-
-std::string text_of(ReplyView reply) {
-  if (reply.is_nil()) return "(nil)";
-  if (!reply.is_array()) return reply.text().empty() ? std::to_string(reply.integer()) : std::string(reply.text());
-  std::string all;
-  for (std::size_t i = 0; i < reply.size(); ++i) all += (i == 0 ? "" : " ") + text_of(reply[i]);
-  return all;
 }
 
 [[noreturn]] void give_up(const char* what) {
@@ -70,7 +61,7 @@ std::string settings_of(Redis& redis) {
   }
   const auto users = redis.next(), replication = redis.next(), persistence = redis.next();
   if (!config || !users || !replication || !persistence) return "";
-  all += text_of(*users);
+  all += reply_text(*users);
   all += replication->text();
   std::istringstream lines{std::string(persistence->text())};
   for (std::string line; std::getline(lines, line);) {
@@ -97,6 +88,14 @@ bool forget_everything(Redis& redis) {
 }
 
 }  // namespace
+
+std::string reply_text(ReplyView reply) {
+  if (reply.is_nil()) return "(nil)";
+  if (!reply.is_array()) return reply.text().empty() ? std::to_string(reply.integer()) : std::string(reply.text());
+  std::string all;
+  for (std::size_t i = 0; i < reply.size(); ++i) all += (i == 0 ? "" : " ") + reply_text(reply[i]);
+  return all;
+}
 
 /// Ends them with the process; but not with a child that was forked from it.
 struct RedisServer::Idlers {
@@ -242,7 +241,7 @@ void RedisServer::kill() {
 std::string redis_command(const RedisServer& server, const std::vector<std::string>& words) {
   Redis redis(address_of(server), std::chrono::seconds(5));
   const auto reply = redis.command(Words(words.begin(), words.end()));
-  return reply ? text_of(*reply) : "(error) " + reply.error().detail;
+  return reply ? reply_text(*reply) : "(error) " + reply.error().detail;
 }
 
 void load_scripts(const RedisServer& server) {

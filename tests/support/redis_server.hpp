@@ -11,6 +11,8 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "storage/redis/redis.hpp"
+
 namespace feedmill::test {
 
 class RedisServer {
@@ -62,8 +64,10 @@ class RedisServer {
   std::string as_started_;  // as of Idle; "" = not to be used again
 };
 
-/// One command of the default user on a connection of its own, for looking behind the store's back: its answer as text,
-/// arrays joined by spaces, nil as "(nil)".
+/// As text: arrays joined by spaces, nil as "(nil)".
+std::string reply_text(ReplyView reply);
+
+/// One command of the default user on a connection of its own, for looking behind the store's back: its reply_text().
 std::string redis_command(const RedisServer& server, const std::vector<std::string>& words);
 
 /// Loads all our scripts, as where a worker has been before: the first call of one is carried out then.

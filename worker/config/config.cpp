@@ -157,6 +157,8 @@ class Reader {
     for (const Option& option : option_table()) {
       if (option.reloads) continue;
       const bool secret = (option.key == "redis.password_file" && config_.redis.password != running.redis.password) ||
+                          (option.key == "redis.sentinel_password_file" &&
+                           config_.redis.sentinel_password != running.redis.sentinel_password) ||
                           (option.key == "admin.token_file" && config_.admin.token != running.admin.token) ||
                           (option.key == "push_out.token_file" && config_.push_out.token != running.push_out.token);
       if (secret || shown(config_, option) != shown(running, option)) waiting_.emplace_back(option.key);
@@ -164,6 +166,7 @@ class Reader {
       config_.origins[std::string(option.key)] = running.origins[std::string(option.key)];
     }
     config_.redis.password = running.redis.password;
+    config_.redis.sentinel_password = running.redis.sentinel_password;
     config_.admin.token = running.admin.token;
     config_.push_out.token = running.push_out.token;
     for (std::string& key : keep_named(config_, running)) waiting_.push_back(std::move(key));
@@ -353,6 +356,8 @@ class Reader {
 
   void read_secrets() {
     read_secret_of("redis.password_file", config_.redis.password_file, config_.redis.password);
+    read_secret_of("redis.sentinel_password_file", config_.redis.sentinel_password_file,
+                   config_.redis.sentinel_password);
     read_secret_of("admin.token_file", config_.admin.token_file, config_.admin.token);
     read_secret_of("push_out.token_file", config_.push_out.token_file, config_.push_out.token);
     const fs::path& key = config_.redis.key_file;  // the store reads it, each time it connects
@@ -411,7 +416,7 @@ class Reader {
       add("worker.deliver", "with worker.ingest off as well there is nothing to do; leave one of them on");
     if (sound({"memory.budget", "fetch.max_body"})) check_memory();
     if (sound({"redis.url", "redis.embedded"})) check_embedded();
-    if (sound({"redis.url"})) check_redis_tls();
+    if (sound({"redis.url"})) check_redis_companions();
     if (sound({"websub.public_url"}) && config_.websub.public_url.starts_with("http:") && !config_.websub.allow_http)
       add("websub.public_url",
           "what is pushed over http can be read and forged; write https, or websub.allow_http=true");
@@ -441,12 +446,12 @@ class Reader {
   }
 
   /// SECURITY §10. What would not be used is refused: who names an authority expects TLS.
-  void check_redis_tls() {
+  void check_redis_companions() {
     const auto& [ca, cert, key] = std::tie(config_.redis.ca_file, config_.redis.cert_file, config_.redis.key_file);
     for (const auto& [option, file] :
          {std::pair("redis.ca_file", &ca), {"redis.cert_file", &cert}, {"redis.key_file", &key}}) {
       if (file->empty()) continue;
-      if (!config_.redis.url.starts_with("rediss://")) {
+      if (!config_.redis.url.starts_with("rediss")) {
         add(option, "is for TLS: write rediss:// into redis.url, or leave it out");
       } else if (::access(file->c_str(), R_OK) != 0) {
         add(option, "the file cannot be read; check its path and permissions");
@@ -454,6 +459,13 @@ class Reader {
         add(option, "is read anew with each connection, so it must be a plain file");
       }
     }
+    const bool by_sentinels = config_.redis.url.find("+sentinel://") != std::string::npos;
+    if (!by_sentinels && !config_.redis.sentinel_user.empty())
+      add("redis.sentinel_user", "is for redis+sentinel:// in redis.url; leave it out");
+    if (!by_sentinels && !config_.redis.sentinel_password_file.empty())
+      add("redis.sentinel_password_file", "is for redis+sentinel:// in redis.url; leave it out");
+    if (by_sentinels && !config_.redis.sentinel_user.empty() && config_.redis.sentinel_password_file.empty())
+      add("redis.sentinel_user", "needs redis.sentinel_password_file");
     if (cert.empty() != key.empty())
       add(cert.empty() ? "redis.cert_file" : "redis.key_file",
           "redis.cert_file and redis.key_file go together: set both");

@@ -74,6 +74,9 @@ struct Config {
     std::string url;                                     ///< "" = embedded; may hold a password
     std::filesystem::path password_file;                 ///< "" = none
     std::string password;                                ///< what stands in password_file
+    std::string sentinel_user;                           ///< who we are to sentinels; "" = their default user
+    std::filesystem::path sentinel_password_file;        ///< "" = they want none
+    std::string sentinel_password;                       ///< what stands in it
     std::filesystem::path ca_file, cert_file, key_file;  ///< with rediss://; "" = the system's authorities, none
     std::string key_prefix;
     std::chrono::milliseconds timeout{};

@@ -75,10 +75,14 @@ auto& at(Config& config) {
 
 const Option all_options[] = {
     {"redis.url", "", "--redis", "", "URL",
-     "the server: redis://, rediss:// for TLS, or unix:; empty: a private one is started",
+     "the server: redis://, rediss:// for TLS, redis+sentinel://, or unix:; empty: a private one is started",
      at<&Config::redis, &Config::Redis::url>, check_redis_url},
     {"redis.password_file", "", "", "$CREDENTIALS_DIRECTORY/redis-password if present", "path",
      "file that holds the server's password", at<&Config::redis, &Config::Redis::password_file>},
+    {"redis.sentinel_user", "", "", "", "text", "user name at the sentinels of redis+sentinel://, if they have users",
+     at<&Config::redis, &Config::Redis::sentinel_user>},
+    {"redis.sentinel_password_file", "", "", "", "path", "file that holds the password of the sentinels",
+     at<&Config::redis, &Config::Redis::sentinel_password_file>},
     {"redis.ca_file", "", "", "", "path", "authorities trusted for rediss:// (PEM); empty: the system's",
      at<&Config::redis, &Config::Redis::ca_file>},
     {"redis.cert_file", "", "", "", "path", "our certificate for rediss://, where the server asks for one",

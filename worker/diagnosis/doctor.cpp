@@ -337,6 +337,11 @@ std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
   } else {
     findings.push_back(ok("redis memory", text));
   }
+  if (facts.failovers > 0) {
+    findings.push_back(ok("redis failovers",
+                          fmt::format("{} failover{}, the last {} ago", facts.failovers,
+                                      facts.failovers == 1 ? "" : "s", span_text(facts.now - facts.failed_over_at))));
+  }
   findings.push_back(check_clock(here - facts.now));
   return findings;
 }

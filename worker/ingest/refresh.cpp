@@ -161,6 +161,7 @@ asio::awaitable<StoreResult<Committed>> Refresher::commit(Commit& commit, Deadli
   const Counted unanswered(unanswered_bytes_, bytes_of(commit));
   std::optional<Counted> waiting;
   commit.highest_entry = highest_entry_;
+  commit.last_event = last_event_;
   for (int attempt = 0;; ++attempt) {
     const auto from = std::chrono::steady_clock::now();
     StoreResult<Committed> done = co_await store_.commit(commit);
@@ -168,6 +169,7 @@ asio::awaitable<StoreResult<Committed>> Refresher::commit(Commit& commit, Deadli
     seen.sent(done);
     if (done) {
       highest_entry_ = std::max(highest_entry_, done->highest_entry);
+      last_event_ = std::max(last_event_, done->last_event);
       co_return done;
     }
     store_trouble_ = done.error();

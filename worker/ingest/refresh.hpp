@@ -95,6 +95,7 @@ class Refresher {
   std::uint64_t unanswered_bytes_ = 0, waiting_for_store_ = 0;
   StoreError store_trouble_;
   std::uint64_t highest_entry_ = 0;  // that the store has given out to us (RELIABILITY L8)
+  EventPlace last_event_{};          // likewise
 };
 
 }  // namespace feedmill

@@ -19,7 +19,7 @@ bool needs_operator(const StoreError& error) {
 Milliseconds wait_before_retry(const StoreError& error, int attempt) {
   using Code = StoreError::Code;
   static thread_local std::minstd_rand random{std::random_device()()};
-  Milliseconds longest = std::min(Milliseconds(50) * (1 << std::clamp(attempt, 0, 7)), Milliseconds(5000));
+  Milliseconds longest = std::min(Milliseconds(50) * (1 << std::clamp(attempt, 0, 6)), Milliseconds(2000));
   if (error.code == Code::out_of_memory || error.code == Code::misconfigured) longest = Milliseconds(5'000);
   const bool unwelcome = error.code == Code::auth || error.code == Code::tls || error.code == Code::unsupported;
   if (unwelcome) longest = Milliseconds(30'000);

@@ -20,7 +20,7 @@ bool is_transient(const StoreError& error);
 /// Whether somebody must do something about the server for it to pass.
 bool needs_operator(const StoreError& error);
 
-/// How long to wait before attempt number `attempt` + 1, with jitter: 50 ms · 2^k up to 5 s; 5 s for a server that
+/// How long to wait before attempt number `attempt` + 1, with jitter: 50 ms · 2^k up to 2 s; 5 s for a server that
 /// cannot write, 30 s for one that refuses us or that we do not trust.
 Milliseconds wait_before_retry(const StoreError& error, int attempt);
 

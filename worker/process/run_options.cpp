@@ -30,6 +30,8 @@ StoreOptions store_options(const Config& config, std::string url) {
   StoreOptions options;
   options.url = std::move(url);
   options.password = config.redis.password;
+  options.sentinel_user = config.redis.sentinel_user;
+  options.sentinel_password = config.redis.sentinel_password;
   options.key_prefix = config.redis.key_prefix;
   options.timeout = config.redis.timeout;
   options.allow_eviction = config.store.allow_eviction;

@@ -84,10 +84,12 @@ local quiet_of_feeds = {feed_created = true, feed_modified = true, feed_mended =
 -- rest of the JSON object. The stream id is computed, because it stands inside the record; finish() remembers the last.
 -- A record without a channel is internal: in the stream only. `wanted`: there is something to write.
 -- Only the hard limit is kept here, twice the cap: groups.lua trims to the cap behind the slowest group (RELIABILITY L13).
+-- Ids go on behind `seen`, an id that the writer has seen, and behind what another server may have given out before this
+-- one (RELIABILITY L24); `prev` names the last that is there all the same.
 -- It notes as `quiet` "<after> <up to>": none of the records between tells operators anything. Where delivery has nobody
 -- else to tell, it need not read them (RELIABILITY L14). What a writer wrote that keeps no such note is not between.
-local function signal_writer(now, stream_cap, wanted)
-  local noted = redis.call('HMGET', meta_key, 'last_signal', 'quiet')
+local function signal_writer(now, stream_cap, wanted, seen)
+  local noted = redis.call('HMGET', meta_key, 'last_signal', 'quiet', 'signals_from')
   local cap, most_bytes = caps_of(stream_cap)
   local last = noted[1] or '0-0'
   local ms, n = string.match(last, '^(%d+)-(%d+)$')
@@ -101,6 +103,11 @@ local function signal_writer(now, stream_cap, wanted)
     local newest_ms, newest_n = string.match(newest[1], '^(%d+)-(%d+)$')
     newest_ms, newest_n = tonumber(newest_ms), tonumber(newest_n)
     if newest_ms > ms or (newest_ms == ms and newest_n > n) then last, ms, n = newest[1], newest_ms, newest_n end
+  end
+  for _, id in ipairs({noted[3] or '', seen}) do
+    local other_ms, other_n = string.match(id, '^(%d+)-(%d+)$')
+    other_ms, other_n = tonumber(other_ms), tonumber(other_n)
+    if other_ms and (other_ms > ms or other_ms == ms and other_n > n) then ms, n = other_ms, other_n end
   end
   local quiet_after, quiet_up_to = string.match(noted[2] or '', '^(%S+) (%S+)$')
   if quiet_up_to ~= last then quiet_after = last end
@@ -125,7 +132,7 @@ local function signal_writer(now, stream_cap, wanted)
   local function finish()
     if written > 0 then redis.call('HSET', meta_key, 'last_signal', last, 'quiet', quiet_after .. ' ' .. last) end
     if written > 0 and finish_bytes then finish_bytes() end
-    return written
+    return written, last
   end
   return signal, finish
 end

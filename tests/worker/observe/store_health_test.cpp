@@ -26,7 +26,7 @@ TEST(Retries, WaitLongerEachTimeUpToACapWithJitter) {
     EXPECT_GE(*waits.begin(), longest / 2) << attempt;
     EXPECT_LE(*waits.rbegin(), longest) << attempt;
     EXPECT_GT(waits.size(), 5U) << "no jitter";
-    longest = std::min<Milliseconds>(longest * 2, 5s);
+    longest = std::min<Milliseconds>(longest * 2, 2s);
   }
 }
 

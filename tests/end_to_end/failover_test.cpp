@@ -1,0 +1,216 @@
+// The primary of a store is lost while workers fetch and programs listen (RELIABILITY C7): sentinels name another, and
+// the store is whole.
+#include <array>
+#include <atomic>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <set>
+#include <thread>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "tests/end_to_end/truth_world.hpp"
+#include "tests/support/counts.hpp"
+#include "tests/support/watched_redis.hpp"
+
+namespace feedmill::test::failover_test {
+namespace {
+
+using namespace std::chrono_literals;
+namespace json = boost::json;
+
+/// What a program hears that reads the stream and goes on from what it read last, whoever is the primary.
+class Listener {
+ public:
+  explicit Listener(const std::string& redis_url) : store_(StoreOptions{.url = redis_url, .timeout = 2000ms}) {
+    thread_ = std::thread([this] { listen(); });
+  }
+  ~Listener() { stop(); }
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  /// All that it has heard, in its order.
+  const std::vector<EventRecord>& stop() {
+    stopping_ = true;
+    if (thread_.joinable()) thread_.join();
+    return heard_;
+  }
+
+ private:
+  void listen() {
+    EventStream stream(store_);
+    std::string after = "0-0";
+    while (!stopping_) {
+      auto records = stream.read(after, 1000, 100ms);
+      if (!records) {
+        std::this_thread::sleep_for(50ms);
+        continue;
+      }
+      for (EventRecord& record : *records) {
+        after = record.id;
+        heard_.push_back(std::move(record));
+      }
+    }
+  }
+
+  Store store_;
+  std::vector<EventRecord> heard_;
+  std::atomic<bool> stopping_ = false;
+  std::thread thread_;
+};
+
+class Failover : public testing::Test {
+ protected:
+  static constexpr std::size_t feeds = 40;
+
+  Failover() : truth(world.http, {.listed = 30, .text = 300}) {
+    world.environment["FEEDMILL_REDIS_URL"] = redis.url();
+    world.environment["FEEDMILL_CATCH_UP_RATE"] = "0";
+    world.environment["FEEDMILL_HOST_CONCURRENCY"] = "64";
+    world.environment["FEEDMILL_HOST_SPACING"] = "0ms";
+    world.environment["FEEDMILL_FLOOR"] = world.environment["FEEDMILL_CEILING"] = "1s";
+    world.environment["FEEDMILL_SIGNALS_MAX_LEN"] = "1000000";
+    world.environment["FEEDMILL_LANES"] = "16";
+    for (const auto& [name, value] : lease(6000)) world.environment[name] = value;
+    EXPECT_TRUE(store.open());
+  }
+
+  void begin() {
+    std::vector<NewFeed> fresh;
+    for (std::size_t i = 0; i < feeds; ++i) fresh.push_back({.feed_url = truth.add_feed(5)});
+    ASSERT_TRUE(Feeds(store).add(fresh));
+    const Finished once = world.run({"run", "--once"});
+    ASSERT_EQ(once.exit, 0) << once.err;
+    redis.await_replicas();
+    for (auto& worker : workers) worker = std::make_unique<Program>(std::vector<std::string>{"run"}, world.environment);
+  }
+
+  /// The publisher goes on, and what it touches is due, until there were so many more requests.
+  void let_work(std::size_t requests) {
+    const std::size_t enough = truth.asked_in_all() + requests;
+    ASSERT_TRUE(eventually([&] {
+      std::vector<std::string> touched;
+      for (int i = 0; i < 10; ++i) {
+        const std::size_t feed = random() % feeds;
+        truth.act(feed, static_cast<unsigned>(random()));
+        touched.push_back(truth.url(feed));
+      }
+      // In vain while nobody is the primary.
+      [[maybe_unused]] const auto woken = Feeds(store).wake(touched, Milliseconds(0), true);
+      return truth.asked_in_all() >= enough;
+    })) << workers[0]->err();
+  }
+
+  std::string wrongs_now(Stage stage) { return wrongs_text(redis.url(), truth, stage) + found_by_verify(redis.url()); }
+  /// Everything of the publisher is stored and the store whole: what is wrong, "" when nothing is.
+  std::string wrongs_at_the_end() {
+    eventually([&] { return wrongs(redis.url(), truth, Stage::restored).empty(); });
+    for (const auto& worker : workers) worker->signal(SIGTERM);
+    for (const auto& worker : workers) EXPECT_EQ(worker->wait().exit, 0);
+    return wrongs_now(Stage::restored);
+  }
+
+  /// What a listener has heard against what stands in the store: nothing is missing behind what it had read, ids grow,
+  /// and no number of an entry was given out for two posts.
+  void compare(const std::vector<EventRecord>& heard) {
+    store.disconnect();  // it may be one to a server that is gone
+    const auto all = EventStream(store).read("0-0", 10'000'000, 0ms);
+    ASSERT_TRUE(all) << all.error().detail;
+    std::set<std::string> had, stand;
+    std::map<std::string, std::string> posts;  // guid by entry
+    std::size_t lost = 0;
+    for (const EventRecord& record : heard) had.insert(record.id);
+    for (const EventRecord& record : *all) stand.insert(record.id);
+    for (const EventRecord& record : *all) EXPECT_TRUE(had.contains(record.id)) << record.id << " was not heard";
+    for (std::size_t i = 1; i < heard.size(); ++i) EXPECT_LT(event_place(heard[i - 1].id), event_place(heard[i].id));
+    for (const EventRecord& record : heard) {
+      lost += stand.contains(record.id) ? 0 : 1;
+      if (record.type != "post_created") continue;
+      const json::object event = json::parse(record.json).as_object();
+      const std::string id(event.at("entity_id").as_string()), guid(event.at("guid").as_string());
+      const auto [known, is_new] = posts.emplace(id, guid);
+      EXPECT_TRUE(is_new || known->second == guid) << id << " was " << known->second << " and is " << guid;
+    }
+    RecordProperty("events", std::to_string(all->size()));
+    RecordProperty("lost_events", std::to_string(lost));
+  }
+
+  WatchedRedis redis;
+  World world;
+  GroundTruth truth;
+  Store store{StoreOptions{.url = redis.url(), .timeout = 2000ms}};
+  std::array<std::unique_ptr<Program>, 4> workers;
+  std::minstd_rand random{std::random_device()()};
+};
+
+TEST_F(Failover, OfAKilledPrimaryLosesNoPostAndIsToldOnce) {
+  world.environment["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:0";
+  ASSERT_NO_FATAL_FAILURE(begin());
+  ASSERT_TRUE(eventually([&] { return !listening_at(*workers[0]).empty(); }));
+  const std::string admin = listening_at(*workers[0]);
+  Listener listener(redis.url());
+  ASSERT_NO_FATAL_FAILURE(let_work(100));
+  const std::size_t first = redis.primary();
+  redis.node(first).kill();
+  std::this_thread::sleep_for(100ms);
+  EXPECT_NE(get(admin, "/livez").find(" 200 "), std::string::npos);
+  redis.await_another(first);
+  const auto from = std::chrono::steady_clock::now();
+  ASSERT_NO_FATAL_FAILURE(let_work(1));
+  RecordProperty("back_after_ms", std::to_string((std::chrono::steady_clock::now() - from) / 1ms));
+  ASSERT_NO_FATAL_FAILURE(let_work(100));
+  redis.node(first).start();  // and is made a replica
+  redis.await_replicas();
+  ASSERT_NO_FATAL_FAILURE(let_work(50));
+  const std::string log = workers[0]->err();
+  const auto count = [&](std::string_view words) {
+    std::size_t times = 0;
+    for (std::size_t at = log.find(words); at != std::string::npos; at = log.find(words, at + 1)) ++times;
+    return times;
+  };
+  EXPECT_EQ(count("Redis does not serve"), 1U) << log;
+  EXPECT_EQ(count("Redis serves again"), 1U) << log;
+  EXPECT_EQ(wrongs_at_the_end(), "");
+  compare(listener.stop());
+  const Finished told = world.run({"doctor"});
+  EXPECT_NE(told.out.find("the primary of mymaster as its sentinels say"), std::string::npos) << told.out;
+  EXPECT_NE(told.out.find("1 failover"), std::string::npos) << told.out;
+}
+
+/// Forced, killed, held up: primaries change, and those that come back lack what they missed.
+TEST_F(Failover, AgainAndAgainLosesNoPost) {
+  ASSERT_NO_FATAL_FAILURE(begin());
+  Listener listener(redis.url());
+  const int times = tries(3, 30, 100);
+  for (int i = 0; i < times; ++i) {
+    ASSERT_NO_FATAL_FAILURE(let_work(50));
+    const std::size_t before = redis.primary();
+    const int how = i % 3;
+    if (how == 0) {
+      redis.ask_sentinel(0, {"SENTINEL", "FAILOVER", "mymaster"});
+    } else {
+      kill(redis.node(before).pid(), how == 1 ? SIGSTOP : SIGKILL);
+      if (how == 2) redis.node(before).kill();
+    }
+    redis.await_another(before);
+    ASSERT_NO_FATAL_FAILURE(let_work(30)) << "after failover " << i;
+    if (how == 1) kill(redis.node(before).pid(), SIGCONT);
+    if (how == 2) redis.node(before).start();
+    redis.await_replicas();
+    for (const auto& worker : workers) worker->signal(SIGSTOP);
+    std::this_thread::sleep_for(50ms);
+    EXPECT_EQ(wrongs_now(Stage::any), "") << "after failover " << i;
+    for (const auto& worker : workers) worker->signal(SIGCONT);
+    if (HasFailure()) return;
+  }
+  EXPECT_EQ(wrongs_at_the_end(), "");
+  compare(listener.stop());
+}
+
+}  // namespace
+}  // namespace feedmill::test::failover_test
