@@ -54,7 +54,7 @@ class Masks:
         text = re.sub(r" And \d[\d.]* (s|min|h) later, so that feeds do not come due together\.", "", text)  # by chance
         text = re.sub(r"\b(1[6-9]\d{11})-\d+\b", self.record, text)
         text = re.sub(r'(?<!hash":")(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])', "<id>", text)
-        text = re.sub(r"(?m)^(  primary = )[0-9a-f]{40}$", r"\1<replication id>", text)  # of meta:store
+        text = re.sub(r"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])", "<replication id>", text)
         text = re.sub(r"(?<![\d.])(\d{16}|\d{13}|\d{10})(?![\d])", self.number, text)
         text = re.sub(r"\b(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)(\.\d+)?Z?", self.iso, text)
         text = re.sub(r"\b[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT", self.http, text)

@@ -72,7 +72,8 @@ StoreResult<ApiReply> read_topic_subscribers(const ApiReading& reading) {
 
 StoreResult<ApiReply> add_topic(const ApiChange& change) {
   std::string url, channel;
-  for (const auto& [name, value] : change.body) {
+  for (const auto& [key, value] : change.body) {
+    const std::string_view name = key;
     if (name != "url" && name != "channel") {
       return problem("unknown_field", visible(fmt::format("{} is no member of a topic", name.substr(0, 100))));
     }
