@@ -268,6 +268,18 @@ StoreError redis_error(std::string_view text) {
   return {Code::bug, std::string(text)};
 }
 
+std::string_view info_value(std::string_view info, std::string_view name) {
+  for (std::size_t at = 0; at < info.size();) {
+    const std::size_t end = std::min(info.find("\r\n", at), info.size());
+    const std::string_view line = info.substr(at, end - at);
+    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':') {
+      return line.substr(name.size() + 1);
+    }
+    at = end + 2;
+  }
+  return {};
+}
+
 void Redis::Free::operator()(redisContext* context) const {
   redisFree(context);
 }
@@ -355,7 +367,7 @@ Redis::Result<bool> Redis::greet() {
   if (sentinels_) {
     const auto replication = command({"INFO", "replication"});
     if (!replication) return replication.error();
-    if (replication->text().find("role:master") == std::string_view::npos) {
+    if (info_value(replication->text(), "role") != "master") {
       std::rotate(address_.sentinels.begin(), address_.sentinels.begin() + 1, address_.sentinels.end());
       return StoreError{StoreError::Code::unavailable,
                         "the Redis at " + where() + ", is a replica: they do not know yet"};
@@ -371,11 +383,6 @@ void Redis::disconnect() {
   tls_ = nullptr;
   context_.reset();
   out_.clear();  // it refers to words
-}
-
-void Redis::set_timeout(Milliseconds timeout) {
-  timeout_ = timeout;
-  if (context_) redisSetTimeout(context_.get(), to_timeval(timeout));
 }
 
 std::string Redis::link() const {

@@ -92,6 +92,9 @@ using Words = std::vector<std::string_view>;
 /// The error an error reply means (RELIABILITY §6).
 StoreError redis_error(std::string_view text);
 
+/// The value of `name:` in an answer to INFO, "" when it is not there.
+std::string_view info_value(std::string_view info, std::string_view name);
+
 /// Not thread-safe. With TLS SIGPIPE must be ignored by the process. Connects on first use and after a lost connection,
 /// where there are sentinels to whom they name at that moment; every call may block up to the timeout, one that
 /// connects by way of sentinels for twice as long. With TLS nothing is sent before the server has shown that it is the
@@ -110,8 +113,6 @@ class Redis {
   /// connection is new.
   Result<bool> connect();
   void disconnect();
-  /// Of what follows; also on a connection that is there.
-  void set_timeout(Milliseconds timeout);
   bool connected() const { return context_ != nullptr; }
   /// Connections made so far.
   std::uint64_t connections() const { return connections_; }

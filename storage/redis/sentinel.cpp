@@ -5,18 +5,17 @@
 namespace feedmill {
 namespace {
 
-constexpr Milliseconds ask_again = std::chrono::seconds(1);
+constexpr Milliseconds ask_again = std::chrono::seconds(1), longest_to_ask_again{200};
 
 RedisAddress address_of(const SentinelAddress& one, const RedisAddress& address) {
-  RedisAddress its;
+  RedisAddress its = address;  // with the same TLS
   its.host = one.host;
   its.port = one.port;
   its.user = address.sentinel_user;
   its.password = address.sentinel_password;
-  its.tls = address.tls;
-  its.ca_file = address.ca_file;
-  its.cert_file = address.cert_file;
-  its.key_file = address.key_file;
+  its.database = 0;
+  its.sentinels.clear();
+  its.service.clear();
   return its;
 }
 
@@ -53,10 +52,10 @@ std::optional<StoreError> Sentinels::find_primary(RedisAddress& address, Millise
   const Milliseconds each = std::max(timeout / static_cast<int>(all.size()), Milliseconds(1));
   StoreError failed{StoreError::Code::unsupported, "no sentinel tells where \"" + address.service + "\" is"};
   for (std::size_t i = 0; i < all.size(); ++i) {
-    auto sentinel = std::make_unique<Redis>(address_of(all[i], address), each);
-    auto primary = ask(*sentinel, address);
+    Redis sentinel(address_of(all[i], address), each);
+    auto primary = ask(sentinel, address);
     if (primary) {
-      answering_ = std::move(sentinel);
+      answering_.reset();  // it may be another one
       asked_ = std::chrono::steady_clock::now();
       address.host = std::move(primary->host);
       address.port = primary->port;
@@ -72,13 +71,17 @@ std::optional<StoreError> Sentinels::find_primary(RedisAddress& address, Millise
   return failed;
 }
 
-bool Sentinels::name_another(const RedisAddress& address) {
+bool Sentinels::name_another(RedisAddress& address) {
   const auto now = std::chrono::steady_clock::now();
-  if (!answering_ || now - asked_ < ask_again) return false;
+  if (now - asked_ < ask_again) return false;
   asked_ = now;
-  answering_->set_timeout(Milliseconds(200));
+  std::vector<SentinelAddress>& all = address.sentinels;
+  if (!answering_) answering_ = std::make_unique<Redis>(address_of(all.front(), address), longest_to_ask_again);
   const auto primary = ask(*answering_, address);
-  return primary && (primary->host != address.host || primary->port != address.port);
+  if (primary) return primary->host != address.host || primary->port != address.port;
+  answering_.reset();
+  std::rotate(all.begin(), all.begin() + 1, all.end());
+  return false;
 }
 
 }  // namespace feedmill

@@ -19,12 +19,12 @@ class Sentinels {
   /// `unsupported` (no sentinels, or they know no such service), `auth`, `tls`.
   std::optional<StoreError> find_primary(RedisAddress& address, Milliseconds timeout);
 
-  /// Whether the one that answered names another primary by now. Asks it once a second at most and waits for 200 ms at
-  /// most; no answer is no reason to leave.
-  bool name_another(const RedisAddress& address);
+  /// Whether the one that stands first names another primary by now. Asks it once a second at most and waits for 200 ms
+  /// at most; no answer is no reason to leave, and the next one stands first then.
+  bool name_another(RedisAddress& address);
 
  private:
-  std::unique_ptr<Redis> answering_;  // the connection to who answered last
+  std::unique_ptr<Redis> answering_;  // the connection to who is asked again and again, null before
   std::chrono::steady_clock::time_point asked_;
 };
 

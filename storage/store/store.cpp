@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <random>
 #include <stdexcept>
+#include <utility>
 
 #include <openssl/sha.h>
 
@@ -35,18 +36,6 @@ std::string random_id() {
 Store::Impl::Impl(StoreOptions given, RedisAddress address)
     : options(std::move(given)), keys(options.key_prefix), redis(std::move(address), options.timeout) {}
 
-std::string_view info_value(std::string_view info, std::string_view name) {
-  for (std::size_t at = 0; at < info.size();) {
-    const std::size_t end = std::min(info.find("\r\n", at), info.size());
-    const std::string_view line = info.substr(at, end - at);
-    if (line.size() > name.size() && line.starts_with(name) && line[name.size()] == ':') {
-      return line.substr(name.size() + 1);
-    }
-    at = end + 2;
-  }
-  return {};
-}
-
 std::string server_name(std::string_view info) {
   const std::string_view valkey = info_value(info, "valkey_version");
   return valkey.empty() ? "redis " + std::string(info_value(info, "redis_version")) : "valkey " + std::string(valkey);
@@ -61,9 +50,10 @@ StoreResult<Milliseconds> Store::Impl::now() {
 
 StoreResult<void> Store::Impl::ready() {
   if (bad_address) return *bad_address;
-  const auto fresh = redis.connect();
-  if (!fresh) return fresh.error();
-  if (!*fresh) return {};
+  const auto connected = redis.connect();
+  if (!connected) return connected.error();
+  // A command may have connected anew, so it is not enough that this call did not.
+  if (std::exchange(met_, redis.connections()) == redis.connections()) return {};
   if (auto met = meet_server(); !met) {
     redis.disconnect();  // so that it is met again
     return met;

@@ -71,8 +71,6 @@ class Args {
 inline Milliseconds milliseconds(ReplyView reply) {
   return Milliseconds(reply.integer());
 }
-/// The value of `name:` in an answer to INFO, "" when it is not there.
-std::string_view info_value(std::string_view info, std::string_view name);
 /// "redis 7.0.15" of an answer to INFO server.
 std::string server_name(std::string_view info);
 /// The records in an answer to XREAD, XREADGROUP or XRANGE.
@@ -155,6 +153,7 @@ class Store::Impl {
   std::array<std::string, std::tuple_size_v<decltype(script_rows)>> hashes_;  // by Script, "" until one is needed
   std::optional<bool> waitaof_;  // whether the connected server knows it, once asked
   std::string replication_id_;   // of the connected server, "" where nobody writes
+  std::uint64_t met_ = 0;        // Redis::connections() when meet_server() looked at it
 };
 
 }  // namespace feedmill

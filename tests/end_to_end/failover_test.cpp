@@ -46,11 +46,9 @@ class Listener {
     EventStream stream(store_);
     std::string after = "0-0";
     while (!stopping_) {
-      auto records = stream.read(after, 1000, 100ms);
-      if (!records) {
-        std::this_thread::sleep_for(50ms);
-        continue;
-      }
+      StoreResult<std::vector<EventRecord>> records = StoreError();
+      eventually([&] { return stopping_ || (records = stream.read(after, 1000, 100ms)).has_value(); });
+      if (!records) continue;
       for (EventRecord& record : *records) {
         after = record.id;
         heard_.push_back(std::move(record));
@@ -156,8 +154,9 @@ TEST_F(Failover, OfAKilledPrimaryLosesNoPostAndIsToldOnce) {
   Listener listener(redis.url());
   ASSERT_NO_FATAL_FAILURE(let_work(100));
   const std::size_t first = redis.primary();
+  redis.kill_sentinel(0);  // whom everybody asks
   redis.node(first).kill();
-  std::this_thread::sleep_for(100ms);
+  EXPECT_TRUE(eventually([&] { return workers[0]->err().find("Redis does not serve") != std::string::npos; }));
   EXPECT_NE(get(admin, "/livez").find(" 200 "), std::string::npos);
   redis.await_another(first);
   const auto from = std::chrono::steady_clock::now();
@@ -203,7 +202,7 @@ TEST_F(Failover, AgainAndAgainLosesNoPost) {
     if (how == 2) redis.node(before).start();
     redis.await_replicas();
     for (const auto& worker : workers) worker->signal(SIGSTOP);
-    std::this_thread::sleep_for(50ms);
+    for (int ping = 0; ping < 2; ++ping) redis_command(redis.node(redis.primary()), {"PING"});  // what was sent is done
     EXPECT_EQ(wrongs_now(Stage::any), "") << "after failover " << i;
     for (const auto& worker : workers) worker->signal(SIGCONT);
     if (HasFailure()) return;

@@ -118,15 +118,6 @@ std::string Program::err() const {
   return read_file(directory_ / "err");
 }
 
-bool eventually(const std::function<bool()>& done) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!done()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // between looks at another process
-  }
-  return true;
-}
-
 std::string get(const std::string& host_and_port, const std::string& target) {
   namespace asio = boost::asio;
   asio::io_context loop;

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <string>
 #include <sys/types.h>
@@ -12,6 +11,7 @@
 
 #include "storage/records/stream_records.hpp"
 #include "storage/store/store.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/support/redis_server.hpp"
 
@@ -52,9 +52,6 @@ class Program {
   std::filesystem::path directory_;
   pid_t pid_ = -1;
 };
-
-/// Polls until `done` says true, for half a minute at most; the last answer.
-bool eventually(const std::function<bool()>& done);
 
 /// host:port of a worker's listener, from its log.
 std::string listening_at(const Program& worker);

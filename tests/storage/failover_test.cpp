@@ -1,9 +1,10 @@
 // Another server takes the primary's place: how it is found, and what is given out from then on (RELIABILITY L24, L25).
 #include <chrono>
-#include <thread>
 
+#include "storage/feeds/fleet.hpp"
 #include "storage/redis/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/fault_proxy.hpp"
 #include "tests/support/free_port.hpp"
 #include "tests/support/set_clock.hpp"
@@ -67,8 +68,7 @@ class LostSuffix : public test::StoreTest, public testing::WithParamInterface<st
     refresh({post("a", 1), post("b", 2)});
     redis({"CONFIG", "SET", "repl-diskless-sync-delay", "0"});
     redis_command(replica.server(), {"REPLICAOF", "127.0.0.1", std::to_string(replication.port())});
-    for (int i = 0; i < 3000 && there({"GET", "ids:Entry"}) != "2"; ++i) std::this_thread::sleep_for(10ms);
-    ASSERT_EQ(there({"GET", "ids:Entry"}), "2");
+    ASSERT_TRUE(test::eventually([&] { return there({"GET", "ids:Entry"}) == "2"; }));
     shared = there({"HGET", "meta:store", "last_signal"});
     replication.down();
     refresh({post("a", 1), post("b", 2), post("c", 3)});
@@ -99,6 +99,7 @@ class LostSuffix : public test::StoreTest, public testing::WithParamInterface<st
 
 TEST_P(LostSuffix, IsPassedByWhateverIsGivenOutNext) {
   fail_over();
+  EXPECT_TRUE(Fleet(store).server()) << "which connects, and is not who would write";
   make_due_there();
   ClaimBatch batch = claim();
   ASSERT_EQ(batch.claims.size(), 1U);
@@ -229,12 +230,11 @@ TEST_F(Sentinels, NameThePrimaryAndItsSuccessor) {
   const std::size_t second = watched->await_another(first);
   // The old one takes writes until it is told, and they are lost.
   StoreResult<std::vector<bool>> added = StoreError{};
-  for (int i = 0; i < 200 && redis_command(watched->node(second), {"SCARD", "feeds"}) != "2"; ++i) {
+  EXPECT_TRUE(test::eventually([&] {
     added = Feeds(store).add(std::vector{NewFeed{"https://two.org/", {}, "", ""}});
-    std::this_thread::sleep_for(50ms);
-  }
+    return redis_command(watched->node(second), {"SCARD", "feeds"}) == "2";
+  }));
   ASSERT_TRUE(added) << added.error().detail;
-  EXPECT_EQ(redis_command(watched->node(second), {"SCARD", "feeds"}), "2");
   EXPECT_EQ(redis_command(watched->node(second), {"GET", "ids:Entry"}), "1000017");
 }
 

@@ -89,6 +89,21 @@ bool forget_everything(Redis& redis) {
 
 }  // namespace
 
+pid_t spawn_server(std::vector<std::string> words) {
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t quiet;  // a server left behind by a crashed test must not hold the test's pipes open
+  posix_spawn_file_actions_init(&quiet);
+  for (const int fd : {0, 1, 2}) posix_spawn_file_actions_addopen(&quiet, fd, "/dev/null", O_RDWR, 0);
+  posix_spawn_file_actions_addclosefrom_np(&quiet, 3);  // nor connections of ours open
+  pid_t pid = -1;
+  const int failed = posix_spawnp(&pid, argv.front(), &quiet, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&quiet);
+  if (failed != 0) give_up("not installed");
+  return pid;
+}
+
 std::string reply_text(ReplyView reply) {
   if (reply.is_nil()) return "(nil)";
   if (!reply.is_array()) return reply.text().empty() ? std::to_string(reply.integer()) : std::string(reply.text());
@@ -170,16 +185,7 @@ void RedisServer::spawn(const std::vector<std::string>& more) {
       directory_.string(), "--logfile", "redis.log"};  // in that directory, also when it has another name
   words.insert(words.end(), arguments_.begin(), arguments_.end());
   words.insert(words.end(), more.begin(), more.end());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t quiet;  // a server left behind by a crashed test must not hold the test's pipes open
-  posix_spawn_file_actions_init(&quiet);
-  for (const int fd : {0, 1, 2}) posix_spawn_file_actions_addopen(&quiet, fd, "/dev/null", O_RDWR, 0);
-  posix_spawn_file_actions_addclosefrom_np(&quiet, 3);  // nor connections of ours open
-  const int failed = posix_spawnp(&pid_, "redis-server", &quiet, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&quiet);
-  if (failed != 0) give_up("not installed");
+  pid_ = spawn_server(std::move(words));
 }
 
 void RedisServer::start_loading(const std::vector<std::string>& more) {

@@ -64,6 +64,10 @@ class RedisServer {
   std::string as_started_;  // as of Idle; "" = not to be used again
 };
 
+/// Starts a server's program by its words: quietly, and without files of ours. Aborts the test program when it cannot
+/// be.
+pid_t spawn_server(std::vector<std::string> words);
+
 /// As text: arrays joined by spaces, nil as "(nil)".
 std::string reply_text(ReplyView reply);
 

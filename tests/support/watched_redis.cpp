@@ -6,43 +6,21 @@
 #include <fstream>
 #include <functional>
 #include <sys/wait.h>
-#include <thread>
 
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <unistd.h>
 
 #include "storage/redis/redis.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/free_port.hpp"
-
-extern char** environ;
 
 namespace feedmill::test {
 namespace {
 
 void await(const char* what, const std::function<bool()>& done) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!done()) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      std::fprintf(stderr, "watched redis: %s did not come about within 30 s\n", what);
-      std::abort();
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-}
-
-pid_t spawn_sentinel(const std::filesystem::path& config) {
-  std::string program = "redis-server", file = config.string(), mode = "--sentinel";
-  char* const argv[] = {program.data(), file.data(), mode.data(), nullptr};
-  posix_spawn_file_actions_t quiet;
-  posix_spawn_file_actions_init(&quiet);
-  for (const int fd : {0, 1, 2}) posix_spawn_file_actions_addopen(&quiet, fd, "/dev/null", O_RDWR, 0);
-  posix_spawn_file_actions_addclosefrom_np(&quiet, 3);
-  pid_t pid = -1;
-  if (posix_spawnp(&pid, program.c_str(), &quiet, nullptr, argv, environ) != 0) std::abort();
-  posix_spawn_file_actions_destroy(&quiet);
-  return pid;
+  if (eventually(done)) return;
+  std::fprintf(stderr, "watched redis: %s did not come about within 30 s\n", what);
+  std::abort();
 }
 
 }  // namespace
@@ -68,7 +46,7 @@ WatchedRedis::WatchedRedis(std::size_t nodes, std::size_t sentinels) {
                           << "\nsentinel monitor mymaster 127.0.0.1 " << ports_[0] << " " << quorum
                           << "\nsentinel down-after-milliseconds mymaster 500"
                              "\nsentinel failover-timeout mymaster 3000\nsentinel parallel-syncs mymaster 8\n";
-    sentinels_.push_back({port, spawn_sentinel(config)});
+    sentinels_.push_back({port, spawn_server({"redis-server", config.string(), "--sentinel"})});
   }
   await("that sentinels know each other", [&] {
     for (std::size_t i = 0; i < sentinels; ++i) {

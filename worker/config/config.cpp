@@ -416,7 +416,8 @@ class Reader {
       add("worker.deliver", "with worker.ingest off as well there is nothing to do; leave one of them on");
     if (sound({"memory.budget", "fetch.max_body"})) check_memory();
     if (sound({"redis.url", "redis.embedded"})) check_embedded();
-    if (sound({"redis.url"})) check_redis_companions();
+    if (sound({"redis.url"})) check_redis_tls();
+    if (sound({"redis.url"})) check_sentinels();
     if (sound({"websub.public_url"}) && config_.websub.public_url.starts_with("http:") && !config_.websub.allow_http)
       add("websub.public_url",
           "what is pushed over http can be read and forged; write https, or websub.allow_http=true");
@@ -445,8 +446,18 @@ class Reader {
       add("redis.url", "in Kubernetes name a server, or set redis.embedded=true and run one replica");
   }
 
+  void check_sentinels() {
+    const bool asked = config_.redis.url.find("+sentinel://") != std::string::npos;
+    const bool has_user = !config_.redis.sentinel_user.empty();
+    const bool has_password = !config_.redis.sentinel_password_file.empty();
+    constexpr const char* not_asked = "is for redis+sentinel:// in redis.url; leave it out";
+    if (!asked && has_user) add("redis.sentinel_user", not_asked);
+    if (!asked && has_password) add("redis.sentinel_password_file", not_asked);
+    if (asked && has_user && !has_password) add("redis.sentinel_user", "needs redis.sentinel_password_file");
+  }
+
   /// SECURITY §10. What would not be used is refused: who names an authority expects TLS.
-  void check_redis_companions() {
+  void check_redis_tls() {
     const auto& [ca, cert, key] = std::tie(config_.redis.ca_file, config_.redis.cert_file, config_.redis.key_file);
     for (const auto& [option, file] :
          {std::pair("redis.ca_file", &ca), {"redis.cert_file", &cert}, {"redis.key_file", &key}}) {
@@ -459,13 +470,6 @@ class Reader {
         add(option, "is read anew with each connection, so it must be a plain file");
       }
     }
-    const bool by_sentinels = config_.redis.url.find("+sentinel://") != std::string::npos;
-    if (!by_sentinels && !config_.redis.sentinel_user.empty())
-      add("redis.sentinel_user", "is for redis+sentinel:// in redis.url; leave it out");
-    if (!by_sentinels && !config_.redis.sentinel_password_file.empty())
-      add("redis.sentinel_password_file", "is for redis+sentinel:// in redis.url; leave it out");
-    if (by_sentinels && !config_.redis.sentinel_user.empty() && config_.redis.sentinel_password_file.empty())
-      add("redis.sentinel_user", "needs redis.sentinel_password_file");
     if (cert.empty() != key.empty())
       add(cert.empty() ? "redis.cert_file" : "redis.key_file",
           "redis.cert_file and redis.key_file go together: set both");

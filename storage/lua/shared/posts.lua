@@ -99,16 +99,16 @@ local function signal_writer(now, stream_cap, wanted, seen)
   -- XREAD first: it answers with a whole record only then.
   local newest = wanted and redis.call('XREAD', 'COUNT', 1, 'STREAMS', signals_key, readable and last or '0-0') and
                  redis.call('XREVRANGE', signals_key, '+', '-', 'COUNT', 1)[1]
-  if newest then
-    local newest_ms, newest_n = string.match(newest[1], '^(%d+)-(%d+)$')
-    newest_ms, newest_n = tonumber(newest_ms), tonumber(newest_n)
-    if newest_ms > ms or (newest_ms == ms and newest_n > n) then last, ms, n = newest[1], newest_ms, newest_n end
-  end
-  for _, id in ipairs({noted[3] or '', seen}) do
-    local other_ms, other_n = string.match(id, '^(%d+)-(%d+)$')
+  local function goes_on_behind(id)
+    local other_ms, other_n = string.match(id or '', '^(%d+)-(%d+)$')
     other_ms, other_n = tonumber(other_ms), tonumber(other_n)
-    if other_ms and (other_ms > ms or other_ms == ms and other_n > n) then ms, n = other_ms, other_n end
+    local is_behind = other_ms and (other_ms > ms or other_ms == ms and other_n > n)
+    if is_behind then ms, n = other_ms, other_n end
+    return is_behind
   end
+  if newest and goes_on_behind(newest[1]) then last = newest[1] end
+  goes_on_behind(noted[3])
+  goes_on_behind(seen)
   local quiet_after, quiet_up_to = string.match(noted[2] or '', '^(%S+) (%S+)$')
   if quiet_up_to ~= last then quiet_after = last end
   local written, note_bytes, finish_bytes = 0, nil, nil
