@@ -156,6 +156,7 @@ StoreResult<ServerFacts> Fleet::server() {
     if (!info) return info.error();
     sections.push_back(std::move(*info));
   }
+  if (const auto fit = impl_.check_kind(sections[0].text()); !fit) return fit.error();
   ServerFacts facts;
   facts.server = server_name(sections[0].text());
   facts.link = impl_.redis.link();

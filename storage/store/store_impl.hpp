@@ -94,6 +94,7 @@ class Store::Impl {
   StoreResult<void> ready();
   StoreResult<std::string> open(bool create);
   /// What open() checks, each on its own: an error says what the operator must change.
+  StoreResult<void> check_kind(std::string_view info);  // an answer to INFO server
   StoreResult<void> check_eviction();
   StoreResult<void> check_rights();
   /// Whether the user may look into every key, as feedmill_admin may; the error names what it may not.
@@ -142,7 +143,6 @@ class Store::Impl {
 
  private:
   StoreResult<void> meet_server();
-  StoreResult<void> check_kind(std::string_view info);
   StoreResult<void> check_work(std::string_view version);
   StoreResult<void> give_id();
   const std::string& hash_of(Script script);

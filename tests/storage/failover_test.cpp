@@ -278,6 +278,9 @@ TEST_F(Sentinels, AreNotTakenForServers) {
     EXPECT_EQ(opened.error().code, Code::unsupported);
     EXPECT_NE(opened.error().detail.find("redis+sentinel://host:port/mymaster"), std::string::npos)
         << opened.error().detail;
+    const auto facts = Fleet(store).server();
+    ASSERT_FALSE(facts);
+    EXPECT_EQ(facts.error().detail, opened.error().detail) << "doctor says the same";
   }
 }
 
