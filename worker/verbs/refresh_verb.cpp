@@ -315,7 +315,11 @@ int run_verb(const RefreshVerb& verb, const VerbContext& context) {
   Waiting waiting(context.store);
   Tally tally;
   if (verb.all) {
+    Progress progress(context.terminal, "asking for", or_fail(Feeds(context.store).count()));
+    std::size_t asked = 0;
     over_all_feeds(context.store, [&](const auto& page) {
+      progress.reached(asked);
+      asked += page.size();
       std::vector<Awaited> feeds;
       for (const std::optional<FeedRecord>& record : or_fail(Feeds(context.store).records(page))) {
         if (record) feeds.push_back(as_it_is(*record));
