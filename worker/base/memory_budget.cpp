@@ -1,14 +1,13 @@
 #include "worker/base/memory_budget.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include <unistd.h>
 
-#include "parsers/text/numbers.hpp"
+#include "worker/base/cgroup.hpp"
 #include "worker/base/units.hpp"
 
 namespace feedmill {
@@ -25,17 +24,22 @@ std::uint64_t in_steps(std::uint64_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-/// The number in a file of the kernel's; nothing for "max", and for files that are not there.
-std::optional<std::uint64_t> number_in(const fs::path& file) {
-  std::ifstream in(file);
-  std::string text;
-  std::uint64_t number = 0;
-  if (!(in >> text)) return std::nullopt;
-  if (!read_number(text, number)) return std::nullopt;
-  return number;
+}  // namespace
+
+std::uint64_t MemoryBudget::used() const {
+  const Lock lock(mutex_);
+  return used_by_others_ + used_by_first();
 }
 
-}  // namespace
+bool MemoryBudget::is_short() const {
+  const Lock lock(mutex_);
+  return used_by_others_ > total_ - total_ / 10;
+}
+
+void MemoryBudget::on_released(LoopCall tell) {
+  const Lock lock(mutex_);
+  to_tell_.push_back(std::move(tell));
+}
 
 std::uint64_t MemoryBudget::used_by_first() const {
   return first_ == nullptr ? 0 : first_->held_;
@@ -68,13 +72,13 @@ void MemoryBudget::hold(Share& share, std::uint64_t bytes) {
 /// age; one that cannot be makes the younger ones wait.
 void MemoryBudget::released() {
   if (first_ != nullptr && used() <= total_) used_by_others_ += std::exchange(first_, nullptr)->held_;
-  if (tell_) tell_();
+  for (const LoopCall& call : std::exchange(to_tell_, {})) call.tell();
   for (auto at = shares_.begin(); waiting_ > 0 && at != shares_.end(); ++at) {
     Share& share = **at;
     if (share.wanted_ == 0) continue;
     if (!grant(share, share.wanted_)) return;
     share.want(0);
-    if (const auto wake = std::exchange(share.wake_, nullptr)) wake();
+    share.wake_.tell();
   }
 }
 
@@ -82,6 +86,8 @@ MemoryBudget::Share::Share(MemoryBudget& budget, std::uint64_t expected_bytes)
     : budget_(budget), expected_(in_steps(std::max(expected_bytes, step))) {}
 
 MemoryBudget::Share::~Share() {
+  const Lock lock(budget_.mutex_);
+  wake_.cancel();
   if (!listed_) return;
   want(0);
   budget_.hold(*this, 0);
@@ -103,6 +109,7 @@ void MemoryBudget::Share::list() {
 /// While there is room, by half as much again as before: many who hold a little and wait for more would finish one
 /// after the other.
 bool MemoryBudget::Share::cover(std::uint64_t body_bytes) {
+  const Lock lock(budget_.mutex_);
   const std::uint64_t bytes = receiving_cost * std::max(in_steps(body_bytes), held_ == 0 ? expected_ : 0);
   want(0);
   if (bytes <= held_) return true;
@@ -112,21 +119,37 @@ bool MemoryBudget::Share::cover(std::uint64_t body_bytes) {
   return false;
 }
 
-void MemoryBudget::Share::on_granted(std::function<void()> wake) {
+void MemoryBudget::Share::on_granted(LoopCall wake) {
+  const Lock lock(budget_.mutex_);
+  wake_.cancel();
   wake_ = std::move(wake);
+  if (wanted_ == 0) wake_.tell();
+}
+
+bool MemoryBudget::Share::may_always_grow() const {
+  const Lock lock(budget_.mutex_);
+  return budget_.first_ == this;
+}
+
+std::uint64_t MemoryBudget::Share::held() const {
+  const Lock lock(budget_.mutex_);
+  return held_;
 }
 
 bool MemoryBudget::Share::cover_reading(std::uint64_t document_bytes) {
+  const Lock lock(budget_.mutex_);
   const std::uint64_t bytes = limits::reading_cost(in_steps(document_bytes));
   want(0);
   return bytes <= held_ || budget_.grant(*this, bytes);
 }
 
 std::uint64_t MemoryBudget::Share::readable_bytes() const {
-  return held_ < limits::reading_base ? 0 : (held_ - limits::reading_base) / limits::reading_multiple;
+  const std::uint64_t bytes = held();
+  return bytes < limits::reading_base ? 0 : (bytes - limits::reading_base) / limits::reading_multiple;
 }
 
 void MemoryBudget::Share::hold(std::uint64_t bytes) {
+  const Lock lock(budget_.mutex_);
   want(0);
   budget_.hold(*this, bytes);
   budget_.released();
@@ -136,22 +159,11 @@ namespace {
 
 /// The smallest limit of our cgroup and those above it.
 std::optional<std::uint64_t> memory_limit(const fs::path& root) {
-  std::optional<std::uint64_t> least;
-  const auto consider = [&least](const fs::path& file) {
-    if (const auto number = number_in(file)) least = std::min(least.value_or(*number), *number);
-  };
-  std::ifstream groups(root / "proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    if (!line.starts_with("0::")) continue;  // version 2
-    fs::path group = fs::path(line.substr(3)).relative_path();
-    for (;; group = group.parent_path()) {
-      consider(root / "sys/fs/cgroup" / group / "memory.max");
-      if (group.empty()) break;
-    }
-  }
-  consider(root / "sys/fs/cgroup/memory/memory.limit_in_bytes");  // version 1
-  constexpr std::uint64_t unlimited = std::uint64_t{1} << 60U;    // version 1 says so by a huge number
-  return least && *least < unlimited ? least : std::nullopt;
+  constexpr std::uint64_t unlimited = std::uint64_t{1} << 60U;  // version 1 says so by a huge number
+  std::optional<std::uint64_t> least = cgroup_limit("memory.max", root);
+  const auto old = number_in(root / "sys/fs/cgroup/memory/memory.limit_in_bytes");  // version 1
+  if (old && *old < unlimited) least = std::min(least.value_or(*old), *old);
+  return least;
 }
 
 }  // namespace

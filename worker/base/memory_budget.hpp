@@ -4,18 +4,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <list>
+#include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "parsers/text/limits.hpp"
+#include "worker/base/loop_call.hpp"
 
 namespace feedmill {
 
 /// Bytes granted to documents on their way through, each of which holds a Share: while it is received, while it is
-/// read, and until it is stored. Lives on one loop thread and must outlive its shares; neither copied nor moved.
+/// read, and until it is stored. All loops of a process share one; each share is used on one loop's thread. Must
+/// outlive its shares; neither copied nor moved.
 class MemoryBudget {
  public:
   class Share;
@@ -33,14 +35,16 @@ class MemoryBudget {
 
   std::uint64_t total() const { return total_; }
   /// What all shares hold. May exceed the total, by what the share does that found too little (SECURITY M3).
-  std::uint64_t used() const { return used_by_others_ + used_by_first(); }
+  std::uint64_t used() const;
   /// Less than a tenth is free: nothing new is to be begun (SECURITY M3).
-  bool is_short() const { return used_by_others_ > total_ - total_ / 10; }
+  bool is_short() const;
 
-  /// Called whenever something was given back, before those who wait are served; must not end a share. Empty: nobody.
-  void on_released(std::function<void()> tell) { tell_ = std::move(tell); }
+  /// Told when next something is given back, before those who wait are served; must not end a share.
+  void on_released(LoopCall tell);
 
  private:
+  using Lock = std::lock_guard<std::recursive_mutex>;  // who is told of memory takes some at once
+
   std::uint64_t used_by_first() const;
   bool fits(const Share& share, std::uint64_t bytes) const;
   bool grant(Share& share, std::uint64_t bytes);
@@ -48,11 +52,12 @@ class MemoryBudget {
   void released();
 
   const std::uint64_t total_;
-  std::uint64_t used_by_others_ = 0;  ///< by all but first_
-  Share* first_ = nullptr;            ///< granted whatever it needs, because it found too little; null: all have enough
-  std::list<Share*> shares_;          ///< that hold something or wait for it, oldest first
-  std::size_t waiting_ = 0;           ///< of these
-  std::function<void()> tell_;
+  mutable std::recursive_mutex mutex_;  ///< of all below, and of all shares
+  std::uint64_t used_by_others_ = 0;    ///< by all but first_
+  Share* first_ = nullptr;    ///< granted whatever it needs, because it found too little; null: all have enough
+  std::list<Share*> shares_;  ///< that hold something or wait for it, oldest first
+  std::size_t waiting_ = 0;   ///< of these
+  std::vector<LoopCall> to_tell_;
 };
 
 /// One document's part of the budget, given back whole at its end.
@@ -68,16 +73,16 @@ class MemoryBudget::Share {
   /// is not free; then the share waits, see on_granted().
   bool cover(std::uint64_t body_bytes);
 
-  /// Called once when what the last cover() wanted has been reserved after all; from within another share's end, so it
-  /// must do no more than wake somebody. Empty: nobody waits any more.
-  void on_granted(std::function<void()> wake);
+  /// Told once what the last cover() wanted has been reserved after all, which may be now; from within another share's
+  /// end, so it must do no more than wake somebody. Empty: nobody waits any more.
+  void on_granted(LoopCall wake);
 
   /// Reserves what it costs to read a document of so many bytes (SECURITY M2), in steps of 64 KiB of it. False when
   /// that is not free; it does not wait.
   bool cover_reading(std::uint64_t document_bytes);
 
   /// Whether it may always have what it needs (SECURITY M3): it must wait for nobody who waits for memory.
-  bool may_always_grow() const { return budget_.first_ == this; }
+  bool may_always_grow() const;
 
   /// How large a document may be that is read in what it holds.
   std::uint64_t readable_bytes() const;
@@ -85,7 +90,7 @@ class MemoryBudget::Share {
   /// From now on it holds `bytes`, which are there already: the document is read.
   void hold(std::uint64_t bytes);
 
-  std::uint64_t held() const { return held_; }
+  std::uint64_t held() const;
 
  private:
   friend class MemoryBudget;
@@ -99,7 +104,7 @@ class MemoryBudget::Share {
   std::uint64_t wanted_ = 0;  ///< 0 unless it waits
   bool listed_ = false;
   std::list<Share*>::iterator place_;  ///< when listed
-  std::function<void()> wake_;
+  LoopCall wake_;
 };
 
 /// Where no private server shares it: 60 % of the smallest memory.max of our cgroup and those above it, `least`

@@ -83,7 +83,7 @@ HttpTransfer::HttpTransfer(HttpShared& shared, const HttpRequest& request, const
 }
 
 HttpTransfer::~HttpTransfer() {
-  if (memory_ != nullptr) memory_->on_granted(nullptr);
+  if (memory_ != nullptr) memory_->on_granted({});
   shared_.engine.remove(easy_.get());
   shared_.engine.give_back(std::move(easy_));
   for (const std::string& network : places_) networks_.leave(network);
@@ -365,11 +365,11 @@ std::size_t HttpTransfer::take_body(std::string_view bytes) {
 
 /// No memory for more: until there is, or `memory_wait` is over (SECURITY M3).
 void HttpTransfer::pause() {
-  memory_->on_granted([this] {
-    granted_ = true;
-    done.cancel();
-  });
   granted_ = false;
+  memory_->on_granted({done.get_executor(), [this] {
+                         granted_ = true;
+                         done.cancel();
+                       }});
   paused_until_ = steady_clock::now() + shared_.options.memory_wait;
   stirred_ = true;
   done.cancel();

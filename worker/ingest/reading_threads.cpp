@@ -23,13 +23,11 @@ std::chrono::seconds longest_to_read(std::uint64_t document_bytes) {
 }  // namespace
 
 ReadingThreads::ReadingThreads(std::size_t threads, MemoryBudget& memory)
-    : threads_(threads), most_of_one_host_(std::max<std::size_t>(threads / 2, 1)), memory_(memory), pool_(threads) {
-  memory_.on_released([this] { admit(); });
-}
+    : threads_(threads), most_of_one_host_(std::max<std::size_t>(threads / 2, 1)), memory_(memory), pool_(threads) {}
 
 ReadingThreads::~ReadingThreads() {
   pool_.join();
-  memory_.on_released({});
+  released_.cancel();
 }
 
 /// What is posted runs behind everything that was ready before, and behind a look for what has come in.
@@ -81,10 +79,10 @@ bool ReadingThreads::admit_one() {
     Host& host = at->second;
     if (host.busy >= most_of_one_host_) continue;
     auto next = host.waiting.begin();
-    if (!(*next)->share.cover_reading((*next)->bytes)) {
+    if (!finds_memory(**next)) {
       if (!std::exchange((*next)->refused, true)) (*next)->wake->expires_after((*next)->longest);
       next = std::ranges::find_if(host.waiting, [](const Document* one) { return one->share.may_always_grow(); });
-      if (next == host.waiting.end() || !(*next)->share.cover_reading((*next)->bytes)) continue;
+      if (next == host.waiting.end() || !finds_memory(**next)) continue;
     }
     Document& document = **next;
     reading_.splice(reading_.end(), host.waiting, document.place);
@@ -99,6 +97,18 @@ bool ReadingThreads::admit_one() {
     return true;
   }
   return false;
+}
+
+/// When not, admit() comes again once some was given back, by whichever loop.
+bool ReadingThreads::finds_memory(const Document& document) {
+  if (document.share.cover_reading(document.bytes)) return true;
+  if (released_) return false;
+  released_ = LoopCall(document.wake->get_executor(), [this] {
+    released_ = {};
+    admit();
+  });
+  memory_.on_released(released_);
+  return document.share.cover_reading(document.bytes);  // given back in between
 }
 
 void ReadingThreads::leave(Document& document) {

@@ -25,7 +25,7 @@ namespace feedmill {
 /// who was served longest ago is next. Everything on the loop's one thread; must outlive every read() under way.
 class ReadingThreads {
  public:
-  /// `memory` outlives this, and tells it alone of what is given back.
+  /// `memory` outlives this.
   ReadingThreads(std::size_t threads, MemoryBudget& memory);
   ~ReadingThreads();
   ReadingThreads(const ReadingThreads&) = delete;
@@ -103,11 +103,13 @@ class ReadingThreads {
   boost::asio::awaitable<bool> enter(Document& document);
   void admit();
   bool admit_one();
+  bool finds_memory(const Document& document);
   void leave(Document& document);
   void leave_line(Document& document);
 
   const std::size_t threads_, most_of_one_host_;
   MemoryBudget& memory_;
+  LoopCall released_;  ///< that the budget has, while somebody waits for memory
   Hosts hosts_;
   std::list<Hosts::iterator> line_;  ///< hosts whose documents wait, who was served longest ago first
   std::list<Document*> reading_;     ///< oldest first

@@ -1,5 +1,6 @@
 #include "worker/base/memory_budget.hpp"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -7,7 +8,12 @@
 #include <memory>
 #include <regex>
 #include <string>
+#include <thread>
+#include <vector>
 
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/system_executor.hpp>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -108,11 +114,11 @@ TEST(MemoryBudget, ServesThoseWhoWaitInOrderOfAge) {
   EXPECT_TRUE(large->cover(50 * mebi));
   EXPECT_TRUE(first->cover(5 * mebi));
   EXPECT_FALSE(second.cover(4 * mebi));
-  second.on_granted([&] { served += '2'; });
+  second.on_granted({boost::asio::system_executor(), [&] { served += '2'; }});
   EXPECT_FALSE(third.cover(3 * mebi));
-  third.on_granted([&] { served += '3'; });
+  third.on_granted({boost::asio::system_executor(), [&] { served += '3'; }});
   EXPECT_FALSE(fourth.cover(mebi));
-  fourth.on_granted([&] { served += '4'; });
+  fourth.on_granted({boost::asio::system_executor(), [&] { served += '4'; }});
   first.reset();
   EXPECT_EQ(served, "2");  // then there are 2 MiB left, which the youngest does not take
   EXPECT_EQ(second.held(), 8 * mebi);
@@ -124,15 +130,51 @@ TEST(MemoryBudget, ServesThoseWhoWaitInOrderOfAge) {
 TEST(MemoryBudget, TellsWhenSomethingIsGivenBack) {
   MemoryBudget budget(10 * mebi);
   int told = 0;
-  budget.on_released([&] { ++told; });
+  const auto ask = [&] { budget.on_released({boost::asio::system_executor(), [&] { ++told; }}); };
+  ask();
   {
     Share share(budget, 0), untouched(budget, 0);
     EXPECT_TRUE(share.cover_reading(1));
     EXPECT_EQ(told, 0);
     share.hold(step);
     EXPECT_EQ(told, 1);
+    share.hold(step / 2);
+    EXPECT_EQ(told, 1);  // once for each time that it asked
+    ask();
   }
   EXPECT_EQ(told, 2);
+}
+
+/// As loops do: each on a thread of its own, woken by whichever gives something back.
+TEST(MemoryBudget, IsSharedByLoopsOnThreadsOfTheirOwn) {
+  MemoryBudget budget(10 * mebi);
+  constexpr int loops = 8, documents = 2'000;
+  std::vector<std::thread> threads;
+  std::atomic<int> waited = 0;
+  for (int i = 0; i < loops; ++i) {
+    threads.emplace_back([&] {
+      for (int document = 0; document < documents; ++document) {
+        boost::asio::io_context loop{1};
+        Share share(budget, 0);
+        bool granted = share.cover(3 * mebi / 2);
+        if (!granted) {
+          ++waited;
+          const auto work = boost::asio::make_work_guard(loop);
+          share.on_granted({loop.get_executor(), [&] {
+                              granted = true;
+                              loop.stop();
+                            }});
+          loop.run();
+        }
+        EXPECT_TRUE(granted);
+        EXPECT_EQ(share.held(), 3 * mebi);
+        std::this_thread::yield();  // while it is received
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(waited, 0);
+  EXPECT_EQ(budget.used(), 0U);
 }
 
 class AutomaticBudget : public testing::Test {

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/dispatch.hpp>
+
+namespace feedmill {
+
+/// Something that a loop is to be told once, by whichever thread finds it out. Copies are the same call.
+class LoopCall {
+ public:
+  LoopCall() = default;
+  LoopCall(boost::asio::any_io_executor loop, std::function<void()> work)
+      : loop_(std::move(loop)), work_(std::make_shared<std::function<void()>>(std::move(work))) {}
+
+  explicit operator bool() const { return work_ != nullptr; }
+
+  /// Runs the work on the loop: at once when this is its thread. From any thread.
+  void tell() const {
+    if (!work_) return;
+    boost::asio::dispatch(loop_, [work = work_] {
+      if (const auto once = std::exchange(*work, nullptr)) once();
+    });
+  }
+  /// From now on nothing is run. On the loop's thread.
+  void cancel() {
+    if (work_) *work_ = nullptr;
+  }
+
+ private:
+  boost::asio::any_io_executor loop_;
+  std::shared_ptr<std::function<void()>> work_;
+};
+
+}  // namespace feedmill
