@@ -1,7 +1,7 @@
 // Workers and Redis are killed at random while a publisher adds and edits posts (RELIABILITY C2): none is lost, none is
 // stored or told of twice; in half of the loops feeds wait in the line of their host's gate. LONG_TESTS=1 makes it the
 // long run; FEEDMILL_LOOP_MINUTES=n ends each of its loops after n minutes, however far it has got.
-// FEEDMILL_OLDER_PROGRAM names an older build: half of the workers are it then.
+// FEEDMILL_OLDER_PROGRAM names an older build: half of the workers are it then. The others fetch on two loops each.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -49,7 +49,8 @@ class KillLoop : public testing::TestWithParam<Setting> {
   void start(std::size_t worker) {
     const char* const older = std::getenv("FEEDMILL_OLDER_PROGRAM");
     const std::string program = older != nullptr && worker % 2 == 1 ? older : "";
-    workers[worker] = std::make_unique<Program>(command, it.world.environment, "", program);
+    const Environment loops = worker % 2 == 0 ? Environment{{"FEEDMILL_WORKER_THREADS", "2"}} : Environment{};
+    workers[worker] = std::make_unique<Program>(command, it.world.with(loops), "", program);
   }
 
   /// The publisher goes on, and so do the workers, for a while that chance decides.

@@ -132,6 +132,12 @@ std::string get(const std::string& host_and_port, const std::string& target) {
   return answer;
 }
 
+std::size_t count_of(const std::string& text, const std::string& what) {
+  std::size_t found = 0;
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+  return found;
+}
+
 std::string listening_at(const Program& worker) {
   std::string address;
   eventually([&] {

@@ -53,6 +53,9 @@ class Program {
   pid_t pid_ = -1;
 };
 
+/// How often `what` stands in `text`.
+std::size_t count_of(const std::string& text, const std::string& what);
+
 /// host:port of a worker's listener, from its log.
 std::string listening_at(const Program& worker);
 

@@ -22,12 +22,6 @@ namespace {
 namespace asio = boost::asio;
 using Fault = FaultProxy::Fault;
 
-std::size_t count_of(const std::string& text, const std::string& what) {
-  std::size_t found = 0;
-  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
-  return found;
-}
-
 class RedisFaults : public testing::Test {
  protected:
   RedisFaults() {

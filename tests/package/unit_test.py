@@ -17,7 +17,7 @@ DIRECTIVES = """
 Type=notify; NotifyAccess=main; ExecReload=kill -HUP $MAINPID; WatchdogSec=30; TimeoutStartSec=60;
 TimeoutStopSec=60; KillMode=mixed; Restart=on-failure; RestartSec=2; RestartPreventExitStatus=64 78;
 DynamicUser=yes; StateDirectory=feedmill; RuntimeDirectory=feedmill; ConfigurationDirectory=feedmill;
-UMask=0077; LimitNOFILE=65536; LimitCORE=0; MemoryHigh=768M; MemoryMax=1G; TasksMax=64; ProtectSystem=strict;
+UMask=0077; LimitNOFILE=65536; LimitCORE=0; MemoryHigh=768M; MemoryMax=1G; TasksMax=256; ProtectSystem=strict;
 ProtectHome=yes; PrivateTmp=yes; PrivateDevices=yes; PrivateMounts=yes; PrivateIPC=yes; DevicePolicy=closed;
 RemoveIPC=yes; ProtectKernelTunables=yes; ProtectKernelModules=yes; ProtectKernelLogs=yes;
 ProtectControlGroups=yes; ProtectClock=yes; ProtectHostname=yes; ProtectProc=invisible; ProcSubset=pid;

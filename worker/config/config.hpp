@@ -115,6 +115,7 @@ struct Config {
     std::chrono::milliseconds keep{};  ///< how long an answered ref is remembered
   } requests;
   struct Worker {
+    std::uint32_t threads = 0;
     std::uint32_t lanes = 0;
     std::uint32_t cpu_threads = 0;
     bool ingest = true, deliver = true, push_out = false;

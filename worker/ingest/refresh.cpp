@@ -34,13 +34,15 @@ std::optional<Milliseconds> put_off_for(const StoreError& error) {
 /// Adds to a total while it lives.
 class Counted {
  public:
-  Counted(std::uint64_t& total, std::uint64_t amount) : total_(total), amount_(amount) { total_ += amount_; }
+  Counted(std::atomic<std::uint64_t>& total, std::uint64_t amount) : total_(total), amount_(amount) {
+    total_ += amount_;
+  }
   ~Counted() { total_ -= amount_; }
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;
 
  private:
-  std::uint64_t& total_;
+  std::atomic<std::uint64_t>& total_;
   std::uint64_t amount_;
 };
 

@@ -1,6 +1,7 @@
 // The hot path: one claimed feed, its document read, looked up, decided and committed.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -52,7 +53,7 @@ class Refresher {
   /// Memory is too short to begin with anything new (SECURITY M3).
   bool is_short_of_memory() const { return memory_.is_short(); }
 
-  /// Of commits that the store has not answered yet.
+  /// Of commits that the store has not answered yet. From any thread.
   std::uint64_t unanswered_bytes() const { return unanswered_bytes_; }
   /// Refreshes whose result the store did not take, and that are going to offer it again.
   std::uint64_t waiting_for_store() const { return waiting_for_store_; }
@@ -92,7 +93,7 @@ class Refresher {
   MemoryBudget& memory_;
   RefreshOptions options_;
   CommitObserver observer_;
-  std::uint64_t unanswered_bytes_ = 0, waiting_for_store_ = 0;
+  std::atomic<std::uint64_t> unanswered_bytes_ = 0, waiting_for_store_ = 0;
   StoreError store_trouble_;
   std::uint64_t highest_entry_ = 0;  // that the store has given out to us (RELIABILITY L8)
   EventPlace last_event_{};          // likewise

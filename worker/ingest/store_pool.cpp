@@ -117,7 +117,9 @@ asio::awaitable<void> StorePool::serve(Connection& connection) {
       batch.push_back(waiting_.front());
       waiting_.pop_front();
     }
+    const auto from = std::chrono::steady_clock::now();
     co_await run_on(connection.thread, [&] { exchange(connection.store, batch); });
+    busy_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - from).count();
     for (Waiting* waiting : batch) waiting->done.cancel();
     reconnects_ += connection.store.reconnects() - connection.reconnects;
     connection.reconnects = connection.store.reconnects();

@@ -1,6 +1,8 @@
 // The store as coroutines see it: blocking Store calls on threads of their own, whatever waits pipelined together.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -78,8 +80,12 @@ class StorePool {
     }
   }
 
-  /// Of all connections, for redis_reconnects_total.
+  /// Of all connections, for redis_reconnects_total. From any thread.
   std::uint64_t reconnects() const { return reconnects_; }
+  /// How many connections there are for look-ups and commits, and how long they were busy, all of them together. From
+  /// any thread.
+  std::size_t connections() const { return connections_.size(); }
+  std::chrono::nanoseconds busy() const { return std::chrono::nanoseconds(busy_ns_); }
 
  private:
   struct Waiting;
@@ -108,7 +114,8 @@ class StorePool {
   std::vector<std::unique_ptr<Connection>> connections_;
   std::unique_ptr<Connection> control_, aside_;
   std::unique_ptr<Connection> wishes_;  // from the first wait on
-  std::uint64_t reconnects_ = 0;
+  std::atomic<std::uint64_t> reconnects_ = 0;
+  std::atomic<std::int64_t> busy_ns_ = 0;
 };
 
 }  // namespace feedmill

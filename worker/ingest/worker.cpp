@@ -62,10 +62,9 @@ Worker::Worker(asio::any_io_executor executor, Refresher& refresher, StorePool& 
       lanes_(options_.lanes),
       changed_(executor_),
       catch_up_(options_.catch_up_rate),
-      health_(metrics, log),
+      health_(metrics, log, options_.tells_of_store),
       pace_(max_claims_per_call) {
   for (Lane& lane : lanes_) free_.push_back(&lane);
-  metrics_.set_lanes(0, lanes_.size());
 }
 
 asio::awaitable<Worker::End> Worker::run() {
@@ -279,7 +278,6 @@ void Worker::start(Claim claim) {
   lane.claim = std::move(claim);
   if (stopping()) return;  // it came too late, and is given back
   ++in_flight_;
-  metrics_.set_lanes(in_flight_, free_.size());
   asio::co_spawn(
       executor_, refresh_in(lane),
       asio::bind_cancellation_slot(lane.cancel.slot(), [this, &lane](const std::exception_ptr& error, Report report) {
@@ -357,14 +355,12 @@ void Worker::finished(Lane& lane, const std::exception_ptr& error, Report report
   }
   if (report.next_in.count() > 0) catch_up_.observe(report.next_in);
   metrics_.record(report);
-  metrics_.set_unacknowledged_bytes(refresher_.unanswered_bytes());
   log_refresh(log_, report);
   if (tell_) tell_(report);
   if (report.claim_release_pending && lane.claim) left_.push_back(*lane.claim);
   --in_flight_;
   if (!cancelled) lane.claim.reset();  // else it is given back at the end
   free_.push_back(&lane);
-  metrics_.set_lanes(in_flight_, free_.size());
   // A free lane among others is no reason to look for due feeds sooner.
   if (free_.size() == 1 || free_.size() == worth_a_claim() || in_flight_ == 0 || stopping()) tell_changed();
 }
@@ -404,7 +400,6 @@ asio::awaitable<Worker::End> Worker::give_back() {
 
 void Worker::note_commit(const StoreResult<Committed>& result, std::chrono::duration<double> took) {
   if (took > slow_commit || refresher_.unanswered_bytes() > options_.buffer / 2) pace_.slow(SteadyClock::now());
-  metrics_.set_unacknowledged_bytes(refresher_.unanswered_bytes());
   if (!result && is_transient(result.error())) health_.mark_down(result.error());
 }
 
@@ -414,7 +409,7 @@ asio::awaitable<void> Worker::on_eviction_check(StoreResult<void> fit) {
   const bool news = evicts && !evicts_keys_;
   evicts_keys_ = evicts;
   if (evicts) health_.mark_down(fit.error());
-  if (!news) co_return;
+  if (!news || !options_.tells_of_store) co_return;
   std::vector<Notice> notices{unfit_notice(fit.error(), store_now_)};
   co_await tell_operators(std::move(notices));
 }
@@ -452,7 +447,8 @@ asio::awaitable<StoreResult<void>> Worker::give_back_left() {
 asio::awaitable<void> Worker::store_came(Milliseconds now) {
   if (must_wait()) co_return;  // it takes claims and no commits
   const std::optional<Outage> outage = health_.mark_up();
-  if (!outage || (outage->length < worth_a_notice && !needs_operator(outage->last))) co_return;
+  if (!outage || !options_.tells_of_store || (outage->length < worth_a_notice && !needs_operator(outage->last)))
+    co_return;
   std::vector<Notice> notices{outage_notice(*outage, now)};
   co_await tell_operators(std::move(notices));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -38,9 +39,10 @@ struct WorkerOptions {
   std::uint64_t buffer = 32U << 20U;  ///< bytes fetched and not stored yet, from which on nothing is claimed
   std::uint32_t catch_up_rate = 200;  ///< overdue feeds per second of the whole fleet, 0 = unpaced (HTTP P12)
   Milliseconds drain{25'000};         ///< for refreshes in flight after stop()
+  bool tells_of_store = true;         ///< when Redis goes and comes back; false: another loop of this process does
 };
 
-/// Must outlive its run(). Everything on the executor's one thread.
+/// Must outlive its run(). Everything on the executor's one thread, but for id() and in_flight().
 class Worker {
  public:
   /// `tell`: called after each refresh, besides metrics and log.
@@ -76,6 +78,7 @@ class Worker {
   /// Whether the server may be used (Store::check_eviction); while it may not nothing is claimed.
   boost::asio::awaitable<void> on_eviction_check(StoreResult<void> fit);
 
+  const std::string& id() const { return options_.id; }
   std::size_t in_flight() const { return in_flight_; }
 
  private:
@@ -122,7 +125,7 @@ class Worker {
 
   std::vector<Lane> lanes_;  // never grows: refreshes refer into it
   std::vector<Lane*> free_;
-  std::size_t in_flight_ = 0;
+  std::atomic<std::size_t> in_flight_ = 0;
   boost::asio::steady_timer changed_;  // cancelled when a lane got free or stop() was called
 
   int stops_ = 0;

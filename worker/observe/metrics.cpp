@@ -80,6 +80,9 @@ class Maker {
   Histogram& histogram(const std::string& name, const std::string& help, const Buckets& buckets) {
     return prometheus::BuildHistogram().Name("feedmill_" + name).Help(help).Register(registry_).Add({}, buckets);
   }
+  prometheus::Family<Counter>& counter_family(const std::string& name, const std::string& help) {
+    return prometheus::BuildCounter().Name("feedmill_" + name).Help(help).Register(registry_);
+  }
   prometheus::Family<Gauge>& family(const std::string& name, const std::string& help) {
     return prometheus::BuildGauge().Name("feedmill_" + name).Help(help).Register(registry_);
   }
@@ -257,7 +260,11 @@ struct Metrics::Series {
   Gauge& claimed = make.gauge("claimed_feeds", "Feeds being refreshed by any worker.");
   Gauge& backing_off = make.gauge("hosts_backing_off", "Hosts that are left alone after they refused.");
   Gauge& workers = make.gauge("workers_alive", "Workers with a heartbeat.");
-  SeriesByLabel<Gauge> lanes = make.gauges("lanes", "Lanes of this worker.", "state", {"busy", "free"});
+  SeriesByLabel<Gauge> lanes = make.gauges("lanes", "Lanes of this process.", "state", {"busy", "free"});
+  prometheus::Family<Counter>& loop_cpu =
+      make.counter_family("loop_cpu_seconds_total", "CPU time of each event loop that fetches.");
+  Gauge& store_connections = make.gauge("store_connections", "Connections to Redis for look-ups and commits.");
+  Counter& store_busy = make.counter("store_busy_seconds_total", "How long these were busy, all of them together.");
   Gauge& inflight = make.gauge("inflight_bytes", "Bytes reserved for documents in memory.");
   Gauge& unacknowledged = make.gauge("unacknowledged_bytes", "Sent in commits that Redis has not answered.");
   Gauge& memory_budget = make.gauge("memory_budget_bytes", "What documents in memory may take.");
@@ -290,6 +297,7 @@ Metrics::Metrics(Build build) : build_(std::move(build)), series_(std::make_uniq
   StreamFigures unread;  // every series is there from the start: of groups the deliverers' own
   unread.groups = {{"delivery", 0, {}}};
   set_stream(unread);
+  set_loops({std::chrono::nanoseconds(0)});
 }
 
 Metrics::~Metrics() = default;
@@ -500,6 +508,28 @@ void Metrics::set_lanes(std::size_t busy, std::size_t free) {
   find(series_->lanes, "free")->Set(static_cast<double>(free));
 }
 
+namespace {
+
+void raise(Counter& counter, double total) {
+  if (const double more = total - counter.Value(); more > 0) counter.Increment(more);
+}
+
+double seconds_of(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+}  // namespace
+
+void Metrics::set_loops(const std::vector<std::chrono::nanoseconds>& cpu) {
+  for (std::size_t i = 0; i < cpu.size(); ++i)
+    raise(series_->loop_cpu.Add({{"loop", std::to_string(i + 1)}}), seconds_of(cpu[i]));
+}
+
+void Metrics::set_store_connections(std::size_t count, std::chrono::nanoseconds busy) {
+  series_->store_connections.Set(static_cast<double>(count));
+  raise(series_->store_busy, seconds_of(busy));
+}
+
 void Metrics::set_inflight_bytes(std::uint64_t bytes) {
   series_->inflight.Set(static_cast<double>(bytes));
 }
@@ -525,8 +555,7 @@ void Metrics::set_redis_trouble(const std::optional<StoreError>& error) {
 }
 
 void Metrics::set_log_suppressed(std::uint64_t total) {
-  const double more = static_cast<double>(total) - series_->log_suppressed.Value();
-  if (more > 0) series_->log_suppressed.Increment(more);
+  raise(series_->log_suppressed, static_cast<double>(total));
 }
 
 void Metrics::set_store(const std::string& server) {

@@ -84,6 +84,10 @@ class Metrics {
   void set_streams(std::size_t open);
   void set_clock_offset(std::chrono::duration<double> offset);
   void set_lanes(std::size_t busy, std::size_t free);
+  /// CPU time of each loop that fetches, the first one first; as many as ever before.
+  void set_loops(const std::vector<std::chrono::nanoseconds>& cpu);
+  /// Of look-ups and commits: how many there are, and how long they were busy, all of them together.
+  void set_store_connections(std::size_t count, std::chrono::nanoseconds busy);
   void set_inflight_bytes(std::uint64_t bytes);
   /// Of commits that Redis has not answered.
   void set_unacknowledged_bytes(std::uint64_t bytes);

@@ -29,6 +29,10 @@ Milliseconds wait_before_retry(const StoreError& error, int attempt) {
 void StoreHealth::mark_down(const StoreError& error) {
   ++errors_;
   last_ = error;
+  if (!tells_) {
+    if (!since_) since_ = Clock::now();
+    return;
+  }
   metrics_.set_redis_trouble(error);
   if (!since_) {
     since_ = Clock::now();
@@ -47,11 +51,12 @@ std::optional<Outage> StoreHealth::mark_up() {
   attempts_ = 0;
   if (!since_) return {};
   Outage outage{Clock::now() - *since_, errors_, std::move(last_)};
-  log_.write(LogLevel::info, "redis_up", "Redis serves again",
-             {{"down_s", outage.length.count()}, {"errors", outage.errors}});
   since_.reset();
   last_ = {};
   errors_ = 0;
+  if (!tells_) return outage;
+  log_.write(LogLevel::info, "redis_up", "Redis serves again",
+             {{"down_s", outage.length.count()}, {"errors", outage.errors}});
   metrics_.set_redis_up(true);
   metrics_.set_redis_trouble({});
   return outage;

@@ -36,7 +36,8 @@ class StoreHealth {
  public:
   using Clock = std::chrono::steady_clock;
 
-  StoreHealth(Metrics& metrics, Log& log) : metrics_(metrics), log_(log) {}
+  /// `tells`: false when somebody else in this process says so.
+  StoreHealth(Metrics& metrics, Log& log, bool tells = true) : metrics_(metrics), log_(log), tells_(tells) {}
 
   /// A call failed. Does not count the error, which has been counted by its kind.
   void mark_down(const StoreError& error);
@@ -55,6 +56,7 @@ class StoreHealth {
  private:
   Metrics& metrics_;
   Log& log_;
+  const bool tells_;
   std::optional<Clock::time_point> since_;
   StoreError last_;
   std::uint64_t errors_ = 0;

@@ -1,5 +1,8 @@
 #include "worker/process/fleet_watch.hpp"
 
+#include <utility>
+
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <unistd.h>
 
@@ -24,20 +27,19 @@ constexpr Milliseconds until_opened{100};
 
 }  // namespace
 
-asio::awaitable<void> beat(ProcessParts& parts) {
-  if (parts.mode != RunMode::daemon || !parts.config.worker.ingest) co_return;
-  asio::steady_timer timer(parts.loop);
+asio::awaitable<void> beat(IngestParts& loop, Metrics& metrics) {
+  asio::steady_timer timer(co_await asio::this_coro::executor);
   for (;;) {
-    if (parts.opened && !parts.worker.stopping()) {
+    if (!loop.worker.stopping()) {
       const Fields fields{{"host", host_name()},
                           {"pid", std::to_string(getpid())},
                           {"version", FEEDMILL_VERSION},
-                          {"in_flight", std::to_string(parts.worker.in_flight())}};
-      const auto work = [&](Store& store) { return Fleet(store).heartbeat(parts.options.id, fields, heartbeat_ttl); };
-      const StoreResult<void> done = co_await parts.store.call(work);
-      if (!done) parts.metrics.store_error(done.error());
+                          {"in_flight", std::to_string(loop.worker.in_flight())}};
+      const auto work = [&](Store& store) { return Fleet(store).heartbeat(loop.worker.id(), fields, heartbeat_ttl); };
+      const StoreResult<void> done = co_await loop.store.call(work);
+      if (!done) metrics.store_error(done.error());
     }
-    timer.expires_after(parts.opened ? heartbeat_every : until_opened);
+    timer.expires_after(heartbeat_every);
     co_await timer.async_wait(asio::use_awaitable);
   }
 }
@@ -78,7 +80,7 @@ asio::awaitable<void> tell_of_requests(ProcessParts& parts, const RequestFigures
     const Notice notice = requests_notice(figures, *now);
     return Notifications(store).add(std::span(&notice, 1));
   };
-  const StoreResult<void> told = co_await parts.store.call_aside(work);
+  const StoreResult<void> told = co_await parts.ingest.store.call_aside(work);
   if (!told) parts.metrics.store_error(told.error());
 }
 
@@ -87,8 +89,8 @@ asio::awaitable<void> tell_of_requests(ProcessParts& parts, const RequestFigures
 asio::awaitable<void> look_after_orphans(ProcessParts& parts) {
   for (std::size_t found = 1; found > 0 && parts.config.feeds.orphan_after.count() > 0;) {
     const Milliseconds after = parts.config.feeds.orphan_after;
-    const StoreResult<std::size_t> step =
-        co_await parts.store.call_aside([after](Store& store) { return Feeds(store).look_after_orphans(after); });
+    const StoreResult<std::size_t> step = co_await parts.ingest.store.call_aside(
+        [after](Store& store) { return Feeds(store).look_after_orphans(after); });
     if (!step) parts.metrics.store_error(step.error());
     found = step ? *step : 0;
   }
@@ -99,12 +101,12 @@ namespace {
 /// RELIABILITY L22: a step of the walk that never ends, or all of it where an older build has left the index behind.
 asio::awaitable<void> look_after_index(ProcessParts& parts, IndexPlace& place) {
   const StoreResult<bool> indexed =
-      co_await parts.store.call_aside([](Store& store) { return Feeds(store).is_indexed(); });
+      co_await parts.ingest.store.call_aside([](Store& store) { return Feeds(store).is_indexed(); });
   if (!indexed) co_return;
   if (!*indexed) place = IndexPlace();
   do {
     const StoreResult<void> step =
-        co_await parts.store.call_aside([&](Store& store) { return Feeds(store).index_step(place); });
+        co_await parts.ingest.store.call_aside([&](Store& store) { return Feeds(store).index_step(place); });
     if (!step) {
       parts.metrics.store_error(step.error());
       co_return;
@@ -122,11 +124,12 @@ asio::awaitable<void> look_after_all(ProcessParts& parts, StalenessScan& survey,
                                      std::uint64_t claimed) {
   std::optional<Milliseconds> oldest;
   if (parts.mode == RunMode::daemon)
-    oldest = co_await parts.store.call_aside([&](Store& store) { return survey.step(store); });
+    oldest = co_await parts.ingest.store.call_aside([&](Store& store) { return survey.step(store); });
   const StoreResult<void> noted =
-      co_await parts.store.call_aside([&](Store& store) { return Fleet(store).note(claimed, oldest); });
+      co_await parts.ingest.store.call_aside([&](Store& store) { return Fleet(store).note(claimed, oldest); });
   if (!noted) parts.metrics.store_error(noted.error());
-  co_await parts.store.call_aside([](Store& store) { return Feeds(store).finish_removals(); });  // RELIABILITY S15
+  co_await parts.ingest.store.call_aside(
+      [](Store& store) { return Feeds(store).finish_removals(); });  // RELIABILITY S15
   co_await look_after_orphans(parts);
   co_await look_after_index(parts, index);
 }
@@ -144,35 +147,37 @@ asio::awaitable<void> watch_fleet(ProcessParts& parts) {
     co_await timer.async_wait(asio::use_awaitable);
     if (!parts.opened) continue;
     const StoreResult<bool> held =
-        co_await parts.store.call_aside([&](Store& store) { return Fleet(store).lead(parts.options.id, lead_ttl); });
+        co_await parts.ingest.store.call_aside([&](Store& store) { return Fleet(store).lead(parts.id, lead_ttl); });
     const bool leads = held && *held;
     const StoreResult<FleetFigures> figures =
-        co_await parts.store.call_aside([leads](Store& store) { return Fleet(store).figures(leads); });
+        co_await parts.ingest.store.call_aside([leads](Store& store) { return Fleet(store).figures(leads); });
     if (figures) {
       parts.metrics.set_fleet(*figures);
-      parts.worker.set_fleet(*figures);
+      parts.on_each_loop([figures = *figures](IngestParts& loop) { loop.worker.set_fleet(figures); });
     }
-    const StoreResult<StreamFigures> stream = co_await parts.store.call_aside(
+    const StoreResult<StreamFigures> stream = co_await parts.ingest.store.call_aside(
         [leads](Store& store) { return leads ? EventStream(store).trim() : EventStream(store).figures(); });
     if (stream) parts.metrics.set_stream(*stream);
     const StoreResult<RequestFigures> requests =
-        co_await parts.store.call_aside([](Store& store) { return Requests(store, {}).figures(); });
+        co_await parts.ingest.store.call_aside([](Store& store) { return Requests(store, {}).figures(); });
     if (requests) {
       parts.metrics.set_requests(*requests);
       if (requests->piles_up() && !piled_up) co_await tell_of_requests(parts, *requests);
       piled_up = requests->piles_up();
     }
-    const StoreResult<Milliseconds> offset = co_await parts.store.call_aside(clock_offset);
+    const StoreResult<Milliseconds> offset = co_await parts.ingest.store.call_aside(clock_offset);
     if (offset) note_clock(parts, *offset);
     if (leads && figures) co_await look_after_all(parts, survey, index, figures->claimed);
     if (parts.config.worker.ingest) {
       const StoreResult<void> fit =
-          co_await parts.store.call_aside([](Store& store) { return store.check_eviction(); });
-      co_await parts.worker.on_eviction_check(fit);  // RELIABILITY §6: at least every 60 s
+          co_await parts.ingest.store.call_aside([](Store& store) { return store.check_eviction(); });
+      parts.other_loops.spawn([fit](IngestParts& loop) { return loop.worker.on_eviction_check(fit); });
+      co_await parts.ingest.worker.on_eviction_check(fit);  // RELIABILITY §6: at least every 60 s
     }
     parts.metrics.set_log_suppressed(parts.log.suppressed());
-    parts.metrics.reconnected(parts.store.reconnects() - reconnects);
-    reconnects = parts.store.reconnects();
+    const std::uint64_t all_reconnects =
+        parts.of_all_loops([](const IngestParts& loop) { return loop.store.reconnects(); });
+    parts.metrics.reconnected(all_reconnects - std::exchange(reconnects, all_reconnects));
   }
 }
 

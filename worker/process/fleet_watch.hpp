@@ -7,9 +7,8 @@
 
 namespace feedmill {
 
-/// Says every few seconds that this worker lives. Only a daemon that fetches counts as one: others count on it. Until
-/// cancelled.
-boost::asio::awaitable<void> beat(ProcessParts& parts);
+/// Says every few seconds that a loop's worker lives, on that loop, once the store was opened. Until cancelled.
+boost::asio::awaitable<void> beat(IngestParts& loop, Metrics& metrics);
 
 /// Pauses and removes feeds that nobody follows (feeds.orphan_after; RELIABILITY L19), in steps: others' calls of the
 /// store come between.

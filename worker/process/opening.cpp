@@ -23,7 +23,7 @@ constexpr Milliseconds first_wait{50}, longest_wait{5'000};
 /// HTTP P19: whoever fetches much says whom to write to.
 asio::awaitable<int> check_contact(ProcessParts& parts) {
   const StoreResult<FleetFigures> figures =
-      co_await parts.store.call([](Store& store) { return Fleet(store).figures(); });
+      co_await parts.ingest.store.call([](Store& store) { return Fleet(store).figures(); });
   if (!figures) co_return exits::done;  // the worker finds out by itself
   parts.metrics.set_fleet(*figures);
   if (figures->feeds <= feeds_without_contact || !parts.config.fetch.contact.empty()) co_return exits::done;
@@ -39,11 +39,11 @@ asio::awaitable<int> check_contact(ProcessParts& parts) {
 
 asio::awaitable<int> open_store(ProcessParts& parts) {
   Milliseconds wait = first_wait;
-  for (std::string told; !parts.worker.stopping();) {
+  for (std::string told; !parts.ingest.worker.stopping();) {
     const std::vector<HostSettings> hosts = HostRules(parts.config).settings();
     test_point("B4");
     std::string id;
-    const StoreResult<std::string> server = co_await parts.store.call([&](Store& store) {
+    const StoreResult<std::string> server = co_await parts.ingest.store.call([&](Store& store) {
       auto opened = store.open();
       if (!opened) return opened;
       auto named = store.id();
@@ -54,12 +54,12 @@ asio::awaitable<int> open_store(ProcessParts& parts) {
       return known ? opened : StoreResult<std::string>(known.error());
     });
     if (server) {
-      parts.refresher.set_store_id(std::move(id));
+      parts.ingest.refresher.set_store_id(std::move(id));
       parts.metrics.set_store(*server);
       test_point("B5");
       co_return co_await check_contact(parts);
     }
-    if (parts.worker.stopping()) break;
+    if (parts.ingest.worker.stopping()) break;
     const StoreError& error = server.error();
     const VerbFailure failure = failure_of(error);
     const bool hopeless = error.code == StoreError::Code::unsupported || error.code == StoreError::Code::auth ||

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <utility>
 
+#include <boost/asio/dispatch.hpp>
 #include <curl/curl.h>
 
 #include "worker/config/host_rules.hpp"
@@ -42,41 +43,75 @@ ProcessParts::ProcessParts(ProcessTask task, Log& the_log)
       server(task.server),
       redis_url(std::move(task.redis_url)),
       descriptors(raise_descriptor_limit()),
-      lanes(std::min<std::size_t>(config.worker.lanes, lanes_within(descriptors))),
+      loops(mode == RunMode::daemon && config.worker.ingest ? config.worker.threads : 1),
+      lanes(std::min<std::size_t>(config.worker.lanes, lanes_within(descriptors / loops))),
       metrics({FEEDMILL_VERSION, curl_version_info(CURLVERSION_NOW)->version, ""}),
       memory(shared_memory(config)),
-      threads(config.worker.cpu_threads, memory),
-      liveness(threads),
-      store(loop.get_executor(), store_options(config, redis_url), config.store.connections),
-      fetcher(loop.get_executor(), fetch_options_with(std::move(task.egress))),
-      refresher(fetcher, threads, store, memory, refresh_options(config, mode),
-                [this](const StoreResult<Committed>& result, std::chrono::duration<double> took) {
-                  metrics.committed(result);
-                  worker.note_commit(result, took);
-                  history.committed(result.has_value(), SteadyClock::now());
-                }),
-      options(worker_options(config, std::move(task.id), lanes)),
-      worker(loop.get_executor(), refresher, store, metrics, log, options, std::move(task.scope),
-             [this, tell = std::move(task.tell)](const Report& report) {
-               history.record(report, SteadyClock::now());
-               if (tell) tell(report);
-             }),
+      id(std::move(task.id)),
+      tell(std::move(task.tell)),
+      ingest(
+          loop.get_executor(), config,
+          [&] {
+            IngestTask first = ingest_task(id, task.egress);
+            first.scope = std::move(task.scope);
+            return first;
+          }(),
+          shared_by_loops()),
+      other_loops(loop.get_executor(), config, other_tasks(task.egress), shared_by_loops()),
       pages(
           loop.get_executor(), page_options(config, redis_url), history, [this] { return process_status(*this); },
           [this](const char* what) { report_bug("page", what); }),
-      deliver(loop.get_executor(), store_options(config, redis_url), deliver_options(config, options.id, mode), metrics,
-              log),
+      deliver(loop.get_executor(), store_options(config, redis_url), deliver_options(config, id, mode), metrics, log),
       looks({.probe = probe_options(config), .at_once = 4}, memory),
-      requests(loop.get_executor(), store_options(config, redis_url), request_options(config, options.id),
+      requests(loop.get_executor(), store_options(config, redis_url), request_options(config, id),
                request_rules(config), looks, metrics, log),
       api(
           loop.get_executor(), api_options(config, redis_url), config, looks, [this] { requests.look(); },
           [this](const char* what) { report_bug("api", what); }) {}
 
+IngestTask ProcessParts::ingest_task(std::string worker, EgressPolicies egress) {
+  IngestTask made;
+  made.mode = mode;
+  made.redis_url = redis_url;
+  made.cpu_threads = reading_threads(config, loops);
+  made.fetch = fetch_options_with(std::move(egress));
+  made.worker = worker_options(config, std::move(worker), lanes);
+  return made;
+}
+
+/// Each is a worker of its own, which the store tells apart.
+std::vector<IngestTask> ProcessParts::other_tasks(const EgressPolicies& egress) {
+  std::vector<IngestTask> tasks;
+  while (tasks.size() + 1 < loops) {
+    tasks.push_back(ingest_task(worker_id(), egress));
+    tasks.back().worker.tells_of_store = false;
+  }
+  return tasks;
+}
+
+SharedByLoops ProcessParts::shared_by_loops() {
+  const auto ended = [this](const Report& report) {
+    boost::asio::dispatch(loop, [this, report] {
+      history.record(report, SteadyClock::now());
+      if (tell) tell(report);
+    });
+  };
+  const auto committed = [this](bool stored) {
+    boost::asio::dispatch(loop, [this, stored] { history.committed(stored, SteadyClock::now()); });
+  };
+  return {memory, metrics, log, ended, committed};
+}
+
+std::vector<Check> ProcessParts::live_checks() const {
+  std::vector<Check> checks = ingest.liveness.checks();
+  other_loops.add_to(checks);
+  return checks;
+}
+
 std::string ProcessParts::state() const {
-  if (worker.stopping()) return "draining";
+  if (ingest.worker.stopping()) return "draining";
   if (!opened) return "waiting for Redis: " + opening_trouble.detail;
-  if (!worker.store_is_usable()) return "Redis is away: " + worker.store_trouble();
+  if (!ingest.worker.store_is_usable()) return "Redis is away: " + ingest.worker.store_trouble();
   const auto address_of = [](const boost::asio::ip::tcp::endpoint& endpoint) {
     const std::string host = endpoint.address().to_string();
     return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
@@ -92,7 +127,7 @@ std::string ProcessParts::state() const {
 
 FetchOptions ProcessParts::fetch_options_with(EgressPolicies egress) {
   FetchOptions made = fetch_options(config, std::move(egress), lanes, mode);
-  made.keep_alive = kept_within(descriptors, lanes) / (1 + config.egress_policies.size());  // each has its own
+  made.keep_alive = kept_within(descriptors / loops, lanes) / (1 + config.egress_policies.size());  // each has its own
   made.resolver.tell = [this](Lookup became, std::chrono::duration<double> took) { metrics.looked_up(became, took); };
   return made;
 }

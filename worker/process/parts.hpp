@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -16,9 +17,9 @@
 #include "worker/api/api.hpp"
 #include "worker/base/log.hpp"
 #include "worker/hub/push_out.hpp"
-#include "worker/ingest/liveness.hpp"
-#include "worker/ingest/worker.hpp"
 #include "worker/observe/metrics.hpp"
+#include "worker/process/ingest_parts.hpp"
+#include "worker/process/other_loops.hpp"
 #include "worker/process/run_options.hpp"
 #include "worker/process/sd_notify.hpp"
 #include "worker/redis_server/private_server.hpp"
@@ -30,7 +31,7 @@ namespace feedmill {
 
 /// What a process is to do, and with what.
 struct ProcessTask {
-  std::string id;  ///< 32 hex digits, random for each process (RELIABILITY L2)
+  std::string id;  ///< worker_id(), of the first loop and of the log
   Config config;
   ConfigSources sources;  ///< where `config` was read from, and is read again on SIGHUP
   EgressPolicies egress;
@@ -46,19 +47,40 @@ struct ProcessTask {
 struct ProcessParts {
   /// `log` outlives this.
   ProcessParts(ProcessTask task, Log& log);
-  ~ProcessParts() { threads.pool().join(); }
+  ~ProcessParts() { ingest.threads.pool().join(); }
   ProcessParts(const ProcessParts&) = delete;
   ProcessParts& operator=(const ProcessParts&) = delete;
 
-  bool is_ready() const { return opened && !worker.stopping() && worker.store_is_usable(); }
+  bool is_ready() const { return opened && !ingest.worker.stopping() && ingest.worker.store_is_usable(); }
   /// What the service manager is told of us.
   std::string state() const;
-  /// Of `config` as it is now.
+  /// Of what may be asked from any thread: all loops together.
+  template <class Figure>
+  auto of_all_loops(const Figure& figure) const {
+    return figure(ingest) + other_loops.sum(figure);
+  }
+  /// Refreshes under way on all loops, and how many there may be.
+  std::size_t in_flight() const {
+    return of_all_loops([](const IngestParts& one) { return one.worker.in_flight(); });
+  }
+  std::size_t all_lanes() const { return lanes * loops; }
+  std::uint64_t unanswered_bytes() const {
+    return of_all_loops([](const IngestParts& one) { return one.refresher.unanswered_bytes(); });
+  }
+  /// What fails in any of them (RELIABILITY H1).
+  std::vector<Check> live_checks() const;
+  /// Of `config` as it is now, for one loop.
   FetchOptions fetch_options_with(EgressPolicies egress);
   /// The same for what pushes out: connections of its own.
   FetchOptions push_out_fetch_options(EgressPolicies egress);
   /// One line, counted.
   void report_bug(const char* part, const char* what);
+  /// Runs `work(IngestParts&)` on every loop that fetches: at once here, some time soon on the others.
+  template <class Work>
+  void on_each_loop(const Work& work) {
+    work(ingest);
+    other_loops.tell(work);
+  }
 
   Config config;  // SIGHUP changes it
   const ConfigSources sources;
@@ -67,7 +89,8 @@ struct ProcessParts {
   EmbeddedRedis* const server;
   const std::string redis_url;
   const std::size_t descriptors;  // that this process may have
-  const std::size_t lanes;
+  const std::size_t loops;        // that fetch
+  const std::size_t lanes;        // of each
   const std::string configuration = configuration_digest(config);
   Metrics metrics;
   SdNotify notify = SdNotify::from_environment();
@@ -75,14 +98,11 @@ struct ProcessParts {
   boost::asio::steady_timer nap{loop};  // of the work itself; cancelled when it is told to stop
   boost::asio::thread_pool side{1};     // blocking odds and ends of the private server
   MemoryBudget memory;
-  ReadingThreads threads;
-  Liveness liveness;
-  StorePool store;
   StatusHistory history{std::chrono::steady_clock::now()};
-  Fetcher fetcher;
-  Refresher refresher;
-  WorkerOptions options;
-  Worker worker;
+  const std::string id;
+  const std::function<void(const Report&)> tell;
+  IngestParts ingest;  // of the first loop, whose store all else here asks, too
+  OtherLoops other_loops;
   StatusPages pages;
   DeliverLoop deliver;
   Looks looks;
@@ -97,6 +117,11 @@ struct ProcessParts {
   Milliseconds clock_offset{};  // our clock minus Redis', as of the last look
   std::string reload_refused;   // why the last SIGHUP changed nothing; "" when it did
   std::string restart_awaited;  // keys that were changed since the start and hold from the next one on
+
+ private:
+  IngestTask ingest_task(std::string worker, EgressPolicies egress);
+  std::vector<IngestTask> other_tasks(const EgressPolicies& egress);
+  SharedByLoops shared_by_loops();
 };
 
 }  // namespace feedmill

@@ -1,5 +1,6 @@
 #include "worker/process/process.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -64,17 +65,17 @@ std::optional<int> Process::open_listeners() {
     if (!opened) return refused(opened.error());
     parts_.api_listener = std::move(*opened);
   }
-  if (auto options = websub_options(config, parts_.options.id, parts_.mode)) {
+  if (auto options = websub_options(config, parts_.id, parts_.mode)) {
     options->intake.tell = [this](const Report& report) {
       parts_.history.record_push(report, std::chrono::steady_clock::now());
     };
-    auto opened =
-        WebSub::open(parts_.loop.get_executor(), store_options(config, parts_.redis_url), std::move(*options),
-                     {parts_.refresher, parts_.threads, parts_.fetcher, parts_.memory, parts_.metrics, parts_.log});
+    auto opened = WebSub::open(parts_.loop.get_executor(), store_options(config, parts_.redis_url), std::move(*options),
+                               {parts_.ingest.refresher, parts_.ingest.threads, parts_.ingest.fetcher, parts_.memory,
+                                parts_.metrics, parts_.log});
     if (!opened) return refused(opened.error());
     parts_.websub = std::move(*opened);
   }
-  if (auto options = push_out_options(config, parts_.options.id, parts_.mode, parts_.descriptors)) {
+  if (auto options = push_out_options(config, parts_.id, parts_.mode, parts_.descriptors)) {
     options->fetch = parts_.push_out_fetch_options(*egress_policies(config));
     auto opened = PushOut::open(parts_.loop.get_executor(), store_options(config, parts_.redis_url),
                                 std::move(*options), parts_.metrics, parts_.log);
@@ -91,10 +92,10 @@ asio::awaitable<int> Process::run_until_done() {
 }
 
 asio::awaitable<void> Process::beside() {
-  co_await (guarded("signals", stopping_.obey()) && guarded("heartbeat", beat(parts_)) &&
+  co_await (guarded("signals", stopping_.obey()) && guarded("heartbeat", heartbeat()) &&
             guarded("figures", watch_fleet(parts_)) && guarded("listener", serve_admin()) &&
             guarded("api", serve_api()) && guarded("private server", supervise()) &&
-            guarded("ticks", parts_.liveness.tick()) && guarded("watchdog", feed_watchdog()) &&
+            guarded("ticks", parts_.ingest.liveness.tick()) && guarded("watchdog", feed_watchdog()) &&
             guarded("hang-up", heed_hang_ups()) && guarded("state", tell_state()) &&
             guarded("status", heed_questions()));
 }
@@ -123,12 +124,12 @@ asio::awaitable<int> Process::work() {
 asio::awaitable<int> Process::serve_feeds() {
   parts_.notify.ready(parts_.state());  // RELIABILITY N1: a store that is away is no reason to be restarted
   const int code = co_await open_store(parts_);
-  if (code != exits::done || parts_.worker.stopping()) co_return code;
+  if (code != exits::done || parts_.ingest.worker.stopping()) co_return code;
   parts_.opened = true;
   parts_.metrics.set_memory_budget(parts_.memory.total());
   parts_.metrics.set_redis_up(true);
   if (parts_.mode == RunMode::daemon) {
-    parts_.log.write(LogLevel::info, "ready", parts_.state(), {{"lanes", parts_.lanes}});
+    parts_.log.write(LogLevel::info, "ready", parts_.state(), {{"lanes", parts_.all_lanes()}, {"loops", parts_.loops}});
   }
   parts_.notify.status(parts_.state());
   const Worker::End end = co_await (ingest() && deliver() && push() && push_out() && answer_requests());
@@ -153,10 +154,10 @@ asio::awaitable<Worker::End> Process::ingest() {
         co_await guarded("requests", parts_.requests.run(true));  // what they add is due
         co_await guarded("orphans", look_after_orphans(parts_));
       }
-      end = co_await parts_.worker.run();
+      end = co_await fetch();
     } else {
       // Only delivering: a daemon until it is stopped, any other until what there is has been delivered.
-      while (parts_.mode == RunMode::daemon && !parts_.worker.stopping()) {
+      while (parts_.mode == RunMode::daemon && !parts_.ingest.worker.stopping()) {
         parts_.nap.expires_after(std::chrono::hours(1));
         co_await parts_.nap.async_wait(asio::as_tuple(asio::use_awaitable));
       }
@@ -170,6 +171,34 @@ asio::awaitable<Worker::End> Process::ingest() {
   co_return end;
 }
 
+/// On every loop, until all have ended.
+asio::awaitable<Worker::End> Process::fetch() {
+  parts_.other_loops.start(parts_.ingest.refresher.options().reading.store_id,
+                           [this](IngestParts& loop) { return beat(loop, parts_.metrics) && loop.liveness.tick(); });
+  Worker::End end = Worker::End::store_away;
+  std::exception_ptr error;
+  try {
+    end = co_await parts_.ingest.worker.run();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error) parts_.other_loops.tell([](IngestParts& loop) { loop.worker.stop(); });
+  end = std::max(end, co_await parts_.other_loops.ended());
+  if (error) std::rethrow_exception(error);
+  co_return end;
+}
+
+/// Only of a daemon that fetches: others count on it.
+asio::awaitable<void> Process::heartbeat() {
+  if (parts_.mode != RunMode::daemon || !parts_.config.worker.ingest) co_return;
+  asio::steady_timer timer(parts_.loop);
+  while (!parts_.opened) {
+    timer.expires_after(std::chrono::milliseconds(100));
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+  co_await beat(parts_.ingest, parts_.metrics);
+}
+
 asio::awaitable<void> Process::deliver() {
   if (parts_.config.worker.deliver) co_await guarded("deliver", parts_.deliver.run());
 }
@@ -177,19 +206,19 @@ asio::awaitable<void> Process::deliver() {
 /// Beside the half that fetches.
 asio::awaitable<void> Process::answer_requests() {
   if (parts_.mode != RunMode::daemon || !parts_.config.worker.ingest) co_return;
-  if (parts_.worker.stopping()) parts_.requests.stop();  // told before it began
+  if (parts_.ingest.worker.stopping()) parts_.requests.stop();  // told before it began
   co_await guarded("requests", parts_.requests.run(false));
 }
 
 asio::awaitable<void> Process::push() {
   if (!parts_.websub) co_return;
-  if (parts_.worker.stopping()) parts_.websub->stop();  // told before it began
+  if (parts_.ingest.worker.stopping()) parts_.websub->stop();  // told before it began
   co_await guarded("websub", parts_.websub->run());
 }
 
 asio::awaitable<void> Process::push_out() {
   if (!parts_.push_out) co_return;
-  if (parts_.worker.stopping()) parts_.push_out->stop();  // told before it began
+  if (parts_.ingest.worker.stopping()) parts_.push_out->stop();  // told before it began
   co_await guarded("push_out", parts_.push_out->run());
 }
 
@@ -225,7 +254,7 @@ asio::awaitable<void> Process::tell_state() {
   for (std::string told = parts_.state();;) {
     timer.expires_after(std::chrono::seconds(1));
     co_await timer.async_wait(asio::use_awaitable);
-    if (const std::string now = parts_.state(); now != told && !parts_.worker.stopping()) {
+    if (const std::string now = parts_.state(); now != told && !parts_.ingest.worker.stopping()) {
       parts_.notify.status(told = now);
     }
   }
@@ -237,7 +266,7 @@ asio::awaitable<void> Process::feed_watchdog() {
   if (!every) co_return;
   asio::steady_timer timer(parts_.loop);
   for (;;) {
-    if (parts_.liveness.alive()) parts_.notify.watchdog();
+    if (std::ranges::all_of(parts_.live_checks(), &Check::passed)) parts_.notify.watchdog();
     timer.expires_after(*every);
     co_await timer.async_wait(asio::use_awaitable);
   }

@@ -29,6 +29,8 @@ class Process {
   boost::asio::awaitable<int> work();
   boost::asio::awaitable<int> serve_feeds();
   boost::asio::awaitable<Worker::End> ingest();
+  boost::asio::awaitable<Worker::End> fetch();
+  boost::asio::awaitable<void> heartbeat();
   boost::asio::awaitable<void> deliver();
   boost::asio::awaitable<void> push();
   boost::asio::awaitable<void> push_out();

@@ -1,5 +1,6 @@
 #include "worker/process/process_status.hpp"
 
+#include <time.h>
 #include <unistd.h>
 
 #include "storage/feeds/fleet.hpp"
@@ -19,9 +20,9 @@ namespace {
 constexpr Milliseconds ping_spacing = std::chrono::minutes(5);
 
 std::vector<Check> ready_checks(const ProcessParts& parts) {
-  const std::string trouble = parts.opened ? parts.worker.store_trouble() : parts.opening_trouble.detail;
-  return {{"redis", parts.opened && parts.worker.store_is_usable(), trouble},
-          {"not_draining", !parts.worker.stopping(), ""}};
+  const std::string trouble = parts.opened ? parts.ingest.worker.store_trouble() : parts.opening_trouble.detail;
+  return {{"redis", parts.opened && parts.ingest.worker.store_is_usable(), trouble},
+          {"not_draining", !parts.ingest.worker.stopping(), ""}};
 }
 
 /// Known feeds are to be fetched soon, each once in five minutes (OPERATIONS §6).
@@ -33,7 +34,7 @@ asio::awaitable<Pinged> ping(ProcessParts& parts, std::vector<std::string> texts
   Pinged pinged{.store_away = !parts.opened};
   if (urls.empty() || !parts.opened) co_return pinged;
   const auto ask = [&](Store& store) { return Pushes(store).ping(urls, ping_spacing); };
-  const StoreResult<std::vector<std::optional<Milliseconds>>> at = co_await parts.store.call(ask);
+  const StoreResult<std::vector<std::optional<Milliseconds>>> at = co_await parts.ingest.store.call(ask);
   pinged.store_away = !at;
   if (!at) {
     parts.metrics.store_error(at.error());
@@ -46,14 +47,32 @@ asio::awaitable<Pinged> ping(ProcessParts& parts, std::vector<std::string> texts
 
 }  // namespace
 
+namespace {
+
+/// What an autoscaler asks: how much of what there is is in use.
+void note_use(ProcessParts& parts) {
+  parts.metrics.set_lanes(parts.in_flight(), parts.all_lanes() - parts.in_flight());
+  parts.metrics.set_store_connections(
+      parts.of_all_loops([](const IngestParts& loop) { return loop.store.connections(); }),
+      parts.of_all_loops([](const IngestParts& loop) { return loop.store.busy(); }));
+  timespec first{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &first);  // whoever asks is answered on the first loop
+  std::vector<std::chrono::nanoseconds> loops = parts.other_loops.cpu_times();
+  loops.insert(loops.begin(), std::chrono::seconds(first.tv_sec) + std::chrono::nanoseconds(first.tv_nsec));
+  parts.metrics.set_loops(loops);
+}
+
+}  // namespace
+
 Health health_of(ProcessParts& parts) {
   Health health;
-  health.live = [&parts] { return parts.liveness.checks(); };
+  health.live = [&parts] { return parts.live_checks(); };
   health.ready = [&parts] { return ready_checks(parts); };
   health.metrics = [&parts] {
     parts.metrics.set_ready(parts.is_ready());
     parts.metrics.set_inflight_bytes(parts.memory.used());
-    parts.metrics.set_unacknowledged_bytes(parts.refresher.unanswered_bytes());
+    parts.metrics.set_unacknowledged_bytes(parts.unanswered_bytes());
+    note_use(parts);
     return parts.metrics.text();
   };
   health.ping = [&parts](std::vector<std::string> urls) { return ping(parts, std::move(urls)); };
@@ -63,7 +82,7 @@ Health health_of(ProcessParts& parts) {
 
 ProcessStatus process_status(ProcessParts& parts) {
   ProcessStatus status;
-  status.worker = parts.options.id;
+  status.worker = parts.id;
   status.host = host_name();
   status.version = FEEDMILL_VERSION;
   status.pid = getpid();
@@ -72,17 +91,17 @@ ProcessStatus process_status(ProcessParts& parts) {
   status.clock = wall_clock();
   status.clock_offset = parts.clock_offset;
   status.ready = ready_checks(parts);
-  status.stopping = parts.worker.stopping();
+  status.stopping = parts.ingest.worker.stopping();
   status.reload_refused = parts.reload_refused;
   status.restart_awaited = parts.restart_awaited;
   if (!parts.opened)
     status.store_trouble = parts.opening_trouble;
-  else if (!parts.worker.store_is_usable())
-    status.store_trouble = parts.worker.store_error();
+  else if (!parts.ingest.worker.store_is_usable())
+    status.store_trouble = parts.ingest.worker.store_error();
   status.ingest = parts.config.worker.ingest;
   status.deliver = parts.config.worker.deliver;
-  status.lanes_busy = parts.worker.in_flight();
-  status.lanes = parts.lanes;
+  status.lanes_busy = parts.in_flight();
+  status.lanes = parts.all_lanes();
   status.memory_used = parts.memory.used();
   status.memory_budget = parts.memory.total();
   status.memory_resident = resident_memory();
@@ -95,15 +114,15 @@ asio::awaitable<void> tell_status(ProcessParts& parts, BlockedPosixSignals& aske
   for (;;) {
     co_await signals.next();
     const std::string state = parts.state();
-    std::vector<LogField> fields{{"in_flight", parts.worker.in_flight()},
-                                 {"lanes", parts.lanes},
+    std::vector<LogField> fields{{"in_flight", parts.in_flight()},
+                                 {"lanes", parts.all_lanes()},
                                  {"inflight_bytes", parts.memory.used()},
                                  {"memory_budget_bytes", parts.memory.total()},
-                                 {"unacknowledged_bytes", parts.refresher.unanswered_bytes()},
+                                 {"unacknowledged_bytes", parts.unanswered_bytes()},
                                  {"suppressed", parts.log.suppressed()}};
     if (parts.is_ready()) {
       const StoreResult<FleetFigures> fleet =
-          co_await parts.store.call([](Store& store) { return Fleet(store).figures(); });
+          co_await parts.ingest.store.call([](Store& store) { return Fleet(store).figures(); });
       if (fleet) {
         fields.insert(fields.end(), {{"feeds", fleet->feeds}, {"due", fleet->due}, {"workers", fleet->workers}});
       } else {

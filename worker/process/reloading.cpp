@@ -30,8 +30,8 @@ void refuse(ProcessParts& parts, const std::string& why, std::string_view key) {
 
 /// What may change in the middle is taken over, the rest is named. A configuration that is refused changes nothing.
 asio::awaitable<void> reload(ProcessParts& parts) {
-  parts.fetcher.reload();
-  auto read = co_await run_on(parts.threads.pool(), [&] { return reload_config(parts.sources, parts.config); });
+  parts.on_each_loop([](IngestParts& loop) { loop.fetcher.reload(); });
+  auto read = co_await run_on(parts.ingest.threads.pool(), [&] { return reload_config(parts.sources, parts.config); });
   parts.reload_refused.clear();
   if (read.has_error()) {
     for (const ConfigProblem& problem : read.error()) refuse(parts, to_string(problem), problem.key);
@@ -50,23 +50,30 @@ asio::awaitable<void> reload(ProcessParts& parts) {
   config = std::move(read->config);
   parts.log.set_level(config.log.level);
   set_secret_parameters(config.log.redact_params);
-  parts.refresher.set_options(refresh_options(config, parts.mode));
-  parts.worker.set_limits({config.host.concurrency, config.host.spacing, config.egress.name},
-                          config.schedule.catch_up_rate, config.drain.timeout);
+  parts.on_each_loop([refresh = refresh_options(config, parts.mode), drain = config.drain.timeout,
+                      catch_up = config.schedule.catch_up_rate](IngestParts& loop) {
+    loop.refresher.set_options(refresh);
+    loop.worker.set_limits(refresh.host, catch_up, drain);
+  });
   if (touched("fetch.") || touched("egress.") || touched("host.\"")) {
     if (parts.push_out) parts.push_out->set_fetch_options(parts.push_out_fetch_options(*egress));
-    parts.fetcher.set_options(parts.fetch_options_with(std::move(*egress)));
+    parts.on_each_loop(
+        [fetch = parts.fetch_options_with(std::move(*egress))](IngestParts& loop) { loop.fetcher.set_options(fetch); });
   }
   if (!read->changed.empty()) parts.requests.set_rules(request_rules(config));
   parts.looks.set_probe(probe_options(config));
   parts.api.set_config(config);  // its tokens stand in files, which may say something else
   if (touched("signals.")) {
-    co_await parts.store.for_each(
-        [&](Store& store) { store.set_signals_caps(config.signals.max_len, config.signals.max_bytes); });
+    const auto cap = [records = config.signals.max_len, bytes = config.signals.max_bytes](Store& store) {
+      store.set_signals_caps(records, bytes);
+    };
+    parts.other_loops.spawn([cap](IngestParts& loop) { return loop.store.for_each(cap); });
+    co_await parts.ingest.store.for_each(cap);
   }
   if (parts.opened && touched("host")) {
     const std::vector<HostSettings> hosts = HostRules(config).settings();
-    const StoreResult<void> known = co_await parts.store.call([&](Store& store) { return Hosts(store).set(hosts); });
+    const StoreResult<void> known =
+        co_await parts.ingest.store.call([&](Store& store) { return Hosts(store).set(hosts); });
     if (!known) parts.metrics.store_error(known.error());
   }
   parts.log.write(LogLevel::info, "reload", "read the configuration, the resolver's and this machine's addresses again",

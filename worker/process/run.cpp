@@ -1,12 +1,13 @@
 #include "worker/process/run.hpp"
 
 #include <csignal>
-#include <cstdio>
-#include <random>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "worker/base/cgroup.hpp"
 #include "worker/base/exits.hpp"
 #include "worker/base/log.hpp"
 #include "worker/base/posix_signals.hpp"
@@ -17,17 +18,6 @@
 
 namespace feedmill {
 namespace {
-
-std::string random_id() {
-  std::random_device random;
-  std::string id;
-  for (int i = 0; i < 4; ++i) {
-    char hex[9];
-    std::snprintf(hex, sizeof hex, "%08x", random());
-    id += hex;
-  }
-  return id;
-}
 
 /// SECURITY K4: memory holds secrets.
 void keep_memory_private(bool core) {
@@ -84,9 +74,17 @@ int run_process(ProcessTask task) {
   Log::Options log_options;
   log_options.level = task.mode == RunMode::selected ? LogLevel::error : task.config.log.level;
   log_options.format = task.config.log.format;
-  log_options.worker = task.id = random_id();
+  log_options.worker = task.id = worker_id();
   Log log(std::move(log_options));
 
+  const auto tasks = cgroup_limit("pids.max");
+  if (task.mode == RunMode::daemon && task.config.worker.threads > 1 && tasks && *tasks < most_tasks(task.config)) {
+    log.write(LogLevel::error, "config_error",
+              fmt::format("worker.threads = {} takes up to {} threads, and this service may have {}: raise its limit "
+                          "(TasksMax=, --pids-limit), or lower worker.threads or store.connections",
+                          task.config.worker.threads, most_tasks(task.config), *tasks));
+    return exits::configuration;
+  }
   auto egress = egress_policies(task.config);
   if (!egress) {
     log.write(LogLevel::error, "config_error", egress.error());

@@ -1,6 +1,8 @@
 #include "worker/process/run_options.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <random>
 #include <utility>
 
 #include <fmt/format.h>
@@ -68,6 +70,28 @@ std::size_t lanes_within(std::size_t descriptors) {
 std::size_t kept_within(std::size_t descriptors, std::size_t lanes) {
   constexpr std::size_t most = 1024;  // libcurl asks each of them every second whether it lives
   return std::min(most, (descriptors - std::min(descriptors, lanes + ours)) / 2);
+}
+
+std::string worker_id() {
+  std::random_device random;
+  std::string id;
+  for (int i = 0; i < 4; ++i) {
+    char hex[9];
+    std::snprintf(hex, sizeof hex, "%08x", random());
+    id += hex;
+  }
+  return id;
+}
+
+std::size_t reading_threads(const Config& config, std::size_t loops) {
+  return std::max<std::size_t>(config.worker.cpu_threads / loops, 1);
+}
+
+std::size_t most_tasks(const Config& config) {
+  constexpr std::size_t beside = 32;  // log, delivery, pages, API, pushing out, a private server
+  const std::size_t loops = config.worker.threads;
+  const std::size_t redis = config.store.connections + std::size_t{3};  // as StorePool has them
+  return beside + loops * (1 + reading_threads(config, loops) + redis);
 }
 
 RefreshOptions refresh_options(const Config& config, RunMode mode) {

@@ -52,12 +52,20 @@ std::size_t lanes_within(std::size_t descriptors);
 /// How many connections may wait for their next use beside so many lanes (HTTP X1).
 std::size_t kept_within(std::size_t descriptors, std::size_t lanes);
 
+/// How many threads each of the loops that fetch reads documents with.
+std::size_t reading_threads(const Config& config, std::size_t loops);
+/// At most so many threads and processes make up a daemon.
+std::size_t most_tasks(const Config& config);
+
 /// What a process of ours is for: the daemon puts off what cannot be had now, the others wait for it.
 enum class RunMode { daemon, once, selected };
 
 RefreshOptions refresh_options(const Config& config, RunMode mode);
 
-/// `id`: 32 hex digits, random for each process.
+/// 32 hex digits, random for each worker (RELIABILITY L2).
+std::string worker_id();
+
+/// `id`: worker_id().
 WorkerOptions worker_options(const Config& config, std::string id, std::size_t lanes);
 
 /// `token`: as the id of WorkerOptions.

@@ -33,9 +33,9 @@ asio::awaitable<void> Stopping::obey() {
 }
 
 void Stopping::stop(bool at_terminal) {
-  Worker& worker = parts_.worker;
+  Worker& worker = parts_.ingest.worker;
   const bool first = !worker.stopping();
-  worker.stop();
+  parts_.on_each_loop([](IngestParts& loop) { loop.worker.stop(); });
   test_point("S16");
   // Hubs may answer for drain.listen; who looks on does not wait for that, and they come again.
   if (parts_.websub) first && !at_terminal ? parts_.websub->stop() : parts_.websub->hurry();
@@ -57,21 +57,21 @@ void Stopping::stop(bool at_terminal) {
   if (parts_.mode != RunMode::daemon) return;
   if (!first) {
     parts_.log.write(LogLevel::info, "stop", "told to stop now: refreshes in flight are cancelled and given back",
-                     {{"in_flight", worker.in_flight()}});
+                     {{"in_flight", parts_.in_flight()}});
     return;
   }
   const bool hubs = parts_.websub && parts_.websub->callbacks() != nullptr && !at_terminal;
   std::string waits;
-  if (worker.in_flight() > 0)
+  if (parts_.in_flight() > 0)
     waits = fmt::format("up to {} for {} refreshes in flight", format_duration(parts_.config.drain.timeout),
-                        worker.in_flight());
+                        parts_.in_flight());
   if (hubs)
     waits += fmt::format("{}{} for answers of hubs (drain.listen)", waits.empty() ? "" : ", and ",
                          format_duration(parts_.config.drain.listen));
   parts_.log.write(LogLevel::info, "drain",
                    waits.empty() ? "told to stop; nothing is in flight"
                                  : "told to stop: waits " + waits + "; a second signal ends it at once",
-                   {{"in_flight", worker.in_flight()}});
+                   {{"in_flight", parts_.in_flight()}});
 }
 
 void Stopping::tell_end(int exit_code) {

@@ -35,6 +35,7 @@ complete -c feedmill -l key-prefix -r -d 'goes before every key and channel (red
 complete -c feedmill -l embedded -r -f -a 'auto true false' -d 'start a private server; auto: when redis.url is empty (redis.embedded; auto)'
 complete -c feedmill -l data-dir -r -d 'where the private server keeps its data (store.data_dir; $STATE_DIRECTORY, else for root /var/lib/feedmill if it is there, else the user\'s data directory)'
 complete -c feedmill -l keep -r -d 'how many are kept, or what the document lists if that is more (retention.entries; 50)'
+complete -c feedmill -l threads -r -d 'loops that fetch, each with a thread, lanes and connections of its own (worker.threads; 1)'
 complete -c feedmill -l lanes -r -d 'refreshes at once (worker.lanes; 256)'
 complete -c feedmill -l no-ingest -d 'Do not fetch feeds (worker.ingest)'
 complete -c feedmill -l no-deliver -d 'Do not keep timelines and notices (worker.deliver)'

@@ -79,6 +79,9 @@ TEST(Metrics, HasTheNamesOfTheManualAndNoOthers) {
                                        "feedmill_claimed_feeds",
                                        "feedmill_workers_alive",
                                        "feedmill_lanes",
+                                       "feedmill_loop_cpu_seconds_total",
+                                       "feedmill_store_busy_seconds_total",
+                                       "feedmill_store_connections",
                                        "feedmill_inflight_bytes",
                                        "feedmill_memory_budget_bytes",
                                        "feedmill_stream_records",
@@ -329,6 +332,9 @@ TEST(Metrics, ShowsTheFleet) {
   figures.oldest_due = Milliseconds(97'500);
   metrics.set_fleet(figures);
   metrics.set_lanes(5, 251);
+  metrics.set_loops({std::chrono::seconds(3), std::chrono::milliseconds(1500)});
+  metrics.set_loops({std::chrono::seconds(4), std::chrono::milliseconds(1500)});
+  metrics.set_store_connections(8, std::chrono::milliseconds(2500));
   metrics.set_ready(true);
   metrics.set_redis_up(true);
   metrics.set_draining(true);
@@ -343,6 +349,10 @@ TEST(Metrics, ShowsTheFleet) {
   EXPECT_EQ(found.at("feedmill_stream_records"), 99);
   EXPECT_EQ(found.at(R"(feedmill_lanes{state="free"})"), 251);
   EXPECT_EQ(found.at("feedmill_ready") + found.at("feedmill_redis_up") + found.at("feedmill_draining"), 3);
+  EXPECT_EQ(found.at(R"(feedmill_loop_cpu_seconds_total{loop="1"})"), 4);
+  EXPECT_EQ(found.at(R"(feedmill_loop_cpu_seconds_total{loop="2"})"), 1.5);
+  EXPECT_EQ(found.at("feedmill_store_connections"), 8);
+  EXPECT_EQ(found.at("feedmill_store_busy_seconds_total"), 2.5);
   EXPECT_EQ(found.at("feedmill_inflight_bytes"), 1 << 20);
   EXPECT_EQ(found.at("feedmill_memory_budget_bytes"), 1 << 29);
   metrics.set_fleet({});
