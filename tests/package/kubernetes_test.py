@@ -18,7 +18,7 @@ import kubernetes_schemas
 import kustomize
 
 DEPLOY = pathlib.Path(sys.argv[1])
-OVERLAYS = ("standalone", "embedded", "complete")
+OVERLAYS = ("standalone", "sentinel", "embedded", "complete")
 BUILT = {name: kustomize.build(DEPLOY / "kubernetes/overlays" / name) for name in OVERLAYS}
 OURS = {"app.kubernetes.io/name": "feedmill"}
 PUSHING = {"app.kubernetes.io/name": "feedmill-push-out"}
@@ -98,6 +98,7 @@ class Fields(unittest.TestCase):
     def test_objects_of_each_overlay(self):
         common = ["ConfigMap", "Namespace", "NetworkPolicy", "PodDisruptionBudget", "Service", "ServiceAccount"]
         self.assertEqual(kinds("standalone"), sorted(common + ["Deployment"]))
+        self.assertEqual(kinds("sentinel"), kinds("standalone"))
         self.assertEqual(kinds("embedded"), sorted(common + ["StatefulSet"]))
         self.assertEqual(kinds("complete"), sorted(common + ["Deployment", "Deployment", "Ingress", "Ingress",
                                                              "PodDisruptionBudget", "PodMonitor", "PrometheusRule",
@@ -282,6 +283,8 @@ class Fields(unittest.TestCase):
         self.assertEqual(port_of("standalone", "ingress"), ["admin"])
         self.assertEqual(port_of("complete", "ingress"), ["admin", "callback", "push-out"])
         self.assertIn(6379, port_of("standalone", "egress"))
+        self.assertNotIn(26379, port_of("standalone", "egress"))
+        self.assertEqual(port_of("sentinel", "egress"), port_of("standalone", "egress") + [26379])
         self.assertNotIn(6379, port_of("embedded", "egress"))
 
     def test_scaling_follows_what_is_late(self):
