@@ -1,5 +1,6 @@
 // The primary of a store is lost while workers fetch and programs listen (RELIABILITY C7): sentinels name another, and
 // the store is whole.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <iostream>
@@ -180,6 +181,46 @@ TEST_F(Failover, OfAKilledPrimaryLosesNoPostAndIsToldOnce) {
   const Finished told = world.run({"doctor"});
   EXPECT_NE(told.out.find("the primary of mymaster as its sentinels say"), std::string::npos) << told.out;
   EXPECT_NE(told.out.find("1 failover"), std::string::npos) << told.out;
+}
+
+/// The next primary knows of no request that the last one let go.
+TEST_F(Failover, OfAPrimaryWhoseLastWritesAreLostAsksEachHostOnceTooOften) {
+  world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1";
+  world.environment["FEEDMILL_HOST_SPACING"] = "1h";  // one request to each host is all that there may be
+  constexpr std::size_t hosts = 10, feeds_of_each = 3;
+  std::vector<std::unique_ptr<HttpServer>> servers;
+  std::vector<NewFeed> fresh;
+  for (std::size_t host = 0; host < hosts; ++host) {
+    const auto address = boost::asio::ip::address_v4(0x7f000002U + static_cast<unsigned>(host));
+    servers.push_back(std::make_unique<HttpServer>(std::uint16_t{0}, address));
+    servers.back()->serve_rest([](const ServedRequest&) { return Response{.body = rss({{"a", "Post"}})}; });
+    for (std::size_t feed = 0; feed < feeds_of_each; ++feed) {
+      fresh.push_back({.feed_url = "http://" + address.to_string() + ":" + std::to_string(servers.back()->port()) +
+                                   "/" + std::to_string(feed)});
+    }
+  }
+  ASSERT_TRUE(Feeds(store).add(fresh));
+  redis.await_replicas();
+  const auto asked = [&](std::size_t times) {
+    return std::ranges::all_of(servers, [&](const auto& server) { return server->requests().size() >= times; });
+  };
+  const std::size_t first = redis.primary();
+  std::vector<pid_t> replicas;
+  for (std::size_t node = 0; node < redis.nodes(); ++node) {
+    if (node != first) replicas.push_back(redis.node(node).pid());
+  }
+  for (const pid_t replica : replicas) kill(replica, SIGSTOP);
+  redis_command(redis.node(first), {"CLIENT", "KILL", "TYPE", "replica"});  // nothing waits in their sockets
+  for (auto& worker : workers) worker = std::make_unique<Program>(std::vector<std::string>{"run"}, world.environment);
+  ASSERT_TRUE(eventually([&] { return asked(1); }));
+  redis.node(first).kill();
+  for (const pid_t replica : replicas) kill(replica, SIGCONT);
+  redis.await_another(first);
+  ASSERT_TRUE(eventually([&] { return asked(2); })) << workers[0]->err();
+  for (const auto& worker : workers) worker->signal(SIGTERM);
+  for (const auto& worker : workers) EXPECT_EQ(worker->wait().exit, 0);
+  for (const auto& server : servers) EXPECT_EQ(server->requests().size(), 2U);
+  EXPECT_EQ(found_by_verify(redis.url()), "");
 }
 
 /// Forced, killed, held up: primaries change, and those that come back lack what they missed.

@@ -117,8 +117,7 @@ TEST_F(ManyLoops, TellOfAnOutageOnceAndGoOnBehindIt) {
   std::this_thread::sleep_for(std::chrono::seconds(1));  // until every loop has met it
   world.redis.start();
   ASSERT_TRUE(eventually([&] { return worker.err().find("event=redis_up") != std::string::npos; }));
-  const std::vector<std::string> urls =
-      add(loops * lanes, {.raw = "HTTP/1.1 200 OK\r\n", .end = Response::End::hang});
+  const std::vector<std::string> urls = add(loops * lanes, {.raw = "HTTP/1.1 200 OK\r\n", .end = Response::End::hang});
   EXPECT_TRUE(eventually([&] { return claimants(urls).size() == loops; })) << worker.err();
   const std::string log = worker.err();
   EXPECT_EQ(count_of(log, "event=redis_down"), 1U) << log;
@@ -135,8 +134,10 @@ TEST_F(ManyLoops, ObeyAChangedConfiguration) {
   ASSERT_TRUE(eventually([&] { return worker.err().find("changed=\"retention.entries") != std::string::npos; }))
       << worker.err();
   for (const std::string& url : add(loops * lanes, {.body = rss(posts), .hold_until = loops * lanes})) {
-    EXPECT_TRUE(eventually([&] { return world.redis_text({"ZCARD", url + ":sort"}) == "5"; }))
-        << url << " has " << world.redis_text({"ZCARD", url + ":sort"}) << "\n"
+    EXPECT_TRUE(eventually([&] {
+      return world.redis_text({"ZCARD", url + ":sort"}) == "5";
+    })) << url
+        << " has " << world.redis_text({"ZCARD", url + ":sort"}) << "\n"
         << worker.err();
   }
 }

@@ -10,13 +10,12 @@ IngestParts::IngestParts(const boost::asio::any_io_executor& loop, const Config&
       liveness(threads),
       store(loop, store_options(config, task.redis_url), config.store.connections),
       fetcher(loop, std::move(task.fetch)),
-      refresher(
-          fetcher, threads, store, shared.memory, refresh_options(config, task.mode),
-          [this, shared](const StoreResult<Committed>& result, std::chrono::duration<double> took) {
-            shared.metrics.committed(result);
-            worker.note_commit(result, took);
-            shared.committed(result.has_value());
-          }),
+      refresher(fetcher, threads, store, shared.memory, refresh_options(config, task.mode),
+                [this, shared](const StoreResult<Committed>& result, std::chrono::duration<double> took) {
+                  shared.metrics.committed(result);
+                  worker.note_commit(result, took);
+                  shared.committed(result.has_value());
+                }),
       worker(loop, refresher, store, shared.metrics, shared.log, std::move(task.worker), std::move(task.scope),
              std::move(shared.ended)) {}
 

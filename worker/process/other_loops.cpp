@@ -40,10 +40,10 @@ void OtherLoops::start(const std::string& store_id, std::function<asio::awaitabl
   for (const auto& other : loops_) {
     other->parts.refresher.set_store_id(store_id);
     other->checked = SteadyClock::now();
-    asio::co_spawn(other->loop, serve(*other, beside), [this, &other = *other](const std::exception_ptr& error,
-                                                                           Worker::End end) {
-      asio::post(first_, [this, &other, error, end] { note_end(other, error, end); });
-    });
+    asio::co_spawn(other->loop, serve(*other, beside),
+                   [this, &other = *other](const std::exception_ptr& error, Worker::End end) {
+                     asio::post(first_, [this, &other, error, end] { note_end(other, error, end); });
+                   });
     other->runs = true;
     other->thread = std::thread([this, &loop = other->loop] {
       try {

@@ -76,7 +76,7 @@ class OtherLoops {
     boost::asio::io_context loop{1};
     IngestParts parts;
     std::thread thread;
-    bool runs = false;  ///< the first loop's thread knows
+    bool runs = false;         ///< the first loop's thread knows
     mutable std::mutex mutex;  ///< of what follows
     std::vector<Check> checks;
     std::chrono::steady_clock::time_point checked;
