@@ -109,6 +109,17 @@ TEST_F(ManyLoops, FinishWhatIsInFlightWhenToldToStop) {
   EXPECT_EQ(world.count("post_created"), feeds);
 }
 
+TEST_F(ManyLoops, MakeOnePassTogether) {
+  constexpr std::size_t at_once = loops * lanes;
+  const std::vector<std::string> urls = add(at_once, {.body = rss({{"a", "First"}}), .hold_until = at_once});
+  add(50, {.body = rss({{"a", "First"}})});
+  const Finished once = world.run({"run", "--once"});
+  EXPECT_EQ(once.exit, 0) << once.err;
+  EXPECT_EQ(world.count("post_created"), at_once + 50);
+  EXPECT_EQ(world.http.requests().size(), at_once + 50);
+  EXPECT_TRUE(claimants(urls).empty());
+}
+
 TEST_F(ManyLoops, TellOfAnOutageOnceAndGoOnBehindIt) {
   Program worker(run(), world.environment);
   ASSERT_NE(listening_at(worker), "") << worker.err();

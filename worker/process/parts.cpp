@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 #include <utility>
 
-#include <boost/asio/dispatch.hpp>
+#include <boost/asio/post.hpp>
 #include <curl/curl.h>
 
 #include "worker/config/host_rules.hpp"
@@ -43,7 +43,7 @@ ProcessParts::ProcessParts(ProcessTask task, Log& the_log)
       server(task.server),
       redis_url(std::move(task.redis_url)),
       descriptors(raise_descriptor_limit()),
-      loops(mode == RunMode::daemon && config.worker.ingest ? config.worker.threads : 1),
+      loops(mode != RunMode::selected && config.worker.ingest ? config.worker.threads : 1),
       lanes(std::min<std::size_t>(config.worker.lanes, lanes_within(descriptors / loops))),
       metrics({FEEDMILL_VERSION, curl_version_info(CURLVERSION_NOW)->version, ""}),
       memory(shared_memory(config)),
@@ -56,8 +56,8 @@ ProcessParts::ProcessParts(ProcessTask task, Log& the_log)
             first.scope = std::move(task.scope);
             return first;
           }(),
-          shared_by_loops()),
-      other_loops(loop.get_executor(), config, other_tasks(task.egress), shared_by_loops()),
+          shared_by_first()),
+      other_loops(loop.get_executor(), config, other_tasks(task.egress), shared_by_others()),
       pages(
           loop.get_executor(), page_options(config, redis_url), history, [this] { return process_status(*this); },
           [this](const char* what) { report_bug("page", what); }),
@@ -84,22 +84,30 @@ std::vector<IngestTask> ProcessParts::other_tasks(const EgressPolicies& egress) 
   std::vector<IngestTask> tasks;
   while (tasks.size() + 1 < loops) {
     tasks.push_back(ingest_task(worker_id(), egress));
+    tasks.back().scope.once = mode == RunMode::once;
     tasks.back().worker.tells_of_store = false;
   }
   return tasks;
 }
 
-SharedByLoops ProcessParts::shared_by_loops() {
+SharedByLoops ProcessParts::shared_by_first() {
   const auto ended = [this](const Report& report) {
-    boost::asio::dispatch(loop, [this, report] {
-      history.record(report, SteadyClock::now());
-      if (tell) tell(report);
-    });
+    history.record(report, SteadyClock::now());
+    if (tell) tell(report);
   };
-  const auto committed = [this](bool stored) {
-    boost::asio::dispatch(loop, [this, stored] { history.committed(stored, SteadyClock::now()); });
+  return {memory, metrics, log, ended, [this](bool stored) { history.committed(stored, SteadyClock::now()); }};
+}
+
+/// The history is the first loop's.
+SharedByLoops ProcessParts::shared_by_others() {
+  SharedByLoops shared = shared_by_first();
+  shared.ended = [this, ended = shared.ended](const Report& report) {
+    boost::asio::post(loop, [ended, report] { ended(report); });
   };
-  return {memory, metrics, log, ended, committed};
+  shared.committed = [this, committed = shared.committed](bool stored) {
+    boost::asio::post(loop, [committed, stored] { committed(stored); });
+  };
+  return shared;
 }
 
 std::vector<Check> ProcessParts::live_checks() const {

@@ -121,7 +121,8 @@ struct ProcessParts {
  private:
   IngestTask ingest_task(std::string worker, EgressPolicies egress);
   std::vector<IngestTask> other_tasks(const EgressPolicies& egress);
-  SharedByLoops shared_by_loops();
+  SharedByLoops shared_by_first();
+  SharedByLoops shared_by_others();
 };
 
 }  // namespace feedmill

@@ -173,8 +173,13 @@ asio::awaitable<Worker::End> Process::ingest() {
 
 /// On every loop, until all have ended.
 asio::awaitable<Worker::End> Process::fetch() {
-  parts_.other_loops.start(parts_.ingest.refresher.options().reading.store_id,
-                           [this](IngestParts& loop) { return beat(loop, parts_.metrics) && loop.liveness.tick(); });
+  const auto beside = [this](IngestParts& loop) -> asio::awaitable<void> {
+    if (parts_.mode == RunMode::daemon)
+      co_await (beat(loop, parts_.metrics) && loop.liveness.tick());
+    else
+      co_await loop.liveness.tick();
+  };
+  parts_.other_loops.start(parts_.ingest.refresher.options().reading.store_id, beside);
   Worker::End end = Worker::End::store_away;
   std::exception_ptr error;
   try {

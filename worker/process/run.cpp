@@ -78,7 +78,7 @@ int run_process(ProcessTask task) {
   Log log(std::move(log_options));
 
   const auto tasks = cgroup_limit("pids.max");
-  if (task.mode == RunMode::daemon && task.config.worker.threads > 1 && tasks && *tasks < most_tasks(task.config)) {
+  if (task.mode != RunMode::selected && task.config.worker.threads > 1 && tasks && *tasks < most_tasks(task.config)) {
     log.write(LogLevel::error, "config_error",
               fmt::format("worker.threads = {} takes up to {} threads, and this service may have {}: raise its limit "
                           "(TasksMax=, --pids-limit), or lower worker.threads or store.connections",
