@@ -256,12 +256,34 @@ void Simulation::poll(std::uint32_t index, std::int64_t now) {
     feed.new_per_week = static_cast<float>(
         decayed_rate(feed.new_per_week, std::chrono::seconds(elapsed), static_cast<std::uint32_t>(come)));
   }
+  if (come > 0 || !feed.fetched) ++plan_.bringing;
   if (come > 0) feed.last_new = now_s;
   feed.last_at = now_s;
   feed.fetched = true;
   const ScheduleHints& hints = terms_[feed.terms].hints;
   feed.due = due_after_success(options_.schedule, context_of(index, now), feed.new_per_week, hints).due.count();
   feed.held = false;
+}
+
+Needs needs_of(const Plan& plan, std::uint32_t kept) {
+  // tests/bench/end_to_end: CPU seconds of the worker and of Redis for a poll answered by 304, and for one of a document
+  // of 60 KB that has a new post and an edited one.
+  constexpr double worker_same = 0.25e-3, worker_new = 1.0e-3, redis_same = 0.15e-3, redis_new = 0.7e-3;
+  constexpr double full_loop = 0.7;                                // beyond that feeds are late when many come at once
+  constexpr std::uint64_t feed_bytes = 2'000, post_bytes = 3'700;  // tests/bench/redis_cost.py
+  constexpr std::uint64_t header_bytes = 500, document_bytes = 16'000;  // as sent, compressed
+  Needs needs;
+  needs.redis_bytes = plan.feeds * (feed_bytes + kept * post_bytes);
+  if (plan.requests == 0) return needs;
+  const double share_new = static_cast<double>(plan.bringing) / static_cast<double>(plan.requests);
+  const double a_second = static_cast<double>(*std::ranges::max_element(plan.by_hour)) / 3600;
+  needs.loop_use = a_second * std::lerp(worker_same, worker_new, share_new);
+  needs.redis_use = a_second * std::lerp(redis_same, redis_new, share_new);
+  needs.event_loops = static_cast<std::uint64_t>(std::ceil(std::max(needs.loop_use, 0.01) / full_loop));
+  const double days = static_cast<double>(plan.by_hour.size()) / 24;
+  needs.received_bytes = static_cast<std::uint64_t>(
+      static_cast<double>(plan.requests * header_bytes + plan.bringing * document_bytes) / days);
+  return needs;
 }
 
 DueContext Simulation::context_of(std::uint32_t index, std::int64_t now) const {

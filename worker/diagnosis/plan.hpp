@@ -65,6 +65,7 @@ struct HostLoad {
 struct Plan {
   std::uint64_t feeds = 0, hosts = 0;
   std::uint64_t requests = 0, conditional = 0;
+  std::uint64_t bringing = 0;   ///< requests that find entries which were not there before
   std::uint64_t deferrals = 0;  ///< by the host's gate
   std::uint64_t early = 0;      ///< polls before they were due: a bug (HTTP N2)
   std::vector<std::uint64_t> by_hour;
@@ -76,6 +77,17 @@ struct Plan {
 
   bool operator==(const Plan&) const = default;
 };
+
+/// What a plan takes, by what docs/BENCHMARKS.md says that a poll and a post cost.
+struct Needs {
+  double loop_use = 0;   ///< in the busiest hour: of one event loop and the threads that read for it
+  double redis_use = 0;  ///< likewise, of one core
+  std::uint64_t event_loops = 1;
+  std::uint64_t redis_bytes = 0;     ///< once each feed has `kept` posts
+  std::uint64_t received_bytes = 0;  ///< a day, from publishers
+};
+/// `kept`: posts of a feed that are stored.
+Needs needs_of(const Plan& plan, std::uint32_t kept);
 
 /// A fleet whose feeds are given one after the other, and what becomes of it: each poll takes no time and is answered
 /// by 304, entries come at each feed's rate S, the gate of each host is that of the claim script (HTTP H1). Holds some

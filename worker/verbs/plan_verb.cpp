@@ -14,6 +14,7 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/hosts.hpp"
+#include "worker/base/figure_text.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/question_verbs.hpp"
 #include "worker/egress/web_url.hpp"
@@ -133,7 +134,11 @@ json::array hosts_json(const std::vector<HostLoad>& hosts) {
   return rows;
 }
 
-json::object plan_json(const Plan& plan, const PlanVerb& verb) {
+double hundredths(double number) {
+  return std::round(number * 100) / 100;
+}
+
+json::object plan_json(const Plan& plan, const PlanVerb& verb, std::uint32_t kept) {
   json::object row = json_row();
   row["days"] = verb.days;
   row["feeds"] = plan.feeds;
@@ -145,6 +150,13 @@ json::object plan_json(const Plan& plan, const PlanVerb& verb) {
   row["deferrals"] = plan.deferrals;
   row["latest_s"] = plan.latest.count() / 1000;
   row["busiest_second"] = {{"at_s", plan.busiest_second.count() / 1000}, {"requests", plan.busiest_second_requests}};
+  const Needs needs = needs_of(plan, kept);
+  row["requests_with_news"] = plan.bringing;
+  row["needs"] = {{"event_loops", needs.event_loops},
+                  {"loop_use", hundredths(needs.loop_use)},
+                  {"redis_use", hundredths(needs.redis_use)},
+                  {"redis_bytes", needs.redis_bytes},
+                  {"received_bytes_a_day", needs.received_bytes}};
   row["busiest_hosts"] = hosts_json(plan.busiest);
   row["hosts_that_cannot_fit"] = hosts_json(plan.do_not_fit);
   return row;
@@ -179,7 +191,8 @@ void tell_hours(const Plan& plan, Terminal& terminal) {
   }
 }
 
-void tell_plan(const Plan& plan, const PlanVerb& verb, const std::string& source, Terminal& terminal) {
+void tell_plan(const Plan& plan, const PlanVerb& verb, const std::string& source, std::uint32_t kept,
+               Terminal& terminal) {
   const auto line = [&](const char* name, const std::string& value) {
     terminal.line(fmt::format("{:<16}{}", name, visible(value)));
   };
@@ -195,6 +208,12 @@ void tell_plan(const Plan& plan, const PlanVerb& verb, const std::string& source
                                   grouped(plan.latest.count() / 1000), count_text(plan.deferrals)));
   line("busiest second", fmt::format("{} request{} at {}", count_text(plan.busiest_second_requests),
                                      plan.busiest_second_requests == 1 ? "" : "s", clock_text(plan.busiest_second)));
+  const Needs needs = needs_of(plan, kept);
+  line("needs", fmt::format("{} event loop{}, busy to {:.1f} %, and {:.1f} % of a core for Redis", needs.event_loops,
+                            needs.event_loops == 1 ? "" : "s",
+                            100 * needs.loop_use / static_cast<double>(needs.event_loops), 100 * needs.redis_use));
+  line("memory of Redis", fmt::format("{} for {} posts a feed", bytes_text(needs.redis_bytes), kept));
+  line("received", fmt::format("{} a day", bytes_text(needs.received_bytes)));
   tell_hours(plan, terminal);
   for (const HostLoad& host : plan.busiest) {
     line("busy host",
@@ -242,9 +261,9 @@ int run_verb(const PlanVerb& verb, const Config& config, Terminal& terminal) {
     });
   }
   if (terminal.json()) {
-    terminal.line(plan_json(plan, verb));
+    terminal.line(plan_json(plan, verb, config.retention.entries));
   } else {
-    tell_plan(plan, verb, fleet.source, terminal);
+    tell_plan(plan, verb, fleet.source, config.retention.entries, terminal);
   }
   terminal.flush();
   warn_of_hosts(plan, terminal);

@@ -203,6 +203,27 @@ TEST(Plan, CountsAFirstFetchAndServersWithoutValidatorsAsUnconditional) {
   EXPECT_EQ(simulate({bare}, options_of(1)).conditional, 0U);
 }
 
+TEST(Plan, SaysWhatItTakes) {
+  Plan plan;
+  plan.feeds = 1'000'000;
+  plan.by_hour.assign(48, 360'000);  // 100 a second
+  plan.requests = 48 * 360'000;
+  plan.bringing = plan.requests / 4;
+  const Needs needs = needs_of(plan, 50);
+  EXPECT_EQ(needs.event_loops, 1U);
+  EXPECT_GT(needs.loop_use, 0.01);
+  EXPECT_LT(needs.loop_use, 0.1);
+  EXPECT_GT(needs.loop_use, needs.redis_use);
+  EXPECT_NEAR(static_cast<double>(needs.redis_bytes), 185e9, 5e9);
+  plan.by_hour[20] *= 60;
+  EXPECT_NEAR(needs_of(plan, 50).loop_use, 60 * needs.loop_use, 1e-9) << "the busiest hour is what counts";
+  EXPECT_GT(needs_of(plan, 50).event_loops, 1U);
+  EXPECT_EQ(needs_of(plan, 50).received_bytes, needs.received_bytes);
+  plan.bringing = 0;
+  EXPECT_LT(needs_of(plan, 50).received_bytes, needs.received_bytes / 4);
+  EXPECT_EQ(needs_of(Plan(), 50).event_loops, 1U);
+}
+
 TEST(Plan, TellsTheHoursThatHavePassed) {
   std::vector<std::size_t> hours;
   simulate(made_up_feeds(10), options_of(2), [&](std::size_t hour) { hours.push_back(hour); });

@@ -317,7 +317,7 @@ TEST_F(HttpClientTest, GivesUpWithoutMemory) {
     EXPECT_EQ(failure(test::await(context, hasty.get(asked))).reason, Reason::worker_memory);
   }
   HttpRequest pausing = request("/");  // the deadline ends a pause too, and is not the server's fault then
-  pausing.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+  pausing.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(250);
   MemoryBudget::Share share(budget, 0);
   pausing.memory = &share;
   EXPECT_EQ(failure(get(pausing)).reason, Reason::worker_memory);

@@ -161,6 +161,7 @@ TEST_F(ReadingThreadsTest, AHostWhoseDocumentFindsNoMemoryMakesNobodyElseWait) {
   EXPECT_FALSE(impatient.thrown);
   EXPECT_EQ(threads->progress().waiting, 1u);
   documents.front()->share.hold(mebi);  // the first is read, and waits for being stored
+  loop.poll();                          // which hears of it, whichever loop's document that was
   EXPECT_EQ(threads->progress().busy, 2u) << "now it is the next that may have what it needs";
   finish(large);
   finish(first);
