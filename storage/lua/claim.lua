@@ -18,6 +18,9 @@ local due_by = tonumber(ARGV[8])
 local now = clock()
 local lease_end = now + lease
 local worker_key = prefix .. 'state:worker:' .. worker
+-- Workers that are loops of one process differ in the last four digits, which of the first are 0.
+local process = string.sub(worker, 1, 28)
+local process_key = prefix .. 'state:worker:' .. process .. '0000'
 
 -- When to come again. `paced`: there are overdue feeds that nobody may take yet.
 local function next_due(paced)
@@ -79,9 +82,11 @@ if mine[1] == request then
   end
   return {text(now), next_due(), 0, claims, deferred, refused, quarantined, next_awaited()}
 end
--- This worker is busy with a feed that a worker has died of (SECURITY Q2).
-local lonely = mine[3] and redis.pcall('HGET', state_key(mine[3]), 'claim') == mine[4] and
-               (tonumber(redis.call('ZSCORE', schedule_key, mine[3]) or 0)) > now
+-- This process is busy with a feed that one has died of (SECURITY Q2).
+local alone = process_key == worker_key and {mine[3], mine[4]} or
+              redis.call('HMGET', process_key, 'alone_url', 'alone_claim')
+local lonely = alone[1] and redis.pcall('HGET', state_key(alone[1]), 'claim') == alone[2] and
+               (tonumber(redis.call('ZSCORE', schedule_key, alone[1]) or 0)) > now
 
 -- HTTP N4: after the clock was put back, due times may lie where nobody will live to see them.
 for _, url in ipairs(redis.call('ZRANGE', schedule_key, '+inf', '(' .. text(now + 30 * day_ms), 'BYSCORE', 'REV',
@@ -142,7 +147,7 @@ local function join_line(url, since, code, host, limits)
   deferred[#deferred + 1] = {url, text(math.max(at, now + 100)), code}
 end
 
--- The claim, in the store and for the worker. `suspect`: nothing else of this worker runs beside it (SECURITY Q2).
+-- The claim, in the store and for the worker. `suspect`: no other suspect of this process runs beside it (SECURITY Q2).
 local function hand_out(url, line, due, is, strikes, suspect, limits, asker)
   local claim = worker .. ':' .. request .. '-' .. (#claims + 1)
   local was_due, times = text(tonumber(is.held) or due), text(strikes + 1)
@@ -155,7 +160,8 @@ local function hand_out(url, line, due, is, strikes, suspect, limits, asker)
   if suspect then
     lonely = true
     redis.call('HSET', state_key(url), 'alone', '1')
-    redis.call('HSET', worker_key, 'alone_url', url, 'alone_claim', claim)
+    redis.call('HSET', process_key, 'alone_url', url, 'alone_claim', claim)
+    redis.call('PEXPIRE', process_key, text(lease))
   end
   take_slot(limits.gate, claim, now, lease_end, asker, gap_of(limits.gate, limits.spacing))
   claims[#claims + 1] = handed_out(url, claim, was_due, suspect, limits.gate)
@@ -197,8 +203,8 @@ local function look_at(url, due, line, named)
   end
   local held, state, deaths = tonumber(is.held), is.state, tonumber(is.alone_deaths) or 0
   if due_by and (held or due) > due_by then return 'late' end
-  -- A claim of this very worker that has ended did not end with its death: the store was away (SECURITY Q1).
-  local own = is.claim and string.sub(is.claim, 1, #worker + 1) == worker .. ':'
+  -- A claim of this very process that has ended did not end with its death: the store was away (SECURITY Q1).
+  local own = is.claim and string.sub(is.claim, 1, #process) == process
   local strikes = math.max(0, (tonumber(is.strikes) or 0) - (own and 1 or 0))
   if own then redis.call('HDEL', state_key(url), 'alone') end
   if is.claim and is.alone and not own then  -- the attempt was made alone, and nobody lived to tell of it

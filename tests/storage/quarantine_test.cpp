@@ -27,7 +27,7 @@ class Quarantine : public test::StoreTest {
   }
   std::string next_worker() {
     const std::string digits = std::to_string(++workers);
-    return std::string(32 - digits.size(), '0') + digits;
+    return std::string(28 - digits.size(), '0') + digits + "0000";  // another process
   }
   bool contains(const ClaimBatch& batch, const std::string& url) {
     return std::any_of(batch.claims.begin(), batch.claims.end(), [&](const Claim& one) { return one.feed_url == url; });
@@ -86,6 +86,40 @@ TEST_F(Quarantine, FeedsWithAStrikeAreHandedOutOneAtATimeToAWorker) {
   send(plan(lonely, {}));
   make_all_due();
   EXPECT_EQ(claim(worker_a, 1).claims.size(), 1U);
+}
+
+/// Loops of one process die together.
+TEST_F(Quarantine, FeedsWithAStrikeAreHandedOutOneAtATimeToAProcess) {
+  for (int i = 0; i < 4; ++i) add("https://a.org/" + std::to_string(i));
+  EXPECT_EQ(die().claims.size(), 4U);
+  const std::string process(28, 'e');
+  const ClaimBatch first = claim(process + "0001", 100);
+  ASSERT_EQ(first.claims.size(), 1U);
+  EXPECT_TRUE(first.claims[0].alone);
+  const auto others_due = [&] {
+    make_all_due();
+    redis({"ZADD", "schedule", "XX", std::to_string((first.now + hours(1)).count()), first.claims[0].feed_url});
+  };
+  for (const char* const loop : {"0000", "0001", "0002"}) {
+    others_due();
+    EXPECT_TRUE(claim(process + loop, 100).claims.empty()) << loop;
+  }
+  others_due();
+  EXPECT_EQ(claim(worker_a, 1).claims.size(), 1U) << "another process has one of its own";
+  send(plan(first.claims[0], {}));
+  make_all_due();
+  EXPECT_EQ(claim(process + "0000", 1).claims.size(), 1U);
+}
+
+TEST_F(Quarantine, WhatAnotherLoopOfALivingProcessCouldNotFinishIsNoDeath) {
+  add();
+  const std::string process(28, 'e');
+  ASSERT_EQ(claim(process + "0001", 1, Milliseconds(1)).claims.size(), 1U);
+  make_all_due();  // its lease is over: the store was away
+  const ClaimBatch again = claim(process + "0000", 1);
+  ASSERT_EQ(again.claims.size(), 1U);
+  EXPECT_FALSE(again.claims[0].alone);
+  EXPECT_EQ(state("strikes"), "1");
 }
 
 TEST_F(Quarantine, ARepeatedClaimSaysAgainThatItIsAlone) {

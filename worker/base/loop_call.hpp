@@ -17,6 +17,7 @@ class LoopCall {
       : loop_(std::move(loop)), work_(std::make_shared<std::function<void()>>(std::move(work))) {}
 
   explicit operator bool() const { return work_ != nullptr; }
+  bool operator==(const LoopCall& other) const { return work_ == other.work_; }
 
   /// Runs the work on the loop: at once when this is its thread. From any thread.
   void tell() const {

@@ -41,6 +41,11 @@ void MemoryBudget::on_released(LoopCall tell) {
   to_tell_.push_back(std::move(tell));
 }
 
+void MemoryBudget::forget(const LoopCall& tell) {
+  const Lock lock(mutex_);
+  std::erase(to_tell_, tell);
+}
+
 std::uint64_t MemoryBudget::used_by_first() const {
   return first_ == nullptr ? 0 : first_->held_;
 }
@@ -68,11 +73,15 @@ void MemoryBudget::hold(Share& share, std::uint64_t bytes) {
   share.held_ = bytes;
 }
 
-/// What is being read is given back soon, so that readers come first. Those who wait to receive are served in order of
-/// age; one that cannot be makes the younger ones wait.
+/// What is being read is given back soon, so that readers come first, on whichever loop they are.
 void MemoryBudget::released() {
   if (first_ != nullptr && used() <= total_) used_by_others_ += std::exchange(first_, nullptr)->held_;
+  if (to_tell_.empty()) return serve_waiting();
   for (const LoopCall& call : std::exchange(to_tell_, {})) call.tell();
+}
+
+void MemoryBudget::serve_waiting() {
+  const Lock lock(mutex_);
   for (auto at = shares_.begin(); waiting_ > 0 && at != shares_.end(); ++at) {
     Share& share = **at;
     if (share.wanted_ == 0) continue;

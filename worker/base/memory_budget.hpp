@@ -39,8 +39,14 @@ class MemoryBudget {
   /// Less than a tenth is free: nothing new is to be begun (SECURITY M3).
   bool is_short() const;
 
-  /// Told when next something is given back, before those who wait are served; must not end a share.
+  /// Told when next something is given back, before those who wait to receive are served; must not end a share, and
+  /// calls serve_waiting() when it has taken what it wanted.
   void on_released(LoopCall tell);
+  /// It need not be told any more.
+  void forget(const LoopCall& tell);
+  /// Gives those who wait to receive what is left, in order of age; one that finds too little makes the younger ones
+  /// wait.
+  void serve_waiting();
 
  private:
   using Lock = std::lock_guard<std::recursive_mutex>;  // who is told of memory takes some at once

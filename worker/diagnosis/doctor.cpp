@@ -111,9 +111,10 @@ std::size_t descriptor_limit() {
   return limit.rlim_max == RLIM_INFINITY ? 1'000'000 : limit.rlim_max;
 }
 
-Finding check_descriptors(std::size_t limit, std::size_t lanes) {
-  const std::size_t carried = lanes_within(limit);
-  const std::string text = fmt::format("{} files may be open, {} lanes configured", limit, lanes);
+Finding check_descriptors(std::size_t limit, std::size_t lanes, std::size_t loops) {
+  const std::size_t carried = lanes_within(limit / loops);
+  const std::string text = fmt::format("{} files may be open, {} lanes configured{}", limit, lanes,
+                                       loops > 1 ? fmt::format(" for each of {} loops", loops) : "");
   if (carried >= lanes) return ok("descriptors", text);
   return {"descriptors", Verdict::warn, fmt::format("{}: only {} of them can work", text, carried),
           fmt::format("raise the limit (LimitNOFILE=, ulimit -Hn) or lower worker.lanes to {}", carried)};

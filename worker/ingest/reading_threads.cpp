@@ -27,7 +27,7 @@ ReadingThreads::ReadingThreads(std::size_t threads, MemoryBudget& memory)
 
 ReadingThreads::~ReadingThreads() {
   pool_.join();
-  released_.cancel();
+  want_no_memory();
 }
 
 /// What is posted runs behind everything that was ready before, and behind a look for what has come in.
@@ -106,9 +106,16 @@ bool ReadingThreads::finds_memory(const Document& document) {
   released_ = LoopCall(document.wake->get_executor(), [this] {
     released_ = {};
     admit();
+    memory_.serve_waiting();
   });
   memory_.on_released(released_);
   return document.share.cover_reading(document.bytes);  // given back in between
+}
+
+void ReadingThreads::want_no_memory() {
+  memory_.forget(released_);
+  released_.cancel();
+  released_ = {};
 }
 
 void ReadingThreads::leave(Document& document) {
@@ -126,7 +133,7 @@ void ReadingThreads::leave(Document& document) {
 void ReadingThreads::leave_line(Document& document) {
   Host& host = document.host->second;
   host.waiting.erase(document.place);
-  --waiting_;
+  if (--waiting_ == 0) want_no_memory();
   if (!host.waiting.empty()) return;
   line_.erase(host.turn);
   if (host.busy == 0) hosts_.erase(document.host);

@@ -104,6 +104,7 @@ class ReadingThreads {
   void admit();
   bool admit_one();
   bool finds_memory(const Document& document);
+  void want_no_memory();
   void leave(Document& document);
   void leave_line(Document& document);
 

@@ -49,7 +49,7 @@ std::string what(const std::exception_ptr& error) {
 }  // namespace
 
 Worker::Worker(asio::any_io_executor executor, Refresher& refresher, StorePool& store, Metrics& metrics, Log& log,
-               WorkerOptions options, WorkerScope scope, std::function<void(const Report&)> tell)
+               Outages& outages, WorkerOptions options, WorkerScope scope, std::function<void(const Report&)> tell)
     : executor_(std::move(executor)),
       refresher_(refresher),
       store_(store),
@@ -62,7 +62,7 @@ Worker::Worker(asio::any_io_executor executor, Refresher& refresher, StorePool& 
       lanes_(options_.lanes),
       changed_(executor_),
       catch_up_(options_.catch_up_rate),
-      health_(metrics, log, options_.tells_of_store),
+      health_(outages),
       pace_(max_claims_per_call) {
   for (Lane& lane : lanes_) free_.push_back(&lane);
 }
@@ -201,9 +201,14 @@ asio::awaitable<void> Worker::wait_for_wish() {
     const StoreResult<bool> told = co_await store_.wait_for_wish(longest_listening);
     goes_on = told && idle_ && !stopping();  // when the store is away claims find out by themselves
     wished_ = wished_ || (told && *told);
+    if (!told) {  // claims on another connection may go well meanwhile: they keep their own pace
+      metrics_.store_error(told.error());
+      asio::steady_timer rest(executor_, longest_listening);
+      co_await rest.async_wait(asio::as_tuple(asio::use_awaitable));
+    }
   }
   listens_ = false;
-  tell_changed();
+  if (wished_ || stopping()) tell_changed();
 }
 
 void Worker::tell_changed() {
@@ -409,7 +414,7 @@ asio::awaitable<void> Worker::on_eviction_check(StoreResult<void> fit) {
   const bool news = evicts && !evicts_keys_;
   evicts_keys_ = evicts;
   if (evicts) health_.mark_down(fit.error());
-  if (!news || !options_.tells_of_store) co_return;
+  if (!news || !options_.tells_of_eviction) co_return;
   std::vector<Notice> notices{unfit_notice(fit.error(), store_now_)};
   co_await tell_operators(std::move(notices));
 }
@@ -447,8 +452,7 @@ asio::awaitable<StoreResult<void>> Worker::give_back_left() {
 asio::awaitable<void> Worker::store_came(Milliseconds now) {
   if (must_wait()) co_return;  // it takes claims and no commits
   const std::optional<Outage> outage = health_.mark_up();
-  if (!outage || !options_.tells_of_store || (outage->length < worth_a_notice && !needs_operator(outage->last)))
-    co_return;
+  if (!outage || (outage->length < worth_a_notice && !needs_operator(outage->last))) co_return;
   std::vector<Notice> notices{outage_notice(*outage, now)};
   co_await tell_operators(std::move(notices));
 }

@@ -39,15 +39,15 @@ struct WorkerOptions {
   std::uint64_t buffer = 32U << 20U;  ///< bytes fetched and not stored yet, from which on nothing is claimed
   std::uint32_t catch_up_rate = 200;  ///< overdue feeds per second of the whole fleet, 0 = unpaced (HTTP P12)
   Milliseconds drain{25'000};         ///< for refreshes in flight after stop()
-  bool tells_of_store = true;         ///< when Redis goes and comes back; false: another loop of this process does
+  bool tells_of_eviction = true;      ///< a notice, when the server evicts keys; false: another loop gives it
 };
 
 /// Must outlive its run(). Everything on the executor's one thread, but for id() and in_flight().
 class Worker {
  public:
-  /// `tell`: called after each refresh, besides metrics and log.
+  /// `tell`: called after each refresh, besides metrics and log. `outages` are those of all loops of the process.
   Worker(boost::asio::any_io_executor executor, Refresher& refresher, StorePool& store, Metrics& metrics, Log& log,
-         WorkerOptions options, WorkerScope scope, std::function<void(const Report&)> tell = {});
+         Outages& outages, WorkerOptions options, WorkerScope scope, std::function<void(const Report&)> tell = {});
 
   enum class End {
     clean,        ///< all claims are finished or given back
@@ -67,11 +67,6 @@ class Worker {
   /// First call: no new claim, refreshes in flight may finish within `drain`. Second: they are cancelled now.
   void stop();
   bool stopping() const { return stops_ > 0; }
-
-  /// The store answered lately, and this worker has claimed without error.
-  bool store_is_usable() const { return health_.is_up(); }
-  std::string store_trouble() const { return health_.trouble(); }
-  const StoreError& store_error() const { return health_.error(); }
 
   /// What became of a commit, after `took`.
   void note_commit(const StoreResult<Committed>& result, std::chrono::duration<double> took);

@@ -26,15 +26,14 @@ Milliseconds wait_before_retry(const StoreError& error, int attempt) {
   return Milliseconds(std::uniform_int_distribution<std::int64_t>(longest.count() / 2, longest.count())(random));
 }
 
-void StoreHealth::mark_down(const StoreError& error) {
+void Outages::down(const void* loop, const StoreError& error) {
+  const std::lock_guard lock(mutex_);
   ++errors_;
   last_ = error;
-  if (!tells_) {
-    if (!since_) since_ = Clock::now();
-    return;
-  }
   metrics_.set_redis_trouble(error);
-  if (!since_) {
+  const bool first = down_.empty();
+  down_.insert(loop);
+  if (first) {
     since_ = Clock::now();
     metrics_.set_redis_up(false);
     called_ = needs_operator(error);
@@ -47,19 +46,40 @@ void StoreHealth::mark_down(const StoreError& error) {
   }
 }
 
-std::optional<Outage> StoreHealth::mark_up() {
-  attempts_ = 0;
-  if (!since_) return {};
-  Outage outage{Clock::now() - *since_, errors_, std::move(last_)};
-  since_.reset();
-  last_ = {};
-  errors_ = 0;
-  if (!tells_) return outage;
+std::optional<Outage> Outages::up(const void* loop) {
+  const std::lock_guard lock(mutex_);
+  if (down_.erase(loop) == 0 || !down_.empty()) return {};
+  Outage outage{Clock::now() - since_, errors_, std::move(last_)};
   log_.write(LogLevel::info, "redis_up", "Redis serves again",
              {{"down_s", outage.length.count()}, {"errors", outage.errors}});
+  last_ = {};
+  errors_ = 0;
   metrics_.set_redis_up(true);
   metrics_.set_redis_trouble({});
   return outage;
+}
+
+bool Outages::is_up() const {
+  const std::lock_guard lock(mutex_);
+  return down_.empty();
+}
+
+StoreError Outages::error() const {
+  const std::lock_guard lock(mutex_);
+  return last_;
+}
+
+void StoreHealth::mark_down(const StoreError& error) {
+  last_ = error;
+  if (!since_) since_ = Clock::now();
+  outages_.down(this, error);
+}
+
+std::optional<Outage> StoreHealth::mark_up() {
+  attempts_ = 0;
+  if (!since_) return {};
+  since_.reset();
+  return outages_.up(this);
 }
 
 }  // namespace feedmill

@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "storage/redis/store_error.hpp"
@@ -31,37 +33,58 @@ struct Outage {
   StoreError last;
 };
 
-/// On the loop's thread alone. `metrics` and `log` outlive it.
+/// What the loops of a process meet, told once: when the first of them is refused, and when the last is served again.
+/// From any thread. `metrics` and `log` outlive it.
+class Outages {
+ public:
+  Outages(Metrics& metrics, Log& log) : metrics_(metrics), log_(log) {}
+
+  /// A call of `loop` failed.
+  void down(const void* loop, const StoreError& error);
+  /// A call of `loop`, which had failed, went well: the outage, once that was the last.
+  std::optional<Outage> up(const void* loop);
+
+  bool is_up() const;
+  /// What keeps some loop from being served, "" when nothing does.
+  std::string trouble() const { return error().detail; }
+  StoreError error() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Metrics& metrics_;
+  Log& log_;
+  mutable std::mutex mutex_;  ///< of all below
+  std::set<const void*> down_;
+  Clock::time_point since_;
+  StoreError last_;
+  std::uint64_t errors_ = 0;
+  bool called_ = false;  ///< somebody was told of what only they can mend
+};
+
+/// On its loop's thread alone. `outages` outlives it.
 class StoreHealth {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `tells`: false when somebody else in this process says so.
-  StoreHealth(Metrics& metrics, Log& log, bool tells = true) : metrics_(metrics), log_(log), tells_(tells) {}
+  explicit StoreHealth(Outages& outages) : outages_(outages) {}
 
   /// A call failed. Does not count the error, which has been counted by its kind.
   void mark_down(const StoreError& error);
-  /// A call went well: the outage that has ended by it, if there was one.
+  /// A call went well: the outage that has ended by it, if there was one and no other loop meets it still.
   std::optional<Outage> mark_up();
 
   bool is_up() const { return !since_; }
-  /// What keeps it from serving, "" when nothing does.
-  const std::string& trouble() const { return last_.detail; }
-  const StoreError& error() const { return last_; }
   /// Whether it has been away for longer than that.
   bool has_been_away(Clock::duration patience) const { return since_ && Clock::now() - *since_ > patience; }
   /// How long to wait before it is tried again; longer each time.
   Milliseconds next_wait() { return wait_before_retry(last_, attempts_++); }
 
  private:
-  Metrics& metrics_;
-  Log& log_;
-  const bool tells_;
+  Outages& outages_;
   std::optional<Clock::time_point> since_;
   StoreError last_;
-  std::uint64_t errors_ = 0;
   int attempts_ = 0;
-  bool called_ = false;  ///< somebody was told of what only they can mend
 };
 
 }  // namespace feedmill

@@ -26,6 +26,7 @@ struct SharedByLoops {
   MemoryBudget& memory;
   Metrics& metrics;
   Log& log;
+  Outages& outages;
   std::function<void(const Report&)> ended;  ///< a refresh did
   std::function<void(bool)> committed;       ///< a commit was answered: whether it was stored
 };

@@ -36,7 +36,9 @@ OtherLoops::~OtherLoops() {
   }
 }
 
-void OtherLoops::start(const std::string& store_id, std::function<asio::awaitable<void>(IngestParts&)> beside) {
+void OtherLoops::start(const std::string& store_id, std::function<asio::awaitable<void>(IngestParts&)> beside,
+                       std::function<void()> failed) {
+  failed_ = std::move(failed);
   for (const auto& other : loops_) {
     other->parts.refresher.set_store_id(store_id);
     other->checked = SteadyClock::now();
@@ -44,21 +46,32 @@ void OtherLoops::start(const std::string& store_id, std::function<asio::awaitabl
                    [this, &other = *other](const std::exception_ptr& error, Worker::End end) {
                      asio::post(first_, [this, &other, error, end] { note_end(other, error, end); });
                    });
-    other->runs = true;
     other->thread = std::thread([this, &loop = other->loop] {
       try {
         loop.run();
-      } catch (...) {  // as on the first loop: it ends the process, and main() reports it
+      } catch (...) {  // as on the first loop: it ends the process
         asio::post(first_, [error = std::current_exception()] { std::rethrow_exception(error); });
       }
     });
+    other->runs = true;
   }
 }
 
+/// Who waits for one of two waits for the other when one throws: so the worker's exception is carried past.
 asio::awaitable<Worker::End> OtherLoops::serve(Other& other,
                                                std::function<asio::awaitable<void>(IngestParts&)> beside) {
-  const auto result = co_await (other.parts.worker.run() || (beside(other.parts) && check(other)));
-  co_return result.index() == 0 ? std::get<0>(result) : Worker::End::store_away;
+  Worker::End end = Worker::End::store_away;
+  std::exception_ptr error;
+  const auto work = [&]() -> asio::awaitable<void> {
+    try {
+      end = co_await other.parts.worker.run();
+    } catch (...) {
+      error = std::current_exception();
+    }
+  };
+  co_await (work() || (beside(other.parts) && check(other)));
+  if (error) std::rethrow_exception(error);
+  co_return end;
 }
 
 asio::awaitable<void> OtherLoops::check(Other& other) {
@@ -76,7 +89,10 @@ asio::awaitable<void> OtherLoops::check(Other& other) {
 }
 
 void OtherLoops::note_end(Other& other, const std::exception_ptr& error, Worker::End end) {
-  if (error) error_ = error;
+  if (error) {
+    error_ = error;
+    failed_();
+  }
   end_ = std::max(end_, end);
   other.runs = false;
   ended_.cancel();

@@ -15,7 +15,6 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -36,8 +35,11 @@ class OtherLoops {
   OtherLoops(const OtherLoops&) = delete;
   OtherLoops& operator=(const OtherLoops&) = delete;
 
-  /// Starts the threads. On each `beside` runs until the loop's worker has ended, too.
-  void start(const std::string& store_id, std::function<boost::asio::awaitable<void>(IngestParts&)> beside);
+  /// Starts the threads; throws std::system_error when there may be no more, and those that were started go on. On each
+  /// `beside`, which does not throw, runs until the loop's worker has ended, too. `failed` is called on the first loop
+  /// when one of these has ended by an exception.
+  void start(const std::string& store_id, std::function<boost::asio::awaitable<void>(IngestParts&)> beside,
+             std::function<void()> failed);
   /// Once all have ended, how: the worst of it. At once when none was started. Throws what one of them threw.
   boost::asio::awaitable<Worker::End> ended();
 
@@ -46,10 +48,14 @@ class OtherLoops {
   void tell(const Work& work) {
     for (const auto& other : loops_) boost::asio::post(other->loop, [&parts = other->parts, work] { work(parts); });
   }
-  /// The same with a coroutine.
+  /// The same with a coroutine. What it throws ends the process, as on the first loop.
   template <class Work>
   void spawn(const Work& work) {
-    for (const auto& other : loops_) boost::asio::co_spawn(other->loop, work(other->parts), boost::asio::detached);
+    for (const auto& other : loops_) {
+      boost::asio::co_spawn(other->loop, work(other->parts), [](const std::exception_ptr& error) {
+        if (error) std::rethrow_exception(error);
+      });
+    }
   }
 
   std::size_t count() const { return loops_.size(); }
@@ -88,6 +94,7 @@ class OtherLoops {
   void note_end(Other& other, const std::exception_ptr& error, Worker::End end);
 
   boost::asio::any_io_executor first_;
+  std::function<void()> failed_;
   std::vector<std::unique_ptr<Other>> loops_;
   Worker::End end_ = Worker::End::clean;
   std::exception_ptr error_;

@@ -83,9 +83,9 @@ IngestTask ProcessParts::ingest_task(std::string worker, EgressPolicies egress) 
 std::vector<IngestTask> ProcessParts::other_tasks(const EgressPolicies& egress) {
   std::vector<IngestTask> tasks;
   while (tasks.size() + 1 < loops) {
-    tasks.push_back(ingest_task(worker_id(), egress));
+    tasks.push_back(ingest_task(worker_id(id, tasks.size() + 1), egress));
     tasks.back().scope.once = mode == RunMode::once;
-    tasks.back().worker.tells_of_store = false;
+    tasks.back().worker.tells_of_eviction = false;
   }
   return tasks;
 }
@@ -95,7 +95,7 @@ SharedByLoops ProcessParts::shared_by_first() {
     history.record(report, SteadyClock::now());
     if (tell) tell(report);
   };
-  return {memory, metrics, log, ended, [this](bool stored) { history.committed(stored, SteadyClock::now()); }};
+  return {memory, metrics, log, outages, ended, [this](bool stored) { history.committed(stored, SteadyClock::now()); }};
 }
 
 /// The history is the first loop's.
@@ -119,7 +119,7 @@ std::vector<Check> ProcessParts::live_checks() const {
 std::string ProcessParts::state() const {
   if (ingest.worker.stopping()) return "draining";
   if (!opened) return "waiting for Redis: " + opening_trouble.detail;
-  if (!ingest.worker.store_is_usable()) return "Redis is away: " + ingest.worker.store_trouble();
+  if (!outages.is_up()) return "Redis is away: " + outages.trouble();
   const auto address_of = [](const boost::asio::ip::tcp::endpoint& endpoint) {
     const std::string host = endpoint.address().to_string();
     return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());

@@ -18,6 +18,7 @@
 #include "worker/base/log.hpp"
 #include "worker/hub/push_out.hpp"
 #include "worker/observe/metrics.hpp"
+#include "worker/observe/store_health.hpp"
 #include "worker/process/ingest_parts.hpp"
 #include "worker/process/other_loops.hpp"
 #include "worker/process/run_options.hpp"
@@ -51,7 +52,7 @@ struct ProcessParts {
   ProcessParts(const ProcessParts&) = delete;
   ProcessParts& operator=(const ProcessParts&) = delete;
 
-  bool is_ready() const { return opened && !ingest.worker.stopping() && ingest.worker.store_is_usable(); }
+  bool is_ready() const { return opened && !ingest.worker.stopping() && outages.is_up(); }
   /// What the service manager is told of us.
   std::string state() const;
   /// Of what may be asked from any thread: all loops together.
@@ -98,6 +99,7 @@ struct ProcessParts {
   boost::asio::steady_timer nap{loop};  // of the work itself; cancelled when it is told to stop
   boost::asio::thread_pool side{1};     // blocking odds and ends of the private server
   MemoryBudget memory;
+  Outages outages{metrics, log};
   StatusHistory history{std::chrono::steady_clock::now()};
   const std::string id;
   const std::function<void(const Report&)> tell;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <thread>
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
@@ -37,9 +39,21 @@ int Process::run() {
     exit_code = code;
     stopping_.ended();
   });
-  parts_.loop.run();
+  try {
+    parts_.loop.run();
+  } catch (const std::exception& error) {
+    cut_off(error.what());
+  }
   stopping_.tell_end(exit_code);
   return exit_code;
+}
+
+/// What is under way on the loops refers to what would be destroyed first. As after a kill, leases end by themselves.
+void Process::cut_off(const char* why) {
+  parts_.report_bug("loop", why);
+  if (parts_.server != nullptr) parts_.server->abandon();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the log is written by a thread of its own
+  std::_Exit(exits::bug);
 }
 
 /// The exit code when one cannot be bound; it has been told why.
@@ -171,23 +185,24 @@ asio::awaitable<Worker::End> Process::ingest() {
   co_return end;
 }
 
-/// On every loop, until all have ended.
+/// On every loop, until all have ended. Where one ends by an exception, so do the others.
 asio::awaitable<Worker::End> Process::fetch() {
   const auto beside = [this](IngestParts& loop) -> asio::awaitable<void> {
     if (parts_.mode == RunMode::daemon)
-      co_await (beat(loop, parts_.metrics) && loop.liveness.tick());
+      co_await (guarded("heartbeat", beat(loop, parts_.metrics)) && guarded("ticks", loop.liveness.tick()));
     else
-      co_await loop.liveness.tick();
+      co_await guarded("ticks", loop.liveness.tick());
   };
-  parts_.other_loops.start(parts_.ingest.refresher.options().reading.store_id, beside);
+  const auto stop_all = [this] { parts_.on_each_loop([](IngestParts& loop) { loop.worker.stop(); }); };
   Worker::End end = Worker::End::store_away;
   std::exception_ptr error;
   try {
+    parts_.other_loops.start(parts_.ingest.refresher.options().reading.store_id, beside, stop_all);
     end = co_await parts_.ingest.worker.run();
   } catch (...) {
     error = std::current_exception();
   }
-  if (error) parts_.other_loops.tell([](IngestParts& loop) { loop.worker.stop(); });
+  if (error) stop_all();
   end = std::max(end, co_await parts_.other_loops.ended());
   if (error) std::rethrow_exception(error);
   co_return end;

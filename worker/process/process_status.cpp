@@ -20,8 +20,8 @@ namespace {
 constexpr Milliseconds ping_spacing = std::chrono::minutes(5);
 
 std::vector<Check> ready_checks(const ProcessParts& parts) {
-  const std::string trouble = parts.opened ? parts.ingest.worker.store_trouble() : parts.opening_trouble.detail;
-  return {{"redis", parts.opened && parts.ingest.worker.store_is_usable(), trouble},
+  const std::string trouble = parts.opened ? parts.outages.trouble() : parts.opening_trouble.detail;
+  return {{"redis", parts.opened && parts.outages.is_up(), trouble},
           {"not_draining", !parts.ingest.worker.stopping(), ""}};
 }
 
@@ -51,7 +51,8 @@ namespace {
 
 /// What an autoscaler asks: how much of what there is is in use.
 void note_use(ProcessParts& parts) {
-  parts.metrics.set_lanes(parts.in_flight(), parts.all_lanes() - parts.in_flight());
+  const std::size_t busy = parts.in_flight();
+  parts.metrics.set_lanes(busy, parts.all_lanes() - busy);
   parts.metrics.set_store_connections(
       parts.of_all_loops([](const IngestParts& loop) { return loop.store.connections(); }),
       parts.of_all_loops([](const IngestParts& loop) { return loop.store.busy(); }));
@@ -96,8 +97,8 @@ ProcessStatus process_status(ProcessParts& parts) {
   status.restart_awaited = parts.restart_awaited;
   if (!parts.opened)
     status.store_trouble = parts.opening_trouble;
-  else if (!parts.ingest.worker.store_is_usable())
-    status.store_trouble = parts.ingest.worker.store_error();
+  else if (!parts.outages.is_up())
+    status.store_trouble = parts.outages.error();
   status.ingest = parts.config.worker.ingest;
   status.deliver = parts.config.worker.deliver;
   status.lanes_busy = parts.in_flight();

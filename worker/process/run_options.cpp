@@ -1,7 +1,6 @@
 #include "worker/process/run_options.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <random>
 #include <utility>
 
@@ -75,12 +74,12 @@ std::size_t kept_within(std::size_t descriptors, std::size_t lanes) {
 std::string worker_id() {
   std::random_device random;
   std::string id;
-  for (int i = 0; i < 4; ++i) {
-    char hex[9];
-    std::snprintf(hex, sizeof hex, "%08x", random());
-    id += hex;
-  }
-  return id;
+  while (id.size() < 28) id += fmt::format("{:08x}", random());
+  return worker_id(id, 0);
+}
+
+std::string worker_id(const std::string& first, std::size_t loop) {
+  return first.substr(0, 28) + fmt::format("{:04x}", loop);
 }
 
 std::size_t reading_threads(const Config& config, std::size_t loops) {
@@ -89,7 +88,7 @@ std::size_t reading_threads(const Config& config, std::size_t loops) {
 
 std::size_t most_tasks(const Config& config) {
   constexpr std::size_t beside = 32;  // log, delivery, pages, API, pushing out, a private server
-  const std::size_t loops = config.worker.threads;
+  const std::size_t loops = config.worker.ingest ? config.worker.threads : 1;
   const std::size_t redis = config.store.connections + std::size_t{3};  // as StorePool has them
   return beside + loops * (1 + reading_threads(config, loops) + redis);
 }

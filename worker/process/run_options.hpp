@@ -62,8 +62,11 @@ enum class RunMode { daemon, once, selected };
 
 RefreshOptions refresh_options(const Config& config, RunMode mode);
 
-/// 32 hex digits, random for each worker (RELIABILITY L2).
+/// 32 hex digits that no other worker has: random for each process, but for the last four, which say which of its loops
+/// it is (RELIABILITY L2).
 std::string worker_id();
+/// Of another loop of the process whose first has `first`; `loop`: from 1 on.
+std::string worker_id(const std::string& first, std::size_t loop);
 
 /// `id`: worker_id().
 WorkerOptions worker_options(const Config& config, std::string id, std::size_t lanes);

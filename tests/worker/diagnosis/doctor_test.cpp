@@ -136,8 +136,10 @@ TEST(Doctor, WarnsOfHostsThatCannotFit) {
 }
 
 TEST(Doctor, WantsDescriptorsForEveryLane) {
-  EXPECT_EQ(shown(check_descriptors(20'000, 256)), "ok descriptors");
-  const Finding few = check_descriptors(256, 256);
+  EXPECT_EQ(shown(check_descriptors(20'000, 256, 1)), "ok descriptors");
+  EXPECT_EQ(shown(check_descriptors(20'000, 256, 16)), "ok descriptors");
+  EXPECT_NE(check_descriptors(1024, 256, 4).remedy.find("worker.lanes to 160"), std::string::npos);
+  const Finding few = check_descriptors(256, 256, 1);
   EXPECT_EQ(shown(few), "warn descriptors");
   EXPECT_NE(few.remedy.find("160"), std::string::npos) << few.remedy;
   EXPECT_GT(descriptor_limit(), 0U);

@@ -56,7 +56,8 @@ TEST(Outages, AreToldWhenTheyBeginAndWhenTheyTurnOutToNeedSomebody) {
   {
     Metrics metrics{{"test", "test", ""}};
     Log log{{.level = LogLevel::info, .format = LogFormat::logfmt, .worker = "", .fd = out.get()}};
-    StoreHealth health(metrics, log);
+    Outages outages(metrics, log);
+    StoreHealth health(outages);
     for (int i = 0; i < 3; ++i) health.mark_down({Code::unavailable, "closed"});
     for (int i = 0; i < 3; ++i) health.mark_down({Code::tls, "expired"});
     health.mark_down({Code::unavailable, "closed"});
@@ -76,6 +77,33 @@ TEST(Outages, AreToldWhenTheyBeginAndWhenTheyTurnOutToNeedSomebody) {
     }
   }
   EXPECT_EQ(told, "event=redis_down closed event=redis_down expired event=redis_up event=redis_down OOM");
+}
+
+/// Of a process with several loops: however they meet it, and each at its own time.
+TEST(Outages, OfAnyLoopAreToldOnceAndLastUntilAllAreServed) {
+  const UniqueFd out(memfd_create("log", MFD_CLOEXEC));
+  std::string text(16U << 10U, '\0');
+  {
+    Metrics metrics{{"test", "test", ""}};
+    Log log{{.level = LogLevel::info, .format = LogFormat::logfmt, .worker = "", .fd = out.get()}};
+    Outages outages(metrics, log);
+    StoreHealth first(outages), second(outages);
+    EXPECT_FALSE(first.mark_up());
+    second.mark_down({Code::unavailable, "closed"});
+    EXPECT_FALSE(outages.is_up()) << "one is enough";
+    EXPECT_TRUE(first.is_up());
+    first.mark_down({Code::timeout, "slow"});
+    EXPECT_EQ(outages.trouble(), "slow");
+    EXPECT_FALSE(second.mark_up());
+    EXPECT_FALSE(outages.is_up());
+    const auto outage = first.mark_up();
+    ASSERT_TRUE(outage);
+    EXPECT_EQ(outage->errors, 2U);
+    EXPECT_TRUE(outages.is_up());
+    EXPECT_EQ(outages.trouble(), "");
+  }
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(pread(out.get(), text.data(), text.size(), 0), 0)));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
 }
 
 }  // namespace
