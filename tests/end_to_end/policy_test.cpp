@@ -81,6 +81,8 @@ TEST_F(Policy, AHostThatRefusesIsLeftAlone) {
     if (state(url, "claim") != "(nil)") world.redis_text({"ZADD", "schedule", "XX", "1", url});
   }
   Program three({"run"}, world.environment);
+  // It may have nothing left to do.
+  EXPECT_TRUE(eventually([&] { return three.err().find("event=ready") != std::string::npos; })) << three.err();
   EXPECT_TRUE(eventually(all_wait)) << three.err();
   three.signal(SIGTERM);
   EXPECT_EQ(three.wait().exit, 0);
