@@ -285,9 +285,10 @@ int await(Waiting waiting, const VerbContext& context, Milliseconds now, Tally& 
     wait_for_others(waiting, context, tally);
     if (waiting.empty()) return exits::done;
     // No worker lives, or it has gone meanwhile: what nobody is at is done here.
+    constexpr std::size_t most = 2'000;  // whose names a claim may look at in one go
     std::set<std::string> idle, told;
     for (const Awaited& feed : awaited) {
-      if (!feed.claimed) idle.insert(feed.url);
+      if (!feed.claimed && idle.size() < most) idle.insert(feed.url);
     }
     const int code = refresh_in_process(context.config, {idle.begin(), idle.end()}, [&](const Report& report) {
       told.insert(report.feed_url);
