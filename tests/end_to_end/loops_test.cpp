@@ -1,10 +1,10 @@
 // A process that fetches on several event loops (worker.threads): all that it says and obeys is of all of them.
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <thread>
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
@@ -122,10 +122,16 @@ TEST_F(ManyLoops, MakeOnePassTogether) {
 
 TEST_F(ManyLoops, TellOfAnOutageOnceAndGoOnBehindIt) {
   Program worker(run(), world.environment);
-  ASSERT_NE(listening_at(worker), "") << worker.err();
+  const std::string address = listening_at(worker);
+  ASSERT_NE(address, "") << worker.err();
   world.redis.kill();
   ASSERT_TRUE(eventually([&] { return worker.err().find("event=redis_down") != std::string::npos; }));
-  std::this_thread::sleep_for(std::chrono::seconds(1));  // until every loop has met it
+  const auto errors = [&] {
+    const std::string metrics = get(address, "/metrics"), name = "feedmill_redis_errors_total{kind=\"connection\"} ";
+    const std::size_t at = metrics.find('\n' + name);
+    return at == std::string::npos ? 0 : std::atoi(metrics.c_str() + at + 1 + name.size());
+  };
+  ASSERT_TRUE(eventually([&] { return errors() >= 5 * static_cast<int>(loops); }));  // every loop has tried again
   world.redis.start();
   ASSERT_TRUE(eventually([&] { return worker.err().find("event=redis_up") != std::string::npos; }));
   const std::vector<std::string> urls = add(loops * lanes, {.raw = "HTTP/1.1 200 OK\r\n", .end = Response::End::hang});

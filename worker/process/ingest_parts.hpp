@@ -16,6 +16,7 @@
 #include "worker/ingest/store_pool.hpp"
 #include "worker/ingest/worker.hpp"
 #include "worker/observe/metrics.hpp"
+#include "worker/observe/store_health.hpp"
 #include "worker/process/run_options.hpp"
 
 namespace feedmill {

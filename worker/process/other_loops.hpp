@@ -58,7 +58,6 @@ class OtherLoops {
     }
   }
 
-  std::size_t count() const { return loops_.size(); }
   /// Of what may be asked from any thread: all of them together.
   template <class Figure>
   auto sum(const Figure& figure) const {

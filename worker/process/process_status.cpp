@@ -45,10 +45,6 @@ asio::awaitable<Pinged> ping(ProcessParts& parts, std::vector<std::string> texts
   co_return pinged;
 }
 
-}  // namespace
-
-namespace {
-
 /// What an autoscaler asks: how much of what there is is in use.
 void note_use(ProcessParts& parts) {
   const std::size_t busy = parts.in_flight();
