@@ -50,6 +50,7 @@ StoreResult<ClaimBatch> Ingest::claim(const ClaimRequest& request) {
     claim.host_served_at = milliseconds(row[4]);
     claim.host_identity = row[5].integer() == 1;
     claim.host_http1 = row[6].integer() == 1;
+    claim.failovers = impl_.failovers();
   }
   for (std::size_t i = 0; i < deferred.size(); ++i) {
     const ReplyView row = deferred[i];
@@ -75,6 +76,7 @@ StoreResult<void> Ingest::read_states(std::span<Claim> claims) {
   if (commands.empty()) return {};
   const auto states = impl_.pipeline(commands);
   if (!states) return states.error();
+  if (impl_.failovers() < claims.front().failovers) return impl_.leave_older_server();
   for (std::size_t i = 0; i < claims.size(); ++i) {
     const Fields fields = (*states)[i].pairs();
     claims[i].state = read_state(fields);

@@ -64,6 +64,13 @@ struct LookUp {
   /// How the document's markup was treated: what is stored by older rules is told as today's make it (SECURITY S13).
   std::optional<GivenMarkup> markup{};
   const StoredFeed* stored = nullptr;  ///< what was read of the feed before; null: it is read now
+  std::uint64_t failovers = 0;         ///< of the claim
+};
+
+/// A feed of which what is stored is read.
+struct FeedToRead {
+  std::string_view feed_url;
+  std::uint64_t failovers = 0;  ///< of the claim
 };
 
 /// Over a Store's connection.
@@ -84,12 +91,13 @@ class Ingest {
   /// all of them are due at.
   StoreResult<Milliseconds> unspread();
 
-  /// Read-only: what is stored of each feed, in one round trip and the order of `feed_urls`.
-  std::vector<StoreResult<StoredFeed>> stored_feeds(std::span<const std::string_view> feed_urls);
+  /// Read-only: what is stored of each feed, in one round trip and the order of `feeds`. `unavailable`, and the
+  /// connection is given up: the server is one that another had taken over from before the feed was claimed.
+  std::vector<StoreResult<StoredFeed>> stored_feeds(std::span<const FeedToRead> feeds);
 
   /// Read-only: what is known of each document's guids, with the old values of what differs (RELIABILITY L5).
   /// Several at once travel in the same two round trips at most; none where nothing differs. The answers stand in the
-  /// order of `wanted`.
+  /// order of `wanted`. `unavailable`: as for stored_feeds().
   std::vector<StoreResult<StoredSnapshot>> look_up(std::span<const LookUp> wanted);
 
   /// Read-only: the posts of a feed, newest first, as far as they can be recognised under other guids.

@@ -27,8 +27,12 @@ class Trip {
   std::string_view keep(std::string key) { return *keys_.emplace(keys_.end(), std::move(key)); }
 
   void ask(Store::Impl& impl) {
-    if (!commands_.empty()) replies_ = impl.pipeline_each(commands_);
+    if (commands_.empty()) return;
+    replies_ = impl.pipeline_each(commands_);
+    server_ = impl.failovers();
   }
+  /// Whether who answered knows of less failovers than that.
+  bool is_older_than(std::uint64_t failovers) const { return server_ && *server_ < failovers; }
   /// The next answer; `failed` becomes its error when it is one and none was before.
   ReplyView take(std::optional<StoreError>& failed) {
     const StoreResult<Reply>& reply = replies_[next_++];
@@ -42,6 +46,7 @@ class Trip {
   std::vector<Words> commands_;
   std::list<std::string> keys_;
   std::vector<StoreResult<Reply>> replies_;
+  std::optional<std::uint64_t> server_;  // how many failovers who answered knows of
   std::size_t next_ = 0;
 };
 
@@ -197,10 +202,10 @@ std::optional<std::string_view> StoredFeed::digest_of(std::string_view guid) con
   return found->second;
 }
 
-std::vector<StoreResult<StoredFeed>> Ingest::stored_feeds(std::span<const std::string_view> feed_urls) {
+std::vector<StoreResult<StoredFeed>> Ingest::stored_feeds(std::span<const FeedToRead> feeds) {
   Trip trip;
   const Keys& keys = impl_.keys;
-  for (const std::string_view url : feed_urls) {
+  for (const auto& [url, failovers] : feeds) {
     const std::string_view sort = trip.keep(keys.sort(url));
     trip.add({"GET", trip.keep(keys.items(url))});
     trip.add({"HGETALL", trip.keep(keys.digests(url))});
@@ -211,7 +216,10 @@ std::vector<StoreResult<StoredFeed>> Ingest::stored_feeds(std::span<const std::s
   }
   trip.ask(impl_);
   std::vector<StoreResult<StoredFeed>> all;
-  for (std::size_t i = 0; i < feed_urls.size(); ++i) all.push_back(read_stored(trip));
+  for (const FeedToRead& feed : feeds) {
+    StoreResult<StoredFeed>& stored = all.emplace_back(read_stored(trip));
+    if (stored && trip.is_older_than(feed.failovers)) stored = impl_.leave_older_server();
+  }
   const auto texts = std::make_shared<const std::vector<StoreResult<Reply>>>(trip.take_replies());
   for (StoreResult<StoredFeed>& stored : all) {
     if (stored) stored->texts = texts;
@@ -220,9 +228,9 @@ std::vector<StoreResult<StoredFeed>> Ingest::stored_feeds(std::span<const std::s
 }
 
 std::vector<StoreResult<StoredSnapshot>> Ingest::look_up(std::span<const LookUp> wanted) {
-  std::vector<std::string_view> unread;
+  std::vector<FeedToRead> unread;
   for (const LookUp& one : wanted) {
-    if (one.stored == nullptr) unread.emplace_back(one.feed_url);
+    if (one.stored == nullptr) unread.push_back({one.feed_url, one.failovers});
   }
   const std::vector<StoreResult<StoredFeed>> read = stored_feeds(unread);
   std::vector<StoreResult<StoredSnapshot>> known;
@@ -251,10 +259,13 @@ std::vector<StoreResult<StoredSnapshot>> Ingest::look_up(std::span<const LookUp>
   next = 0;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const StoreResult<StoredFeed>* const own = wanted[i].stored == nullptr ? &read[next++] : nullptr;
-    if (searches[i])
-      known.push_back(searches[i]->take());
-    else
+    if (!searches[i]) {
       known.emplace_back(own->error());
+      continue;
+    }
+    StoreResult<StoredSnapshot>& found = known.emplace_back(searches[i]->take());
+    const std::uint64_t failovers = wanted[i].failovers;
+    if (found && (ids.is_older_than(failovers) || entries.is_older_than(failovers))) found = impl_.leave_older_server();
   }
   return known;
 }

@@ -1,6 +1,7 @@
 // A feed that one worker refreshes for as long as its lease runs (RELIABILITY L1).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct Claim {
   Milliseconds host_storm{};      ///< since when its host is in trouble, with all its feeds; 0 = it is not (HTTP H11)
   std::string egress{};           ///< the name that the worker goes out under, "" = none (HTTP H10)
   bool has_posts = true;          ///< posts of it may be stored; false: none ever was
+  std::uint64_t failovers = 0;    ///< of the store until then: what is read for it must be as new (RELIABILITY L24)
 };
 
 /// What one claim call brought.

@@ -65,6 +65,7 @@ StoreResult<void> Store::Impl::ready() {
 StoreResult<void> Store::Impl::meet_server() {
   waitaof_.reset();
   replication_id_.clear();
+  failovers_ = 0;
   if (options.reads_only) return {};
   const auto is_lost = [](const auto& reply) {
     return reply.has_error() && reply.error().code != StoreError::Code::auth;
@@ -73,10 +74,11 @@ StoreResult<void> Store::Impl::meet_server() {
   if (is_lost(replication)) return replication.error();
   if (!replication || info_value(replication->text(), "role") != "master") return {};
   const std::string id(info_value(replication->text(), "master_replid"));
-  const auto noted = redis.command({"HGET", keys.store(), "primary"});
+  const auto noted = redis.command({"HMGET", keys.store(), "primary", "failovers"});
   if (!noted) return {};
   replication_id_ = id;
-  if (id.empty() || noted->text() == id) return {};
+  failovers_ = static_cast<std::uint64_t>((*noted)[1].integer());
+  if (id.empty() || (*noted)[0].text() == id) return {};
   const std::string_view before = info_value(replication->text(), "master_replid2");
   const bool was_replica = before.find_first_not_of('0') != std::string_view::npos;
   Args args;
@@ -84,7 +86,15 @@ StoreResult<void> Store::Impl::meet_server() {
   args.add(was_replica ? 1 : 0);
   const auto settled = run(Script::another_primary, args);
   if (is_lost(settled)) return settled.error();
+  const auto counted = redis.command({"HGET", keys.store(), "failovers"});
+  if (is_lost(counted)) return counted.error();
+  if (counted) failovers_ = static_cast<std::uint64_t>(counted->integer());
   return {};
+}
+
+StoreError Store::Impl::leave_older_server() {
+  redis.disconnect();
+  return {StoreError::Code::unavailable, "the server is one that another has taken over from; it does not know yet"};
 }
 
 StoreResult<std::string> Store::Impl::open(bool create) {

@@ -104,6 +104,11 @@ class Store::Impl {
   /// be waited for.
   StoreResult<void> settle(bool marked);
 
+  /// How often another server had taken over the store when this one was met; 0 where nobody writes.
+  std::uint64_t failovers() const { return failovers_; }
+  /// Gives up a connection to a server that another has taken over from; what to say instead of what it answered.
+  StoreError leave_older_server();
+
   /// Redis' clock.
   StoreResult<Milliseconds> now();
   /// The same in decimal. Needs a connection.
@@ -153,6 +158,7 @@ class Store::Impl {
   std::array<std::string, std::tuple_size_v<decltype(script_rows)>> hashes_;  // by Script, "" until one is needed
   std::optional<bool> waitaof_;  // whether the connected server knows it, once asked
   std::string replication_id_;   // of the connected server, "" where nobody writes
+  std::uint64_t failovers_ = 0;  // as failovers()
   std::uint64_t met_ = 0;        // Redis::connections() when meet_server() looked at it
 };
 

@@ -132,6 +132,37 @@ TEST_P(LostSuffix, IsNoReasonToTurnAwayWhoHasReadIt) {
   ASSERT_TRUE(since) << since.error().detail;
   ASSERT_TRUE(since->records);
   EXPECT_TRUE(since->records->empty());
+/// A primary that was held up does not know yet that there is another one. What it says is not what that one has: a
+/// post that is stored here and lost there would be taken for one that need not be stored.
+TEST_P(LostSuffix, IsNotReadForWhatTheNextPrimaryGaveOut) {
+  redis_command(replica.server(), {"REPLICAOF", "NO", "ONE"});
+  make_due_there();
+  Store next(StoreOptions{.url = replica.server().admin_url()});
+  ASSERT_TRUE(next.open());
+  ClaimRequest request;
+  request.worker = std::string(32, 'b');
+  request.request = 1;
+  const auto batch = Ingest(next).claim(request);
+  ASSERT_TRUE(batch && batch->claims.size() == 1);
+  const Claim& claim = batch->claims.front();
+  EXPECT_EQ(claim.failovers, 1U);
+
+  const std::vector<EntryRecord> posts{post("c", 3, "edited")};
+  const FeedToRead feed{feed_url, claim.failovers};
+  const LookUp look_up{feed_url, posts, {}, {}, nullptr, claim.failovers};
+  for (Store* asked : {&store, &next}) {
+    const auto stored = Ingest(*asked).stored_feeds(std::span(&feed, 1)).front();
+    const auto known = Ingest(*asked).look_up(std::span(&look_up, 1)).front();
+    if (asked == &next) {
+      EXPECT_TRUE(stored && known);
+      continue;
+    }
+    ASSERT_TRUE(!stored && !known);
+    EXPECT_EQ(stored.error().code, Code::unavailable) << stored.error().detail;
+    EXPECT_EQ(known.error().code, Code::unavailable) << known.error().detail;
+  }
+}
+
 }
 
 INSTANTIATE_TEST_SUITE_P(Clock, LostSuffix, testing::Values(-10min, -3s, 3s), [](const auto& offset) {

@@ -174,7 +174,7 @@ asio::awaitable<Reading> FetchedDocument::read_in(const Claim& claim, FetchResul
   if (!claim.has_posts) {
     stored.emplace();
   } else if (!stored) {
-    auto asked = co_await store_.stored_feed(claim.feed_url);
+    auto asked = co_await store_.stored_feed(claim);
     if (asked) stored = std::move(*asked);  // else the look-up asks again, and waits for the store
   }
   if (stored && !is_followed) how.items = &stored->items;

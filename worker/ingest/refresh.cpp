@@ -128,7 +128,7 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::look_up(const Claim& cla
   auto* document = std::get_if<Document>(&attempt.reading);
   if (document == nullptr) co_return StoredSnapshot();
   const StoredFeed* const before = attempt.stored ? &*attempt.stored : nullptr;
-  LookUp wanted{claim.feed_url, document->entries, document->deleted, document->markup, before};
+  LookUp wanted{claim.feed_url, document->entries, document->deleted, document->markup, before, claim.failovers};
   const auto look = [&] { return store_.look_up(wanted); };
   StoreResult<StoredSnapshot> known = co_await answer_of(look, deadline);
   if (!known) co_return known;
@@ -138,7 +138,7 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::look_up(const Claim& cla
     co_await source.read_all(claim, attempt);
     document = std::get_if<Document>(&attempt.reading);
     if (document == nullptr) co_return StoredSnapshot();
-    wanted = {claim.feed_url, document->entries, document->deleted, document->markup, before};
+    wanted = {claim.feed_url, document->entries, document->deleted, document->markup, before, claim.failovers};
     known = co_await answer_of(look, deadline);
     if (!known) co_return known;
     settle_repeated(*document, *known);
@@ -151,7 +151,7 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::look_up(const Claim& cla
   if (!stored) co_return stored.error();
   const Recognised recognised = recognise(claim.state.identity, *document, *known, *stored);
   if (recognised.look_up.empty()) co_return known;
-  const LookUp once_more{claim.feed_url, recognised.look_up, {}, document->markup, before};
+  const LookUp once_more{claim.feed_url, recognised.look_up, {}, document->markup, before, claim.failovers};
   const auto look_again = [&] { return store_.look_up(once_more); };
   StoreResult<StoredSnapshot> found = co_await answer_of(look_again, deadline);
   if (!found) co_return found;

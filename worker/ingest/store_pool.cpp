@@ -67,8 +67,8 @@ void StorePool::leave() {
   readers_.pop_front();
 }
 
-asio::awaitable<StoreResult<StoredFeed>> StorePool::stored_feed(const std::string& feed_url) {
-  return ask<StoreResult<StoredFeed>>(std::string_view(feed_url));
+asio::awaitable<StoreResult<StoredFeed>> StorePool::stored_feed(const Claim& claim) {
+  return ask<StoreResult<StoredFeed>>(FeedToRead{claim.feed_url, claim.failovers});
 }
 
 asio::awaitable<StoreResult<StoredSnapshot>> StorePool::look_up(const LookUp& wanted) {
@@ -142,7 +142,7 @@ void StorePool::exchange(Store& store, const std::vector<Waiting*>& batch) {
     for (std::size_t i = 0; i < asking.size(); ++i) asking[i]->answer = std::move(answers[i]);
   };
   Ingest ingest(store);
-  send(std::type_identity<std::string_view>(), [&](const auto& urls) { return ingest.stored_feeds(urls); });
+  send(std::type_identity<FeedToRead>(), [&](const auto& feeds) { return ingest.stored_feeds(feeds); });
   send(std::type_identity<LookUp>(), [&](const auto& wanted) { return ingest.look_up(wanted); });
   send(std::type_identity<const Commit*>(), [&](const auto& commits) { return ingest.commit(commits); });
 }

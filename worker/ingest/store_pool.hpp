@@ -52,7 +52,7 @@ class StorePool {
   boost::asio::awaitable<Place> place();
 
   /// Not cancellable: they end within the store's timeout.
-  boost::asio::awaitable<StoreResult<StoredFeed>> stored_feed(const std::string& feed_url);
+  boost::asio::awaitable<StoreResult<StoredFeed>> stored_feed(const Claim& claim);
   boost::asio::awaitable<StoreResult<StoredSnapshot>> look_up(const LookUp& wanted);
   boost::asio::awaitable<StoreResult<Committed>> commit(const Commit& commit);
 
@@ -90,7 +90,7 @@ class StorePool {
  private:
   struct Waiting;
   /// What stored_feed(), look_up() and commit() were given.
-  using Request = std::variant<std::string_view, LookUp, const Commit*>;
+  using Request = std::variant<FeedToRead, LookUp, const Commit*>;
   struct Connection {
     explicit Connection(const StoreOptions& options) : store(options) {}
     Store store;

@@ -145,7 +145,7 @@ class Polling : public testing::Test {
   }
 
   StoredFeed stored_feed() {
-    const std::string_view wanted = url;
+    const FeedToRead wanted{url};
     const auto stored = Ingest(store).stored_feeds(std::span(&wanted, 1)).front();
     EXPECT_TRUE(stored);
     return *stored;
