@@ -16,6 +16,8 @@
 #include <hiredis/hiredis.h>
 
 #include "parsers/text/numbers.hpp"
+#include "storage/redis/cluster.hpp"
+#include "storage/redis/in_turn.hpp"
 #include "storage/redis/redis_tls.hpp"
 #include "storage/redis/reply_shape.hpp"
 #include "storage/redis/sentinel.hpp"
@@ -111,6 +113,17 @@ std::string_view read_endpoint(std::string_view text, std::string& host, std::ui
   return {};
 }
 
+/// Those of `hosts`, which stand there one behind the other with commas between; what is wrong, "" when nothing.
+std::string_view read_nodes(std::string_view hosts, std::uint16_t port, std::vector<NodeAddress>& nodes) {
+  for (std::size_t at = 0; at <= hosts.size();) {
+    const std::size_t end = std::min(hosts.find(',', at), hosts.size());
+    NodeAddress& one = nodes.emplace_back(NodeAddress{"", port});
+    if (const auto wrong = read_endpoint(hosts.substr(at, end - at), one.host, one.port); !wrong.empty()) return wrong;
+    at = end + 1;
+  }
+  return {};
+}
+
 /// The sentinels of `hosts` and the service that they watch, off the front of `path`; what is wrong, "" when nothing.
 std::string_view read_sentinels(std::string_view hosts, std::string_view& path, RedisAddress& address) {
   address.service = path.substr(0, path.find('/'));
@@ -119,13 +132,7 @@ std::string_view read_sentinels(std::string_view hosts, std::string_view& path, 
   if (address.service.empty() || !std::all_of(address.service.begin(), address.service.end(), may_name)) {
     return "behind the sentinels stands what they call the primary, as in redis+sentinel://host:26379/mymaster";
   }
-  for (std::size_t at = 0; at <= hosts.size();) {
-    const std::size_t end = std::min(hosts.find(',', at), hosts.size());
-    SentinelAddress& one = address.sentinels.emplace_back();
-    if (const auto wrong = read_endpoint(hosts.substr(at, end - at), one.host, one.port); !wrong.empty()) return wrong;
-    at = end + 1;
-  }
-  return {};
+  return read_nodes(hosts, 26379, address.sentinels);
 }
 
 ReadAddress parse_url(std::string_view url) {
@@ -133,16 +140,12 @@ ReadAddress parse_url(std::string_view url) {
   const std::string_view scheme = url.substr(0, std::min(url.find("://"), url.size()));
   RedisAddress address;
   address.tls = scheme.starts_with("rediss");
-  if (scheme == "redis+cluster" || scheme == "rediss+cluster") {
-    return bad_url(
-        "a Redis Cluster cannot hold the store; write redis://host:port/db for one server, or "
-        "redis+sentinel://host:port/service for one that others stand by for");
-  }
   const bool by_sentinels = scheme == "redis+sentinel" || scheme == "rediss+sentinel";
-  if (!by_sentinels && scheme != "redis" && scheme != "rediss") {
+  const bool in_cluster = scheme == "redis+cluster" || scheme == "rediss+cluster";
+  if (!by_sentinels && !in_cluster && scheme != "redis" && scheme != "rediss") {
     return bad_url(
-        "write redis://host:port/db, rediss://host:port/db for TLS, redis+sentinel://host:port/service, or "
-        "unix:///path/to/socket");
+        "write redis://host:port/db, rediss://host:port/db for TLS, redis+sentinel://host:port/service, "
+        "redis+cluster://host:port, or unix:///path/to/socket");
   }
   if (address.tls && !remedy_without_tls().empty()) return bad_url(remedy_without_tls());
   std::string_view rest = url.substr(std::min(scheme.size() + 3, url.size())), path;
@@ -151,9 +154,13 @@ ReadAddress parse_url(std::string_view url) {
     rest = rest.substr(0, slash);
   }
   if (const auto wrong = read_login(rest, address); !wrong.empty()) return bad_url(wrong);
-  const auto wrong =
-      by_sentinels ? read_sentinels(rest, path, address) : read_endpoint(rest, address.host, address.port);
+  const auto wrong = by_sentinels ? read_sentinels(rest, path, address)
+                     : in_cluster ? read_nodes(rest, address.port, address.cluster)
+                                  : read_endpoint(rest, address.host, address.port);
   if (!wrong.empty()) return bad_url(wrong);
+  if (in_cluster && !path.empty() && path != "0") {
+    return bad_url("a cluster has no databases; end the URL behind the port, as in redis+cluster://host:6379");
+  }
   if (!path.empty() && (!read_number(path, address.database) || address.database < 0)) {
     return bad_url(by_sentinels ? "behind the name stands a database number, as in redis+sentinel://host/mymaster/0"
                                 : "the path must be a database number, as in redis://host/0");
@@ -254,8 +261,8 @@ StoreError redis_error(std::string_view text) {
       Row{"ERR unknown command", Code::auth},
       Row{"ERR ACL failure in script", Code::auth},
       Row{"ERR The user executing the script", Code::auth},  // before 7.2
-      Row{"MOVED", Code::unsupported},
-      Row{"ASK ", Code::unsupported},
+      Row{"MOVED", Code::loading},
+      Row{"ASK ", Code::loading},  // of a slot on its way: as TRYAGAIN, until it has come
       Row{"ERR AUTH", Code::auth},
       Row{"ERR invalid password", Code::auth},
       Row{"WRONGTYPE", Code::refused},
@@ -266,6 +273,11 @@ StoreError redis_error(std::string_view text) {
     if (text.starts_with(row.start)) return {row.code, std::string(text)};
   }
   return {Code::bug, std::string(text)};
+}
+
+bool leads_elsewhere(const StoreError& error) {
+  return error.code == StoreError::Code::read_only || error.detail.starts_with("NOREPLICAS") ||
+         error.detail.starts_with("MOVED");
 }
 
 std::string_view info_value(std::string_view info, std::string_view name) {
@@ -308,9 +320,10 @@ void watch_peer(int socket) {
 /// Of the server, for people.
 std::string Redis::where() const {
   if (!address_.socket.empty()) return address_.socket;
-  const bool is_v6 = address_.host.find(':') != std::string::npos;
-  std::string where = (is_v6 ? "[" + address_.host + "]" : address_.host) + ":" + std::to_string(address_.port);
+  std::string where = shown({address_.host, address_.port});
   if (!address_.service.empty()) where += ", the primary of " + address_.service + " as its sentinels say";
+  if (!address_.cluster.empty())
+    where += ", which holds slot " + std::to_string(address_.slot) + " as its cluster says";
   return where;
 }
 
@@ -319,6 +332,9 @@ Redis::Result<bool> Redis::connect() {
   if (context_) return false;
   if (sentinels_) {
     if (auto failed = sentinels_->find_primary(address_, timeout_)) return std::move(*failed);
+  }
+  if (!address_.cluster.empty()) {
+    if (auto failed = find_holder(address_, timeout_)) return std::move(*failed);
   }
   const auto deadline = std::chrono::steady_clock::now() + timeout_;
   lost_.reset();
@@ -364,11 +380,11 @@ Redis::Result<bool> Redis::greet() {
     words.push_back(address_.password);
     if (auto reply = command(words); !reply) return reply.error();
   }
-  if (sentinels_) {
+  if (sentinels_ || !address_.cluster.empty()) {
     const auto replication = command({"INFO", "replication"});
     if (!replication) return replication.error();
     if (info_value(replication->text(), "role") != "master") {
-      std::rotate(address_.sentinels.begin(), address_.sentinels.begin() + 1, address_.sentinels.end());
+      if (sentinels_) std::rotate(address_.sentinels.begin(), address_.sentinels.begin() + 1, address_.sentinels.end());
       return StoreError{StoreError::Code::unavailable,
                         "the Redis at " + where() + ", is a replica: they do not know yet"};
     }
@@ -387,7 +403,7 @@ void Redis::disconnect() {
 
 std::string Redis::link() const {
   std::string link = tls_ != nullptr ? tls_version(tls_) : address_.socket.empty() ? "TCP without TLS" : "unix socket";
-  if (!address_.service.empty()) link += ", " + where();
+  if (!address_.service.empty() || !address_.cluster.empty()) link += ", " + where();
   return link;
 }
 
@@ -395,7 +411,7 @@ Redis::Result<Reply> Redis::command(const Words& words) {
   if (auto ready = connect(); !ready) return ready.error();
   append(words);
   auto reply = next();
-  if (!reply && reply.error().code == StoreError::Code::read_only) disconnect();
+  if (!reply && leads_elsewhere(reply.error())) disconnect();
   if (!reply) return reply;
   if (auto wrong = misshapen(words.front(), *reply)) return std::move(*wrong);
   return reply;

@@ -27,29 +27,35 @@ namespace feedmill {
 
 class Sentinels;
 
-/// One of the sentinels that watch a primary.
-struct SentinelAddress {
+/// A server among several.
+struct NodeAddress {
   std::string host;
-  std::uint16_t port = 26379;
+  std::uint16_t port = 0;
+  bool is_learned = false;  ///< of another one, not of the URL
+
+  bool operator==(const NodeAddress& other) const { return host == other.host && port == other.port; }
 };
 
 /// Where a server is and who we are there. From text by parse_redis_url.
 struct RedisAddress {
-  std::string host;  ///< name or address; "" for a unix socket; with sentinels, what they said last
+  std::string host;  ///< name or address; "" for a unix socket; with sentinels or a cluster, what they said last
   std::uint16_t port = 6379;
   std::string socket;  ///< path; "" for TCP
   std::string user, password;
   int database = 0;
   bool tls = false;
   std::string ca_file, cert_file, key_file;      ///< with tls, as of StoreOptions; not in a URL
-  std::vector<SentinelAddress> sentinels;        ///< whom to ask for the primary, in this order; none: host is it
+  std::vector<NodeAddress> sentinels;            ///< whom to ask for the primary, in this order; none: host is it
   std::string service;                           ///< what they call it
   std::string sentinel_user, sentinel_password;  ///< who we are to them, as of StoreOptions; not in a URL
+  std::vector<NodeAddress> cluster;              ///< whom to ask for the holder of `slot`; none: it is no cluster
+  unsigned slot = 0;                             ///< of a cluster: where all keys are; not in a URL
 };
 
 /// redis://[user[:password]@]host[:port][/db] ·
 /// redis+sentinel://[user[:password]@]host[:port][,host[:port]…]/service[/db] where user and password are those of the
-/// primary · rediss:// and rediss+sentinel://, the same with TLS · unix://[user[:password]@]/path[?db=N] · unix:/path.
+/// primary · redis+cluster://[user[:password]@]host[:port][,host[:port]…], some of its nodes · rediss://,
+/// rediss+sentinel:// and rediss+cluster://, the same with TLS · unix://[user[:password]@]/path[?db=N] · unix:/path.
 /// Percent-encoding in user and password is undone. `unsupported` for other schemes, and for TLS where hiredis has none
 /// (before 1.0). The error never holds the password.
 boost::system::result<RedisAddress, StoreError> parse_redis_url(std::string_view url);
@@ -92,13 +98,17 @@ using Words = std::vector<std::string_view>;
 /// The error an error reply means (RELIABILITY §6).
 StoreError redis_error(std::string_view text);
 
+/// Whether it says that another server is to be asked: this one is a replica by now, has lost the replicas that it must
+/// have, or does not hold the slot any more.
+bool leads_elsewhere(const StoreError& error);
+
 /// The value of `name:` in an answer to INFO, "" when it is not there.
 std::string_view info_value(std::string_view info, std::string_view name);
 
 /// Not thread-safe. With TLS SIGPIPE must be ignored by the process. Connects on first use and after a lost connection,
-/// where there are sentinels to whom they name at that moment; every call may block up to the timeout, one that
-/// connects by way of sentinels for twice as long. With TLS nothing is sent before the server has shown that it is the
-/// one named, by a certificate of an authority that is trusted: else StoreError::Code::tls.
+/// where there are sentinels or a cluster to whom these name at that moment; every call may block up to the timeout,
+/// one that connects by way of them for twice as long. With TLS nothing is sent before the server has shown that it is
+/// the one named, by a certificate of an authority that is trusted: else StoreError::Code::tls.
 class Redis {
  public:
   template <class T>
@@ -119,7 +129,7 @@ class Redis {
   /// As ServerFacts::link. Of a connection that is there.
   std::string link() const;
 
-  /// One command, one reply. A server that has become a replica is let go of: the name may lead elsewhere by now.
+  /// One command, one reply. A server is let go of when its answer says that another one is to be asked.
   Result<Reply> command(const Words& words);
 
   /// Pipelining: append commands, then take as many replies, in order. A lost connection fails all that are left. What

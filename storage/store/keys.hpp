@@ -11,8 +11,11 @@ namespace feedmill {
 /// How the names of keys end that begin with a feed's URL: no URL may end so itself.
 inline constexpr std::array<std::string_view, 4> feed_key_endings{":sort", ":guidmap", ":digests", ":tombs"};
 
-/// Key names of one partition: <key_prefix><partition prefix><name>. Standalone has one partition without a prefix; in
-/// Redis Cluster the partition prefix is "{pNNN}:", which puts all keys of a feed into one slot.
+/// Between the braces of a cluster's keys: what decides on their slot.
+inline constexpr std::string_view partition_tag = "p000";
+
+/// Key names: <key_prefix><partition prefix><name>. There is one partition. It has no prefix on one server, and
+/// "{p000}:" in a cluster, which puts all keys of the store into one slot (RELIABILITY L26).
 class Keys {
  public:
   explicit Keys(std::string key_prefix, const std::string& partition_prefix = "")

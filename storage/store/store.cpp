@@ -11,6 +11,7 @@
 
 #include "parsers/text/numbers.hpp"
 #include "storage/lua/scripts.hpp"
+#include "storage/redis/cluster.hpp"
 #include "storage/redis/reply_shape.hpp"
 #include "storage/redis/test_point.hpp"
 #include "storage/store/store_impl.hpp"
@@ -19,6 +20,11 @@ namespace feedmill {
 namespace {
 
 constexpr int schema_version = 1;
+
+Keys keys_of(const StoreOptions& options, const RedisAddress& address) {
+  if (address.cluster.empty()) return Keys(options.key_prefix);
+  return Keys(options.key_prefix, "{" + std::string(partition_tag) + "}:");
+}
 
 /// 128 random bits in hex.
 std::string random_id() {
@@ -34,7 +40,10 @@ std::string random_id() {
 }  // namespace
 
 Store::Impl::Impl(StoreOptions given, RedisAddress address)
-    : options(std::move(given)), keys(options.key_prefix), redis(std::move(address), options.timeout) {}
+    : options(std::move(given)),
+      keys(keys_of(options, address)),
+      in_cluster(!address.cluster.empty()),
+      redis(std::move(address), options.timeout) {}
 
 std::string server_name(std::string_view info) {
   const std::string_view valkey = info_value(info, "valkey_version");
@@ -129,8 +138,13 @@ StoreResult<std::string> Store::Impl::open(bool create) {
     if (const auto named = give_id(); !named) return named.error();
     return server;
   }
-  const auto about = redis.command({"HMGET", keys.store(), "schema", "id"});
+  const auto about = redis.command({"HMGET", keys.store(), "schema", "id", "partitions"});
   if (!about) return about.error();
+  if (const auto partitions = (*about)[2]; !partitions.is_nil() && partitions.text() != "1") {
+    return StoreError{StoreError::Code::unsupported,
+                      "the store has " + std::string(partitions.text()) +
+                          " partitions and was written by a newer feedmill; upgrade this one"};
+  }
   const auto schema = (*about)[0];
   if (schema.integer() > schema_version) {
     return StoreError{StoreError::Code::unsupported, "the store was written by a newer feedmill (schema " +
@@ -145,11 +159,9 @@ StoreResult<std::string> Store::Impl::open(bool create) {
 /// Servers that answer and hold no store: a verb would find nothing there, and say so.
 StoreResult<void> Store::Impl::check_kind(std::string_view info) {
   const std::string_view mode = info_value(info, "redis_mode");
-  if (mode == "cluster") {
+  if (mode == "cluster" && !in_cluster) {
     return StoreError{StoreError::Code::unsupported,
-                      "redis.url names a node of a Redis Cluster, which cannot hold the store; write "
-                      "redis://host:port/db of one server, or redis+sentinel://host:port/service of one that others "
-                      "stand by for"};
+                      "redis.url names a node of a Redis Cluster; write redis+cluster://host:port"};
   }
   if (mode != "sentinel") return {};
   const auto watched = redis.command({"SENTINEL", "MASTERS"});
@@ -338,11 +350,10 @@ StoreResult<Reply> Store::Impl::answer(Script script) {
 }
 
 /// After a failover the name leads to another server (RELIABILITY §6), as it does for a primary that has lost its
-/// replicas to another.
+/// replicas to another, and in a cluster whose slot has moved.
 void Store::Impl::leave_replica(std::span<const StoreResult<Reply>> replies) {
   const auto refused = [](const StoreResult<Reply>& reply) {
-    return reply.has_error() &&
-           (reply.error().code == StoreError::Code::read_only || reply.error().detail.starts_with("NOREPLICAS"));
+    return reply.has_error() && leads_elsewhere(reply.error());
   };
   if (std::any_of(replies.begin(), replies.end(), refused)) redis.disconnect();
 }
@@ -396,6 +407,7 @@ Store::Store(StoreOptions options) {
     address->key_file = options.key_file;
     address->sentinel_user = options.sentinel_user;
     address->sentinel_password = options.sentinel_password;
+    address->slot = slot_of_tag(partition_tag);
   }
   impl_ = std::make_unique<Impl>(std::move(options), address ? *address : RedisAddress{});
   if (!address) impl_->bad_address = address.error();

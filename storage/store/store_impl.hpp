@@ -142,6 +142,7 @@ class Store::Impl {
 
   StoreOptions options;
   Keys keys;
+  const bool in_cluster;
   const RequestInHand* request = nullptr;  // set for as long as one is carried out
   std::optional<StoreError> bad_address;   // the URL could not be read; every call answers with it
   Redis redis;

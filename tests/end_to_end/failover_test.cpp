@@ -1,5 +1,5 @@
-// The primary of a store is lost while workers fetch and programs listen (RELIABILITY C7): sentinels name another, and
-// the store is whole.
+// The primary of a store is lost while workers fetch and programs listen (RELIABILITY C6, C7): sentinels or a cluster
+// name another, and the store is whole.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -16,6 +16,7 @@
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "tests/end_to_end/truth_world.hpp"
+#include "tests/support/clustered_redis.hpp"
 #include "tests/support/counts.hpp"
 #include "tests/support/watched_redis.hpp"
 
@@ -63,12 +64,14 @@ class Listener {
   std::thread thread_;
 };
 
-class Failover : public testing::Test {
+/// Workers on `Servers` of which another takes over now and then.
+template <class Servers>
+class TakenOver : public testing::Test {
  protected:
   static constexpr std::size_t feeds = 40;
 
   // Documents list all that ever was in them, so that what a failover loses comes again whole.
-  Failover() : truth(world.http, {.text = 300}) {
+  TakenOver() : truth(world.http, {.text = 300}) {
     world.environment["FEEDMILL_REDIS_URL"] = redis.url();
     world.environment["FEEDMILL_CATCH_UP_RATE"] = "0";
     world.environment["FEEDMILL_HOST_CONCURRENCY"] = "64";
@@ -140,13 +143,30 @@ class Failover : public testing::Test {
     RecordProperty("lost_events", std::to_string(lost));
   }
 
-  WatchedRedis redis;
+  /// Of a log: how often it has these words.
+  static std::size_t count(const std::string& log, std::string_view words) {
+    std::size_t times = 0;
+    for (std::size_t at = log.find(words); at != std::string::npos; at = log.find(words, at + 1)) ++times;
+    return times;
+  }
+  /// The store is whole while workers stand still, whatever they were at.
+  void expect_whole(int time) {
+    for (const auto& worker : workers) worker->signal(SIGSTOP);
+    for (int ping = 0; ping < 2; ++ping) redis_command(redis.node(redis.primary()), {"PING"});  // what was sent is done
+    EXPECT_EQ(wrongs_now(Stage::any), "") << "after time " << time;
+    for (const auto& worker : workers) worker->signal(SIGCONT);
+  }
+
+  Servers redis;
   World world;
   GroundTruth truth;
   Store store{StoreOptions{.url = redis.url(), .timeout = 2000ms}};
   std::array<std::unique_ptr<Program>, 4> workers;
   std::minstd_rand random{std::random_device()()};
 };
+
+using Failover = TakenOver<WatchedRedis>;
+using InACluster = TakenOver<ClusteredRedis>;
 
 TEST_F(Failover, OfAKilledPrimaryLosesNoPostAndIsToldOnce) {
   world.environment["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:0";
@@ -169,13 +189,8 @@ TEST_F(Failover, OfAKilledPrimaryLosesNoPostAndIsToldOnce) {
   redis.await_replicas();
   ASSERT_NO_FATAL_FAILURE(let_work(50));
   const std::string log = workers[0]->err();
-  const auto count = [&](std::string_view words) {
-    std::size_t times = 0;
-    for (std::size_t at = log.find(words); at != std::string::npos; at = log.find(words, at + 1)) ++times;
-    return times;
-  };
-  EXPECT_EQ(count("Redis does not serve"), 1U) << log;
-  EXPECT_EQ(count("Redis serves again"), 1U) << log;
+  EXPECT_EQ(count(log, "Redis does not serve"), 1U) << log;
+  EXPECT_EQ(count(log, "Redis serves again"), 1U) << log;
   EXPECT_EQ(wrongs_at_the_end(), "");
   compare(listener.stop());
   const Finished told = world.run({"doctor"});
@@ -243,10 +258,100 @@ TEST_F(Failover, AgainAndAgainLosesNoPost) {
     if (how == 1) kill(redis.node(before).pid(), SIGCONT);
     if (how == 2) redis.node(before).start();
     redis.await_replicas();
-    for (const auto& worker : workers) worker->signal(SIGSTOP);
-    for (int ping = 0; ping < 2; ++ping) redis_command(redis.node(redis.primary()), {"PING"});  // what was sent is done
-    EXPECT_EQ(wrongs_now(Stage::any), "") << "after failover " << i;
-    for (const auto& worker : workers) worker->signal(SIGCONT);
+    expect_whole(i);
+    if (HasFailure()) return;
+  }
+  EXPECT_EQ(wrongs_at_the_end(), "");
+  compare(listener.stop());
+}
+
+TEST_F(InACluster, AKilledPrimaryLosesNoPostAndIsToldOnce) {
+  ASSERT_NO_FATAL_FAILURE(begin());
+  Listener listener(redis.url());
+  ASSERT_NO_FATAL_FAILURE(let_work(100));
+  const std::size_t first = redis.primary();
+  redis.node(first).kill();
+  EXPECT_TRUE(eventually([&] { return workers[0]->err().find("Redis does not serve") != std::string::npos; }));
+  redis.await_another(first);
+  const auto from = std::chrono::steady_clock::now();
+  ASSERT_NO_FATAL_FAILURE(let_work(1));
+  RecordProperty("back_after_ms", std::to_string((std::chrono::steady_clock::now() - from) / 1ms));
+  ASSERT_NO_FATAL_FAILURE(let_work(100));
+  redis.node(first).start();  // and becomes a replica
+  redis.await_replicas();
+  ASSERT_NO_FATAL_FAILURE(let_work(50));
+  const std::string log = workers[0]->err();
+  EXPECT_EQ(count(log, "Redis does not serve"), 1U) << log;
+  EXPECT_EQ(count(log, "Redis serves again"), 1U) << log;
+  EXPECT_EQ(wrongs_at_the_end(), "");
+  compare(listener.stop());
+  const Finished told = world.run({"doctor"});
+  EXPECT_NE(told.out.find("which holds slot"), std::string::npos) << told.out;
+  EXPECT_NE(told.out.find("1 failover"), std::string::npos) << told.out;
+
+  // Moved to one server, entries keep their numbers.
+  const RedisServer single;
+  const std::string file = (single.directory() / "store.jsonl").string();
+  const Finished exported = world.run({"store", "export", file});
+  ASSERT_EQ(exported.exit, 0) << exported.err;
+  world.environment["FEEDMILL_REDIS_URL"] = single.admin_url();
+  const Finished imported = world.run({"store", "import", file});
+  ASSERT_EQ(imported.exit, 0) << imported.err;
+  EXPECT_EQ(found_by_verify(single.admin_url()), "");
+  const std::string map = truth.url(0) + ":guidmap", guid = GroundTruth::guid(0, 0);
+  const std::string there = redis_command(single, {"HGET", map, guid});
+  EXPECT_TRUE(there.starts_with("Entry:")) << there;
+  EXPECT_EQ("{p000}:" + there, redis_command(redis.node(redis.primary()), {"HGET", "{p000}:" + map, guid}));
+}
+
+/// Its keys stand on two nodes for two seconds: nobody writes a half of anything.
+TEST_F(InACluster, ASlotOnItsWayHoldsAllUpAndLosesNothing) {
+  ASSERT_NO_FATAL_FAILURE(begin());
+  Listener listener(redis.url());
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_NO_FATAL_FAILURE(let_work(100));
+    std::size_t asked = 0;
+    redis.move_slot([&] {
+      std::this_thread::sleep_for(1s);  // what was claimed is fetched by then
+      asked = truth.asked_in_all();
+      std::this_thread::sleep_for(1s);
+      EXPECT_EQ(truth.asked_in_all(), asked) << "nobody claims";
+    });
+    ASSERT_NO_FATAL_FAILURE(let_work(100));
+    expect_whole(i);
+  }
+  const Finished told = world.run({"doctor"});
+  EXPECT_EQ(told.out.find("failover"), std::string::npos) << "it was none: " << told.out;
+  EXPECT_EQ(wrongs_at_the_end(), "");
+  compare(listener.stop());
+}
+
+/// Handed over, moved, killed, held up, all of them started again.
+TEST_F(InACluster, AgainAndAgainLosesNoPost) {
+  ASSERT_NO_FATAL_FAILURE(begin());
+  Listener listener(redis.url());
+  const int times = tries(5, 40, 100);
+  for (int i = 0; i < times; ++i) {
+    ASSERT_NO_FATAL_FAILURE(let_work(50));
+    const std::size_t before = redis.primary();
+    const int how = i % 5;
+    if (how == 0) redis.hand_over();
+    if (how == 1) redis.pause(before);
+    if (how == 2) redis.node(before).kill();
+    if (how == 3) redis.move_slot([] {});
+    if (how == 4) {
+      redis.await_replicas();
+      for (std::size_t node = 0; node < redis.nodes(); ++node) redis.node(node).kill();
+      for (std::size_t node = 0; node < redis.nodes(); ++node) redis.node(node).start();
+    }
+    if (how < 4) redis.await_another(before);
+    if (how == 4) redis.await_service();
+    ASSERT_NO_FATAL_FAILURE(let_work(30)) << "after time " << i;
+    if (how == 1) redis.resume(before);
+    if (how == 2) redis.node(before).start();
+    redis.await_service();
+    redis.await_replicas();
+    expect_whole(i);
     if (HasFailure()) return;
   }
   EXPECT_EQ(wrongs_at_the_end(), "");

@@ -6,7 +6,6 @@
 #include "tests/storage/store_fixture.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/support/fault_proxy.hpp"
-#include "tests/support/free_port.hpp"
 #include "tests/support/set_clock.hpp"
 #include "tests/support/watched_redis.hpp"
 
@@ -46,8 +45,7 @@ TEST(SentinelUrls, ThatMakeNoSenseAreRefusedWithWhatToWrite) {
                                   {"redis+sentinel://one:0/mymaster", "bad port"},
                                   {"redis+sentinel://one,two:x/mymaster", "bad port"},
                                   {"redis+sentinel://one/mymaster/db", "database number"},
-                                  {"redis+sentinel://one/mymaster/-1", "database number"},
-                                  {"redis+cluster://one:7000", "redis+sentinel://host:port/service"}}) {
+                                  {"redis+sentinel://one/mymaster/-1", "database number"}}) {
     const auto address = parse_redis_url(url);
     ASSERT_FALSE(address) << url;
     EXPECT_EQ(address.error().code, Code::unsupported);
@@ -132,6 +130,8 @@ TEST_P(LostSuffix, IsNoReasonToTurnAwayWhoHasReadIt) {
   ASSERT_TRUE(since) << since.error().detail;
   ASSERT_TRUE(since->records);
   EXPECT_TRUE(since->records->empty());
+}
+
 /// A primary that was held up does not know yet that there is another one. What it says is not what that one has: a
 /// post that is stored here and lost there would be taken for one that need not be stored.
 TEST_P(LostSuffix, IsNotReadForWhatTheNextPrimaryGaveOut) {
@@ -161,8 +161,6 @@ TEST_P(LostSuffix, IsNotReadForWhatTheNextPrimaryGaveOut) {
     EXPECT_EQ(stored.error().code, Code::unavailable) << stored.error().detail;
     EXPECT_EQ(known.error().code, Code::unavailable) << known.error().detail;
   }
-}
-
 }
 
 INSTANTIATE_TEST_SUITE_P(Clock, LostSuffix, testing::Values(-10min, -3s, 3s), [](const auto& offset) {
@@ -351,20 +349,6 @@ TEST_F(Sentinels, HaveUsersOfTheirOwn) {
   const auto mistake = mistaken.open();
   ASSERT_FALSE(mistake);
   EXPECT_EQ(mistake.error().code, Code::auth) << mistake.error().detail;
-}
-
-/// A server that was started as part of a cluster holds no store.
-TEST(AClusterNode, IsRefusedByWhoReadsAndByWhoWrites) {
-  const RedisServer node({"--cluster-enabled", "yes", "--port", std::to_string(test::free_port())});
-  for (const bool reads : {false, true}) {
-    StoreOptions options{.url = node.admin_url()};
-    options.reads_only = reads;
-    Store store(options);
-    const auto opened = store.open(false);
-    ASSERT_FALSE(opened);
-    EXPECT_EQ(opened.error().code, Code::unsupported);
-    EXPECT_NE(opened.error().detail.find("Redis Cluster"), std::string::npos) << opened.error().detail;
-  }
 }
 
 }  // namespace

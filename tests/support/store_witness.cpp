@@ -9,7 +9,9 @@
 
 #include <boost/json.hpp>
 
+#include "storage/redis/cluster.hpp"
 #include "storage/redis/redis.hpp"
+#include "storage/store/keys.hpp"
 
 namespace feedmill::test {
 namespace {
@@ -21,7 +23,8 @@ using Table = std::map<std::string, std::string>;
 class Connection {
  public:
   /// A server that was just started again may still be loading: it is waited for.
-  explicit Connection(const std::string& url) : redis_(*parse_redis_url(url), std::chrono::seconds(10)) {
+  explicit Connection(const std::string& url) : redis_(address_of(url), std::chrono::seconds(10)) {
+    if (url.find("+cluster://") != std::string::npos) prefix_ = "{" + std::string(partition_tag) + "}:";
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     for (;;) {
       const auto pong = redis_.command({"PING"});
@@ -31,11 +34,15 @@ class Connection {
     }
   }
 
-  Reply ask(const std::vector<std::string>& words) {
+  /// Keys as on one server, or as ids have them.
+  Reply ask(std::vector<std::string> words) {
+    const bool names_key = words.size() > 1 && words[0] != "SCAN" && !words[1].starts_with(prefix_);
+    if (names_key) words[1].insert(0, prefix_);
     auto reply = redis_.command(Words(words.begin(), words.end()));
     if (!reply) throw std::runtime_error("the witness cannot look: " + reply.error().detail);
     return *reply;
   }
+  std::string bare(const std::string& key) const { return key.starts_with(prefix_) ? key.substr(prefix_.size()) : key; }
   std::vector<std::string> list(const std::vector<std::string>& words) { return ask(words).texts(); }
   Table table(const std::vector<std::string>& words) {
     Table table;
@@ -44,7 +51,14 @@ class Connection {
   }
 
  private:
+  static RedisAddress address_of(const std::string& url) {
+    RedisAddress address = *parse_redis_url(url);
+    address.slot = slot_of_tag(partition_tag);
+    return address;
+  }
+
   Redis redis_;
+  std::string prefix_;  // of all keys, in a cluster
 };
 
 std::int64_t number(const std::string& text) {
@@ -65,7 +79,7 @@ std::vector<std::string> all_keys(Connection& redis) {
   do {
     const Reply page = redis.ask({"SCAN", cursor, "COUNT", "1000"});
     cursor = page[0].text();
-    for (std::string& key : page[1].texts()) keys.insert(std::move(key));
+    for (const std::string& key : page[1].texts()) keys.insert(redis.bare(key));
   } while (cursor != "0");
   return {keys.begin(), keys.end()};
 }
@@ -149,7 +163,7 @@ class Witness {
     }
     std::map<std::string, Table> entries;  // by guid
     for (const auto& [guid, id] : map) {
-      if (!mapped_.insert(id).second) wrong("I3: " + id + " is in two maps, or twice");
+      if (!mapped_.insert(redis_.bare(id)).second) wrong("I3: " + id + " is in two maps, or twice");
       const Table& entry = entries.emplace(guid, redis_.table({"HGETALL", id})).first->second;
       look_at_entry(url, guid, id, entry, sort, digests);
       if (tombs.contains(guid)) wrong("I15: " + guid + " is stored and has a tombstone");

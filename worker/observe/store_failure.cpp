@@ -13,7 +13,7 @@ namespace {
 /// Who may not log in needs another remedy than who lacks a right.
 std::string_view remedy_of_refusal(std::string_view detail) {
   for (const std::string_view start : {"NOAUTH", "WRONGPASS", "DENIED", "ERR AUTH", "ERR invalid password"}) {
-    if (detail.starts_with(start)) return "check redis.url and redis.password_file";
+    if (detail.find(start) != std::string_view::npos) return "check redis.url and redis.password_file";
   }
   return "log in as a user who may: feedmill_viewer looks, feedmill works, feedmill_admin verifies and exports";
 }

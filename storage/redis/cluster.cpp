@@ -1,0 +1,95 @@
+#include "storage/redis/cluster.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <boost/crc.hpp>
+
+#include "storage/redis/in_turn.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr std::size_t most_learned = 16, longest_host = 255;
+
+RedisAddress as_node(const NodeAddress& node, const RedisAddress& address) {
+  RedisAddress its = address;  // the same login and TLS
+  its.host = node.host;
+  its.port = node.port;
+  its.cluster.clear();
+  return its;
+}
+
+/// A node as another one names it; `asked` where it says that it does not know by which address it is reached.
+std::optional<NodeAddress> read_node(ReplyView told, const NodeAddress& asked) {
+  const std::int64_t port = told[1].integer();
+  std::string host(told[0].text());
+  if (told.size() < 2 || port < 1 || port > std::numeric_limits<std::uint16_t>::max()) return {};
+  if (host.empty()) host = asked.host;
+  if (host == "?" || host.size() > longest_host) return {};
+  return NodeAddress{std::move(host), static_cast<std::uint16_t>(port), true};
+}
+
+struct SlotMap {
+  NodeAddress holder;
+  std::vector<NodeAddress> nodes;
+};
+
+StoreResult<SlotMap> ask(Redis& node, const NodeAddress& asked, unsigned slot) {
+  using Code = StoreError::Code;
+  const auto answer = node.command({"CLUSTER", "SLOTS"});
+  if (!answer) {
+    const std::string& why = answer.error().detail;
+    const bool is_none = why.starts_with("ERR unknown command") || why.find("cluster support disabled") != why.npos;
+    if (is_none) {
+      return StoreError{Code::unsupported,
+                        "it is no node of a cluster; for one server write redis://, for sentinels redis+sentinel://"};
+    }
+    return answer.error();
+  }
+  SlotMap map;
+  for (std::size_t i = 0; i < answer->size(); ++i) {
+    const ReplyView range = (*answer)[i];
+    const bool holds = range[0].integer() <= slot && slot <= range[1].integer();
+    for (std::size_t k = 2; k < range.size(); ++k) {
+      auto told = read_node(range[k], asked);
+      if (!told) continue;
+      if (holds && k == 2) map.holder = *told;
+      const bool is_known = std::find(map.nodes.begin(), map.nodes.end(), *told) != map.nodes.end();
+      if (!is_known && map.nodes.size() < most_learned) map.nodes.push_back(std::move(*told));
+    }
+  }
+  if (map.holder.host.empty()) {
+    return StoreError{Code::loading, "no node holds slot " + std::to_string(slot) + " (redis-cli --cluster check)"};
+  }
+  return map;
+}
+
+}  // namespace
+
+unsigned slot_of_tag(std::string_view tag) {
+  boost::crc_optimal<16, 0x1021> crc;
+  crc.process_bytes(tag.data(), tag.size());
+  return crc.checksum() % 16384U;
+}
+
+std::optional<StoreError> find_holder(RedisAddress& address, Milliseconds timeout) {
+  std::vector<NodeAddress>& all = address.cluster;
+  auto told = ask_in_turn<SlotMap>(all, timeout, "no node of the cluster tells where the store is",
+                                   [&](const NodeAddress& one, Milliseconds time) {
+                                     Redis node(as_node(one, address), time);
+                                     return ask(node, one, address.slot);
+                                   });
+  if (!told) return told.error();
+  auto& [at, map] = *told;
+  address.host = std::move(map.holder.host);
+  address.port = map.holder.port;
+  std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(at) + 1, all.end());
+  std::erase_if(all, [](const NodeAddress& node) { return node.is_learned; });
+  for (NodeAddress& node : map.nodes) {
+    if (std::find(all.begin(), all.end(), node) == all.end()) all.push_back(std::move(node));
+  }
+  return {};
+}
+
+}  // namespace feedmill

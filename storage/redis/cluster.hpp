@@ -1,0 +1,21 @@
+// Redis Cluster and Valkey Cluster: which node holds a slot. See "Redis cluster specification" of the Redis manual.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "storage/redis/redis.hpp"
+
+namespace feedmill {
+
+/// The slot of keys with this tag (what stands between their braces), 0 to 16,383.
+unsigned slot_of_tag(std::string_view tag);
+
+/// Asks the nodes of `address.cluster` in turn until one names the primary that holds `address.slot`, and writes it
+/// into `host` and `port`. Lasts `timeout` at most. Whoever answered is asked last the next time, so that one which is
+/// cut off from the others does not mislead twice; nodes that it named are asked, too. Otherwise why nobody did, each
+/// of them with its reason: `unavailable` or `loading` where one may know soon, else what is wrong with all:
+/// `unsupported` (no cluster), `auth`, `tls`.
+std::optional<StoreError> find_holder(RedisAddress& address, Milliseconds timeout);
+
+}  // namespace feedmill

@@ -1,0 +1,40 @@
+// Several servers of which any can tell where the one is that is wanted.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "storage/redis/redis.hpp"
+
+namespace feedmill {
+
+inline std::string shown(const NodeAddress& node) {
+  const bool is_v6 = node.host.find(':') != std::string::npos;
+  return (is_v6 ? "[" + node.host + "]" : node.host) + ":" + std::to_string(node.port);
+}
+
+/// `ask(node, time)` of each in turn until one of them tells; which of them, and what. All together have `timeout`,
+/// however many do not answer. Otherwise `unsupported` and `nobody_tells`, with the reason of each: another code where
+/// one of them may know soon, or where the last one gave it.
+template <class Told, class Ask>
+StoreResult<std::pair<std::size_t, Told>> ask_in_turn(std::span<const NodeAddress> nodes, Milliseconds timeout,
+                                                      std::string nobody_tells, const Ask& ask) {
+  using Code = StoreError::Code;
+  const auto may_pass = [](Code code) {
+    return code == Code::unavailable || code == Code::timeout || code == Code::loading;
+  };
+  const Milliseconds each = std::max(timeout / static_cast<int>(nodes.size()), Milliseconds(1));
+  StoreError failed{Code::unsupported, std::move(nobody_tells)};
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    StoreResult<Told> told = ask(nodes[i], each);
+    if (told) return std::pair(i, std::move(*told));
+    if (i == 0 || !may_pass(failed.code)) failed.code = told.error().code;
+    failed.detail += (i == 0 ? ": " : "; ") + shown(nodes[i]) + ": " + told.error().detail;
+  }
+  return failed;
+}
+
+}  // namespace feedmill
