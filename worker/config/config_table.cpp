@@ -75,7 +75,8 @@ auto& at(Config& config) {
 
 const Option all_options[] = {
     {"redis.url", "", "--redis", "", "URL",
-     "the server: redis://, rediss:// for TLS, redis+sentinel://, redis+cluster://, or unix:; empty: a private one is started",
+     "the server: redis://, rediss:// for TLS, redis+sentinel://, redis+cluster://, or unix:; empty: a private one is "
+     "started",
      at<&Config::redis, &Config::Redis::url>, check_redis_url},
     {"redis.password_file", "", "", "$CREDENTIALS_DIRECTORY/redis-password if present", "path",
      "file that holds the server's password", at<&Config::redis, &Config::Redis::password_file>},
