@@ -151,7 +151,7 @@ StoreResult<ServerFacts> Fleet::server() {
   const auto connected = impl_.redis.connect();
   if (!connected) return connected.error();
   std::vector<Reply> sections;
-  for (const std::string_view section : {"server", "replication", "memory", "persistence"}) {
+  for (const std::string_view section : {"server", "replication", "memory", "persistence", "clients"}) {
     auto info = impl_.redis.command({"INFO", section});
     if (!info) return info.error();
     sections.push_back(std::move(*info));
@@ -168,6 +168,11 @@ StoreResult<ServerFacts> Fleet::server() {
   const std::string_view aof = info_value(sections[3].text(), "aof_last_write_status");
   const std::string_view rdb = info_value(sections[3].text(), "rdb_last_bgsave_status");
   facts.last_save = facts.append_only && aof != "ok" ? aof : rdb;
+  facts.clients = leading_number<std::uint64_t>(info_value(sections[4].text(), "connected_clients"));
+  facts.max_clients = leading_number<std::uint64_t>(info_value(sections[4].text(), "maxclients"));
+  if (impl_.redis.is_stood_by_for()) {
+    facts.replicas = leading_number<std::uint64_t>(info_value(sections[1].text(), "connected_slaves"));
+  }
   const auto time = impl_.redis.command({"TIME"});
   if (!time) return time.error();
   facts.now = Milliseconds((*time)[0].integer() * 1000 + (*time)[1].integer() / 1000);

@@ -21,11 +21,14 @@ struct WorkerRecord {
 /// What the server itself is like, for `doctor`.
 struct ServerFacts {
   std::string server;  ///< "redis 7.0.15"
-  std::string link;    ///< how it is reached: "TLSv1.3", "TCP without TLS", "unix socket"; by sentinels, where it is
+  std::string
+      link;  ///< how it is reached: "TLSv1.3", "TCP without TLS", "unix socket"; of sentinels and clusters, where it is
   std::string role;    ///< "master", "slave"
   std::string policy;  ///< maxmemory-policy
   bool append_only = false;
   std::uint64_t used_memory = 0, max_memory = 0;  ///< bytes; 0 = no limit
+  std::uint64_t clients = 0, max_clients = 0;     ///< connections; 0 = it does not say
+  std::optional<std::uint64_t> replicas;          ///< of one that others are to stand by for (sentinels, a cluster)
   std::string last_save;                          ///< "ok" unless the last write to disk failed
   Milliseconds now{};                             ///< its clock
   std::uint64_t failovers = 0;                    ///< times that another server took its place (RELIABILITY L24)

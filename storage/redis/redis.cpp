@@ -403,7 +403,7 @@ void Redis::disconnect() {
 
 std::string Redis::link() const {
   std::string link = tls_ != nullptr ? tls_version(tls_) : address_.socket.empty() ? "TCP without TLS" : "unix socket";
-  if (!address_.service.empty() || !address_.cluster.empty()) link += ", " + where();
+  if (is_stood_by_for()) link += ", " + where();
   return link;
 }
 

@@ -126,6 +126,8 @@ class Redis {
   bool connected() const { return context_ != nullptr; }
   /// Connections made so far.
   std::uint64_t connections() const { return connections_; }
+  /// Whether another server takes its place when it is lost, as far as the URL says.
+  bool is_stood_by_for() const { return !address_.service.empty() || !address_.cluster.empty(); }
   /// As ServerFacts::link. Of a connection that is there.
   std::string link() const;
 

@@ -15,6 +15,7 @@
 #include "storage/feeds/fleet.hpp"
 #include "storage/feeds/hosts.hpp"
 #include "storage/ingest/ingest.hpp"
+#include "storage/redis/cluster.hpp"
 #include "storage/store/store.hpp"
 #include "tests/fuzz/invariants.hpp"
 
@@ -77,7 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   commit.feed_url = urls[0];
   commit.claim = "worker:1-1";
   const Commit* const one = &commit;
-  switch (data[0] % 12) {
+  switch (data[0] % 13) {
     case 0:
       Ingest(store).claim(request);
       break;
@@ -111,6 +112,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 10:
       Ingest(store).unspread();
       break;
+    case 11: {
+      RedisAddress address = *parse_redis_url(liar.url());
+      address.cluster = {{"127.0.0.1", 7000}};
+      [[maybe_unused]] const auto failed = find_holder(address, Milliseconds(5000));
+      fuzz::require(address.cluster.size() <= 17);
+      break;
+    }
     default:
       store.open();
       break;

@@ -338,6 +338,15 @@ std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
   } else {
     findings.push_back(ok("redis memory", text));
   }
+  if (facts.max_clients != 0 && facts.clients > facts.max_clients / 10 * 9) {
+    findings.push_back({"redis connections", Verdict::warn,
+                        fmt::format("{} of {} in use", facts.clients, facts.max_clients),
+                        "raise maxclients of the server, or lower worker.threads or store.connections of the workers"});
+  }
+  if (facts.replicas == 0) {
+    findings.push_back({"redis replicas", Verdict::warn, "none: nobody takes the place of this server when it is lost",
+                        "start a replica of it"});
+  }
   if (facts.failovers > 0) {
     findings.push_back(ok("redis failovers",
                           fmt::format("{} failover{}, the last {} ago", facts.failovers,

@@ -52,10 +52,17 @@ TEST(Doctor, NamesWhatIsWrongWithAServer) {
   facts.append_only = false;
   facts.used_memory = 95 << 20;
   facts.max_memory = 100 << 20;
+  facts.clients = 9'500;
+  facts.max_clients = 10'000;
+  facts.replicas = 0;
   const auto findings = check_server(facts, facts.now + 20s);
-  EXPECT_EQ(shown(findings), "fail redis writes, warn redis disk, warn redis memory, warn clock");
+  EXPECT_EQ(
+      shown(findings),
+      "fail redis writes, warn redis disk, warn redis memory, warn redis connections, warn redis replicas, warn clock");
   for (const Finding& finding : findings) EXPECT_NE(finding.remedy, "") << finding.check;
   facts.last_save = "err";
+  facts.clients = 9'000;
+  facts.replicas = 1;
   EXPECT_EQ(shown(check_server(facts, facts.now - 10min)),
             "fail redis writes, fail redis disk, warn redis memory, fail clock");
 }
