@@ -36,6 +36,7 @@ if not quiet_up_to or quiet_up_to ~= noted[1] or after(newest, quiet_up_to) or a
   return {'unread', 0}
 end
 redis.call('SET', timelines, quiet_up_to)
+redis.call('SET', indexed_key, quiet_up_to)
 redis.call('SET', notices, quiet_up_to)
 redis.call('XGROUP', 'SETID', signals_key, ARGV[2], quiet_up_to, 'ENTRIESREAD', stream['entries-added'])
 return {'passed', group['lag'] or 0}

@@ -11,6 +11,12 @@
 local records, channel_prefix, publish, from = records_of(ARGV[2]), ARGV[3], ARGV[4] == '1', ARGV[5]
 local refused, short, now = 0, 0, text(clock())
 local known, floors = {}, {}
+local is_of_stream = ARGV[2] ~= ''
+local are_kept = not is_of_stream or are_indexes_kept(records.last)
+if not are_kept then
+  redis.call('DEL', floors_key)
+  short = 1
+end
 local most = 500
 local room = most
 
@@ -88,4 +94,5 @@ for i = 6, #ARGV, 8 do
   from = '0'
 end
 records.finish()
+if is_of_stream and (records.applied > 0 or not are_kept) then redis.call('SET', indexed_key, records.last) end
 return {records.result, records.applied, records.repeated, refused, records.last, short, from}

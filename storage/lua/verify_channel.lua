@@ -100,6 +100,8 @@ end
 -- What has happened and is not applied yet.
 local applied = redis.call('GET', delivered_key('timelines')) or '0-0'
 local newest = redis.call('HGET', meta_key, 'last_signal') or '0-0'
+local is_built = are_indexes_kept(applied) and string.sub(floor_of(uid), 1, 1) ~= '~'
+if what == 'index' and not is_built then return {findings, '', ''} end
 local under_way = {}
 if after(newest, applied) then
   local first = redis.call('XRANGE', signals_key, '-', '+', 'COUNT', 1)[1]
@@ -129,7 +131,7 @@ if what == 'feed' then
     local id, score = ids[i], ids[i + 1]
     local there = redis.call('ZSCORE', posts, id)
     local read = any_read and redis.call('ZSCORE', marks, id)
-    if not under_way[id] and string.sub(floor, 1, 1) ~= '~' then check_index(id, score) end
+    if is_built and not under_way[id] then check_index(id, score) end
     if under_way[id] then
       -- deliver will see to it
     elseif read and there then

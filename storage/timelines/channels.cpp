@@ -244,9 +244,14 @@ StoreResult<std::vector<std::vector<std::string>>> Channels::holding(std::span<c
 
 StoreResult<bool> Channels::is_built(const std::string& uid) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
-  const auto floor = impl_.redis.command({"HGET", impl_.keys.channel_floors(), uid});
-  if (!floor) return floor.error();
-  return !floor->is_nil() && !floor->text().starts_with('~');
+  const std::string floors = impl_.keys.channel_floors(), indexes = impl_.keys.delivered("indexes"),
+                    timelines = impl_.keys.delivered("timelines");
+  const std::array commands{Words{"HGET", floors, uid}, Words{"GET", indexes}, Words{"GET", timelines}};
+  const auto replies = impl_.pipeline(commands);
+  if (!replies) return replies.error();
+  const ReplyView floor = (*replies)[0];
+  const bool are_kept = (*replies)[1].text() == (*replies)[2].text();
+  return are_kept && !floor.is_nil() && !floor.text().starts_with('~');
 }
 
 StoreResult<std::vector<std::string>> Channels::unbuilt() {

@@ -58,6 +58,10 @@ local function floor_of(uid)
   local floor = redis.pcall('HGET', floors_key, uid)
   return type(floor) == 'string' and floor or '~'
 end
+-- How far all indexes have come. Where that is not the place of the timelines, a build that knows no index has delivered.
+local indexed_key = delivered_key('indexes')
+local function are_indexes_kept(place) return (redis.call('GET', indexed_key) or '0-0') == place end
+
 local function has_fallen(floor) return string.find(floor, ' ', 1, true) ~= nil end
 
 local function is_above(floor, score, id)

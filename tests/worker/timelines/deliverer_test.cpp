@@ -18,6 +18,7 @@
 #include "storage/ingest/ingest.hpp"
 #include "storage/records/diff.hpp"
 #include "storage/redis/redis.hpp"
+#include "storage/upkeep/verify.hpp"
 #include "tests/support/redis_server.hpp"
 #include "worker/observe/notices.hpp"
 
@@ -247,6 +248,35 @@ TEST_F(DelivererTest, BuildsTheIndexOfAChannelOfAnOlderStore) {
   ASSERT_TRUE(deliverer.let_go());
   drain();
   EXPECT_TRUE(channels.unbuilt()->empty());
+}
+
+/// While two builds run on one store, the one that knows no index may be who delivers.
+TEST_F(DelivererTest, BuildsTheIndexesAnewAfterABuildThatKeepsNone) {
+  write_history(3, 10);
+  drain();
+  Store admin(StoreOptions{.url = server.admin_url()});
+  const auto is_sound = [&] {
+    const auto found = verify(admin);
+    return found && found->empty();
+  };
+  const std::string posts = redis({"ZRANGE", "zchannel:all:all", "0", "-1"});
+  const std::string last = redis({"GET", "deliver:timelines:000"});
+  ASSERT_EQ(redis({"GET", "deliver:indexes:000"}), last);
+  ASSERT_TRUE(channels.posts("all", 10));
+  // It has added one post to the timeline, removed another, and moved its place.
+  const std::string missed = posts.substr(0, posts.find(' '));
+  redis({"ZREM", "zchannel:all:all", missed});
+  redis({"ZADD", "zchannel:all:all", "1", "Entry:999"});
+  redis({"SET", "deliver:timelines:000", last + "9"});
+  EXPECT_EQ(channels.posts("all", 10).error().code, StoreError::Code::refused);
+  EXPECT_TRUE(is_sound());
+  write_history(1, 1);
+  drain();
+  EXPECT_TRUE(channels.posts("all", 10));
+  EXPECT_TRUE(channels.unbuilt()->empty());
+  EXPECT_NE(redis({"ZSCORE", "zchannel:all:all", missed}), "(nil)");
+  EXPECT_EQ(redis({"ZSCORE", "zchannel:all:all", "Entry:999"}), "(nil)");
+  EXPECT_TRUE(is_sound());
 }
 
 // Each child is a real process that dies by SIGKILL at its point; the parent goes on from what it left.
