@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t max_selected = 500;  // feeds named in one claim call
+constexpr std::size_t max_selected = 100;  // feeds named in one claim call: each may join a line there
 
 }  // namespace
 
