@@ -8,6 +8,10 @@
 
 namespace feedmill {
 
+/// Of a plain URL.
+inline constexpr std::string_view remedy_at_cluster_node =
+    "redis.url names a node of a Redis Cluster; write redis+cluster://host:port";
+
 /// The slot of keys with this tag (what stands between their braces), 0 to 16,383.
 unsigned slot_of_tag(std::string_view tag);
 

@@ -262,7 +262,8 @@ StoreError redis_error(std::string_view text) {
       Row{"ERR ACL failure in script", Code::auth},
       Row{"ERR The user executing the script", Code::auth},  // before 7.2
       Row{"MOVED", Code::loading},
-      Row{"ASK ", Code::loading},  // of a slot on its way: as TRYAGAIN, until it has come
+      Row{"ASK ", Code::loading},       // of a slot on its way: as TRYAGAIN, until it has come
+      Row{"UNBLOCKED", Code::loading},  // of who waited for a key: the server is a replica by now, or the key has moved
       Row{"ERR AUTH", Code::auth},
       Row{"ERR invalid password", Code::auth},
       Row{"WRONGTYPE", Code::refused},
@@ -277,7 +278,7 @@ StoreError redis_error(std::string_view text) {
 
 bool leads_elsewhere(const StoreError& error) {
   return error.code == StoreError::Code::read_only || error.detail.starts_with("NOREPLICAS") ||
-         error.detail.starts_with("MOVED");
+         error.detail.starts_with("MOVED") || error.detail.starts_with("UNBLOCKED");
 }
 
 std::string_view info_value(std::string_view info, std::string_view name) {
@@ -380,6 +381,13 @@ Redis::Result<bool> Redis::greet() {
     words.push_back(address_.password);
     if (auto reply = command(words); !reply) return reply.error();
   }
+  if (!address_.cluster.empty()) {
+    const auto cluster = command({"INFO", "cluster"});
+    if (!cluster) return cluster.error();
+    if (info_value(cluster->text(), "cluster_enabled") != "1") {
+      return StoreError{StoreError::Code::unavailable, "the Redis at " + where() + ", is no node of a cluster"};
+    }
+  }
   if (sentinels_ || !address_.cluster.empty()) {
     const auto replication = command({"INFO", "replication"});
     if (!replication) return replication.error();
@@ -390,7 +398,11 @@ Redis::Result<bool> Redis::greet() {
     }
   }
   if (address_.database != 0) {
-    if (auto reply = command({"SELECT", std::to_string(address_.database)}); !reply) return reply.error();
+    auto reply = command({"SELECT", std::to_string(address_.database)});
+    if (!reply && reply.error().detail.find("cluster mode") != std::string::npos) {
+      return StoreError{StoreError::Code::unsupported, std::string(remedy_at_cluster_node)};
+    }
+    if (!reply) return reply.error();
   }
   return true;
 }

@@ -160,8 +160,7 @@ StoreResult<std::string> Store::Impl::open(bool create) {
 StoreResult<void> Store::Impl::check_kind(std::string_view info) {
   const std::string_view mode = info_value(info, "redis_mode");
   if (mode == "cluster" && !in_cluster) {
-    return StoreError{StoreError::Code::unsupported,
-                      "redis.url names a node of a Redis Cluster; write redis+cluster://host:port"};
+    return StoreError{StoreError::Code::unsupported, std::string(remedy_at_cluster_node)};
   }
   if (mode != "sentinel") return {};
   const auto watched = redis.command({"SENTINEL", "MASTERS"});

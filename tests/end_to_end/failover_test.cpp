@@ -188,6 +188,7 @@ TEST_F(Failover, OfAKilledPrimaryLosesNoPostAndIsToldOnce) {
   redis.node(first).start();  // and is made a replica
   redis.await_replicas();
   ASSERT_NO_FATAL_FAILURE(let_work(50));
+  eventually([&] { return workers[0]->err().find("Redis serves again") != std::string::npos; });
   const std::string log = workers[0]->err();
   EXPECT_EQ(count(log, "Redis does not serve"), 1U) << log;
   EXPECT_EQ(count(log, "Redis serves again"), 1U) << log;
@@ -280,6 +281,7 @@ TEST_F(InACluster, AKilledPrimaryLosesNoPostAndIsToldOnce) {
   redis.node(first).start();  // and becomes a replica
   redis.await_replicas();
   ASSERT_NO_FATAL_FAILURE(let_work(50));
+  eventually([&] { return workers[0]->err().find("Redis serves again") != std::string::npos; });
   const std::string log = workers[0]->err();
   EXPECT_EQ(count(log, "Redis does not serve"), 1U) << log;
   EXPECT_EQ(count(log, "Redis serves again"), 1U) << log;

@@ -90,9 +90,11 @@ TEST(NoCluster, OfNodesThatWereNeverJoinedIsWaitedFor) {
 TEST(AClusterNode, OfAPlainUrlIsRefusedByWhoReadsAndByWhoWrites) {
   const RedisServer node({"--cluster-enabled", "yes", "--port", std::to_string(test::free_port()), "--cluster-port",
                           std::to_string(test::free_port())});
-  const StoreError said = refusal(node.admin_url());
-  EXPECT_EQ(said.code, Code::unsupported);
-  EXPECT_NE(said.detail.find("write redis+cluster://host:port"), std::string::npos) << said.detail;
+  for (const std::string database : {"", "?db=3"}) {
+    const StoreError said = refusal(node.admin_url() + database);
+    EXPECT_EQ(said.code, Code::unsupported);
+    EXPECT_NE(said.detail.find("write redis+cluster://host:port"), std::string::npos) << said.detail;
+  }
 }
 
 TEST(AStore, OfMorePartitionsIsLeftToANewerProgram) {
@@ -101,6 +103,20 @@ TEST(AStore, OfMorePartitionsIsLeftToANewerProgram) {
   const StoreError said = refusal(server.url());
   EXPECT_EQ(said.code, Code::unsupported);
   EXPECT_NE(said.detail.find("256 partitions"), std::string::npos) << said.detail;
+}
+
+/// An address that was a node's, and is another program's server by now.
+TEST(ANodesAddress, ThatLeadsToAnotherServerIsNotBelieved) {
+  const std::uint16_t stranger_port = test::free_port(), port = test::free_port(), bus = test::free_port();
+  const RedisServer stranger({"--port", std::to_string(stranger_port)});
+  const RedisServer node({"--cluster-enabled", "yes", "--port", std::to_string(port), "--cluster-port",
+                          std::to_string(bus), "--cluster-announce-port", std::to_string(stranger_port)});
+  redis_command(node, {"CLUSTER", "ADDSLOTSRANGE", "0", "16383"});
+  ASSERT_NE(redis_command(node, {"CLUSTER", "SLOTS"}).find(std::to_string(stranger_port)), std::string::npos);
+  const StoreError said = refusal(cluster_url(port));
+  EXPECT_EQ(said.code, Code::unavailable);
+  EXPECT_NE(said.detail.find("is no node of a cluster"), std::string::npos) << said.detail;
+  EXPECT_EQ(redis_command(stranger, {"DBSIZE"}), "0");
 }
 
 TEST(InACluster, TheStoreIsInOneSlotAndFollowsIt) {

@@ -345,7 +345,7 @@ std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
   }
   if (facts.replicas == 0) {
     findings.push_back({"redis replicas", Verdict::warn, "none: nobody takes the place of this server when it is lost",
-                        "start a replica of it"});
+                        "start a replica of it, or let one log in (masteruser, masterauth)"});
   }
   if (facts.failovers > 0) {
     findings.push_back(ok("redis failovers",
