@@ -273,8 +273,11 @@ TEST_F(RequestCrashes, WhatIsPutAsideIsGoneOnWithByTheNext) {
   EXPECT_EQ(world.count("request_done"), 4U);
   EXPECT_EQ(world.count("request_failed"), 0U);
   for (const std::string& one : {url, other}) EXPECT_EQ(world.redis_text({"SISMEMBER", "feeds", one}), "1");
-  EXPECT_EQ(world.redis_text({"ZCARD", "zchannel:news:posts"}), "0") << "added anew, and into no channel";
   EXPECT_EQ(world.redis_text({"EXISTS", "state:requests"}), "0");
+  Program last({"run"}, world.environment);  // delivers what the others did not live to
+  EXPECT_TRUE(eventually([&] {
+    return world.redis_text({"ZCARD", "zchannel:news:posts"}) == "0";
+  })) << "added anew, and into no channel";
 }
 
 }  // namespace
