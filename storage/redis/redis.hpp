@@ -119,8 +119,9 @@ class Redis {
   Redis(Redis&&) noexcept;
   Redis& operator=(Redis&&) noexcept;
 
-  /// Connects and authenticates unless connected to who still is the primary, as far as sentinels know. True when the
-  /// connection is new.
+  /// Connects and authenticates unless connected to who still is the primary, as far as sentinels know. One that was
+  /// closed while nobody used it is made anew: it fails nothing, and is no outage where the server is there again. All
+  /// replies must have been taken. True when the connection is new.
   Result<bool> connect();
   void disconnect();
   bool connected() const { return context_ != nullptr; }
@@ -149,6 +150,7 @@ class Redis {
   StoreError lost();
   StoreError lost(int kind, int number, const std::string& words);
   std::string where() const;
+  bool is_over() const;
   Result<bool> greet();
 
   struct Free {

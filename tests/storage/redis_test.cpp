@@ -171,6 +171,18 @@ TEST(RedisConnection, ComesBackAfterTheServerDied) {
   EXPECT_TRUE(redis.command({"PING"}));
 }
 
+TEST(RedisConnection, ThatWasClosedWhileNobodyUsedItFailsNothing) {
+  test::RedisServer server;
+  Redis redis(*parse_redis_url(server.admin_url()), Milliseconds(5000));
+  ASSERT_TRUE(redis.command({"PING"}));
+  server.kill();
+  server.start();
+  EXPECT_TRUE(redis.command({"PING"}));
+  test::redis_command(server, {"CLIENT", "KILL", "TYPE", "normal"});
+  EXPECT_TRUE(redis.command({"PING"}));
+  EXPECT_EQ(redis.connections(), 3U);
+}
+
 TEST(RedisConnection, TellsThatTheServerDoesNotAnswer) {
   test::RedisServer server;
   Redis redis(*parse_redis_url(server.admin_url()), Milliseconds(50));
