@@ -133,7 +133,8 @@ local function settle_line(gate, limits)
   end
 end
 
-local function join_line(url, since, code, host, limits)
+-- `at`: when it may start, as far as is known.
+local function join_line(url, since, code, host, limits, at)
   local gate = limits.gate
   if type(redis.pcall('ZADD', line_key(gate.name), text(since), url)) ~= 'number' then  -- no sorted set: nobody is in it
     redis.call('UNLINK', line_key(gate.name))
@@ -141,7 +142,6 @@ local function join_line(url, since, code, host, limits)
   end
   redis.call('ZREM', schedule_key, url)
   gate.joined = limits
-  local at = next_start(gate, now, limits.concurrency, limits.spacing)
   redis.call('HSET', state_key(url), 'line', gate.name, 'won', code, 'why', due_input(code, math.max(0, at - now), host))
   redis.call('HDEL', state_key(url), 'held')
   deferred[#deferred + 1] = {url, text(math.max(at, now + 100)), code}
@@ -183,6 +183,13 @@ local function may_take_overdue() return rate == 0 or spent_until + 1000 / rate 
 local looked_for = {'alone', 'alone_deaths', 'claim', 'claim_hosts', 'claim_part', 'fetch_url', 'held', 'last_at', 'line',
                     'push_claimed', 'push_hint', 'push_nets', 'state', 'strikes', 'wake', 'won'}
 
+-- Whether a worker lives that hands out who waits in lines: named feeds take turns with them then.
+local served
+local function lines_are_served()
+  if served == nil then served = redis.call('ZCOUNT', prefix .. 'state:workers', text(now), '+inf') > 0 end
+  return served
+end
+
 -- Looks at a feed of the schedule, or at the first in the line of a gate. `named`: an operator waits for it.
 -- Returns nil when it stands elsewhere now, else why it stays: 'late' = due after due_by, 'paced', 'shut' = its line waits.
 local in_turn = 0
@@ -218,6 +225,7 @@ local function look_at(url, due, line, named)
   local stands_first = line == gate.name
   local rested = limits.min_interval == 0 and 0 or (tonumber(is.last_at) or 0) + limits.min_interval
   local asker = named and worker or 'line'
+  if named and tostring(gate.kept_for) == 'line' and not lines_are_served() then asker = 'line' end
   local code = why_not(gate, now, limits.concurrency, limits.spacing, asker)
   if not code and gate.waiting and not stands_first and not named then code = 'host_spacing' end
   local is_paced = rate > 0 and (held or due) < now - overdue_ms and is.won ~= 'manual'
@@ -234,9 +242,10 @@ local function look_at(url, due, line, named)
   elseif code and stands_first and not named then
     return 'shut', limits
   elseif code then
-    if named then keep_start(gate, worker, now, next_start(gate, now, limits.concurrency, limits.spacing)) end
+    local at = next_start(gate, now, limits.concurrency, limits.spacing, asker)
+    if named then keep_start(gate, worker, now, at) end
     if line and not stands_first then redis.call('ZREM', line_key(line), url) end
-    join_line(url, held or due, code, host, limits)
+    join_line(url, held or due, code, host, limits, at)
   elseif is_paced and not may_take_overdue() then
     return 'paced'
   else

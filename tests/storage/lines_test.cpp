@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "storage/feeds/fleet.hpp"
 #include "storage/feeds/hosts.hpp"
 #include "storage/upkeep/verify.hpp"
 #include "storage/websub/pushes.hpp"
@@ -499,6 +500,39 @@ TEST_F(Lines, LetARedirectPassOnce) {
   EXPECT_GT((*Ingest(store).take_slot(led.claims[1], "a.org", limits))->count(), 0) << "the line is next";
   const auto next = claimed(polite());
   EXPECT_NE(std::find(next.begin(), next.end(), feed(1)), next.end());
+}
+
+/// HTTP H6: feeds that an operator names and the line take turns; where no worker lives nobody would take the line's.
+TEST_F(Lines, TakeTurnsWithThoseNamedWhereAnybodyServesThem) {
+  Claim working = crowd(6);
+  std::uint64_t request = 0;
+  const auto named = [&] {
+    ClaimRequest wanted;
+    wanted.worker = worker_b;
+    wanted.request = ++request;
+    wanted.host = {1, Milliseconds(0)};
+    for (int i = 5; i > 0; --i) wanted.only.push_back(feed(i));
+    const auto batch = Ingest(store).claim(wanted);
+    EXPECT_TRUE(batch) << batch.error().detail;
+    return batch ? *batch : ClaimBatch();
+  };
+  EXPECT_TRUE(named().claims.empty()) << "which keeps the next start";
+  for (int i = 0; i < 3; ++i) {
+    answer(working);
+    const ClaimBatch batch = named();
+    ASSERT_EQ(batch.claims.size(), 1U) << i;
+    working = batch.claims[0];
+    for (const auto& deferred : batch.deferred)
+      EXPECT_LE(deferred.due - batch.now, Milliseconds(1000)) << "when the request ends is not known: soon";
+  }
+  ASSERT_TRUE(Fleet(store).heartbeat(worker_a, {{"pid", "1"}}, Milliseconds(60'000)));
+  EXPECT_TRUE(named().claims.empty());
+  answer(working);
+  const ClaimBatch batch = named();
+  ASSERT_EQ(batch.claims.size(), 1U);
+  answer(batch.claims[0]);
+  EXPECT_TRUE(named().claims.empty()) << "the line is next";
+  EXPECT_EQ(claimed(polite()).size(), 1U);
 }
 
 /// A run --once waits for those that were due when it began, and not for who came later.

@@ -1,64 +1,98 @@
 #include "worker/ingest/scope_progress.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "storage/ingest/ingest.hpp"
+#include "worker/egress/web_url.hpp"
 
 namespace feedmill {
 namespace {
 
-constexpr std::size_t max_selected = 100;  // feeds named in one claim call: each may join a line there
+constexpr std::size_t max_selected = 100, max_of_host = 4;  // feeds named in one claim: each may join a line there
 
 }  // namespace
 
+ScopeProgress::ScopeProgress(const WorkerScope& scope, Milliseconds lease)
+    : once_(scope.once), selected_(!scope.only.empty()), lease_(lease) {
+  for (const std::string& url : scope.only) hosts_[host_of(url)].feeds.push_back(url);
+}
+
 void ScopeProgress::narrow(ClaimRequest& request, bool repeated, Milliseconds now) {
   request.due_by = start_;
-  if (selected_) {
-    const auto some = static_cast<std::ptrdiff_t>(std::min(scope_.only.size(), max_selected));
-    request.only.assign(scope_.only.begin(), scope_.only.begin() + some);
+  if (!is_limited()) return;
+  if (!repeated) name_next(now);
+  request.only = named_;
+}
+
+void ScopeProgress::name_next(Milliseconds now) {
+  named_.clear();
+  if (selected_) name_by_host(now);
+  for (auto next = deferred_.begin(); next != deferred_.end() && named_.size() < max_selected; ++next) {
+    if (next->second <= now) named_.push_back(next->first);
   }
-  if (!scope_.once) return;
-  if (!repeated) {
-    named_.clear();
-    for (auto next = deferred_.begin(); next != deferred_.end() && named_.size() < max_selected; ++next) {
-      if (next->second <= now) named_.push_back(next->first);
+}
+
+/// Of each host in turn, who is free for longest first: hosts serve side by side, however many wait for one of them.
+void ScopeProgress::name_by_host(Milliseconds now) {
+  std::vector<Host*> free;
+  for (auto& [name, host] : hosts_) free.push_back(&host);
+  std::ranges::stable_sort(free, {}, &Host::free_at);
+  const auto first_busy = std::ranges::find_if(free, [&](const Host* host) { return host->free_at > now; });
+  // One at least: a claim that names nobody takes what comes. (There is one, or is_done() would say so.)
+  free.erase(std::max(first_busy, free.begin() + 1), free.end());
+  for (std::size_t turn = 0; turn < max_of_host; ++turn) {
+    for (Host* host : free) {
+      if (turn >= host->feeds.size() || named_.size() >= max_selected) continue;
+      named_.push_back(host->feeds[turn]);
+      host->freed = false;
     }
   }
-  request.only = named_;
 }
 
 std::vector<ClaimBatch::Deferred> ScopeProgress::note(const ClaimBatch& batch) {
   exhausted_ = batch.exhausted;
   std::vector<ClaimBatch::Deferred> given_up;
   if (selected_) given_up = note_selected(batch);
-  if (scope_.once) note_once(batch);
+  if (once_) note_once(batch);
   return given_up;
 }
 
 std::vector<ClaimBatch::Deferred> ScopeProgress::note_selected(const ClaimBatch& batch) {
-  // All were looked at: what is neither claimed nor put off is another worker's, or gone. Else the rest comes again.
-  const auto looked_at = static_cast<std::ptrdiff_t>(std::min(scope_.only.size(), max_selected));
   std::vector<ClaimBatch::Deferred> given_up;
-  std::vector<std::string> left;
-  if (batch.exhausted) {
-    for (const auto& deferred : batch.deferred) {
-      if (is_awaited(deferred, batch.now))
-        left.push_back(deferred.feed_url);
-      else
-        given_up.push_back(deferred);
-    }
-  } else {
-    std::set<std::string_view> claimed;
-    for (const Claim& claim : batch.claims) claimed.insert(claim.feed_url);
-    std::copy_if(scope_.only.begin(), scope_.only.begin() + looked_at, std::back_inserter(left),
-                 [&](const std::string& url) { return !claimed.contains(url); });
+  std::set<std::string_view> claimed;
+  std::map<std::string_view, const ClaimBatch::Deferred*> put_off;
+  for (const Claim& claim : batch.claims) claimed.insert(claim.feed_url);
+  for (const auto& deferred : batch.deferred) put_off.emplace(deferred.feed_url, &deferred);
+  for (const std::string& url : named_) {
+    const auto deferred = put_off.find(url);
+    const bool is_put_off = deferred != put_off.end();
+    if (!is_put_off && !batch.exhausted && !claimed.contains(url)) continue;  // not looked at: it stays in front
+    const auto at = hosts_.find(host_of(url));
+    Host& host = at->second;
+    host.feeds.erase(std::ranges::find(host.feeds, url));
+    if (is_put_off && is_awaited(*deferred->second, batch.now)) {
+      host.feeds.push_back(url);  // behind the others: it may wait for another host, to which it was redirected
+      const Milliseconds due = host.freed ? batch.now : deferred->second->due;
+      host.free_at = host.free_at > batch.now ? std::min(host.free_at, due) : due;
+    } else if (is_put_off) {
+      given_up.push_back(*deferred->second);
+    }  // else it was claimed, is another worker's, or gone
+    if (host.feeds.empty()) hosts_.erase(at);
   }
-  left.insert(left.end(), scope_.only.begin() + looked_at, scope_.only.end());
-  scope_.only = std::move(left);
+  named_.clear();
   return given_up;
+}
+
+bool ScopeProgress::finished(const std::string& feed_url) {
+  if (!selected_) return false;
+  const auto host = hosts_.find(host_of(feed_url));
+  if (host == hosts_.end()) return false;
+  host->second.free_at = Milliseconds(0);
+  host->second.freed = true;
+  return true;
 }
 
 void ScopeProgress::note_once(const ClaimBatch& batch) {
@@ -82,17 +116,15 @@ std::optional<Milliseconds> ScopeProgress::next_wanted(const ClaimBatch& batch) 
   if (!is_limited()) return batch.next_due;
   std::optional<Milliseconds> next;
   const auto take = [&next](Milliseconds due) { next = std::min(next.value_or(due), due); };
-  for (const auto& deferred : batch.deferred) {
-    if (selected_) take(deferred.due);
-  }
+  for (const auto& [name, host] : hosts_) take(host.free_at);
   for (const auto& [url, due] : deferred_) take(due);
-  if (scope_.once && batch.next_awaited) take(*batch.next_awaited);
+  if (once_ && batch.next_awaited) take(*batch.next_awaited);
   return next;
 }
 
 bool ScopeProgress::is_done() const {
-  if (scope_.once) return exhausted_ && deferred_.empty() && !line_moves_;
-  return selected_ && scope_.only.empty();
+  if (once_) return exhausted_ && deferred_.empty() && !line_moves_;
+  return selected_ && hosts_.empty();
 }
 
 }  // namespace feedmill

@@ -57,7 +57,7 @@ Worker::Worker(asio::any_io_executor executor, Refresher& refresher, StorePool& 
       log_(log),
       options_(std::move(options)),
       trace_(scope.trace),
-      scope_(std::move(scope), options_.lease),
+      scope_(scope, options_.lease),
       tell_(std::move(tell)),
       lanes_(options_.lanes),
       changed_(executor_),
@@ -367,7 +367,9 @@ void Worker::finished(Lane& lane, const std::exception_ptr& error, Report report
   if (!cancelled) lane.claim.reset();  // else it is given back at the end
   free_.push_back(&lane);
   // A free lane among others is no reason to look for due feeds sooner.
-  if (free_.size() == 1 || free_.size() == worth_a_claim() || in_flight_ == 0 || stopping()) tell_changed();
+  const bool others_wait = scope_.finished(report.feed_url);
+  if (others_wait || free_.size() == 1 || free_.size() == worth_a_claim() || in_flight_ == 0 || stopping())
+    tell_changed();
 }
 
 /// RELIABILITY D1: what is in flight may finish; what does not in time is cancelled.

@@ -175,11 +175,12 @@ local function why_not(gate, now, concurrency, spacing, asker)
   end
 end
 
--- When the first of a line that may not start now may try again, under whatever name. When a request under way ends is
--- not known: its end tells the line. Where several names are in use one does not take the look of another.
-local function next_start(gate, now, concurrency, spacing)
+-- When `asker` that may not start now may try again, under whatever name; without one, the first of the line. When a
+-- request under way ends is not known: its end tells the line. Where several names are in use one does not take the look
+-- of another.
+local function next_start(gate, now, concurrency, spacing, asker)
   local first, ways = opens_first(gate, spacing, now)
-  local kept = tostring(gate.kept_for) ~= 'line' and gate.kept_until or 0
+  local kept = tostring(gate.kept_for) ~= (asker or 'line') and gate.kept_until or 0
   local at = math.max(gate.not_before, first, kept, now + (ways > 1 and 200 or 1))
   if gate.in_flight >= (gate.closed and 1 or concurrency) then at = math.max(at, now + 1000) end
   return at

@@ -66,13 +66,45 @@ TEST(ScopeProgress, OfNamedFeedsEndsWhenAllWereLookedAt) {
   EXPECT_TRUE(scope.is_done());
 }
 
-TEST(ScopeProgress, NamesAFewHundredFeedsAtATime) {
+Urls feeds_of(const std::string& host, int first, int count) {
+  Urls feeds;
+  for (int i = first; i < first + count; ++i) feeds.push_back("https://" + host + "/" + std::to_string(i));
+  return feeds;
+}
+
+TEST(ScopeProgress, NamesAHundredFeedsAtATime) {
   Urls many;
-  for (int i = 0; i < 700; ++i) many.push_back(std::to_string(i));
+  for (int i = 0; i < 130; ++i) many.push_back("https://" + std::to_string(i) + ".example/");
   ScopeProgress scope({false, many}, lease);
-  EXPECT_EQ(request_of(scope).only.size(), 500U);
+  EXPECT_EQ(request_of(scope).only.size(), 100U);
   scope.note(batch_of({}, {}, true));
-  EXPECT_EQ(request_of(scope).only.size(), 200U);
+  EXPECT_EQ(request_of(scope).only.size(), 30U);
+}
+
+TEST(ScopeProgress, AsksOtherHostsWhileManyWaitForOne) {
+  Urls all = feeds_of("crowd.example", 0, 1000);
+  all.push_back("https://other.example/");
+  ScopeProgress scope({false, all}, lease);
+  Urls wanted = feeds_of("crowd.example", 0, 4);
+  wanted.insert(wanted.begin() + 1, "https://other.example/");
+  EXPECT_EQ(request_of(scope).only, wanted) << "of each host in turn";
+  std::vector<ClaimBatch::Deferred> waiting;
+  const Milliseconds later = now + Milliseconds(500);
+  for (const std::string& url : feeds_of("crowd.example", 1, 3))
+    waiting.push_back(deferred(url, "host_spacing", later));
+  const ClaimBatch batch = batch_of({wanted[0], "https://other.example/"}, waiting, true);
+  EXPECT_TRUE(scope.note(batch).empty());
+  EXPECT_EQ(scope.next_wanted(batch), later);
+  EXPECT_EQ(request_of(scope, false, later).only, feeds_of("crowd.example", 4, 4));
+  EXPECT_EQ(request_of(scope, true, now).only, feeds_of("crowd.example", 4, 4)) << "the answer was lost";
+  EXPECT_FALSE(scope.finished("https://other.example/")) << "nobody waits for that host";
+  EXPECT_TRUE(scope.finished(wanted[0])) << "while the claim is under way";
+  waiting.clear();
+  for (const std::string& url : feeds_of("crowd.example", 4, 4))
+    waiting.push_back(deferred(url, "host_concurrency", later + Milliseconds(1000)));
+  const ClaimBatch too_soon = batch_of({}, waiting, true);
+  scope.note(too_soon);
+  EXPECT_EQ(scope.next_wanted(too_soon), now) << "it may have been asked before the other was done";
 }
 
 TEST(ScopeProgress, OfARunOnceTakesWhatWasDueAtItsStart) {
