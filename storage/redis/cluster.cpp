@@ -35,22 +35,25 @@ struct SlotMap {
   std::vector<NodeAddress> nodes;
 };
 
-StoreResult<SlotMap> ask(Redis& node, const NodeAddress& asked, unsigned slot) {
+StoreResult<SlotMap> ask(const NodeAddress& asked, const RedisAddress& address, Milliseconds timeout) {
   using Code = StoreError::Code;
-  const auto answer = node.command({"CLUSTER", "SLOTS"});
+  const RedisAddress its = as_node(asked, address);
+  const auto answer = Redis(its, timeout).command({"CLUSTER", "SLOTS"});
   if (!answer) {
     const std::string& why = answer.error().detail;
     const bool is_none = why.starts_with("ERR unknown command") || why.find("cluster support disabled") != why.npos;
     if (is_none) {
-      return StoreError{Code::unsupported,
-                        "it is no node of a cluster; for one server write redis://, for sentinels redis+sentinel://"};
+      return StoreError{Code::unsupported, "it is no node of a cluster; for one server write " + url_as("", its) +
+                                               ", for a sentinel " + url_as("+sentinel", its) + "/service"};
     }
     return answer.error();
   }
   SlotMap map;
+  bool is_held = false;
   for (std::size_t i = 0; i < answer->size(); ++i) {
     const ReplyView range = (*answer)[i];
-    const bool holds = range[0].integer() <= slot && slot <= range[1].integer();
+    const bool holds = range[0].integer() <= address.slot && address.slot <= range[1].integer();
+    is_held = is_held || (holds && range.size() > 2);
     for (std::size_t k = 2; k < range.size(); ++k) {
       auto told = read_node(range[k], asked);
       if (!told) continue;
@@ -60,12 +63,19 @@ StoreResult<SlotMap> ask(Redis& node, const NodeAddress& asked, unsigned slot) {
     }
   }
   if (map.holder.host.empty()) {
-    return StoreError{Code::loading, "no node holds slot " + std::to_string(slot) + " (redis-cli --cluster check)"};
+    const std::string slot = std::to_string(address.slot);
+    return StoreError{Code::loading,
+                      is_held ? "it gives no address of the node that holds slot " + slot + " (cluster-announce-ip)"
+                              : "no node holds slot " + slot + " (redis-cli --cluster check)"};
   }
   return map;
 }
 
 }  // namespace
+
+std::string remedy_at_cluster_node(const RedisAddress& address) {
+  return "redis.url names a node of a Redis Cluster; write " + url_as("+cluster", address);
+}
 
 unsigned slot_of_tag(std::string_view tag) {
   boost::crc_optimal<16, 0x1021> crc;
@@ -76,10 +86,7 @@ unsigned slot_of_tag(std::string_view tag) {
 std::optional<StoreError> find_holder(RedisAddress& address, Milliseconds timeout) {
   std::vector<NodeAddress>& all = address.cluster;
   auto told = ask_in_turn<SlotMap>(all, timeout, "no node of the cluster tells where the store is",
-                                   [&](const NodeAddress& one, Milliseconds time) {
-                                     Redis node(as_node(one, address), time);
-                                     return ask(node, one, address.slot);
-                                   });
+                                   [&](const NodeAddress& one, Milliseconds time) { return ask(one, address, time); });
   if (!told) return told.error();
   auto& [at, map] = *told;
   address.host = std::move(map.holder.host);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "storage/redis/redis.hpp"
@@ -9,8 +10,7 @@
 namespace feedmill {
 
 /// Of a plain URL.
-inline constexpr std::string_view remedy_at_cluster_node =
-    "redis.url names a node of a Redis Cluster; write redis+cluster://host:port";
+std::string remedy_at_cluster_node(const RedisAddress& address);
 
 /// The slot of keys with this tag (what stands between their braces), 0 to 16,383.
 unsigned slot_of_tag(std::string_view tag);

@@ -124,6 +124,12 @@ std::string_view read_nodes(std::string_view hosts, std::uint16_t port, std::vec
   return {};
 }
 
+/// What is wrong with the login of a URL that names several servers, "" when nothing.
+std::string_view objection_to_login(std::string_view hosts) {
+  const bool has_two = hosts.find('@') != hosts.rfind('@');
+  return has_two ? "one login is for all servers, before the first; an '@' within it is written %40" : "";
+}
+
 /// The sentinels of `hosts` and the service that they watch, off the front of `path`; what is wrong, "" when nothing.
 std::string_view read_sentinels(std::string_view hosts, std::string_view& path, RedisAddress& address) {
   address.service = path.substr(0, path.find('/'));
@@ -152,6 +158,9 @@ ReadAddress parse_url(std::string_view url) {
   if (const auto slash = rest.find('/'); slash != std::string_view::npos) {
     path = rest.substr(slash + 1);
     rest = rest.substr(0, slash);
+  }
+  if (by_sentinels || in_cluster) {
+    if (const auto wrong = objection_to_login(rest); !wrong.empty()) return bad_url(wrong);
   }
   if (const auto wrong = read_login(rest, address); !wrong.empty()) return bad_url(wrong);
   const auto wrong = by_sentinels ? read_sentinels(rest, path, address)
@@ -409,7 +418,7 @@ Redis::Result<bool> Redis::greet() {
   if (address_.database != 0) {
     auto reply = command({"SELECT", std::to_string(address_.database)});
     if (!reply && reply.error().detail.find("cluster mode") != std::string::npos) {
-      return StoreError{StoreError::Code::unsupported, std::string(remedy_at_cluster_node)};
+      return StoreError{StoreError::Code::unsupported, remedy_at_cluster_node(address_)};
     }
     if (!reply) return reply.error();
   }
@@ -523,7 +532,7 @@ StoreError Redis::lost(int kind, int number, const std::string& words) {
   } else if (kind == REDIS_ERR_OOM) {
     error.detail = "an answer of Redis is too large: over 16.7 million elements, or no memory";
   } else if (!answered_ && !address_.tls && address_.socket.empty()) {
-    error.detail += "; if it speaks TLS alone, write rediss:// into redis.url";
+    error.detail += "; if it speaks TLS alone, write rediss in place of redis into redis.url";
   }
   disconnect();
   return error;

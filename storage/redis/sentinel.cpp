@@ -22,11 +22,15 @@ RedisAddress address_of(const NodeAddress& one, const RedisAddress& address) {
 }
 
 /// The name or address and the port of the primary, or why this one does not tell.
-StoreResult<NodeAddress> ask(Redis& sentinel, const RedisAddress& address) {
+StoreResult<NodeAddress> ask(Redis& sentinel, const NodeAddress& one, const RedisAddress& address) {
   const auto answer = sentinel.command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", address.service});
   if (!answer) {
     const bool is_none = answer.error().detail.starts_with("ERR unknown command");
-    if (is_none) return StoreError{StoreError::Code::unsupported, "it is no sentinel; for one server write redis://"};
+    if (is_none) {
+      return StoreError{StoreError::Code::unsupported,
+                        "it is no sentinel; for one server write " + url_as("", address_of(one, address)) +
+                            ", for a node of a cluster " + url_as("+cluster", address_of(one, address))};
+    }
     const bool wants_login = answer.error().detail.starts_with("NOAUTH");
     if (wants_login) return StoreError{StoreError::Code::auth, "it wants redis.sentinel_password_file"};
     return answer.error();
@@ -48,7 +52,7 @@ std::optional<StoreError> Sentinels::find_primary(RedisAddress& address, Millise
   auto told = ask_in_turn<NodeAddress>(all, timeout, "no sentinel tells where \"" + address.service + "\" is",
                                        [&](const NodeAddress& one, Milliseconds time) {
                                          Redis sentinel(address_of(one, address), time);
-                                         return ask(sentinel, address);
+                                         return ask(sentinel, one, address);
                                        });
   if (!told) return told.error();
   const auto& [at, primary] = *told;
@@ -67,7 +71,7 @@ bool Sentinels::name_another(RedisAddress& address) {
   asked_ = now;
   std::vector<NodeAddress>& all = address.sentinels;
   if (!answering_) answering_ = std::make_unique<Redis>(address_of(all.front(), address), longest_to_ask_again);
-  const auto primary = ask(*answering_, address);
+  const auto primary = ask(*answering_, all.front(), address);
   if (primary) return primary->host != address.host || primary->port != address.port;
   answering_.reset();
   std::rotate(all.begin(), all.begin() + 1, all.end());

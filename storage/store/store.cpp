@@ -12,6 +12,7 @@
 #include "parsers/text/numbers.hpp"
 #include "storage/lua/scripts.hpp"
 #include "storage/redis/cluster.hpp"
+#include "storage/redis/in_turn.hpp"
 #include "storage/redis/reply_shape.hpp"
 #include "storage/redis/test_point.hpp"
 #include "storage/store/store_impl.hpp"
@@ -40,10 +41,7 @@ std::string random_id() {
 }  // namespace
 
 Store::Impl::Impl(StoreOptions given, RedisAddress address)
-    : options(std::move(given)),
-      keys(keys_of(options, address)),
-      in_cluster(!address.cluster.empty()),
-      redis(std::move(address), options.timeout) {}
+    : options(std::move(given)), keys(keys_of(options, address)), redis(std::move(address), options.timeout) {}
 
 std::string server_name(std::string_view info) {
   const std::string_view valkey = info_value(info, "valkey_version");
@@ -159,15 +157,15 @@ StoreResult<std::string> Store::Impl::open(bool create) {
 /// Servers that answer and hold no store: a verb would find nothing there, and say so.
 StoreResult<void> Store::Impl::check_kind(std::string_view info) {
   const std::string_view mode = info_value(info, "redis_mode");
-  if (mode == "cluster" && !in_cluster) {
-    return StoreError{StoreError::Code::unsupported, std::string(remedy_at_cluster_node)};
-  }
-  if (mode != "sentinel") return {};
+  const RedisAddress address = *parse_redis_url(options.url);
+  const bool is_node = mode == "cluster" && address.cluster.empty();
+  if (!is_node && mode != "sentinel") return {};
+  if (is_node) return StoreError{StoreError::Code::unsupported, remedy_at_cluster_node(address)};
   const auto watched = redis.command({"SENTINEL", "MASTERS"});
   const bool knows = watched && watched->size() > 0 && (*watched)[0].size() > 1;
-  return StoreError{StoreError::Code::unsupported,
-                    "redis.url names a sentinel, which holds no store; write redis+sentinel://host:port/" +
-                        (knows ? std::string((*watched)[0][1].text()) : "service")};
+  return StoreError{StoreError::Code::unsupported, "redis.url names a sentinel, which holds no store; write " +
+                                                       url_as("+sentinel", address) + "/" +
+                                                       (knows ? std::string((*watched)[0][1].text()) : "service")};
 }
 
 /// Gives the store an id where it has none (WEBSUB U16): it is new, or older than ids. Of two who do so at once one
@@ -336,7 +334,7 @@ std::vector<StoreResult<Reply>> Store::Impl::run_all(Script script, std::span<co
     }
     for (const std::size_t i : again) replies[i] = loaded ? answer(script) : loaded.error();
   }
-  leave_replica(replies);
+  leave_if_another_leads(replies);
   return replies;
 }
 
@@ -350,7 +348,7 @@ StoreResult<Reply> Store::Impl::answer(Script script) {
 
 /// After a failover the name leads to another server (RELIABILITY §6), as it does for a primary that has lost its
 /// replicas to another, and in a cluster whose slot has moved.
-void Store::Impl::leave_replica(std::span<const StoreResult<Reply>> replies) {
+void Store::Impl::leave_if_another_leads(std::span<const StoreResult<Reply>> replies) {
   const auto refused = [](const StoreResult<Reply>& reply) {
     return reply.has_error() && leads_elsewhere(reply.error());
   };
@@ -374,7 +372,7 @@ std::vector<StoreResult<Reply>> Store::Impl::pipeline_each(std::span<const Words
     if (!replies.back()) continue;
     if (auto wrong = misshapen(words.front(), *replies.back())) replies.back() = std::move(*wrong);
   }
-  leave_replica(replies);
+  leave_if_another_leads(replies);
   return replies;
 }
 

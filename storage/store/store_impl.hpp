@@ -142,7 +142,6 @@ class Store::Impl {
 
   StoreOptions options;
   Keys keys;
-  const bool in_cluster;
   const RequestInHand* request = nullptr;  // set for as long as one is carried out
   std::optional<StoreError> bad_address;   // the URL could not be read; every call answers with it
   Redis redis;
@@ -154,7 +153,7 @@ class Store::Impl {
   const std::string& hash_of(Script script);
   StoreResult<void> load(Script script);
   StoreResult<Reply> answer(Script script);
-  void leave_replica(std::span<const StoreResult<Reply>> replies);
+  void leave_if_another_leads(std::span<const StoreResult<Reply>> replies);
 
   std::array<std::string, std::tuple_size_v<decltype(script_rows)>> hashes_;  // by Script, "" until one is needed
   std::optional<bool> waitaof_;  // whether the connected server knows it, once asked

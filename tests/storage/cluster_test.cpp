@@ -36,6 +36,8 @@ TEST(ClusterUrls, ThatMakeNoSenseAreRefusedWithWhatToWrite) {
                                   {"redis+cluster://one:7000/mymaster", "a cluster has no databases"},
                                   {"redis+cluster://one:0", "bad port"},
                                   {"redis+cluster://one,two:x", "bad port"},
+                                  {"redis+cluster://u:p@one,u:p@two", "one login is for all servers"},
+                                  {"redis+sentinel://u:p@one,u:p@two/s", "one login is for all servers"},
                                   {"cluster://one", "redis+cluster://host:port"}}) {
     const auto address = parse_redis_url(url);
     ASSERT_FALSE(address) << url;
@@ -69,7 +71,9 @@ TEST(NoCluster, IsRefusedWithTheLineToWrite) {
   const RedisServer single({"--port", std::to_string(port)});
   const StoreError said = refusal(cluster_url(port));
   EXPECT_EQ(said.code, Code::unsupported);
-  EXPECT_NE(said.detail.find("it is no node of a cluster; for one server write redis://"), std::string::npos)
+  EXPECT_NE(said.detail.find("it is no node of a cluster; for one server write redis://127.0.0.1:" +
+                             std::to_string(port) + ", for a sentinel redis+sentinel://127.0.0.1:"),
+            std::string::npos)
       << said.detail;
   const test::WatchedRedis watched(1, 1);
   const StoreError of_sentinel = refusal(cluster_url(watched.sentinel_port(0)));
@@ -88,12 +92,16 @@ TEST(NoCluster, OfNodesThatWereNeverJoinedIsWaitedFor) {
 }
 
 TEST(AClusterNode, OfAPlainUrlIsRefusedByWhoReadsAndByWhoWrites) {
-  const RedisServer node({"--cluster-enabled", "yes", "--port", std::to_string(test::free_port()), "--cluster-port",
+  const std::uint16_t port = test::free_port();
+  const RedisServer node({"--cluster-enabled", "yes", "--port", std::to_string(port), "--cluster-port",
                           std::to_string(test::free_port())});
-  for (const std::string database : {"", "?db=3"}) {
-    const StoreError said = refusal(node.admin_url() + database);
+  const std::string server = "127.0.0.1:" + std::to_string(port);
+  for (const auto& [url, instead] : {std::pair(node.admin_url(), std::string("host:port")),
+                                     {node.admin_url() + "?db=3", "host:port"},
+                                     {"redis://" + server, server}}) {
+    const StoreError said = refusal(url);
     EXPECT_EQ(said.code, Code::unsupported);
-    EXPECT_NE(said.detail.find("write redis+cluster://host:port"), std::string::npos) << said.detail;
+    EXPECT_NE(said.detail.find("write redis+cluster://" + instead), std::string::npos) << said.detail;
   }
 }
 

@@ -294,7 +294,11 @@ TEST_F(Sentinels, ThatAreServersAreToldApart) {
   const auto opened = store.open();
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Code::unsupported);
-  EXPECT_NE(opened.error().detail.find("it is no sentinel"), std::string::npos) << opened.error().detail;
+  const std::string server = at(watched->port(watched->primary()));
+  EXPECT_NE(opened.error().detail.find("it is no sentinel; for one server write redis://" + server +
+                                       ", for a node of a cluster redis+cluster://" + server),
+            std::string::npos)
+      << opened.error().detail;
 }
 
 TEST_F(Sentinels, AreNotTakenForServers) {
@@ -305,7 +309,8 @@ TEST_F(Sentinels, AreNotTakenForServers) {
     const auto opened = store.open(false);
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code, Code::unsupported);
-    EXPECT_NE(opened.error().detail.find("redis+sentinel://host:port/mymaster"), std::string::npos)
+    EXPECT_NE(opened.error().detail.find("redis+sentinel://" + at(watched->sentinel_port(2)) + "/mymaster"),
+              std::string::npos)
         << opened.error().detail;
     const auto facts = Fleet(store).server();
     ASSERT_FALSE(facts);

@@ -463,7 +463,7 @@ class Reader {
          {std::pair("redis.ca_file", &ca), {"redis.cert_file", &cert}, {"redis.key_file", &key}}) {
       if (file->empty()) continue;
       if (!config_.redis.url.starts_with("rediss")) {
-        add(option, "is for TLS: write rediss:// into redis.url, or leave it out");
+        add(option, "is for TLS: write rediss in place of redis into redis.url, or leave it out");
       } else if (::access(file->c_str(), R_OK) != 0) {
         add(option, "the file cannot be read; check its path and permissions");
       } else if (std::error_code ignored; !fs::is_regular_file(*file, ignored)) {
