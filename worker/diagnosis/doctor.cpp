@@ -19,6 +19,7 @@
 #include <openssl/x509.h>
 #include <unistd.h>
 
+#include "storage/redis/redis.hpp"
 #include "worker/base/figure_text.hpp"
 #include "worker/base/wall_clock.hpp"
 #include "worker/egress/proxy.hpp"
@@ -310,16 +311,26 @@ std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, st
   return findings;
 }
 
+namespace {
+
+std::string_view remedy_of_refused_write(const ServerFacts& facts) {
+  const StoreError error = redis_error(facts.write_error);
+  if (error.code == StoreError::Code::loading) {
+    return "wait for the server; of a cluster, redis-cli --cluster check tells of slots on their way and of lost ones";
+  }
+  if (error.code == StoreError::Code::out_of_memory) return remedy_of_full_server;
+  if (facts.role != "master") return "point redis.url at the primary";
+  return "let this user write all keys and run scripts (ACL), look at the server's disk";
+}
+
+}  // namespace
+
 std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
   std::vector<Finding> findings;
   if (facts.write_error.empty()) {
     findings.push_back(ok("redis writes", "a key could be written and removed"));
   } else {
-    findings.push_back({"redis writes", Verdict::fail, facts.write_error,
-                        facts.role != "master"                 ? "point redis.url at the primary"
-                        : facts.write_error.starts_with("OOM") ? std::string(remedy_of_full_server)
-                                                               : "let this user write all keys and run scripts (ACL), "
-                                                                 "look at the server's disk"});
+    findings.push_back({"redis writes", Verdict::fail, facts.write_error, std::string(remedy_of_refused_write(facts))});
   }
   if (facts.last_save != "ok") {
     findings.push_back({"redis disk", Verdict::fail, "its last write to disk failed: " + facts.last_save,

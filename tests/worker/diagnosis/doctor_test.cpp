@@ -255,7 +255,7 @@ TEST(Doctor, LooksAtThePoliciesThatFeedsMayName) {
   EXPECT_EQ(findings[0].text.find("egress.policy.\"wide\": 169.254.169.254"), 0U) << findings[0].text;
 }
 
-TEST(Doctor, SaysWhatAFullServerNeeds) {
+TEST(Doctor, SaysWhatAServerNeedsThatTakesNoWrites) {
   ServerFacts facts;
   facts.role = "master";
   facts.last_save = "ok";
@@ -264,6 +264,8 @@ TEST(Doctor, SaysWhatAFullServerNeeds) {
   EXPECT_EQ(remedy_of_full_server.find(';'), std::string_view::npos) << "the last one leads the remedy in";
   facts.write_error = "NOPERM no permissions";
   EXPECT_NE(check_server(facts, facts.now).front().remedy.find("ACL"), std::string::npos);
+  facts.write_error = "CLUSTERDOWN Hash slot not served";
+  EXPECT_NE(check_server(facts, facts.now).front().remedy.find("redis-cli --cluster check"), std::string::npos);
 }
 
 /// As most directories are for the service.
