@@ -20,7 +20,7 @@ class Entries {
   /// `store` outlives this.
   explicit Entries(Store& store) : impl_(store.impl()) {}
 
-  /// "Entry:17", the whole key, of "17"; anything else as it is.
+  /// The whole key of "17" or "Entry:17", as "{p000}:Entry:17" in a cluster; anything else as it is.
   std::string id_of(const std::string& given) const;
 
   StoreResult<std::optional<StoredEntry>> get(const std::string& id);

@@ -496,6 +496,7 @@ TEST_F(StoreTest, PutsItsPrefixBeforeEveryKeyAndChannel) {
   const auto message = listener.next();
   EXPECT_EQ((*message)[1].text(), "p:post_created");
   EXPECT_EQ(signals()[0].at("entity_id").as_string(), "p:Entry:1");
+  for (const std::string given : {"1", "Entry:1", "p:Entry:1"}) EXPECT_EQ(Entries(store).id_of(given), "p:Entry:1");
   ASSERT_TRUE(Fleet(store).heartbeat(worker_a, {{"pid", "1"}}, Milliseconds(60'000)));
   const std::string keys = " " + redis({"KEYS", "*"});
   for (std::size_t at = keys.find(' '); at != std::string::npos; at = keys.find(' ', at + 1)) {
