@@ -45,7 +45,7 @@ std::unique_ptr<LookUnderWay> Looks::begin(const std::string& url) {
   options.gives_up = [this, found = look->found_, until] {
     return ending_ || found->given_up || std::chrono::steady_clock::now() >= until;
   };
-  boost::asio::post(threads_, [found = look->found_, url, options = std::move(options)] {
+  boost::asio::post(threads_.get_executor(), [found = look->found_, url, options = std::move(options)] {
     try {
       Probe probe(options);
       discover(probe, url, found->discovery);

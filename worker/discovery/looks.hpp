@@ -9,9 +9,8 @@
 #include <memory>
 #include <string>
 
-#include <boost/asio/thread_pool.hpp>
-
 #include "worker/base/memory_budget.hpp"
+#include "worker/base/threads.hpp"
 #include "worker/discovery/discover.hpp"
 
 namespace feedmill {
@@ -83,7 +82,7 @@ class Looks {
   MemoryBudget& memory_;
   std::size_t under_way_ = 0;
   std::atomic<bool> ending_ = false;
-  boost::asio::thread_pool threads_;
+  Threads threads_;
 };
 
 }  // namespace feedmill

@@ -15,8 +15,6 @@ namespace feedmill {
 
 namespace asio = boost::asio;
 
-namespace {}  // namespace
-
 std::map<std::string, LookedUp> look_up(const ResolverOptions& options, const std::set<std::string>& names,
                                         std::chrono::milliseconds patience) {
   asio::io_context loop(1);

@@ -14,10 +14,10 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include "worker/base/memory_budget.hpp"
 #include "worker/base/run_on.hpp"
+#include "worker/base/threads.hpp"
 
 namespace feedmill {
 
@@ -51,7 +51,7 @@ class ReadingThreads {
   boost::asio::awaitable<void> turn_of_loop();
 
   /// For small work beside, which waits for nobody.
-  boost::asio::thread_pool& pool() { return pool_; }
+  Threads& pool() { return pool_; }
 
   using Clock = std::chrono::steady_clock;
   struct Progress {
@@ -119,7 +119,7 @@ class ReadingThreads {
   std::shared_ptr<bool> in_turn_ =
       std::make_shared<bool>(false);  ///< of the loop: a callback that outlives this ends it
   Clock::time_point turn_began_;
-  boost::asio::thread_pool pool_;
+  Threads pool_;
 };
 
 }  // namespace feedmill
