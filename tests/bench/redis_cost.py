@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """What feeds and entries cost Redis (PERFORMANCE F8): bytes per scheduled feed and per entry beyond its content, CPU per
-created entry and per unchanged poll, bytes per event, microseconds per claimed feed; once with a few feeds on each
-host, once with all of them on one. With several builds they take turns, and the last column is the last build as a share of the first. Needs
-nothing but a build and redis-server:
+created entry and per unchanged poll, also of the workers with their start, bytes per event, microseconds per claimed
+feed; once with a few feeds on each host, once with all of them on one. Several builds or numbers of workers take turns,
+and the last column is the last of them as a share of the first. Needs nothing but a build and redis-server:
     scripts/build release feedmill feedmill_sample_publisher
     [FEEDMILL_SIGNALS_CONTENT=true] tests/bench/redis_cost.py [--feeds 2000] [--hosts 400] [--rounds 1] [--build DIR]...
+                                                              [--workers 1]...
 """
 
 import argparse
@@ -73,18 +74,20 @@ def main():
     options.add_argument("--hosts", type=int, default=0, help="how many they are spread over (default: one for five feeds)")
     options.add_argument("--rounds", type=int, default=1)
     options.add_argument("--build", type=pathlib.Path, action="append")
+    options.add_argument("--workers", type=int, action="append", help="processes at once (default: 1)")
     given = options.parse_args()
     builds = given.build or [pathlib.Path(__file__).resolve().parents[2] / "build/release"]
+    sides = [(build, workers) for build in builds for workers in given.workers or [1]]
     for hosts in dict.fromkeys([given.hosts or max(given.feeds // 5, 1), 1]):
-        found = [[run(build, given.feeds, hosts) for build in builds] for _ in range(given.rounds)]
+        found = [[run(build, workers, given.feeds, hosts) for build, workers in sides] for _ in range(given.rounds)]
         print(f"{given.feeds} feeds on {hosts} {'host' if hosts == 1 else 'hosts'}")
         for name in found[0][0]:
-            middle = [statistics.median(row[i][name] for row in found) for i in range(len(builds))]
-            share = f"  x {middle[-1] / middle[0]:.2f}" if len(builds) > 1 else ""
+            middle = [statistics.median(row[i][name] for row in found) for i in range(len(sides))]
+            share = f"  x {middle[-1] / middle[0]:.2f}" if len(sides) > 1 else ""
             print(f"  {name:42}" + "".join(f"{value:9.1f}" for value in middle) + share)
 
 
-def run(build, feeds, hosts):
+def run(build, workers, feeds, hosts):
     with tempfile.TemporaryDirectory() as directory:
         path, urls = f"{directory}/redis.sock", pathlib.Path(directory, "urls")
         started = [
@@ -98,14 +101,14 @@ def run(build, feeds, hosts):
             lines = urls.read_text().splitlines()[-feeds:]
             urls.write_text("".join(line.replace("127.0.0.1", f"h{i % hosts}.localhost") + "\n"
                                     for i, line in enumerate(lines)))
-            return measure(build, Redis(path), path, urls, directory)
+            return measure(build, workers, Redis(path), path, urls, directory)
         finally:
             for process in started:
                 process.terminate()
                 process.wait()
 
 
-def measure(build, redis, path, urls, directory):
+def measure(build, workers, redis, path, urls, directory):
     environment = dict(os.environ, FEEDMILL_REDIS_URL=f"unix://{path}", FEEDMILL_EGRESS_ALLOW="127.0.0.0/8:1024-65535",
                        FEEDMILL_HOST_SPACING="0ms", FEEDMILL_HOST_CONCURRENCY="1000", FEEDMILL_LANES="64",
                        FEEDMILL_IMPORT_RATE="0", FEEDMILL_CATCH_UP_RATE="0", FEEDMILL_DELIVER="false",
@@ -116,13 +119,20 @@ def measure(build, redis, path, urls, directory):
                        stderr=subprocess.DEVNULL)
 
     def poll_all():
-        """A worker until every feed has been polled: what is claimed or due stands within the next two minutes."""
-        worker = subprocess.Popen([build / "feedmill", "run"], env=environment, stdout=subprocess.DEVNULL,
-                                  stderr=subprocess.DEVNULL)
+        """Workers until every feed has been polled: what is claimed or due stands within the next two minutes. Seconds
+        that they took of CPU, all of them, and of time."""
+        running = [subprocess.Popen([build / "feedmill", "run"], env=environment, stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.DEVNULL) for _ in range(workers)]
+        before = time.monotonic()
         while redis("ZCOUNT", "schedule", "-inf", int(time.time() * 1000) + 120_000) > 0:
             time.sleep(0.05)
-        worker.terminate()
-        worker.wait()
+        took, cpu = time.monotonic() - before, 0
+        for worker in running:
+            worker.terminate()
+            _, status, usage = os.wait4(worker.pid, 0)
+            worker.returncode = os.waitstatus_to_exitcode(status)
+            cpu += usage.ru_utime + usage.ru_stime
+        return cpu, took
 
     def make_due():
         feedmill("refresh", "--all", "--defer", "--ignore-floor")
@@ -130,12 +140,12 @@ def measure(build, redis, path, urls, directory):
     feedmill("import", urls)
     feeds = redis("SCARD", "feeds")
     before = redis.cpu()
-    poll_all()
+    first_workers, _ = poll_all()
     first = redis.cpu() - before
     entries = int(redis("GET", "ids:Entry"))
     make_due()
     before = redis.cpu()
-    poll_all()
+    unchanged_workers, took = poll_all()
     unchanged = redis.cpu() - before
 
     # Which script a call was is told by its arguments: those of a claim begin with the worker's id.
@@ -168,6 +178,9 @@ def measure(build, redis, path, urls, directory):
             "bytes of an event's JSON": statistics.mean(len(record[1][3].encode()) for record in newest),
             "CPU per entry created, us": first / entries * 1e6,
             "CPU per unchanged poll, us": unchanged / feeds * 1e6,
+            "CPU of workers per entry created, us": first_workers / entries * 1e6,
+            "CPU of workers per unchanged poll, us": unchanged_workers / feeds * 1e6,
+            "unchanged polls a second": feeds / took,
             "script time per claimed feed, us": sum(claims) / feeds}
 
 
