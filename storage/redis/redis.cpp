@@ -337,16 +337,7 @@ std::string Redis::where() const {
   return where;
 }
 
-/// Of a connection on which no answer is awaited: whether the other end has closed it, or says what nobody asked for.
-bool Redis::is_over() const {
-  char byte = 0;
-  const ssize_t got = recv(context_->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  if (got < 0) return errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR;
-  return got == 0 || answered_;  // who was not welcome is told why before asking anything
-}
-
 Redis::Result<bool> Redis::connect() {
-  if (context_ && is_over()) disconnect();
   if (context_ && sentinels_ && sentinels_->name_another(address_)) disconnect();
   if (context_) return false;
   if (sentinels_) {
@@ -423,6 +414,14 @@ Redis::Result<bool> Redis::greet() {
     if (!reply) return reply.error();
   }
   return true;
+}
+
+void Redis::leave_closed() {
+  if (!context_) return;
+  char byte = 0;
+  const ssize_t got = recv(context_->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  const bool is_open = got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+  if (!is_open) disconnect();  // what came without being asked for is of no use either
 }
 
 void Redis::disconnect() {

@@ -119,11 +119,14 @@ class Redis {
   Redis(Redis&&) noexcept;
   Redis& operator=(Redis&&) noexcept;
 
-  /// Connects and authenticates unless connected to who still is the primary, as far as sentinels know. One that was
-  /// closed while nobody used it is made anew: it fails nothing, and is no outage where the server is there again. All
-  /// replies must have been taken. True when the connection is new.
+  /// Connects and authenticates unless connected to who still is the primary, as far as sentinels know. True when the
+  /// connection is new.
   Result<bool> connect();
   void disconnect();
+  /// Gives up a connection that the server has closed while nobody used it: it fails nothing then, and is no outage
+  /// where the server is there again. All replies were taken. Not between steps that stand on each other: the next
+  /// connection may be one to another server, or to one that was started again.
+  void leave_closed();
   bool connected() const { return context_ != nullptr; }
   /// Connections made so far.
   std::uint64_t connections() const { return connections_; }
@@ -150,7 +153,6 @@ class Redis {
   StoreError lost();
   StoreError lost(int kind, int number, const std::string& words);
   std::string where() const;
-  bool is_over() const;
   Result<bool> greet();
 
   struct Free {

@@ -423,6 +423,10 @@ StoreResult<void> Store::check_eviction() {
   return impl_->check_eviction();
 }
 
+void Store::leave_closed() {
+  impl_->redis.leave_closed();
+}
+
 void Store::disconnect() {
   impl_->redis.disconnect();
 }

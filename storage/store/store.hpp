@@ -71,6 +71,9 @@ class Store {
 
   /// Drops the connection; the next call connects anew.
   void disconnect();
+  /// Drops it where the server has closed it while nobody used it, so that the next call does not fail of that. Not
+  /// between calls of which one goes on where another ended.
+  void leave_closed();
   /// Connections made after the first one, for redis_reconnects_total.
   std::uint64_t reconnects() const;
   StoreResult<Milliseconds> now();

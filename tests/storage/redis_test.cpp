@@ -177,9 +177,13 @@ TEST(RedisConnection, ThatWasClosedWhileNobodyUsedItFailsNothing) {
   ASSERT_TRUE(redis.command({"PING"}));
   server.kill();
   server.start();
+  redis.leave_closed();
   EXPECT_TRUE(redis.command({"PING"}));
   test::redis_command(server, {"CLIENT", "KILL", "TYPE", "normal"});
+  redis.leave_closed();
   EXPECT_TRUE(redis.command({"PING"}));
+  redis.leave_closed();
+  EXPECT_TRUE(redis.connected());
   EXPECT_EQ(redis.connections(), 3U);
 }
 

@@ -141,6 +141,7 @@ void StorePool::exchange(Store& store, const std::vector<Waiting*>& batch) {
     auto answers = call(requests);
     for (std::size_t i = 0; i < asking.size(); ++i) asking[i]->answer = std::move(answers[i]);
   };
+  store.leave_closed();
   Ingest ingest(store);
   send(std::type_identity<FeedToRead>(), [&](const auto& feeds) { return ingest.stored_feeds(feeds); });
   send(std::type_identity<LookUp>(), [&](const auto& wanted) { return ingest.look_up(wanted); });

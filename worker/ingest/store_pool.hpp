@@ -59,7 +59,10 @@ class StorePool {
   /// Runs `work(store)` on the thread for everything else that cannot wait: claims, heartbeats.
   template <class Work>
   auto call(Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
-    return run_on(control_->thread, [this, work = std::move(work)]() mutable { return work(control_->store); });
+    return run_on(control_->thread, [this, work = std::move(work)]() mutable {
+      control_->store.leave_closed();
+      return work(control_->store);
+    });
   }
 
   /// The same on a thread that nothing urgent waits for: figures of the fleet, what is put in order now and then.
