@@ -17,10 +17,13 @@ inline std::string shown(const NodeAddress& node) {
   return (is_v6 ? "[" + node.host + "]" : node.host) + ":" + std::to_string(node.port);
 }
 
-/// Another way to the server of a plain URL, for people to write: "redis+cluster://host:port", without the login.
+/// Another way to the server of a plain URL, for people to write: "redis+cluster://host:port". A login is only named.
 inline std::string url_as(std::string_view way, const RedisAddress& address) {
+  const std::string_view login = !address.user.empty()       ? "USER:PASSWORD@"
+                                 : !address.password.empty() ? ":PASSWORD@"
+                                                             : "";
   const std::string server = address.host.empty() ? "host:port" : shown({address.host, address.port});
-  return std::string(address.tls ? "rediss" : "redis").append(way) + "://" + server;
+  return std::string(address.tls ? "rediss" : "redis").append(way).append("://").append(login) + server;
 }
 
 /// `ask(node, time)` of each in turn until one of them tells; which of them, and what. All together have `timeout`,

@@ -271,7 +271,8 @@ StoreError redis_error(std::string_view text) {
       Row{"ERR ACL failure in script", Code::auth},
       Row{"ERR The user executing the script", Code::auth},  // before 7.2
       Row{"MOVED", Code::loading},
-      Row{"ASK ", Code::loading},       // of a slot on its way: as TRYAGAIN, until it has come
+      Row{"CROSSSLOT", Code::unsupported},  // who does not know that it is a node of a cluster
+      Row{"ASK ", Code::loading},           // of a slot on its way: as TRYAGAIN, until it has come
       Row{"UNBLOCKED", Code::loading},  // of who waited for a key: the server is a replica by now, or the key has moved
       Row{"ERR AUTH", Code::auth},
       Row{"ERR invalid password", Code::auth},

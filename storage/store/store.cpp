@@ -75,7 +75,8 @@ StoreResult<void> Store::Impl::meet_server() {
   failovers_ = 0;
   if (options.reads_only) return {};
   const auto is_lost = [](const auto& reply) {
-    return reply.has_error() && reply.error().code != StoreError::Code::auth;
+    return reply.has_error() && reply.error().code != StoreError::Code::auth &&
+           reply.error().code != StoreError::Code::unsupported;
   };
   const auto replication = redis.command({"INFO", "replication"});
   if (is_lost(replication)) return replication.error();

@@ -98,10 +98,14 @@ TEST(AClusterNode, OfAPlainUrlIsRefusedByWhoReadsAndByWhoWrites) {
   const std::string server = "127.0.0.1:" + std::to_string(port);
   for (const auto& [url, instead] : {std::pair(node.admin_url(), std::string("host:port")),
                                      {node.admin_url() + "?db=3", "host:port"},
-                                     {"redis://" + server, server}}) {
-    const StoreError said = refusal(url);
-    EXPECT_EQ(said.code, Code::unsupported);
-    EXPECT_NE(said.detail.find("write redis+cluster://" + instead), std::string::npos) << said.detail;
+                                     {"redis://" + server, server},
+                                     {"redis://default:any@" + server, "USER:PASSWORD@" + server}}) {
+    for (const bool has_the_slot : {false, true}) {
+      redis_command(node, {"CLUSTER", has_the_slot ? "ADDSLOTSRANGE" : "DELSLOTSRANGE", "0", "16383"});
+      const StoreError said = refusal(url);
+      EXPECT_EQ(said.code, Code::unsupported) << has_the_slot << " " << said.detail;
+      EXPECT_NE(said.detail.find("write redis+cluster://" + instead), std::string::npos) << said.detail;
+    }
   }
 }
 
