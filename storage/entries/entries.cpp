@@ -16,10 +16,11 @@ std::string limit_text(const std::optional<std::int64_t>& limit) {
 }  // namespace
 
 std::string Entries::id_of(const std::string& given) const {
-  constexpr std::string_view name = "Entry:";  // as everybody writes it, whatever prefix keys have
+  const std::string entries = impl_.keys.entries();
+  const std::string_view name = std::string_view(entries).substr(impl_.keys.prefix().size());
   const std::string_view number = std::string_view(given).substr(given.starts_with(name) ? name.size() : 0);
   const bool is_one = !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
-  return is_one ? impl_.keys.entries().append(number) : given;
+  return is_one ? entries + std::string(number) : given;
 }
 
 StoreResult<std::optional<StoredEntry>> Entries::get(const std::string& id) {
