@@ -1,11 +1,9 @@
 // feedmill: arguments → command line → verb → exit code.
 #include <exception>
 #include <string>
-#include <system_error>
 #include <variant>
 #include <vector>
 
-#include <boost/system/system_error.hpp>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -13,6 +11,7 @@
 #include "worker/base/interrupt.hpp"
 #include "worker/base/posix_signals.hpp"
 #include "worker/base/terminal.hpp"
+#include "worker/base/threads.hpp"
 #include "worker/command_line/cli.hpp"
 #include "worker/verbs/commands.hpp"
 
@@ -27,18 +26,6 @@ void open_standard_streams() {
     return;
   }
 }
-
-/// Whether the system refused a thread. Boost has a class of its own for that.
-bool is_short_of_threads(const std::exception& error) {
-  std::error_code code;
-  if (const auto* refused = dynamic_cast<const std::system_error*>(&error)) code = refused->code();
-  if (const auto* refused = dynamic_cast<const boost::system::system_error*>(&error)) code = refused->code();
-  return code == std::errc::resource_unavailable_try_again;
-}
-
-constexpr const char* short_of_threads =
-    "the system gives this process no more threads; raise what it may have: TasksMax= of a unit, the limit of "
-    "processes of a pod, a container or a user";
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -30,5 +31,13 @@ class Threads {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_{context_.get_executor()};
   std::vector<std::thread> threads_;
 };
+
+/// Whether the system refused a thread, to whomever: Boost throws an exception of its own for it.
+bool is_short_of_threads(const std::exception& error);
+
+/// What to do about it, for people.
+inline constexpr const char* short_of_threads =
+    "the system gives this process no more threads; raise what it may have: TasksMax= of a unit, the limit of "
+    "processes of a pod, a container or a user";
 
 }  // namespace feedmill

@@ -15,6 +15,7 @@
 #include "storage/redis/test_point.hpp"
 #include "worker/base/cancellation.hpp"
 #include "worker/base/exits.hpp"
+#include "worker/base/threads.hpp"
 #include "worker/process/fleet_watch.hpp"
 #include "worker/process/opening.hpp"
 #include "worker/process/process_status.hpp"
@@ -42,18 +43,22 @@ int Process::run() {
   try {
     parts_.loop.run();
   } catch (const std::exception& error) {
-    cut_off(error.what());
+    cut_off(error);
   }
   stopping_.tell_end(exit_code);
   return exit_code;
 }
 
 /// What is under way on the loops refers to what would be destroyed first. As after a kill, leases end by themselves.
-void Process::cut_off(const char* why) {
-  parts_.report_bug("loop", why);
+void Process::cut_off(const std::exception& why) {
+  const bool refused = is_short_of_threads(why);
+  if (refused)
+    parts_.log.write(LogLevel::error, "config_error", short_of_threads);
+  else
+    parts_.report_bug("loop", why.what());
   if (parts_.server != nullptr) parts_.server->abandon();
   std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the log is written by a thread of its own
-  std::_Exit(exits::bug);
+  std::_Exit(refused ? exits::unfinished : exits::bug);
 }
 
 /// The exit code when one cannot be bound; it has been told why.

@@ -22,7 +22,7 @@ class Process {
   int run();
 
  private:
-  [[noreturn]] void cut_off(const char* why);
+  [[noreturn]] void cut_off(const std::exception& why);
   std::optional<int> open_listeners();
   boost::asio::awaitable<int> run_until_done();
   boost::asio::awaitable<void> beside();
