@@ -359,6 +359,22 @@ TEST_F(Verbs, RefreshWaitsForWhoeverIsAtTheFeed) {
   EXPECT_NE(second.out.find("updated"), std::string::npos) << "the result of that one: " << second.out;
 }
 
+TEST_F(Verbs, RefreshTellsOfAFeedThatIsRemovedMeanwhile) {
+  const std::string url = world.http.url("/slow.xml");
+  world.http.serve("/slow.xml", {.body = rss({{"a", "First"}}), .hold_until = 2});
+  ASSERT_EQ(world.run({"add", url}).exit, 0);
+  Program at_it({"refresh", url}, world.environment);
+  world.http.wait_for_requests(1);
+  Program waits({"refresh", url, "--ignore-floor"}, world.environment);
+  ASSERT_TRUE(eventually([&] { return world.redis_text({"HGET", "state:feed:" + url, "wake"}) == "0"; }));
+  ASSERT_EQ(world.run({"remove", url, "--yes"}).exit, 0);
+  const Finished told = waits.wait();
+  EXPECT_EQ(told.exit, 75) << told.err;
+  EXPECT_EQ(told.out.rfind("unknown " + url, 0), 0U) << told.out;
+  at_it.signal(SIGINT);
+  EXPECT_EQ(at_it.wait().exit, 130);
+}
+
 // A worker that has just started claims before its first heartbeat.
 TEST_F(Verbs, RefreshRightAfterAddAndStartEndsWell) {
   for (int i = 0; i < 5; ++i) {

@@ -186,7 +186,11 @@ void look(std::vector<Awaited>& awaited, std::size_t& at, const VerbContext& con
     for (; begin < next; ++begin) {
       Awaited& feed = awaited[begin];
       const std::optional<FeedRecord>& record = records[records.size() - (next - begin)];
-      if (!record) continue;  // removed meanwhile
+      if (!record) {  // removed meanwhile
+        tell_wake(context.terminal, feed.url, {Wake::Result::unknown, now}, now);
+        tally.put_off = true;
+        continue;
+      }
       if (record->state.last.at != feed.last_at) {
         tell(context.terminal, result_of(*record, feed), tally);
         continue;
