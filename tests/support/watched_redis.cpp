@@ -44,7 +44,7 @@ WatchedRedis::WatchedRedis(std::size_t nodes, std::size_t sentinels) {
     const std::filesystem::path config = directory_ / (std::to_string(port) + ".conf");
     std::ofstream(config) << "port " << port << "\nbind 127.0.0.1\ndir " << directory_.string()
                           << "\nsentinel monitor mymaster 127.0.0.1 " << ports_[0] << " " << quorum
-                          << "\nsentinel down-after-milliseconds mymaster 500"
+                          << "\nsentinel down-after-milliseconds mymaster 1500"
                              "\nsentinel failover-timeout mymaster 3000\nsentinel parallel-syncs mymaster 8\n";
     sentinels_.push_back({port, spawn_server({"redis-server", config.string(), "--sentinel"})});
   }

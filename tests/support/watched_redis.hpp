@@ -15,7 +15,8 @@ namespace feedmill::test {
 
 class WatchedRedis {
  public:
-  /// Waits until the sentinels know each other and all nodes. They call a node down after 500 ms.
+  /// Waits until the sentinels know each other and all nodes. They call a node down after 1500 ms: of a machine
+  /// with much to do one that lives may not answer for half a second, and its replicas were not in step yet.
   explicit WatchedRedis(std::size_t nodes = 3, std::size_t sentinels = 3);
   ~WatchedRedis();
   WatchedRedis(const WatchedRedis&) = delete;
