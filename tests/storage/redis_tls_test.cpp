@@ -4,17 +4,21 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <sys/wait.h>
 #include <thread>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include "storage/feeds/fleet.hpp"
 #include "storage/redis/redis.hpp"
 #include "storage/store/store.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/fault_proxy.hpp"
+#include "tests/support/free_port.hpp"
 #include "tests/support/tls_port.hpp"
 
 namespace feedmill::redis_tls_test {
@@ -333,6 +337,50 @@ TEST_F(RedisTls, IsWhatAStoreIsTold) {
   EXPECT_EQ(Fleet(store).server()->link, "TLSv1.3");
   Store near(StoreOptions{.url = server.url()});
   EXPECT_EQ(Fleet(near).server()->link, "unix socket");
+}
+
+/// Who asks for TLS asks the nodes of a cluster with it, and connects with it to whom they name.
+TEST_F(RedisTls, LeadsToWhomAClusterNames) {
+  const test::RedisServer node({"--cluster-enabled", "yes", "--port", std::to_string(test::free_port()),
+                                "--cluster-port", std::to_string(test::free_port())});
+  const TlsPort its(node);
+  test::redis_command(node, {"CONFIG", "SET", "tls-cluster", "yes"});
+  ASSERT_EQ(test::redis_command(node, {"CLUSTER", "ADDSLOTSRANGE", "0", "16383"}), "OK");
+  StoreOptions options{.url = "rediss+cluster://feedmill:feedmill@127.0.0.1:" + std::to_string(its.port())};
+  EXPECT_EQ(Store(options).open().error().code, Code::tls) << "nobody is trusted";
+  options.ca_file = its.authority().file();
+  Store store(options);
+  std::string told;
+  EXPECT_TRUE(test::eventually([&] {
+    const auto opened = store.open();
+    if (!opened) told = opened.error().detail;
+    return opened.has_value();
+  })) << told;
+  EXPECT_EQ(Fleet(store).server()->link.rfind("TLSv1.3, 127.0.0.1:" + std::to_string(its.port()), 0), 0U);
+}
+
+TEST_F(RedisTls, LeadsToWhomASentinelNames) {
+  const std::uint16_t own = test::free_port();
+  const TlsPort::Files files = port->write("sentinel", port->authority().issue(TlsPort::usual()));
+  const std::string config = (server.directory() / "sentinel.conf").string();
+  std::ofstream(config) << "port 0\nbind 127.0.0.1\ndir " << server.directory().string() << "\ntls-port " << own
+                        << "\ntls-cert-file " << files.certificate << "\ntls-key-file " << files.key
+                        << "\ntls-ca-cert-file " << port->authority().file()
+                        << "\ntls-auth-clients no\ntls-replication yes\nsentinel monitor mymaster 127.0.0.1 "
+                        << port->port() << " 1\n";
+  const pid_t sentinel = test::spawn_server({"redis-server", config, "--sentinel"});
+  StoreOptions options{.url = "rediss+sentinel://feedmill:feedmill@127.0.0.1:" + std::to_string(own) + "/mymaster"};
+  options.ca_file = port->authority().file();
+  Store store(options);
+  std::string told;
+  EXPECT_TRUE(test::eventually([&] {
+    const auto opened = store.open();
+    if (!opened) told = opened.error().detail;
+    return opened.has_value();
+  })) << told;
+  EXPECT_EQ(Fleet(store).server()->link.rfind("TLSv1.3, 127.0.0.1:" + std::to_string(port->port()), 0), 0U);
+  ::kill(sentinel, SIGKILL);
+  ::waitpid(sentinel, nullptr, 0);
 }
 
 TEST_F(RedisTls, ReadsItsFilesAnewWithEachConnection) {
