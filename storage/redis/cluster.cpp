@@ -5,6 +5,7 @@
 
 #include <boost/crc.hpp>
 
+#include "storage/redis/address_text.hpp"
 #include "storage/redis/in_turn.hpp"
 
 namespace feedmill {

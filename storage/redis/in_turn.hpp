@@ -5,26 +5,12 @@
 #include <chrono>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 
+#include "storage/redis/address_text.hpp"
 #include "storage/redis/redis.hpp"
 
 namespace feedmill {
-
-inline std::string shown(const NodeAddress& node) {
-  const bool is_v6 = node.host.find(':') != std::string::npos;
-  return (is_v6 ? "[" + node.host + "]" : node.host) + ":" + std::to_string(node.port);
-}
-
-/// Another way to the server of a plain URL, for people to write: "redis+cluster://host:port". A login is only named.
-inline std::string url_as(std::string_view way, const RedisAddress& address) {
-  const std::string_view login = !address.user.empty()       ? "USER:PASSWORD@"
-                                 : !address.password.empty() ? ":PASSWORD@"
-                                                             : "";
-  const std::string server = address.host.empty() ? "host:port" : shown({address.host, address.port});
-  return std::string(address.tls ? "rediss" : "redis").append(way).append("://").append(login) + server;
-}
 
 /// `ask(node, time)` of each in turn until one of them tells; which of them, and what. All together have `timeout`,
 /// however many do not answer. Otherwise `unsupported` and `nobody_tells`, with the reason of each: another code where

@@ -16,8 +16,8 @@
 #include <hiredis/hiredis.h>
 
 #include "parsers/text/numbers.hpp"
+#include "storage/redis/address_text.hpp"
 #include "storage/redis/cluster.hpp"
-#include "storage/redis/in_turn.hpp"
 #include "storage/redis/redis_tls.hpp"
 #include "storage/redis/reply_shape.hpp"
 #include "storage/redis/sentinel.hpp"

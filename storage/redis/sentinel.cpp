@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "storage/redis/address_text.hpp"
 #include "storage/redis/in_turn.hpp"
 
 namespace feedmill {
@@ -27,9 +28,11 @@ StoreResult<NodeAddress> ask(Redis& sentinel, const NodeAddress& one, const Redi
   if (!answer) {
     const bool is_none = answer.error().detail.starts_with("ERR unknown command");
     if (is_none) {
-      return StoreError{StoreError::Code::unsupported,
-                        "it is no sentinel; for one server write " + url_as("", address_of(one, address)) +
-                            ", for a node of a cluster " + url_as("+cluster", address_of(one, address))};
+      RedisAddress server = address;  // with the login of servers, not that of sentinels
+      server.host = one.host;
+      server.port = one.port;
+      return StoreError{StoreError::Code::unsupported, "it is no sentinel; for one server write " + url_as("", server) +
+                                                           ", for a node of a cluster " + url_as("+cluster", server)};
     }
     const bool wants_login = answer.error().detail.starts_with("NOAUTH");
     if (wants_login) return StoreError{StoreError::Code::auth, "it wants redis.sentinel_password_file"};
