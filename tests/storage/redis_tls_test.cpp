@@ -339,7 +339,18 @@ TEST_F(RedisTls, IsWhatAStoreIsTold) {
   EXPECT_EQ(Fleet(near).server()->link, "unix socket");
 }
 
-/// Who asks for TLS asks the nodes of a cluster with it, and connects with it to whom they name.
+/// Who asks for TLS asks those who name a server with it, and connects to that one with it.
+void expect_led_to(std::uint16_t port, const StoreOptions& options) {
+  Store store(options);
+  std::string told;
+  EXPECT_TRUE(test::eventually([&] {
+    const auto opened = store.open();
+    if (!opened) told = opened.error().detail;
+    return opened.has_value();
+  })) << told;
+  EXPECT_EQ(Fleet(store).server()->link.rfind("TLSv1.3, 127.0.0.1:" + std::to_string(port), 0), 0U);
+}
+
 TEST_F(RedisTls, LeadsToWhomAClusterNames) {
   const test::RedisServer node({"--cluster-enabled", "yes", "--port", std::to_string(test::free_port()),
                                 "--cluster-port", std::to_string(test::free_port())});
@@ -349,14 +360,7 @@ TEST_F(RedisTls, LeadsToWhomAClusterNames) {
   StoreOptions options{.url = "rediss+cluster://feedmill:feedmill@127.0.0.1:" + std::to_string(its.port())};
   EXPECT_EQ(Store(options).open().error().code, Code::tls) << "nobody is trusted";
   options.ca_file = its.authority().file();
-  Store store(options);
-  std::string told;
-  EXPECT_TRUE(test::eventually([&] {
-    const auto opened = store.open();
-    if (!opened) told = opened.error().detail;
-    return opened.has_value();
-  })) << told;
-  EXPECT_EQ(Fleet(store).server()->link.rfind("TLSv1.3, 127.0.0.1:" + std::to_string(its.port()), 0), 0U);
+  expect_led_to(its.port(), options);
 }
 
 TEST_F(RedisTls, LeadsToWhomASentinelNames) {
@@ -371,14 +375,7 @@ TEST_F(RedisTls, LeadsToWhomASentinelNames) {
   const pid_t sentinel = test::spawn_server({"redis-server", config, "--sentinel"});
   StoreOptions options{.url = "rediss+sentinel://feedmill:feedmill@127.0.0.1:" + std::to_string(own) + "/mymaster"};
   options.ca_file = port->authority().file();
-  Store store(options);
-  std::string told;
-  EXPECT_TRUE(test::eventually([&] {
-    const auto opened = store.open();
-    if (!opened) told = opened.error().detail;
-    return opened.has_value();
-  })) << told;
-  EXPECT_EQ(Fleet(store).server()->link.rfind("TLSv1.3, 127.0.0.1:" + std::to_string(port->port()), 0), 0U);
+  expect_led_to(port->port(), options);
   ::kill(sentinel, SIGKILL);
   ::waitpid(sentinel, nullptr, 0);
 }
