@@ -38,6 +38,13 @@ std::string random_id() {
   return id;
 }
 
+/// What refuses scripts that Redis takes speaks the protocol and is something else, or forbids them.
+StoreError unlike_redis(const StoreError& error) {
+  if (error.code != StoreError::Code::bug) return error;
+  return {StoreError::Code::unsupported,
+          "the server does not take our scripts; Redis 7.0 or Valkey 7.2 is needed: " + error.detail};
+}
+
 }  // namespace
 
 Store::Impl::Impl(StoreOptions given, RedisAddress address)
@@ -206,12 +213,12 @@ std::string granting(const std::vector<std::string>& rights) {
 
 }  // namespace
 
-/// SECURITY A1, A3.
+/// SECURITY A1, A3. By it is found out, too, who takes no scripts that read keys they did not declare.
 StoreResult<void> Store::Impl::check_rights() {
   Args args;
   args.add(std::string_view(keys.channel_prefix()));
   const auto refused = run(Script::probe, args);
-  if (!refused) return refused.error();
+  if (!refused) return unlike_redis(refused.error());
   std::vector<std::string> missing = refused->texts();
   if (options.durability == Durability::replica) {
     // Not asked of a server that need not know it.
@@ -269,10 +276,7 @@ StoreResult<void> Store::Impl::load(Script script) {
   // Not by EVAL: servers may drop what came so, to make room.
   const auto loaded = redis.command({"SCRIPT", "LOAD", script_rows[static_cast<std::size_t>(script)].text});
   if (loaded) return {};
-  if (loaded.error().code != StoreError::Code::bug) return loaded.error();
-  return StoreError{
-      StoreError::Code::unsupported,
-      "the server does not take our scripts; Redis 7.0 or Valkey 7.2 is needed: " + loaded.error().detail};
+  return unlike_redis(loaded.error());
 }
 
 namespace {

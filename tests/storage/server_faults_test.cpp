@@ -274,6 +274,16 @@ TEST_F(LostReplies, OfAScriptThatIsNotTakenNameTheServerThatIsNeeded) {
   EXPECT_TRUE(Ingest(store).claim(request(1)));
 }
 
+TEST_F(LostReplies, OfScriptsThatReadKeysNameTheServerThatIsNeeded) {
+  proxy.at(test::runs_script(scripts::probe), 1, Fault::replace_reply,
+           "-ERR Error running script: script tried accessing undeclared key\r\n");
+  const auto refused = store.open();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::unsupported);
+  EXPECT_NE(refused.error().detail.find("Redis 7.0 or Valkey 7.2 is needed"), std::string::npos);
+  EXPECT_NE(refused.error().detail.find("undeclared key"), std::string::npos);
+}
+
 TEST_F(LostReplies, OfAClaimBringTheSameBatchAgainAndNoStrike) {
   add("http://a.org/1");
   add("http://a.org/2");
