@@ -330,6 +330,31 @@ TEST_F(Refreshing, WaitsAsLongAsARedirectAsksTo) {
   EXPECT_GE(*(*record)[0]->due, (*record)[0]->state.due.not_before);
 }
 
+TEST_F(Refreshing, TellsWhatBecameOfFeedsThatNobodyMayFetchAnyMore) {
+  world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1";
+  const std::vector<std::string> paths{"/a", "/b", "/c"};
+  std::vector<std::string> asking{"refresh", "--ignore-floor"}, waiting;
+  for (const std::string& path : paths) {
+    world.http.serve(path, {.body = rss({{"a", "First"}})});
+    add(path);
+    world.http.serve(path, {.body = rss({{"a", "First"}}), .delay = std::chrono::seconds(2)});
+    asking.push_back(world.http.url(path));
+  }
+  const std::size_t before = world.http.requests().size();
+  Program refresh(asking, world.environment);
+  world.http.wait_for_requests(before + 1);
+  for (const std::string& path : paths) {
+    if (path != world.http.requests().back().target) waiting.push_back(world.http.url(path));
+  }
+  EXPECT_EQ(world.run({"pause", waiting[0]}).exit, 0);
+  EXPECT_EQ(world.run({"remove", waiting[1], "--yes"}).exit, 0);
+  const Finished done = refresh.wait();
+  EXPECT_EQ(done.exit, 75) << done.err;
+  EXPECT_NE(done.out.find("paused " + waiting[0] + ": feedmill resume lets it go on"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("unknown " + waiting[1]), std::string::npos) << done.out;
+  EXPECT_EQ(world.http.requests().size(), before + 1);
+}
+
 TEST_F(Refreshing, TakesThousandsOfSlowFeedsAtOnce) {
   constexpr std::size_t feeds = 300;
   world.environment["FEEDMILL_LANES"] = "400";

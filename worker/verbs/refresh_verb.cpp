@@ -186,8 +186,10 @@ void look(std::vector<Awaited>& awaited, std::size_t& at, const VerbContext& con
     for (; begin < next; ++begin) {
       Awaited& feed = awaited[begin];
       const std::optional<FeedRecord>& record = records[records.size() - (next - begin)];
-      if (!record) {  // removed meanwhile
-        tell_wake(context.terminal, feed.url, {Wake::Result::unknown, now}, now);
+      feed.claimed = record && !record->claim.empty() && record->due > now;  // else the lease is over
+      const bool is_paused = record && record->state.state == "paused" && !feed.claimed;
+      if (!record || is_paused) {  // meanwhile
+        tell_wake(context.terminal, feed.url, {is_paused ? Wake::Result::paused : Wake::Result::unknown, {}}, now);
         tally.put_off = true;
         continue;
       }
@@ -195,7 +197,6 @@ void look(std::vector<Awaited>& awaited, std::size_t& at, const VerbContext& con
         tell(context.terminal, result_of(*record, feed), tally);
         continue;
       }
-      feed.claimed = !record->claim.empty() && record->due > now;  // else the lease is over
       if (kept != begin) awaited[kept] = std::move(feed);
       ++kept;
     }
