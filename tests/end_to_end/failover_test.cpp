@@ -217,6 +217,29 @@ TEST_F(Failover, OfAKilledPrimaryLosesNoPostAndIsToldOnce) {
   EXPECT_NE(told.out.find("1 failover"), std::string::npos) << told.out;
 }
 
+/// A server gets replicas and sentinels, and its workers are told of them one by one (docs/PAST_ONE_MACHINE.md).
+TEST_F(Failover, IsPreparedForWhileWorkersGoOn) {
+  const std::size_t first = redis.primary();
+  world.environment["FEEDMILL_REDIS_URL"] = redis.node(first).url();
+  ASSERT_NO_FATAL_FAILURE(begin());
+  Listener listener(redis.url());
+  ASSERT_NO_FATAL_FAILURE(let_work(50));
+  world.environment["FEEDMILL_REDIS_URL"] = redis.url();
+  for (auto& worker : workers) {
+    auto next = std::make_unique<Program>(std::vector<std::string>{"run"}, world.environment);
+    ASSERT_NO_FATAL_FAILURE(let_work(30));
+    worker->signal(SIGTERM);
+    ASSERT_NO_FATAL_FAILURE(let_work(10));
+    EXPECT_EQ(worker->wait().exit, 0);
+    worker = std::move(next);
+  }
+  redis.node(first).kill();
+  redis.await_another(first);
+  ASSERT_NO_FATAL_FAILURE(let_work(50));
+  EXPECT_EQ(wrongs_at_the_end(), "");
+  compare(listener);
+}
+
 /// The next primary knows of no request that the last one let go.
 TEST_F(Failover, OfAPrimaryWhoseLastWritesAreLostAsksEachHostOnceTooOften) {
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1";
