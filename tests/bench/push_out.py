@@ -90,10 +90,11 @@ class Receiver:
 class Worker:
     """One that tells others and does nothing else, unless `arguments` say otherwise."""
 
-    def __init__(self, store, *arguments, **environment):
+    def __init__(self, store, *arguments, processors=None, **environment):
         arguments = arguments or ("--no-ingest", "--no-deliver", "--push-out")
         self.process = subprocess.Popen([program, "run", *arguments], env={**store.environment, **environment},
-                                        stdout=subprocess.DEVNULL)
+                                        stdout=subprocess.DEVNULL,
+                                        preexec_fn=processors and (lambda: os.sched_setaffinity(0, processors)))
         self.pid = self.process.pid
         if "--push-out" in arguments:
             # With a place in the stream, which the first of a store takes at its end.
@@ -269,8 +270,13 @@ class Prober:
 
 def measure_apart(_, rounds):
     """One worker that fetches. Pass by pass another one tells of all that it stores, or is not there, or libcurl posts as
-    much instead, which has nothing to do with it: what any neighbour costs on the same processors."""
+    much instead, which has nothing to do with it. The one that fetches has a processor of its own, as it would have on a
+    machine of its own; all else shares the others. Where they share all of them, whose threads sleep and are woken is
+    what a fetch costs, and that changes from pass to pass whoever the neighbour is."""
     count, rounds = (50, 1) if tiny else (1000, 2 * rounds)
+    all_processors = sorted(os.sched_getaffinity(0))
+    own = all_processors[:1] if len(all_processors) > 1 else None
+    os.sched_setaffinity(0, all_processors[1:] or all_processors)
     with Store() as store, Receiver(store) as receiver, Receiver(store, "others") as others:
         urls = [f"http://{address_of(4, i)}:{receiver.port}/feed/{i}" for i in range(count)]
         listed = store.write_list((f"http://{address_of(1, i)}:{others.port}/{i}" for i in range(count)), "others.txt")
@@ -279,7 +285,7 @@ def measure_apart(_, rounds):
         posts = lambda: int(store.client.get("ids:Entry") or 0)  # noqa: E731
         told = lambda: receiver.count(0)  # noqa: E731
         store.verb("import", store.write_list(urls))
-        with Worker(store, "--no-deliver", FEEDMILL_ADMIN_LISTEN=f"127.0.0.1:{port}") as worker:
+        with Worker(store, "--no-deliver", processors=own, FEEDMILL_ADMIN_LISTEN=f"127.0.0.1:{port}") as worker:
             until(lambda: posts() >= count, 300, "the first import")
             load(store, "webhooks", store.write_list(
                 f"http://{address_of(1, i)}:{receiver.port}/well/{i} {url}" for i, url in enumerate(urls)))

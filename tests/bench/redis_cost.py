@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What feeds and entries cost Redis (PERFORMANCE F8): bytes per scheduled feed and per entry beyond its content, CPU per
-created entry and per unchanged poll, also of the workers with their start, bytes per event, microseconds per claimed
+created entry and per unchanged poll, also of the workers, bytes per event, microseconds per claimed
 feed; once with a few feeds on each host, once with all of them on one. Several builds or numbers of workers take turns,
 and the last column is the last of them as a share of the first. Needs nothing but a build and redis-server:
     scripts/build release feedmill feedmill_sample_publisher
@@ -9,9 +9,11 @@ and the last column is the last of them as a share of the first. Needs nothing b
 """
 
 import argparse
+import contextlib
 import os
 import pathlib
 import re
+import signal
 import socket
 import statistics
 import subprocess
@@ -118,42 +120,56 @@ def measure(build, workers, redis, path, urls, directory):
         subprocess.run([build / "feedmill", *words], env=environment, check=True, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)
 
-    def poll_all():
-        """Workers until every feed has been polled: what is claimed or due stands within the next two minutes. Seconds
-        that they took of CPU, all of them, and of time."""
+    @contextlib.contextmanager
+    def idle_workers():
+        """Workers that have nothing to do and are stopped, so that feeds can be made due without them."""
         running = [subprocess.Popen([build / "feedmill", "run"], env=environment, stdout=subprocess.DEVNULL,
                                     stderr=subprocess.DEVNULL) for _ in range(workers)]
-        before = time.monotonic()
-        while redis("ZCOUNT", "schedule", "-inf", int(time.time() * 1000) + 120_000) > 0:
+        while redis("ZCARD", "state:workers") < workers:
             time.sleep(0.05)
-        took, cpu = time.monotonic() - before, 0
+        time.sleep(2)  # until what they do at their start is done
         for worker in running:
-            worker.terminate()
-            _, status, usage = os.wait4(worker.pid, 0)
-            worker.returncode = os.waitstatus_to_exitcode(status)
-            cpu += usage.ru_utime + usage.ru_stime
-        return cpu, took
+            worker.send_signal(signal.SIGSTOP)
+        try:
+            yield running
+        finally:
+            for worker in running:
+                worker.send_signal(signal.SIGCONT)
+                worker.terminate()
+                worker.wait()
+
+    def cpu_of(running):
+        """Seconds; of the threads that there are now."""
+        return sum(int(task.read_text().split()[0]) for worker in running
+                   for task in pathlib.Path(f"/proc/{worker.pid}/task").glob("*/schedstat")) / 1e9
+
+    def poll_all(make_due):
+        """Until every feed has been polled that is due then: what is claimed or due stands within the next two minutes.
+        Seconds of CPU of Redis, of all workers, and of time."""
+        with idle_workers() as running:
+            make_due()
+            before, of_redis, of_workers = time.monotonic(), redis.cpu(), cpu_of(running)
+            for worker in running:
+                worker.send_signal(signal.SIGCONT)
+            while redis("ZCOUNT", "schedule", "-inf", int(time.time() * 1000) + 120_000) > 0:
+                time.sleep(0.05)
+            return redis.cpu() - of_redis, cpu_of(running) - of_workers, time.monotonic() - before
 
     def make_due():
         feedmill("refresh", "--all", "--defer", "--ignore-floor")
 
-    feedmill("import", urls)
-    feeds = redis("SCARD", "feeds")
-    before = redis.cpu()
-    first_workers, _ = poll_all()
-    first = redis.cpu() - before
-    entries = int(redis("GET", "ids:Entry"))
-    make_due()
-    before = redis.cpu()
-    unchanged_workers, took = poll_all()
-    unchanged = redis.cpu() - before
+    first, first_workers, _ = poll_all(lambda: feedmill("import", urls))
+    feeds, entries = redis("SCARD", "feeds"), int(redis("GET", "ids:Entry"))
+    unchanged, unchanged_workers, took = poll_all(make_due)
 
     # Which script a call was is told by its arguments: those of a claim begin with the worker's id.
-    make_due()
-    redis("CONFIG", "SET", "slowlog-max-len", 1000000)
-    redis("CONFIG", "SET", "slowlog-log-slower-than", 0)
-    redis("SLOWLOG", "RESET")
-    poll_all()
+    def make_due_and_listen():
+        make_due()
+        redis("CONFIG", "SET", "slowlog-max-len", 1000000)
+        redis("CONFIG", "SET", "slowlog-log-slower-than", 0)
+        redis("SLOWLOG", "RESET")
+
+    poll_all(make_due_and_listen)
     redis("CONFIG", "SET", "slowlog-log-slower-than", -1)
     claims = [call[2] for call in redis("SLOWLOG", "GET", -1)
               if call[3][0] == "EVALSHA" and len(call[3]) > 9 and re.fullmatch("[0-9a-f]{32}", call[3][6])]
