@@ -5,6 +5,7 @@
 
 #include "parsers/text/numbers.hpp"
 #include "storage/records/host_records.hpp"
+#include "storage/redis/address_text.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {
@@ -146,6 +147,44 @@ StoreResult<void> Fleet::note(std::uint64_t claimed, std::optional<Milliseconds>
   return {};
 }
 
+namespace {
+
+StoreResult<Milliseconds> clock_of(Redis& redis) {
+  const auto time = redis.command({"TIME"});
+  if (!time) return time.error();
+  return Milliseconds((*time)[0].integer() * 1000 + (*time)[1].integer() / 1000);
+}
+
+/// What is asked of a replica.
+StoreResult<void> look_at(Redis& replica, StandbyFacts& facts) {
+  const auto memory = replica.command({"INFO", "memory"});
+  if (!memory) return memory.error();
+  facts.policy = info_value(memory->text(), "maxmemory_policy");
+  const auto persistence = replica.command({"INFO", "persistence"});
+  if (!persistence) return persistence.error();
+  facts.append_only = info_value(persistence->text(), "aof_enabled") == "1";
+  const auto now = clock_of(replica);
+  if (!now) return now.error();
+  facts.now = *now;
+  return {};
+}
+
+/// Of an answer to INFO replication: "slave0:ip=10.0.0.2,port=6379,state=online,…".
+std::vector<NodeAddress> replicas_in(std::string_view info) {
+  constexpr std::size_t most = 16;
+  std::vector<NodeAddress> replicas;
+  while (replicas.size() < most) {
+    const std::string_view row = info_value(info, "slave" + std::to_string(replicas.size()));
+    const std::size_t comma = row.find(",port=");
+    if (!row.starts_with("ip=") || comma == std::string_view::npos) break;
+    const auto port = leading_number<std::uint16_t>(row.substr(comma + 6));
+    replicas.push_back({std::string(row.substr(3, comma - 3)), port, true});
+  }
+  return replicas;
+}
+
+}  // namespace
+
 StoreResult<ServerFacts> Fleet::server() {
   if (impl_.bad_address) return *impl_.bad_address;
   const auto connected = impl_.redis.connect();
@@ -172,10 +211,20 @@ StoreResult<ServerFacts> Fleet::server() {
   facts.max_clients = leading_number<std::uint64_t>(info_value(sections[4].text(), "maxclients"));
   if (impl_.redis.is_stood_by_for()) {
     facts.replicas = leading_number<std::uint64_t>(info_value(sections[1].text(), "connected_slaves"));
+    for (const NodeAddress& replica : replicas_in(sections[1].text())) {
+      StandbyFacts& standby = facts.standbys.emplace_back();
+      standby.address = shown(replica);
+      Redis its = impl_.redis.beside(replica, std::min(impl_.options.timeout, Milliseconds(1000)));
+      if (const auto asked = look_at(its, standby); !asked) standby.trouble = asked.error().detail;
+      if (impl_.options.allow_eviction) standby.policy.clear();
+      const auto then = clock_of(impl_.redis);
+      if (!then) return then.error();
+      standby.then = *then;
+    }
   }
-  const auto time = impl_.redis.command({"TIME"});
-  if (!time) return time.error();
-  facts.now = Milliseconds((*time)[0].integer() * 1000 + (*time)[1].integer() / 1000);
+  const auto now = clock_of(impl_.redis);
+  if (!now) return now.error();
+  facts.now = *now;
   const std::string store = impl_.keys.store();
   const auto noted = impl_.redis.command({"HMGET", store, "failovers", "failed_over_at"});
   if (noted) {  // what keeps it from being read is for who opens the store to say

@@ -19,6 +19,16 @@ struct WorkerRecord {
 };
 
 /// What the server itself is like, for `doctor`.
+/// A replica that may be the primary tomorrow.
+struct StandbyFacts {
+  std::string address;  ///< "host:port", as the primary tells it
+  std::string trouble;  ///< why it could not be asked, "" when it could; then the others say nothing
+  std::string policy;   ///< maxmemory-policy, "" where any will do (store.allow_eviction)
+  bool append_only = false;
+  Milliseconds now{};   ///< its clock, when it was asked …
+  Milliseconds then{};  ///< … and that of the primary
+};
+
 struct ServerFacts {
   std::string server;  ///< "redis 7.0.15"
   std::string
@@ -29,6 +39,7 @@ struct ServerFacts {
   std::uint64_t used_memory = 0, max_memory = 0;  ///< bytes; 0 = no limit
   std::uint64_t clients = 0, max_clients = 0;     ///< connections; 0 = it does not say
   std::optional<std::uint64_t> replicas;          ///< of one that others are to stand by for (sentinels, a cluster)
+  std::vector<StandbyFacts> standbys;             ///< those of them that it names, 16 at most
   std::string last_save;                          ///< "ok" unless the last write to disk failed
   Milliseconds now{};                             ///< its clock
   std::uint64_t failovers = 0;                    ///< times that another server took its place (RELIABILITY L24)

@@ -412,6 +412,11 @@ Redis::Result<bool> Redis::greet() {
     if (!reply && reply.error().detail.find("cluster mode") != std::string::npos) {
       return StoreError{StoreError::Code::unsupported, remedy_at_cluster_node(address_)};
     }
+    if (!reply && reply.error().detail.find("out of range") != std::string::npos) {
+      return StoreError{StoreError::Code::unsupported, "the server has no database " +
+                                                           std::to_string(address_.database) +
+                                                           "; name another one in redis.url (its databases setting)"};
+    }
     if (!reply) return reply.error();
   }
   return true;
@@ -435,6 +440,17 @@ std::string Redis::link() const {
   std::string link = tls_ != nullptr ? tls_version(tls_) : address_.socket.empty() ? "TCP without TLS" : "unix socket";
   if (is_stood_by_for()) link += ", " + where();
   return link;
+}
+
+Redis Redis::beside(NodeAddress server, Milliseconds timeout) const {
+  RedisAddress its = address_;
+  its.host = std::move(server.host);
+  its.port = server.port;
+  its.socket.clear();
+  its.sentinels.clear();
+  its.service.clear();
+  its.cluster.clear();
+  return {std::move(its), timeout};
 }
 
 Redis::Result<Reply> Redis::command(const Words& words) {

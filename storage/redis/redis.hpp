@@ -134,6 +134,8 @@ class Redis {
   bool is_stood_by_for() const { return !address_.service.empty() || !address_.cluster.empty(); }
   /// As ServerFacts::link. Of a connection that is there.
   std::string link() const;
+  /// To another server with the same login, database and TLS; not made yet.
+  Redis beside(NodeAddress server, Milliseconds timeout) const;
 
   /// One command, one reply. A server is let go of when its answer says that another one is to be asked.
   Result<Reply> command(const Words& words);

@@ -34,9 +34,13 @@ StoreResult<NodeAddress> ask(Redis& sentinel, const NodeAddress& one, const Redi
       return StoreError{StoreError::Code::unsupported, "it is no sentinel; for one server write " + url_as("", server) +
                                                            ", for a node of a cluster " + url_as("+cluster", server)};
     }
-    const bool wants_login = answer.error().detail.starts_with("NOAUTH");
-    if (wants_login) return StoreError{StoreError::Code::auth, "it wants redis.sentinel_password_file"};
-    return answer.error();
+    StoreError error = answer.error();
+    if (error.detail.starts_with("NOAUTH")) {
+      error = {StoreError::Code::auth, "it wants redis.sentinel_password_file"};
+    } else if (error.code == StoreError::Code::auth) {
+      error.detail += "; check redis.sentinel_user and redis.sentinel_password_file";
+    }
+    return error;
   }
   if (answer->is_nil()) {
     return StoreError{StoreError::Code::unsupported, "it knows no \"" + address.service + "\""};

@@ -168,5 +168,12 @@ TEST_F(ManyLoops, AreNoMoreThanASystemIsAskedFor) {
   EXPECT_NE(refused.err.find("worker.threads"), std::string::npos) << refused.err;
 }
 
+TEST_F(ManyLoops, WantDescriptorsOfWhichTheProcessTells) {
+  Program worker({"run", "--threads", "4"}, world.environment, "ulimit -n 40");
+  const Finished refused = worker.wait();
+  EXPECT_EQ(refused.exit, 78) << refused.err;
+  EXPECT_NE(refused.err.find("raise its limit (LimitNOFILE=, ulimit -Hn)"), std::string::npos) << refused.err;
+}
+
 }  // namespace
 }  // namespace feedmill::test::loops_test

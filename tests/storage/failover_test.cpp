@@ -335,6 +335,38 @@ TEST_F(Sentinels, ThatNameAReplicaAreNotBelieved) {
   EXPECT_TRUE(with_another.open()) << "the other is asked first now";
 }
 
+TEST_F(Sentinels, WatchReplicasOfWhichEachIsAsked) {
+  watched->await_replicas();
+  Store store(options(watched->worker_url()));
+  const auto good = Fleet(store).server();
+  ASSERT_TRUE(good) << good.error().detail;
+  ASSERT_EQ(good->standbys.size(), 2U);
+  for (const StandbyFacts& standby : good->standbys) {
+    EXPECT_EQ(standby.trouble, "") << standby.address;
+    EXPECT_EQ(standby.policy, "noeviction");
+    EXPECT_LT(abs(standby.now - standby.then), std::chrono::seconds(2)) << "it is the same clock";
+  }
+  std::vector<std::size_t> replicas;
+  for (std::size_t node = 0; node < watched->nodes(); ++node) {
+    if (node != watched->primary()) replicas.push_back(node);
+  }
+  redis_command(watched->node(replicas[0]), {"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
+  redis_command(watched->node(replicas[1]), {"ACL", "SETUSER", "feedmill", "off"});
+  const auto bad = Fleet(store).server();
+  redis_command(watched->node(replicas[0]), {"CONFIG", "SET", "maxmemory-policy", "noeviction"});
+  redis_command(watched->node(replicas[1]), {"ACL", "SETUSER", "feedmill", "on"});
+  ASSERT_TRUE(bad) << bad.error().detail;
+  ASSERT_EQ(bad->standbys.size(), 2U);
+  for (const StandbyFacts& standby : bad->standbys) {
+    if (standby.address == at(watched->port(replicas[0]))) {
+      EXPECT_EQ(standby.policy, "allkeys-lru");
+    } else {
+      EXPECT_EQ(standby.address, at(watched->port(replicas[1])));
+      EXPECT_TRUE(standby.trouble.starts_with("WRONGPASS")) << standby.trouble;
+    }
+  }
+}
+
 TEST_F(Sentinels, HaveUsersOfTheirOwn) {
   ASSERT_EQ(watched->ask_sentinel(2, {"ACL", "SETUSER", "asker", "on", ">secret", "+sentinel"}), "OK");
   ASSERT_EQ(watched->ask_sentinel(2, {"ACL", "SETUSER", "default", "off"}), "OK");

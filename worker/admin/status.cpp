@@ -268,8 +268,13 @@ std::vector<Concern> concerns(const Status& status) {
   std::vector<Concern> found;
   if (!status.store) {
     // `store_error` says what to do as well; what follows is what it means.
+    const bool serves_worker = std::ranges::any_of(
+        status.process.ready, [](const Check& check) { return check.name == "redis" && check.passed; });
     found.push_back({Weight::bad, status.store_error,
-                     "Nothing is fetched or stored until it serves again; nothing that was stored is lost.", ""});
+                     serves_worker ? "What is connected already goes on and fetches; nobody else can connect."
+                                   : "Nothing is fetched or stored until it serves again; nothing that was stored is "
+                                     "lost.",
+                     ""});
   }
   judge_process(status, found);
   if (status.store) judge_store(status, *status.store, found);

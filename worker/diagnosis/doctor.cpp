@@ -106,13 +106,12 @@ Finding check_tls_roots(const std::string& file) {
           "install the authorities: apt-get install ca-certificates"};
 }
 
-std::size_t descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-  return limit.rlim_max == RLIM_INFINITY ? 1'000'000 : limit.rlim_max;
-}
-
-Finding check_descriptors(std::size_t limit, std::size_t lanes, std::size_t loops) {
+Finding check_descriptors(std::size_t limit, const Config& config) {
+  const std::size_t lanes = config.worker.lanes, loops = config.worker.threads, least = least_descriptors(config);
+  if (limit < least) {
+    return {"descriptors", Verdict::fail, fmt::format("{} files may be open, and a worker needs {}", limit, least),
+            "raise the limit (LimitNOFILE=, ulimit -Hn) or lower worker.threads or store.connections"};
+  }
   const std::size_t carried = lanes_within(limit / loops);
   const std::string text = fmt::format("{} files may be open, {} lanes configured{}", limit, lanes,
                                        loops > 1 ? fmt::format(" for each of {} loops", loops) : "");
@@ -323,6 +322,31 @@ std::string_view remedy_of_refused_write(const ServerFacts& facts) {
   return "let this user write all keys and run scripts (ACL), look at the server's disk";
 }
 
+/// What would go wrong once it is the primary; nothing when all is well.
+std::vector<Finding> check_standby(const StandbyFacts& standby, bool needs_file) {
+  const auto warning = [&](std::string text, std::string remedy) {
+    return Finding{"redis replicas", Verdict::warn, standby.address + " " + std::move(text), std::move(remedy)};
+  };
+  if (!standby.trouble.empty()) {
+    return {warning("cannot be asked: " + standby.trouble,
+                    "let workers reach it by this address (replica-announce-ip, cluster-announce-ip), and give it the "
+                    "same users: when it is the primary they go there")};
+  }
+  std::vector<Finding> findings;
+  if (!standby.policy.empty() && standby.policy != "noeviction") {
+    findings.push_back(warning("has maxmemory-policy '" + standby.policy + "'", "set it to 'noeviction' there, too"));
+  }
+  if (needs_file && !standby.append_only)
+    findings.push_back(warning("has no append-only file", "set appendonly yes there, too"));
+  const Milliseconds skew = standby.now - standby.then;
+  if (abs(skew) > clock_warning) {
+    findings.push_back(warning(fmt::format("has a clock that differs by {:.1f} s from that of the primary",
+                                           std::abs(static_cast<double>(skew.count())) / 1000.0),
+                               "set both by NTP: due times go by the clock of whoever is the primary"));
+  }
+  return findings;
+}
+
 }  // namespace
 
 std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
@@ -358,6 +382,13 @@ std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
     findings.push_back({"redis replicas", Verdict::warn, "none: nobody takes the place of this server when it is lost",
                         "start a replica of it, or let one log in (masteruser, masterauth)"});
   }
+  std::string ready;
+  for (const StandbyFacts& standby : facts.standbys) {
+    const std::vector<Finding> wrong = check_standby(standby, facts.append_only);
+    if (wrong.empty()) ready += (ready.empty() ? "" : ", ") + standby.address;
+    findings.insert(findings.end(), wrong.begin(), wrong.end());
+  }
+  if (!ready.empty()) findings.push_back(ok("redis replicas", "ready to take its place: " + ready));
   if (facts.failovers > 0) {
     findings.push_back(ok("redis failovers",
                           fmt::format("{} failover{}, the last {} ago", facts.failovers,

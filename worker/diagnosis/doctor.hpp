@@ -38,10 +38,9 @@ Finding check_dns(const ResolverOptions& options, const std::string& name);
 /// Whether certificates can be checked: the PEM file of the authorities.
 Finding check_tls_roots(const std::string& file);
 
-/// Whether `lanes` refreshes at once on each of `loops` can have their descriptors; `limit` is what this process may
+/// Whether worker.lanes refreshes at once on each loop can have their descriptors; `limit` is what this process may
 /// raise its own to.
-Finding check_descriptors(std::size_t limit, std::size_t lanes, std::size_t loops);
-std::size_t descriptor_limit();
+Finding check_descriptors(std::size_t limit, const Config& config);
 
 /// Whether hubs can reach us, as far as the addresses tell.
 Finding check_websub(const Config& config);

@@ -10,12 +10,13 @@
 namespace feedmill {
 namespace {
 
-/// Who may not log in needs another remedy than who lacks a right.
-std::string_view remedy_of_refusal(std::string_view detail) {
+/// What to do, behind a semicolon. Who may not log in needs another remedy than who lacks a right.
+std::string remedy_of_refusal(std::string_view detail) {
+  if (detail.find("redis.sentinel_") != std::string_view::npos) return "";  // it says what
   for (const std::string_view start : {"NOAUTH", "WRONGPASS", "DENIED", "ERR AUTH", "ERR invalid password"}) {
-    if (detail.find(start) != std::string_view::npos) return "check redis.url and redis.password_file";
+    if (detail.find(start) != std::string_view::npos) return "; check redis.url and redis.password_file";
   }
-  return "log in as a user who may: feedmill_viewer looks, feedmill works, feedmill_admin verifies and exports";
+  return "; log in as a user who may: feedmill_viewer looks, feedmill works, feedmill_admin verifies and exports";
 }
 
 }  // namespace
@@ -31,11 +32,12 @@ VerbFailure failure_of(const StoreError& error) {
     case StoreError::Code::out_of_memory:
       return {exits::unfinished, fmt::format("Redis is out of memory: {}; {}", detail, remedy_of_full_server)};
     case StoreError::Code::misconfigured:
-      return {exits::unfinished, fmt::format("Redis cannot write: {}; look at its disk and its log", detail)};
+      return {exits::unfinished, fmt::format("Redis cannot write: {}; look at its {} and its log", detail,
+                                             detail.starts_with("NOREPLICAS") ? "replicas" : "disk")};
     case StoreError::Code::read_only:
       return {exits::unfinished, fmt::format("Redis is a replica: {}; point redis.url at the primary", detail)};
     case StoreError::Code::auth:
-      return {exits::configuration, fmt::format("Redis refuses us: {}; {}", detail, remedy_of_refusal(error.detail))};
+      return {exits::configuration, fmt::format("Redis refuses us: {}{}", detail, remedy_of_refusal(error.detail))};
     case StoreError::Code::tls:
     case StoreError::Code::unsupported:
       return {exits::configuration, detail};

@@ -5,6 +5,16 @@
 
 namespace feedmill {
 
+namespace {
+
+/// A new primary answers so until its replicas have found it: that passes by itself, or it does not.
+bool lacks_replicas(const StoreError& error) {
+  return error.detail.starts_with("NOREPLICAS");
+}
+constexpr std::chrono::seconds replicas_come_within{15};
+
+}  // namespace
+
 bool is_transient(const StoreError& error) {
   using Code = StoreError::Code;
   return error.code != Code::refused && error.code != Code::bug && error.code != Code::unsupported;
@@ -20,7 +30,8 @@ Milliseconds wait_before_retry(const StoreError& error, int attempt) {
   using Code = StoreError::Code;
   static thread_local std::minstd_rand random{std::random_device()()};
   Milliseconds longest = std::min(Milliseconds(50) * (1 << std::clamp(attempt, 0, 6)), Milliseconds(2000));
-  if (error.code == Code::out_of_memory || error.code == Code::misconfigured) longest = Milliseconds(5'000);
+  const bool cannot_write = error.code == Code::out_of_memory || error.code == Code::misconfigured;
+  if (cannot_write && !lacks_replicas(error)) longest = Milliseconds(5'000);
   const bool unwelcome = error.code == Code::auth || error.code == Code::tls || error.code == Code::unsupported;
   if (unwelcome) longest = Milliseconds(30'000);
   return Milliseconds(std::uniform_int_distribution<std::int64_t>(longest.count() / 2, longest.count())(random));
@@ -39,7 +50,10 @@ void Outages::down(const void* loop, const StoreError& error) {
     called_ = needs_operator(error);
     log_.write(LogLevel::error, "redis_down", "Redis does not serve; claims wait and are tried again",
                {{"detail", error.detail}});
-  } else if (!called_ && needs_operator(error)) {  // it came back, and not as it was: first there was but a lost link
+  } else if (!called_ && needs_operator(error) &&
+             (!lacks_replicas(error) ||
+              Clock::now() - since_ >
+                  replicas_come_within)) {  // it came back, and not as it was: first there was but a lost link
     called_ = true;
     log_.write(LogLevel::error, "redis_down", "Redis will not serve until somebody mends it",
                {{"detail", error.detail}});

@@ -23,7 +23,7 @@ bool is_transient(const StoreError& error);
 bool needs_operator(const StoreError& error);
 
 /// How long to wait before attempt number `attempt` + 1, with jitter: 50 ms · 2^k up to 2 s; 5 s for a server that
-/// cannot write, 30 s for one that refuses us or that we do not trust.
+/// cannot write but for want of replicas, 30 s for one that refuses us or that we do not trust.
 Milliseconds wait_before_retry(const StoreError& error, int attempt);
 
 /// A time that the store did not serve.

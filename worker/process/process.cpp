@@ -124,6 +124,7 @@ asio::awaitable<void> Process::guarded(const char* part, asio::awaitable<void> w
   try {
     co_await std::move(work);
   } catch (const std::exception& error) {
+    if (is_short_of_threads(error)) cut_off(error);
     if (!is_cancellation(std::current_exception())) parts_.report_bug(part, error.what());
   }
 }
@@ -134,6 +135,7 @@ asio::awaitable<int> Process::work() {
   try {
     code = co_await serve_feeds();
   } catch (const std::exception& error) {
+    if (is_short_of_threads(error)) cut_off(error);
     parts_.report_bug("worker", error.what());
   }
   if (parts_.server != nullptr) parts_.server->interrupt();  // it may still be loading its files
@@ -183,6 +185,7 @@ asio::awaitable<Worker::End> Process::ingest() {
       end = Worker::End::clean;
     }
   } catch (const std::exception& error) {
+    if (is_short_of_threads(error)) cut_off(error);
     parts_.report_bug("ingest", error.what());
   }
   parts_.requests.stop();

@@ -85,6 +85,15 @@ int run_process(ProcessTask task) {
                           task.config.worker.threads, most_tasks(task.config), *tasks));
     return exits::configuration;
   }
+  const std::size_t files = descriptor_limit(), least = least_descriptors(task.config);
+  if (task.mode != RunMode::selected && files > 0 && files < least) {
+    log.write(
+        LogLevel::error, "config_error",
+        fmt::format("worker.threads = {} takes {} files and sockets at least, and this process may have {}: raise "
+                    "its limit (LimitNOFILE=, ulimit -Hn), or lower worker.threads or store.connections",
+                    task.config.worker.threads, least, files));
+    return exits::configuration;
+  }
   auto egress = egress_policies(task.config);
   if (!egress) {
     log.write(LogLevel::error, "config_error", egress.error());

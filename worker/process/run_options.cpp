@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <sys/resource.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -58,12 +59,28 @@ std::uint64_t shared_memory(const Config& config) {
 
 namespace {
 
+std::size_t loops_of(const Config& config) {
+  return config.worker.ingest ? config.worker.threads : 1;
+}
+
 constexpr std::size_t ours = 96;  // descriptors: files, listener, Redis, name servers, connections beyond the lanes
 
 }  // namespace
 
 std::size_t lanes_within(std::size_t descriptors) {
   return descriptors >= 2 * ours ? descriptors - ours : std::max<std::size_t>(descriptors / 4, 1);
+}
+
+std::size_t descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  return limit.rlim_max == RLIM_INFINITY ? 1'000'000 : limit.rlim_max;
+}
+
+std::size_t least_descriptors(const Config& config) {
+  constexpr std::size_t beside = 18, of_a_loop = 5, fetches = 4;
+  const std::size_t redis = config.store.connections + std::size_t{3};  // as StorePool has them
+  return beside + loops_of(config) * (of_a_loop + fetches + redis);
 }
 
 std::size_t kept_within(std::size_t descriptors, std::size_t lanes) {
@@ -88,7 +105,7 @@ std::size_t reading_threads(const Config& config, std::size_t loops) {
 
 std::size_t most_tasks(const Config& config) {
   constexpr std::size_t beside = 32;  // log, delivery, pages, API, pushing out, a private server
-  const std::size_t loops = config.worker.ingest ? config.worker.threads : 1;
+  const std::size_t loops = loops_of(config);
   const std::size_t redis = config.store.connections + std::size_t{3};  // as StorePool has them
   return beside + loops * (1 + reading_threads(config, loops) + redis);
 }

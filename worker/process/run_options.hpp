@@ -49,6 +49,11 @@ std::uint64_t shared_memory(const Config& config);
 /// those to publishers, nothing fetched could be stored.
 std::size_t lanes_within(std::size_t descriptors);
 
+/// How many there may be at most; 0: it is not known.
+std::size_t descriptor_limit();
+/// With fewer a daemon cannot work: what the process has open, each loop, its connections to Redis, and a few fetches.
+std::size_t least_descriptors(const Config& config);
+
 /// How many connections may wait for their next use beside so many lanes (HTTP X1).
 std::size_t kept_within(std::size_t descriptors, std::size_t lanes);
 

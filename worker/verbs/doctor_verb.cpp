@@ -288,7 +288,7 @@ int run_verb(const DoctorVerb&, const Config& config, Terminal& terminal) {
   reporter.tell(check_poison_directory(config));
   const std::string name = check_store(config, reporter);
   stop_if_interrupted();
-  reporter.tell(check_descriptors(descriptor_limit(), config.worker.lanes, config.worker.threads));
+  reporter.tell(check_descriptors(descriptor_limit(), config));
   const FetchOptions fetching = fetch_options(config, *egress_policies(config), 1, RunMode::selected);
   const EgressViewer viewer(look_options(config));
   reporter.tell(check_egress_policy(config, viewer.standard()));

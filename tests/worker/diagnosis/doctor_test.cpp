@@ -67,6 +67,33 @@ TEST(Doctor, NamesWhatIsWrongWithAServer) {
             "fail redis writes, fail redis disk, warn redis memory, fail clock");
 }
 
+TEST(Doctor, NamesWhatWouldBeWrongOnceAnotherIsThePrimary) {
+  ServerFacts facts = good_server();
+  facts.replicas = 1;
+  facts.standbys = {{.address = "10.0.0.2:6379",
+                     .trouble = "",
+                     .policy = "noeviction",
+                     .append_only = true,
+                     .now = facts.now + 1s,
+                     .then = facts.now}};
+  const std::string server = "ok redis writes, ok redis disk, ok redis memory, ";
+  EXPECT_EQ(shown(check_server(facts, facts.now)), server + "ok redis replicas, ok clock");
+  facts.standbys[0].policy = "allkeys-lru";
+  facts.standbys[0].append_only = false;
+  facts.standbys[0].now += 10s;
+  EXPECT_EQ(shown(check_server(facts, facts.now)),
+            server + "warn redis replicas, warn redis replicas, warn redis replicas, ok clock");
+  facts.standbys[0].policy = "";  // any will do
+  facts.standbys[0].now = facts.now;
+  facts.append_only = false;  // nor has the primary one
+  EXPECT_EQ(shown(check_server(facts, facts.now)),
+            "ok redis writes, warn redis disk, ok redis memory, ok redis replicas, ok clock");
+  facts.standbys[0].trouble = "WRONGPASS";
+  const auto findings = check_server(facts, facts.now);
+  EXPECT_EQ(shown(findings), "ok redis writes, warn redis disk, ok redis memory, warn redis replicas, ok clock");
+  EXPECT_EQ(findings[3].text, "10.0.0.2:6379 cannot be asked: WRONGPASS");
+}
+
 TEST(Doctor, NamesIdleFleetsFeedsThatCannotBeReadAndReadersThatLag) {
   FleetFigures fleet;
   StreamFigures stream;
@@ -143,12 +170,21 @@ TEST(Doctor, WarnsOfHostsThatCannotFit) {
 }
 
 TEST(Doctor, WantsDescriptorsForEveryLane) {
-  EXPECT_EQ(shown(check_descriptors(20'000, 256, 1)), "ok descriptors");
-  EXPECT_EQ(shown(check_descriptors(20'000, 256, 16)), "ok descriptors");
-  EXPECT_NE(check_descriptors(1024, 256, 4).remedy.find("worker.lanes to 160"), std::string::npos);
-  const Finding few = check_descriptors(256, 256, 1);
+  Config config;
+  config.worker.lanes = 256;
+  config.worker.threads = 1;
+  config.store.connections = 1;
+  EXPECT_EQ(shown(check_descriptors(20'000, config)), "ok descriptors");
+  const Finding few = check_descriptors(256, config);
   EXPECT_EQ(shown(few), "warn descriptors");
   EXPECT_NE(few.remedy.find("160"), std::string::npos) << few.remedy;
+  config.worker.threads = 4;
+  EXPECT_NE(check_descriptors(1024, config).remedy.find("worker.lanes to 160"), std::string::npos);
+  const Finding none = check_descriptors(60, config);
+  EXPECT_EQ(shown(none), "fail descriptors");
+  EXPECT_EQ(none.text, "60 files may be open, and a worker needs 70");
+  config.worker.threads = 16;
+  EXPECT_EQ(shown(check_descriptors(20'000, config)), "ok descriptors");
   EXPECT_GT(descriptor_limit(), 0U);
 }
 

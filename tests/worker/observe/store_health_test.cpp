@@ -35,6 +35,7 @@ TEST(Retries, OfAServerThatCannotWriteComeEveryFiveSecondsAndOfOneThatRefusesUsE
     EXPECT_GE(wait_before_retry({code, ""}, 0), 2500ms);
     EXPECT_LE(wait_before_retry({code, ""}, 9), 5s);
   }
+  EXPECT_LE(wait_before_retry({Code::misconfigured, "NOREPLICAS Not enough"}, 9), 2s);
   for (const Code code : {Code::auth, Code::tls}) {
     EXPECT_GE(wait_before_retry({code, ""}, 0), 15s);
     EXPECT_LE(wait_before_retry({code, ""}, 9), 30s);
@@ -59,6 +60,7 @@ TEST(Outages, AreToldWhenTheyBeginAndWhenTheyTurnOutToNeedSomebody) {
     Outages outages(metrics, log);
     StoreHealth health(outages);
     for (int i = 0; i < 3; ++i) health.mark_down({Code::unavailable, "closed"});
+    health.mark_down({Code::misconfigured, "NOREPLICAS"});  // as of each new primary, for a moment
     for (int i = 0; i < 3; ++i) health.mark_down({Code::tls, "expired"});
     health.mark_down({Code::unavailable, "closed"});
     health.mark_down({Code::auth, "NOPERM"});  // somebody is on the way
@@ -72,7 +74,7 @@ TEST(Outages, AreToldWhenTheyBeginAndWhenTheyTurnOutToNeedSomebody) {
   for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
     const std::string line = text.substr(at, text.find('\n', at) - at);
     for (const char* const word :
-         {"event=redis_down", "event=redis_up", "closed", "expired", "NOPERM", "OOM", "MISCONF"}) {
+         {"event=redis_down", "event=redis_up", "closed", "expired", "NOPERM", "OOM", "MISCONF", "NOREPLICAS"}) {
       if (line.find(word) != std::string::npos) told.append(told.empty() ? "" : " ").append(word);
     }
   }
