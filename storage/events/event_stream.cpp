@@ -53,12 +53,12 @@ StoreResult<EventStream::Since> EventStream::since(const std::string& after, std
   Since since;
   since.oldest = oldest.empty() ? last : oldest.front().id;
   const EventPlace from = event_place(after);
-  const EventPlace missed_from = oldest.empty() ? event_place(last) : event_place(before(oldest.front()));
+  since.before_oldest = oldest.empty() ? last : std::string(before(oldest.front()));
   const std::vector<EventRecord> newest = read_event_records((*replies)[2]);
   // Up to signals_from may have been read of another server, before this one took its place (RELIABILITY L24).
   const EventPlace end = std::max({event_place(last), event_place(noted[1].text()),
                                    newest.empty() ? EventPlace() : event_place(newest.front().id)});
-  if (after.empty() || (from <= end && (from >= event_place(since.oldest) || from >= missed_from)))
+  if (after.empty() || (from <= end && (from >= event_place(since.oldest) || from >= event_place(since.before_oldest))))
     since.records = read_event_records((*replies)[0]);
   return since;
 }

@@ -25,7 +25,8 @@ class EventStream {
   /// store has not come so far, because it was replaced, put back or lost its end.
   struct Since {
     std::optional<std::vector<EventRecord>> records;
-    std::string oldest;  ///< the first that can be gone on from: an `after` that misses nothing of what is left
+    std::string oldest;         ///< the first there is; where there is none, the last that ever was
+    std::string before_oldest;  ///< an `after` that misses nothing of what is left
   };
   StoreResult<Since> since(const std::string& after, std::size_t limit);
   /// Whether events between `after` and a record that was read behind it are missing.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "parsers/text/numbers.hpp"
+#include "storage/push_out/topics.hpp"
 #include "storage/records/event_json.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/state_fields.hpp"
@@ -93,6 +94,7 @@ StoreResult<bool> Feeds::take_away(const std::string& feed_url, std::string_view
   // Out of the channels while its posts can still be told from others'.
   if (const auto forgotten = Channels(store_).forget_feed(feed_url, parts); !forgotten) return forgotten.error();
   if (*begun == unknown) return false;
+  if (const auto ended = Topics(impl_).end({TopicKind::feed, feed_url}); !ended) return ended.error();
   while (parts.may_go_on()) {
     const auto done = step("go on");
     if (!done) return done.error();

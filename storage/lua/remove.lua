@@ -10,6 +10,17 @@
 -- Returns 0 = unknown, 1 = more to do, 2 = gone, 3 = take it out of its channels first.
 local channel_prefix, url, url_json, stream_cap, step = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local feed_state = state_key(url)
+-- Whether others may be told that it is gone (WEBSUB U15): 'yes' and 'no' as its record says, 'public' when anybody could
+-- fetch it. Nothing else will know once it is gone.
+local function republishing()
+  local mine = redis.call('HMGET', feed_state, 'settings', 'exposure', 'fetch_url')
+  local is_read, settings = pcall(cjson.decode, mine[1] or '{}')
+  if not is_read or type(settings) ~= 'table' then return 'no' end
+  if settings.republish == 'yes' or settings.republish == 'no' then return settings.republish end
+  local may_hold_a_secret = string.find(mine[3] or '', '[?@]')
+  if settings.auth or settings.headers or settings.policy or mine[2] ~= 'public' or may_hold_a_secret then return 'no' end
+  return 'public'
+end
 if step == 'orphan' then
   local since = is_orphan(url) and tonumber(redis.call('ZSCORE', orphans_key, url) or nil)
   local mine = redis.call('HMGET', feed_state, 'state', 'orphaned')
@@ -29,7 +40,7 @@ if (step == 'begin' or step == 'orphan') and redis.call('SISMEMBER', feeds_key, 
     free_slots(mine[1], gate_of(mine[2] or url), mine[3])
   end
   signal('feed_removed', 'feed', url_json, '"action":"deleted","timestamp":' .. text(math.floor(now / 1000)) ..
-         ',"feed_url":' .. url_json .. ',"data":{}}', channel_prefix .. 'feed_removed')
+         ',"feed_url":' .. url_json .. ',"data":{"republish":"' .. republishing() .. '"}}', channel_prefix .. 'feed_removed')
   finish_signals()
 elseif not redis.call('HGET', feed_state, 'removing') then
   redis.call('SREM', removals_key, url)

@@ -255,8 +255,7 @@ StoreResult<AskedOfHub> Subscribers::ask(const Subscriber& subscriber, const Sub
   return write(impl_, "ask", id, std::move(fields), bounds, {});
 }
 
-StoreResult<std::string> Subscribers::deny(const Topic& topic, const std::string& reason, const std::string& after,
-                                           std::size_t most) {
+StoreResult<std::string> Subscribers::deny(const Topic& topic, const std::string& after, std::size_t most) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const std::string key = impl_.keys.subscribers_of(to_string(topic.kind), topic.name);
   const std::string from = after.empty() ? "-" : "(" + after, count = std::to_string(most);
@@ -265,7 +264,7 @@ StoreResult<std::string> Subscribers::deny(const Topic& topic, const std::string
   std::string last;
   for (std::size_t i = 0; i < ids->size(); ++i) {
     last = (*ids)[i].text();
-    auto denied = put(impl_, "ask", last, intent_fields({"denied", "", {}, reason, 0}));
+    auto denied = put(impl_, "ask", last, intent_fields({"denied", "", {}, "the topic is no longer published", 0}));
     if (!denied) return denied.error();
   }
   return ids->size() < most ? std::string() : last;

@@ -143,6 +143,7 @@ class Subscribers {
  public:
   /// `store` outlives this.
   explicit Subscribers(Store& store) : impl_(store.impl()) {}
+  explicit Subscribers(Store::Impl& impl) : impl_(impl) {}
 
   /// Adds a webhook; its id, made here, and its place, the end of the stream. `unsupported` when there are too many.
   StoreResult<std::string> add(const Subscriber& webhook);
@@ -165,8 +166,7 @@ class Subscribers {
   StoreResult<AskedOfHub> ask(const Subscriber& subscriber, const SubscriberBounds& bounds = {});
   /// Every subscriber of a topic is told that it is denied, in steps: up to `most` behind `after`, and returns the id
   /// to go on behind, "" at the end.
-  StoreResult<std::string> deny(const Topic& topic, const std::string& reason, const std::string& after,
-                                std::size_t most);
+  StoreResult<std::string> deny(const Topic& topic, const std::string& after, std::size_t most);
 
   // For the engine.
 

@@ -1,5 +1,6 @@
 #include "storage/push_out/topics.hpp"
 
+#include "storage/push_out/subscribers.hpp"
 #include "storage/records/tokens.hpp"
 #include "storage/store/store_impl.hpp"
 
@@ -44,6 +45,20 @@ StoreResult<bool> Topics::unshare(const Topic& topic) {
   const auto reply = impl_.run(Script::push_out_topic, args);
   if (!reply) return reply.error();
   return true;
+}
+
+StoreResult<void> Topics::end(const Topic& topic) {
+  constexpr std::size_t at_once = 100;
+  const auto had = unshare(topic);
+  if (!had) return had.error();
+  if (!*had) return {};
+  std::string after;
+  do {
+    auto denied = Subscribers(impl_).deny(topic, after, at_once);
+    if (!denied) return denied.error();
+    after = std::move(*denied);
+  } while (!after.empty());
+  return {};
 }
 
 StoreResult<std::optional<TopicAddress>> Topics::find(const Topic& topic) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "storage/push_out/topics.hpp"
 #include "storage/store/store_impl.hpp"
 #include "storage/timelines/notifications.hpp"
 
@@ -40,6 +41,7 @@ StoreResult<std::vector<bool>> Channels::add(std::span<const std::string> uids) 
 
 StoreResult<bool> Channels::remove(const std::string& uid) {
   if (const auto forgotten = Notifications(impl_).forget_channel(uid); !forgotten) return forgotten.error();
+  if (const auto ended = Topics(impl_).end({TopicKind::channel, uid}); !ended) return ended.error();
   std::string place = "0";
   for (bool known = false;; known = true) {
     Args args;

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "storage/events/event_stream.hpp"
 #include "storage/push_out/subscribers.hpp"
 #include "storage/timelines/channels.hpp"
 #include "tests/end_to_end/program.hpp"
@@ -253,6 +254,59 @@ TEST_F(PushingOut, WhoMissedEventsIsToldWhich) {
   EXPECT_EQ(title_of(receiver.server.requests().at(1)), "third");
 }
 
+TEST_F(PushingOut, WhoMissedEventsIsToldOfAllThatAreLeft) {
+  const std::string url = world.add("/feed", {{"1", "first"}});
+  const std::string id = add_webhook();
+  for (const std::string post : {"2", "3", "4"}) {
+    world.publish("/feed", {{post, "post " + post}, {"1", "first"}});
+    world.refresh(url);
+  }
+  world.redis_text({"XTRIM", "stream:signals", "MAXLEN", "1"});
+  world.start();
+  world.redis_text({"ZADD", "push_out:due", "1", id});
+  ASSERT_TRUE(receiver.has(2));
+  const json::value missed = json::parse(receiver.server.requests().at(0).body);
+  EXPECT_EQ(missed.at("type").as_string(), "events_missed");
+  EXPECT_EQ(missed.at("data").at("oldest").as_string(), receiver.ids().at(1));
+  EXPECT_EQ(title_of(receiver.server.requests().at(1)), "post 4");
+}
+
+// WEBSUB U15: the feed cannot be asked any more whether others may be told.
+TEST_F(PushingOut, TellsThatAFeedIsRemovedUnlessItWasPrivate) {
+  const std::string shown = world.add("/feed", {{"1", "first"}}), kept = world.add("/private", {{"1", "first"}});
+  EXPECT_EQ(world.run({"set", kept, "republish="}).exit, 0);  // of this machine: nobody else could fetch it
+  world.start();
+  add_webhook();
+  EXPECT_EQ(world.run({"remove", kept, "--yes"}).exit, 0);
+  EXPECT_EQ(world.run({"remove", shown, "--yes"}).exit, 0);
+  ASSERT_TRUE(receiver.has(1));
+  const json::value told = json::parse(receiver.server.requests().at(0).body);
+  EXPECT_EQ(told.at("type").as_string(), "feed_removed");
+  EXPECT_EQ(told.at("data").at("feed_url").as_string(), shown);
+  EXPECT_EQ(told.at("data").at("data").at("republish").as_string(), "yes");
+}
+
+// WEBSUB U14: half of the places of a host are for who answers soon.
+TEST_F(PushingOut, SlowReceiversOfAHostDoNotHoldUpTheOthersThere) {
+  world.environment["FEEDMILL_PUSH_OUT_TIMEOUT"] = "6s";
+  const std::string url = world.add("/feed", {{"1", "first"}});
+  world.start();
+  add_webhook();
+  world.publish("/feed", {{"2", "second"}, {"1", "first"}});
+  world.refresh(url);
+  ASSERT_TRUE(receiver.has(1));
+  constexpr std::size_t slow = 16;
+  for (std::size_t i = 0; i < slow; ++i) {
+    const std::string path = "/slow/" + std::to_string(i);
+    receiver.server.serve(path, Response{.delay = std::chrono::seconds(20)});
+    EXPECT_EQ(world.run({"webhook", "add", receiver.server.url(path)}).exit, 0);
+  }
+  world.publish("/feed", {{"3", "third"}, {"2", "second"}, {"1", "first"}});
+  world.refresh(url);
+  ASSERT_TRUE(eventually([&] { return receiver.server.count("/hook") == 2; }));
+  EXPECT_LE(receiver.server.requests().size() - 2, 2U) << "slow ones that went before";
+}
+
 // Whenever it is killed: every post is told of, in order, and what is told twice has the same id.
 TEST_F(PushingOut, KilledAgainAndAgainItMissesNothing) {
   const std::string url = world.add("/feed", {{"0", "post 0"}});
@@ -481,6 +535,30 @@ TEST_F(Hub, AStreamEndsWithItsTopic) {
   const HttpAnswer answer = heard.get();
   EXPECT_TRUE(answer.status == 200 || answer.status == 404) << answer.status;
   EXPECT_EQ(ask({.url = stream}).status, 404);
+}
+
+TEST_F(Hub, AFeedThatIsRemovedEndsItsTopicForGood) {
+  EXPECT_EQ(subscribe(subscriber.url("/cb")).status, 202);
+  ASSERT_TRUE(eventually([&] { return active() == 1; }));
+  EXPECT_EQ(world.run({"remove", feed, "--yes"}).exit, 0);
+  EXPECT_TRUE(eventually([&] { return active() == 0; }));
+  const auto all = subscriber.requests();
+  EXPECT_TRUE(std::ranges::any_of(
+      all, [](const auto& one) { return one.target.find("hub.mode=denied") != std::string::npos; }));
+  EXPECT_EQ(world.add("/feed", {{"1", "first"}}), feed);
+  EXPECT_EQ(ask({.url = topic}).status, 404) << "whoever has the address was to see what was published then";
+  EXPECT_EQ(world.run({"topic", "list"}).out, "");
+}
+
+TEST_F(Hub, AStreamGoesOnWhereItWasWhileRedisWasAway) {
+  const std::size_t token = topic.find("/t/") + 3;
+  const std::string request = "GET /events?topic=" + topic.substr(token, topic.rfind('.') - token) +
+                              "&last_event_id=" + *EventStream(world.store).last_seq() +
+                              " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+  const auto begins = [&] { return say_and_hear_out(world.port, request, "", std::chrono::seconds(1)).substr(0, 12); };
+  ASSERT_TRUE(eventually([&] { return begins() == "HTTP/1.1 200"; }));
+  world.redis_text({"CLIENT", "KILL", "TYPE", "normal"});  // as one that is started again
+  EXPECT_EQ(begins(), "HTTP/1.1 200");
 }
 
 TEST_F(Hub, ALeaseEnds) {

@@ -227,7 +227,7 @@ TEST_F(Users, WhoIsToldAndTheSecretsForThatAreTheWorkersAlone) {
     EXPECT_TRUE(subscribers.settle(std::span(&settled, 1), Milliseconds(60'000)));
   }
   EXPECT_TRUE(subscribers.expire(10));
-  EXPECT_TRUE(subscribers.deny(topic, "gone", "", 10));
+  EXPECT_TRUE(subscribers.deny(topic, "", 10));
   EXPECT_TRUE(topics.find(topic));
   EXPECT_TRUE(topics.find(address->token));
   EXPECT_TRUE(topics.list("", 10));

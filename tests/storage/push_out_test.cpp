@@ -186,7 +186,7 @@ TEST_F(PushOutStore, ASubscriptionHoldsUntilAnotherIsVerified) {
   ASSERT_TRUE(ask("https://b.example/cb")) << "while it is in hand";
   EXPECT_TRUE(settle(taken, id, "", Then::idle));
   EXPECT_EQ(take().subscribers.size(), 1U) << "what it asked for meanwhile is seen";
-  EXPECT_EQ(*subscribers.deny({TopicKind::feed, feed_url}, "gone", "", 10), "");
+  EXPECT_EQ(*subscribers.deny({TopicKind::feed, feed_url}, "", 10), "");
   EXPECT_EQ(subscribers.get(id)->value().intent.mode, "denied");
 }
 

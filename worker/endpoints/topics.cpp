@@ -45,7 +45,7 @@ StoreResult<std::optional<TopicObjection>> objection_to(Store& store, const Topi
 
 StoreResult<std::string> deny_subscribers(Store& store, const Topic& topic, const std::string& after,
                                           std::size_t most) {
-  return Subscribers(store).deny(topic, "the topic is no longer published", after, most);
+  return Subscribers(store).deny(topic, after, most);
 }
 
 json::object topic_json(const TopicAddress& address, const std::string& public_url) {

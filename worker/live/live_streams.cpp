@@ -137,11 +137,12 @@ std::optional<HttpReply> LiveStreams::refusal(const asio::ip::address& network) 
   if (stopping_) return problem(http::status::service_unavailable, "stopping", "this server stops");
   if (tail_.newest().empty()) return problem(http::status::service_unavailable, "store_away", "there is no store yet");
   const auto same = of_network_.find(network);
+  const bool full = figures_.open >= options_.most;
   const bool crowded = same != of_network_.end() && same->second >= options_.per_network;
-  if (!crowded && figures_.open < options_.most) return std::nullopt;
+  if (!full && !crowded) return std::nullopt;
   ++figures_.refused;
   return problem(http::status::service_unavailable, "too_many",
-                 crowded ? "too many streams from your network" : "too many streams");
+                 full ? "too many streams" : "too many streams from your network");
 }
 
 asio::awaitable<HttpReply> LiveStreams::answer(Visit& visit, LiveQuery access) {

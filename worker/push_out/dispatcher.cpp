@@ -140,7 +140,7 @@ asio::awaitable<void> Dispatcher::find_due() {
 
 /// Who may be silent does not have all places: those that serve never wait for them for long (WEBSUB U14).
 void Dispatcher::take(Subscriber&& subscriber, const std::string& claim, Clock::time_point held_until) {
-  const bool failed = subscriber.failures > 0;
+  const bool failed = subscriber.failures > 0 || sender_.is_slow(subscriber);
   if (failed && failing_ >= std::max<std::size_t>(1, options_.at_once / 2)) {
     settled_.push_back({subscriber.id, claim, "", Then::later, with_jitter(2 * options_.poll), {}});
     write_bell_.ring();
@@ -283,7 +283,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::tell_page(Served& served, Subscrib
       const Next next = judge(served, end, told);
       if (next == Next::settled) co_return next;
     }
-    came(served, page.oldest);
+    came(served, page.before_oldest);
     co_return Next::more;
   }
   OutsideEvents wanted;
@@ -328,7 +328,7 @@ asio::awaitable<StoreResult<void>> Dispatcher::leave_private(const Subscriber& s
   if (!republishing) co_return republishing.error();
   std::erase_if(events, [&](const auto& event) {
     const auto found = std::ranges::find(urls, event->event.feed_url);
-    return !(*republishing)[static_cast<std::size_t>(found - urls.begin())].allowed;
+    return !may_be_told(event->event, (*republishing)[static_cast<std::size_t>(found - urls.begin())]);
   });
   co_return StoreResult<void>();
 }
@@ -338,7 +338,8 @@ asio::awaitable<Dispatcher::Next> Dispatcher::tell_webhook(Served& served, Subsc
                                                            const OutsideEvents& wanted) {
   const Subscriber& subscriber = served.subscriber;
   for (std::size_t from = 0; from < wanted.size();) {
-    const std::size_t count = std::min({std::size_t{subscriber.at_once}, options_.per_host, wanted.size() - from});
+    const std::size_t count =
+        std::min({std::size_t{subscriber.at_once}, sender_.places_for(subscriber), wanted.size() - from});
     std::vector<Told> told(count);
     const auto tell_one = [&](std::size_t i) -> asio::awaitable<void> {
       const OutsideEvent& event = *wanted[from + i];
@@ -434,7 +435,11 @@ Dispatcher::Next Dispatcher::judge(Served& served, SubscriberSettlement& end, co
   }
   metrics_.push_out_sent(webhook, Metrics::PushOut::failed);
   ++subscriber.failures;
-  if (subscriber.failures == 1) subscriber.failing_since = redis_now();
+  if (subscriber.failures == 1) {
+    subscriber.failing_since = redis_now();
+    log_.write(webhook ? LogLevel::info : LogLevel::debug, "push_out", "a receiver fails and is tried again",
+               {{"id", subscriber.id}, {"url", subscriber.url}, {"detail", told.why}});
+  }
   subscriber.last_error = told.why;
   set(served.changes, "failures", std::to_string(subscriber.failures));
   set(served.changes, "failing_since", std::to_string(subscriber.failing_since.count()));
@@ -456,7 +461,11 @@ void Dispatcher::came(Served& served, const std::string& cursor) {
 }
 
 void Dispatcher::note_success(Served& served) {
-  if (std::exchange(served.subscriber.failures, 0) == 0) return;
+  const std::uint32_t failures = std::exchange(served.subscriber.failures, 0);
+  if (failures == 0) return;
+  log_.write(is_webhook(served.subscriber) ? LogLevel::info : LogLevel::debug, "push_out",
+             "a receiver is told of events again",
+             {{"id", served.subscriber.id}, {"url", served.subscriber.url}, {"failures", failures}});
   served.subscriber.failing_since = {};
   for (const char* field : {"failures", "failing_since", "last_error"}) set(served.changes, field, "");
 }

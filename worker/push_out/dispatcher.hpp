@@ -41,7 +41,7 @@ class Dispatcher {
   struct Options {
     std::string token;          ///< of this worker, unique
     std::string hub;            ///< the address of the hub, named in what is delivered
-    std::size_t at_once = 256;  ///< those that failed last time have half of them at most
+    std::size_t at_once = 256;  ///< those that failed last time, or were slow, have half of them at most
     std::size_t per_host = 4;
     Milliseconds timeout{15'000};
     Milliseconds give_up{std::chrono::hours(7 * 24)};  ///< a webhook that has failed for so long is suspended
@@ -77,7 +77,7 @@ class Dispatcher {
     Subscriber subscriber;
     std::string claim;
     Clock::time_point held_until;
-    bool failed = false;  ///< last time
+    bool failed = false;  ///< last time, or was slow
     Fields changes{};     ///< of its record, to be written
   };
   /// How far one has come that is still in hand.

@@ -100,10 +100,12 @@ std::optional<OutsideEvents> EventTail::held(const std::string& after, std::size
 
 asio::awaitable<StoreResult<EventTail::Since>> EventTail::since(std::string after, std::size_t most) {
   co_return co_await run_on(thread_, [&]() -> StoreResult<Since> {
+    store_.leave_closed();
     auto found = EventStream(store_).since(after, most);
     if (!found) return found.error();
     Since since;
-    since.oldest = found->oldest;
+    since.oldest = std::move(found->oldest);
+    since.before_oldest = std::move(found->before_oldest);
     since.missed = !found->records;
     if (since.missed) return since;
     auto events = read_outside(store_, *found->records);

@@ -55,7 +55,7 @@ class EventTail {
   struct Since {
     OutsideEvents events;
     bool missed = false;  ///< some behind `after` have been trimmed away, or the store has not come so far
-    std::string oldest;   ///< of missed: where one can go on from
+    std::string oldest, before_oldest;  ///< of missed, as of EventStream::Since
   };
   boost::asio::awaitable<StoreResult<Since>> since(std::string after, std::size_t most);
   /// The one where it does, the other where not.

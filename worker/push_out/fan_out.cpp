@@ -107,7 +107,7 @@ asio::awaitable<bool> FanOut::look_through() {
   // Nobody has ever looked the stream through: who was added before finds out what has happened since.
   if (is_first) co_return co_await wake_all("0-0", newest);
   // Each finds out for itself what it has missed.
-  if (read->missed) co_return co_await wake_all(mark_, read->oldest);
+  if (read->missed) co_return co_await wake_all(mark_, read->before_oldest);
   std::unordered_map<std::string, std::string> first;  // by id: where the first of these events stands
   std::string up_to = mark_;
   for (const auto& event : read->events) {

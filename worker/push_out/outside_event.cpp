@@ -78,7 +78,7 @@ StoreResult<OutsideEvents> read_outside(Store& store, const std::vector<EventRec
   for (const auto& one : told) {
     const std::size_t place = places.find(one->event.feed_url)->second;
     one->channels = (*holding)[place];
-    one->is_private = !(*republishing)[place].allowed;
+    one->is_private = !may_be_told(one->event, (*republishing)[place]);
   }
   return events;
 }

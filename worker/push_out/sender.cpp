@@ -1,5 +1,6 @@
 #include "worker/push_out/sender.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -19,6 +20,8 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t most_reason = 300;
+constexpr std::size_t most_slow = 100'000;
+constexpr std::chrono::seconds prompt_answer{1};
 
 std::chrono::sys_seconds now_in_seconds() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -67,22 +70,47 @@ std::string verification_url(const Subscriber& subscriber, std::string_view chal
   return url;
 }
 
-asio::awaitable<Told> Sender::send(Fetcher::Outbound outbound) {
+bool Sender::is_prompt(const Subscriber& subscriber) const {
+  return subscriber.failures == 0 && subscriber.delivered > 0 && !is_slow(subscriber);
+}
+
+std::size_t Sender::places_for(const Subscriber& subscriber) const {
+  return is_prompt(subscriber) ? per_host_ : std::max<std::size_t>(1, per_host_ / 2);
+}
+
+/// Who makes us wait does not hold all places of its host, where others may be that do not (WEBSUB U14).
+asio::awaitable<Told> Sender::send(const Subscriber& receiver, Fetcher::Outbound outbound) {
   struct Place {
-    std::map<std::string, std::size_t, std::less<>>& all;
-    std::map<std::string, std::size_t, std::less<>>::iterator at;
-    ~Place() {
-      if (--at->second == 0) all.erase(at);
+    Place(std::map<std::string, Host, std::less<>>& hosts, const std::string& host, bool is_waited_for)
+        : all(hosts), at(hosts.try_emplace(host).first), waited_for(is_waited_for ? 1 : 0) {
+      ++at->second.all;
+      at->second.waited_for += waited_for;
     }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+    ~Place() {
+      at->second.waited_for -= waited_for;
+      if (--at->second.all == 0) all.erase(at);
+    }
+    std::map<std::string, Host, std::less<>>& all;
+    std::map<std::string, Host, std::less<>>::iterator at;
+    std::size_t waited_for;
   };
-  auto found = under_way_.try_emplace(host_of(outbound.url), 0).first;
-  ++found->second;
-  const Place place{under_way_, found};
+  const bool prompt = is_prompt(receiver);
+  const Place place(under_way_, host_of(outbound.url), !prompt);
+  const Host& host = place.at->second;
   Told told;
   told.is = Told::Is::not_asked;
-  if (found->second > per_host_) co_return told;
-  outbound.deadline = std::chrono::steady_clock::now() + timeout_;
+  if (host.all > per_host_ || (!prompt && host.waited_for > places_for(receiver))) co_return told;
+  const auto from = std::chrono::steady_clock::now();
+  outbound.deadline = from + timeout_;
   const HttpResult result = co_await fetcher_.send(std::move(outbound));
+  if (std::chrono::steady_clock::now() - from <= prompt_answer) {
+    slow_.erase(receiver.id);
+  } else {
+    if (slow_.size() >= most_slow) slow_.clear();  // they are found out again
+    slow_.insert(receiver.id);
+  }
   co_return judge(result);
 }
 
@@ -96,7 +124,7 @@ asio::awaitable<Told> Sender::tell(const Subscriber& webhook, std::string id, st
   outbound.url = webhook.url;
   outbound.header_lines = webhook_headers(message, secrets);
   outbound.body = std::move(message.body);
-  co_return co_await send(std::move(outbound));
+  co_return co_await send(webhook, std::move(outbound));
 }
 
 asio::awaitable<Told> Sender::deliver(const Subscriber& subscriber, const Content& content) {
@@ -107,7 +135,7 @@ asio::awaitable<Told> Sender::deliver(const Subscriber& subscriber, const Conten
   if (!subscriber.secret.empty())
     outbound.header_lines.push_back("X-Hub-Signature: " + hub_signature(subscriber.secret, content.body));
   outbound.body = content.body;
-  co_return co_await send(std::move(outbound));
+  co_return co_await send(subscriber, std::move(outbound));
 }
 
 asio::awaitable<Told> Sender::verify(const Subscriber& subscriber) {
@@ -115,7 +143,7 @@ asio::awaitable<Told> Sender::verify(const Subscriber& subscriber) {
   Fetcher::Outbound outbound;
   outbound.url = verification_url(subscriber, challenge);
   outbound.header_lines = {"Accept: */*"};
-  Told told = co_await send(std::move(outbound));
+  Told told = co_await send(subscriber, std::move(outbound));
   if (told.is == Told::Is::taken && subscriber.intent.mode != "denied" && told.answer != challenge) {
     told.is = Told::Is::failed;
     told.why = "did not answer with the challenge";

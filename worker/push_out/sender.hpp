@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 
 #include <boost/asio/awaitable.hpp>
 
@@ -32,7 +33,8 @@ struct Told {
 /// Lives on the loop's thread.
 class Sender {
  public:
-  /// `per_host`: requests under way to one host. `fetcher` outlives this.
+  /// `per_host`: requests under way to one host; half of them to receivers that are not prompt. `fetcher` outlives
+  /// this.
   Sender(Fetcher& fetcher, std::size_t per_host, std::chrono::milliseconds timeout)
       : fetcher_(fetcher), per_host_(per_host), timeout_(timeout) {}
 
@@ -48,13 +50,25 @@ class Sender {
   /// Asks whether the subscriber meant its intent, or tells it that it is denied. Taken: it has confirmed.
   boost::asio::awaitable<Told> verify(const Subscriber& subscriber);
 
+  /// Whether it made us wait the last time, as far as this process knows.
+  bool is_slow(const Subscriber& subscriber) const { return slow_.contains(subscriber.id); }
+  /// How many requests may be under way to its host, if none are to others there.
+  std::size_t places_for(const Subscriber& subscriber) const;
+
  private:
-  boost::asio::awaitable<Told> send(Fetcher::Outbound outbound);
+  /// Requests under way to a host.
+  struct Host {
+    std::size_t all = 0, waited_for = 0;  ///< those to receivers that are not prompt
+  };
+  /// Whether it has taken what it was sent, and soon.
+  bool is_prompt(const Subscriber& subscriber) const;
+  boost::asio::awaitable<Told> send(const Subscriber& receiver, Fetcher::Outbound outbound);
 
   Fetcher& fetcher_;
   const std::size_t per_host_;
   const std::chrono::milliseconds timeout_;
-  std::map<std::string, std::size_t, std::less<>> under_way_;  // by host
+  std::map<std::string, Host, std::less<>> under_way_;  // by host
+  std::unordered_set<std::string> slow_;                // ids of who made us wait the last time
 };
 
 /// hub.callback with what is asked behind its own query (WEBSUB U4).

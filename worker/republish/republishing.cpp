@@ -1,5 +1,6 @@
 #include "worker/republish/republishing.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -30,15 +31,22 @@ std::string_view why_private(const std::string& feed_url, const FeedState& state
 
 Republishing republishing_of(const std::string& feed_url, const FeedState& state) {
   const FeedSettings settings = read_settings(state.settings);
-  if (settings.republish == "yes") return {true, ""};
-  if (settings.republish == "no") return {false, "its record says republish=no"};
+  if (settings.republish == "yes") return {true, true, ""};
+  if (settings.republish == "no") return {false, true, "its record says republish=no"};
   const std::string_view why = why_private(feed_url, state, settings);
-  if (why.empty()) return {true, ""};
-  return {false, std::string(why) + "; set republish=yes if others may have it all the same"};
+  if (why.empty()) return {true, true, ""};
+  return {false, true, std::string(why) + "; set republish=yes if others may have it all the same"};
 }
 
 Republishing republishing_of(const FeedRecord& feed) {
   return republishing_of(feed.feed_url, feed.state);
+}
+
+bool may_be_told(const Event& event, const Republishing& feed) {
+  if (feed.registered || event.type != "feed_removed") return feed.allowed;
+  const auto said = std::ranges::find(event.data, "republish", &Fields::value_type::first);
+  if (said == event.data.end()) return false;
+  return said->second == "yes" || (said->second == "public" && !has_secret(event.feed_url));
 }
 
 StoreResult<std::vector<Republishing>> read_republishing(Store& store, std::span<const std::string> feed_urls) {
@@ -47,7 +55,7 @@ StoreResult<std::vector<Republishing>> read_republishing(Store& store, std::span
   std::vector<Republishing> all;
   all.reserve(records->size());
   for (const std::optional<FeedRecord>& record : *records) {
-    all.push_back(record ? republishing_of(*record) : Republishing{false, "there is no such feed"});
+    all.push_back(record ? republishing_of(*record) : Republishing{false, false, "there is no such feed"});
   }
   return all;
 }

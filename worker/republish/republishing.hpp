@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/records/event_record.hpp"
 #include "storage/records/feed_record.hpp"
 #include "storage/records/feed_state.hpp"
 #include "storage/store/store.hpp"
@@ -14,7 +15,8 @@ namespace feedmill {
 
 struct Republishing {
   bool allowed = false;
-  std::string why_not;  ///< for people, who may set it otherwise; "" when it is allowed. Holds no secret
+  bool registered = true;  ///< false: there is no such feed (any more)
+  std::string why_not;     ///< for people, who may set it otherwise; "" when it is allowed. Holds no secret
 
   bool operator==(const Republishing&) const = default;
 };
@@ -24,6 +26,10 @@ struct Republishing {
 /// a secret in its address, nor what nobody knows the origin of because it was not fetched since that is noted. Pure.
 Republishing republishing_of(const std::string& feed_url, const FeedState& state);
 Republishing republishing_of(const FeedRecord& feed);
+
+/// Whether others may be told of an event: as `feed` says, which was read of its feed, or once that is removed, as the
+/// event itself does that tells of it.
+bool may_be_told(const Event& event, const Republishing& feed);
 
 /// The same of each, in the order given; what is not registered is not allowed. Blocking.
 StoreResult<std::vector<Republishing>> read_republishing(Store& store, std::span<const std::string> feed_urls);

@@ -29,7 +29,7 @@ Republishing judged(const Case& one) {
 
 // WEBSUB U15
 TEST(WhatMayBeRepublished, IsWhatAnybodyCouldFetch) {
-  EXPECT_EQ(judged({.name = "public"}), (Republishing{true, ""}));
+  EXPECT_EQ(judged({.name = "public"}), (Republishing{true, true, ""}));
   EXPECT_TRUE(judged({.name = "other settings", .settings = {"keep=10", "user_agent=Acme/1"}}).allowed);
   const std::vector<Case> closed{
       {.name = "credentials", .settings = {"auth=work"}},
@@ -66,6 +66,26 @@ TEST(WhatMayBeRepublished, KnowsSecretsAsTheLogDoes) {
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
   set_secret_parameters(usual);
+}
+
+TEST(WhatMayBeRepublished, OfARemovedFeedIsWhatItsLastEventSays) {
+  const Republishing gone{false, false, "there is no such feed"};
+  const auto removed = [](const std::string& republish, const std::string& url = "https://example.org/feed.xml") {
+    Event event;
+    event.type = "feed_removed";
+    event.feed_url = url;
+    if (!republish.empty()) event.data = {{"republish", republish}};
+    return event;
+  };
+  EXPECT_TRUE(may_be_told(removed("yes"), gone));
+  EXPECT_TRUE(may_be_told(removed("public"), gone));
+  EXPECT_FALSE(may_be_told(removed("no"), gone));
+  EXPECT_FALSE(may_be_told(removed(""), gone)) << "of an older build";
+  EXPECT_FALSE(may_be_told(removed("public", "https://example.org/feed.xml?token=s3cret"), gone));
+  EXPECT_FALSE(may_be_told(removed("yes"), Republishing{false, true, "republish=no"})) << "it is there again";
+  Event post = removed("yes");
+  post.type = "post_created";
+  EXPECT_FALSE(may_be_told(post, gone));
 }
 
 TEST(WhatMayBeRepublished, IsWrittenAsASetting) {
