@@ -1,6 +1,9 @@
 #include "storage/records/stored_entry.hpp"
 
+#include <algorithm>
+
 #include "storage/records/find_field.hpp"
+#include "storage/redis/utf8.hpp"
 
 namespace feedmill {
 
@@ -14,6 +17,12 @@ std::vector<std::string> ids_of(const std::vector<StoredEntry>& entries) {
   std::vector<std::string> ids;
   for (const StoredEntry& entry : entries) ids.push_back(entry.id);
   return ids;
+}
+
+bool is_entry_id(std::string_view given) {
+  const std::string_view number = given.substr(given.rfind(':') + 1);
+  return !number.empty() && number.size() <= 15 && given.size() <= 256 && is_utf8(given) &&
+         std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 }  // namespace feedmill

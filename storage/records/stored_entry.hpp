@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/redis/values.hpp"
@@ -19,6 +20,9 @@ struct StoredEntry {
 };
 
 std::vector<std::string> ids_of(const std::vector<StoredEntry>& entries);
+
+/// Whether it may name a post: its number, or a key that ends in one.
+bool is_entry_id(std::string_view given);
 
 /// What became of a given post.
 struct Saved {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "storage/push_out/topics.hpp"
+#include "storage/redis/utf8.hpp"
 #include "storage/store/store_impl.hpp"
 #include "storage/timelines/notifications.hpp"
 
@@ -14,6 +15,10 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t calls_per_trip = 200, marks_per_call = 500, pruned_per_step = 500, placed_per_call = 1000;
+
+bool is_blank(std::string_view text) {
+  return text.find_first_not_of(' ') == std::string_view::npos;
+}
 
 }  // namespace
 
@@ -23,6 +28,27 @@ std::string_view unfit_name(std::string_view name) {
   const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
   if (std::any_of(name.begin(), name.end(), control)) return "it holds a control character";
   return {};
+}
+
+std::string_view unfit_text_name(std::string_view name) {
+  if (const std::string_view unfit = unfit_name(name); !unfit.empty()) return unfit;
+  return is_utf8(name) ? std::string_view() : "it is no UTF-8";
+}
+
+std::string_view unfit_new_channel(std::string_view uid) {
+  if (const std::string_view unfit = unfit_text_name(uid); !unfit.empty()) return unfit;
+  if (is_blank(uid)) return "it is blank";
+  const std::size_t slash = uid.find('/');
+  const bool in_halves = slash != std::string_view::npos;
+  if (in_halves && is_blank(uid.substr(0, slash))) return "no user stands before its slash";
+  if (in_halves && is_blank(uid.substr(slash + 1))) return "nothing stands behind its slash";
+  return {};
+}
+
+std::string_view unfit_new_user(std::string_view user) {
+  if (const std::string_view unfit = unfit_text_name(user); !unfit.empty()) return unfit;
+  if (is_blank(user)) return "it is blank";
+  return user.find('/') == std::string_view::npos ? std::string_view() : "it holds a slash";
 }
 
 StoreResult<std::vector<bool>> Channels::add(std::span<const std::string> uids) {

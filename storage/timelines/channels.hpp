@@ -15,8 +15,15 @@
 
 namespace feedmill {
 
-/// What is wrong with the name of a channel or user, "" when nothing: 1 to 1024 bytes without control characters.
+/// What is wrong with the name of a channel or user, "" when nothing: 1 to 1024 bytes without control characters. What
+/// stands under such a name may always be read and removed.
 std::string_view unfit_name(std::string_view name);
+/// The same of a name that goes into the store: JSON and OPML tell it, so that it is UTF-8 besides.
+std::string_view unfit_text_name(std::string_view name);
+/// The same of a channel that is made: it is not blank, nor is a half of USER/NAME.
+std::string_view unfit_new_channel(std::string_view uid);
+/// The same of a user whose channels are made: USER/NAME is a channel, so that there is no slash in it.
+std::string_view unfit_new_user(std::string_view user);
 
 /// What is known of a channel.
 struct ChannelRecord {

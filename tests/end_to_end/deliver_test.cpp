@@ -66,6 +66,8 @@ TEST_F(Delivering, RunOnceEndsWithEverythingDelivered) {
   EXPECT_EQ(rows({"channel", "read", "anna/news", "Entry:2"})[0].at("marked_read"), 1);
   EXPECT_EQ(rows({"channel", "unread-count", "anna/news"})[0].at("unread"), 1);
   EXPECT_EQ(rows({"channel", "unread", "anna/news", "Entry:2"})[0].at("marked_unread"), 1);
+  EXPECT_EQ(rows({"channel", "read", "anna/news", "2"})[0].at("marked_read"), 1) << "the number alone is enough";
+  EXPECT_EQ(rows({"channel", "unread", "anna/news", "2"})[0].at("marked_unread"), 1);
   EXPECT_EQ(rows({"channel", "read", "anna/news", "--all"})[0].at("marked_read"), 2);
   good({"channel", "order", "bob/news"});
   EXPECT_EQ(rows({"channel", "list"})[0].at("channel"), "bob/news");
@@ -125,6 +127,15 @@ TEST_F(Delivering, SaysWhatIsWrong) {
   EXPECT_EQ(unknown.exit, 1);
   EXPECT_NE(unknown.err.find("add it first"), std::string::npos) << unknown.err;
   EXPECT_EQ(world.run({"notify", "rules", "anna", "--words", "..."}).exit, 65);
+  EXPECT_EQ(world.run({"notify", "rules", "anna", "--words", "w\xff"}).exit, 65);
+  const Finished unnamed = world.run({"import", "-", "--user", ""});
+  EXPECT_EQ(unnamed.exit, 64);
+  EXPECT_NE(unnamed.err.find("it is empty"), std::string::npos) << unnamed.err;
+  EXPECT_EQ(world.run({"channel", "add", "\xff"}).exit, 64);
+  world.redis_text({"SADD", "channels", "\xff", "/a"});  // of an older build
+  EXPECT_EQ(world.run({"channel", "timeline", "\xff"}).exit, 0);
+  good({"channel", "remove", "\xff", "/a", "--yes"});
+  EXPECT_EQ(world.redis_text({"SMEMBERS", "channels"}), "news");
   for (const char* user : {"global", "topic:words redis"}) {
     const Finished refused = world.run({"notify", "rules", user, "--words", "redis"});
     EXPECT_EQ(refused.exit, 64) << user;

@@ -212,6 +212,22 @@ TEST(ChannelNames, AreCheckedForWhatNoKeyShouldHold) {
   EXPECT_NE(unfit_name(std::string(1025, 'x')), "");
   EXPECT_NE(unfit_name("a\nb"), "");
   EXPECT_NE(unfit_name(std::string_view("a\0b", 3)), "");
+  EXPECT_EQ(unfit_name("\xff"), "") << "one of an older store is read and removed";
+  EXPECT_EQ(unfit_text_name("\xff"), "it is no UTF-8");
+  EXPECT_EQ(unfit_text_name("/"), "");
+}
+
+TEST(ChannelNames, AreWholeWhereTheyAreMade) {
+  for (const char* const good : {"news", "anna/news", "anna/Tech/TCP/IP", "Nächste Woche/ü", "a//b", " a"}) {
+    EXPECT_EQ(unfit_new_channel(good), "") << good;
+  }
+  for (const char* const bad : {"", " ", "/", "a/", "/a", "a/ ", " /a", "\xff", "a\nb"}) {
+    EXPECT_NE(unfit_new_channel(bad), "") << bad;
+  }
+  for (const char* const good : {"anna", "_operator", "anna@example.org", "topic:x"}) {
+    EXPECT_EQ(unfit_new_user(good), "") << good;
+  }
+  for (const char* const bad : {"", " ", "a/b", "/", "\xff", "a\nb"}) EXPECT_NE(unfit_new_user(bad), "") << bad;
 }
 
 }  // namespace

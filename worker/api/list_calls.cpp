@@ -28,7 +28,7 @@ constexpr std::chrono::minutes longest_export{10};
 /// A list of subscriptions by the code of `feedmill import`, part by part: others are answered in between.
 asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit) {
   const std::string& user = call.get("user");
-  const std::string_view unfit = user.empty() ? std::string_view() : unfit_name(user);
+  const std::string_view unfit = call.parameters.contains("user") ? unfit_new_user(user) : std::string_view();
   if (!unfit.empty()) co_return problem("bad_parameter", fmt::format("user: {}", unfit));
   if (importing_) co_return problem("busy", "another list is being imported");
   importing_ = true;
@@ -74,7 +74,7 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit) {
 /// between.
 asio::awaitable<ApiReply> Api::export_list(const ApiCall& call, Visit& visit) {
   const std::string& user = call.get("user");
-  const std::string_view unfit = user.empty() ? std::string_view() : unfit_name(user);
+  const std::string_view unfit = call.parameters.contains("user") ? unfit_name(user) : std::string_view();
   if (!unfit.empty()) co_return problem("bad_parameter", fmt::format("user: {}", unfit));
   if (exporting_) co_return problem("busy", "another list is being exported");
   exporting_ = true;

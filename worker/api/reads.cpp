@@ -214,6 +214,7 @@ StoreResult<ApiReply> read_channels(const ApiReading& reading) {
   const std::size_t limit = limit_of(reading.call);
   if (limit == 0) return bad_limit();
   const std::string& user = reading.call.get("user");
+  if (user.empty() && reading.call.parameters.contains("user")) return problem("bad_parameter", "user: it is empty");
   const std::string beginning = user.empty() ? std::string() : user + "/";
   Channels channels(reading.store);
   const auto page =

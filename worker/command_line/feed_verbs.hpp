@@ -28,7 +28,7 @@ struct AddVerb {
                   "without looking");
     line.flag("--now", now, "Fetch at once and show what came");
     const auto read_channel = [this](const std::string& text) {
-      check_name("a channel", text);
+      check_name("a channel", text, unfit_new_channel);
       channel = text;
     };
     line.value("--channel", "USER/NAME", read_channel,
@@ -70,7 +70,11 @@ struct ImportVerb {
     line.flag("--dry-run", dry_run, "Only say what would be added or removed");
     line.flag("--prune", prune, "Then remove the feeds that the list does not name, with their posts");
     line.flag("--yes", yes, "Do not ask before --prune");
-    line.value("--user", "USER", user, "Folders become channels of this user: USER/FOLDER");
+    const auto read_user = [this](const std::string& text) {
+      check_name("user", text, unfit_new_user);
+      user = text;
+    };
+    line.value("--user", "USER", read_user, "Folders become channels of this user: USER/FOLDER");
   }
 };
 int run_verb(const ImportVerb& verb, const Config& config, Terminal& terminal);
@@ -218,7 +222,13 @@ struct ExportVerb {
   static constexpr VerbRow row{"export", "Write all feeds as OPML 2.0", "feedmill export > subscriptions.opml"};
   std::string user;  ///< only this one's channels; "" = all
 
-  void take(Arguments& line) { line.value("--user", "USER", user, "Only what this user's channels hold, as folders"); }
+  void take(Arguments& line) {
+    const auto read_user = [this](const std::string& text) {
+      check_name("user", text);
+      user = text;
+    };
+    line.value("--user", "USER", read_user, "Only what this user's channels hold, as folders");
+  }
   static constexpr StoreUse use() { return StoreUse::read; }
 };
 int run_verb(const ExportVerb& verb, const VerbContext& context);

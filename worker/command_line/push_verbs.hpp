@@ -185,7 +185,12 @@ struct TopicAddVerb : TopicVerb {
   static constexpr VerbRow row{"topic add", "Share a feed's or a channel's posts: prints where others find them",
                                "feedmill topic add https://example.org/feed.xml"};
 
-  void take(Arguments& line) { take_topic(line, true); }
+  void take(Arguments& line) {
+    take_topic(line, true);
+    line.check([this] {
+      if (!channel.empty()) check_name("channel", channel, unfit_text_name);
+    });
+  }
 };
 int run_verb(const TopicAddVerb& verb, const VerbContext& context);
 

@@ -28,7 +28,11 @@ struct ChannelVerb {
     line.check([&channels] { check_names(channels); });
   }
   static void take_user(Arguments& line, std::string& user) {
-    line.value("--user", "USER", user, "Only channels of this user, which are named USER/…");
+    const auto read_user = [&user](const std::string& text) {
+      check_name("user", text);
+      user = text;
+    };
+    line.value("--user", "USER", read_user, "Only channels of this user, which are named USER/…");
   }
   static void check_names(const std::vector<std::string>& channels) {
     for (const std::string& uid : channels) check_name("channel", uid);
@@ -48,7 +52,12 @@ struct ChannelAddVerb : ChannelVerb {
   static constexpr VerbRow row{"channel add", "Create channels", "feedmill channel add anna/news"};
   std::vector<std::string> channels;
 
-  void take(Arguments& line) { take_channels(line, channels); }
+  void take(Arguments& line) {
+    take_channels(line, channels);
+    line.check([this] {
+      for (const std::string& uid : channels) check_name("channel", uid, unfit_new_channel);
+    });
+  }
 };
 int run_verb(const ChannelAddVerb& verb, const VerbContext& context);
 
@@ -84,6 +93,9 @@ struct ChannelFeedsVerb : ChannelVerb {
     take_channel(line, channel);
     line.values("--add", "URL", add, "Put this feed into it; may be repeated");
     line.values("--remove", "URL", remove, "Take this feed out; may be repeated");
+    line.check([this] {
+      if (!add.empty()) check_name("channel", channel, unfit_text_name);
+    });
   }
   StoreUse use() const { return add.empty() && remove.empty() ? StoreUse::read : StoreUse::change; }
 };
@@ -118,6 +130,7 @@ struct ChannelReadVerb : ChannelVerb {
     line.flag("--all", all, "All that is in the timeline now");
     line.check([this] {
       if (entries.empty() != all) refuse("ID is missing (or --all)");
+      check_entries(entries);
     });
   }
 };
@@ -132,6 +145,7 @@ struct ChannelUnreadVerb : ChannelVerb {
   void take(Arguments& line) {
     take_channel(line, channel);
     line.required("ID", entries, "Such as Entry:17");
+    line.check([this] { check_entries(entries); });
   }
 };
 int run_verb(const ChannelUnreadVerb& verb, const VerbContext& context);
@@ -185,7 +199,8 @@ struct NotifyRulesVerb : NotifyVerb {
     line.values("--words", "WORDS", words, "Watch for posts that hold all these words; may be repeated");
     line.values("--remove", "ID", remove, "Drop the rule with this id; may be repeated");
     line.check([this] {
-      for (const std::string& uid : channels) check_name("channel", uid);
+      for (const std::string& uid : channels) check_name("channel", uid, unfit_text_name);
+      if (!feeds.empty() || !channels.empty() || !words.empty()) check_name("user", user, unfit_text_name);
       const std::string_view wrong = objection_to_user(user);
       if (!wrong.empty() && use() == StoreUse::change) {
         refuse("a user who is told of something cannot be called \"" + user + "\": " + std::string(wrong));

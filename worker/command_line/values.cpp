@@ -103,9 +103,15 @@ std::pair<std::string, std::string> assignment(const std::string& text) {
   return {name, text.substr(equals + 1)};
 }
 
-void check_name(std::string_view what, const std::string& name) {
-  if (const std::string_view wrong = unfit_name(name); !wrong.empty()) {
+void check_name(std::string_view what, const std::string& name, std::string_view (*unfit)(std::string_view)) {
+  if (const std::string_view wrong = unfit(name); !wrong.empty()) {
     refuse(fmt::format("{} \"{}\" cannot be one: {}", what, visible(name), wrong));
+  }
+}
+
+void check_entries(const std::vector<std::string>& ids) {
+  for (const std::string& id : ids) {
+    if (!is_entry_id(id)) refuse(fmt::format("an entry is Entry:17 or 17, not \"{}\"", visible(id)));
   }
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/records/stored_entry.hpp"
+#include "storage/timelines/channels.hpp"
 
 namespace feedmill {
 
@@ -41,8 +42,13 @@ std::pair<std::string, std::string> header(const std::string& text);
 /// "title=First", a field of an entry: looked at here, so that nothing is stored of a list with a mistake in it.
 std::pair<std::string, std::string> assignment(const std::string& text);
 
-/// Checks that `name` may be that of a `what`: a channel, a user.
-void check_name(std::string_view what, const std::string& name);
+/// Checks that `name` may be that of a `what`, a channel or a user; of what is to be stored by one of the other checks
+/// of channels.hpp.
+void check_name(std::string_view what, const std::string& name,
+                std::string_view (*unfit)(std::string_view) = unfit_name);
+
+/// Checks that each may name a post: "17" or "Entry:17".
+void check_entries(const std::vector<std::string>& ids);
 
 /// Checks each "key=value" that is to be set for a feed, and all together.
 void check_changes(const std::vector<std::string>& changes);

@@ -149,7 +149,7 @@ std::string set_webhook(const WebhookSettings& settings, Subscriber& webhook) {
   }
   if (settings.channels) {
     for (const std::string& uid : *settings.channels) {
-      const std::string_view wrong = unfit_name(uid);
+      const std::string_view wrong = unfit_text_name(uid);
       if (!wrong.empty()) return fmt::format("a channel cannot be called \"{}\": {}", uid, wrong);
     }
     webhook.filter.channels = *settings.channels;

@@ -12,6 +12,7 @@
 #include "storage/records/event_json.hpp"
 #include "storage/records/given_json.hpp"
 #include "storage/records/notice.hpp"
+#include "storage/records/stored_entry.hpp"
 #include "storage/redis/utf8.hpp"
 #include "storage/timelines/channels.hpp"
 #include "worker/base/terminal.hpp"
@@ -23,8 +24,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t most_entries = 500, most_channels = 500, longest_title = 1024, longest_words = 1024,
-                      longest_shown = 100;
+constexpr std::size_t most_entries = 500, most_channels = 500, longest_title = 1024, longest_shown = 100;
 
 /// Which fields an operation takes besides op, app and ref, those it cannot do without first. "set." stands for all
 /// that begin so.
@@ -64,13 +64,6 @@ bool is_one_of(std::string_view text, std::string_view characters) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            characters.find(c) != std::string_view::npos;
   });
-}
-
-/// The whole key of a post, or its number.
-bool is_entry(std::string_view id) {
-  const std::string_view number = id.substr(id.rfind(':') + 1);
-  return !number.empty() && number.size() <= 15 && id.size() <= 256 && is_utf8(id) &&
-         std::ranges::all_of(number, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 /// Reads one record; the first problem is what is told.
@@ -170,10 +163,9 @@ class RequestReader {
     read_url("to", request_.to);
     request_.channel = value("channel");
     if (!request_.channel.empty()) {
-      const std::string_view unfit = unfit_name(request_.channel);
-      if (!unfit.empty() || !is_utf8(request_.channel)) {
-        return refuse("bad_value", fmt::format("channel: {}", unfit.empty() ? "it is no UTF-8" : unfit));
-      }
+      const bool makes = request_.op == RequestOp::add || request_.op == RequestOp::channel_add;
+      const std::string_view unfit = makes ? unfit_new_channel(request_.channel) : unfit_text_name(request_.channel);
+      if (!unfit.empty()) return refuse("bad_value", fmt::format("channel: {}", unfit));
       member("channel", request_.channel);
     }
     request_.title = value("title");
@@ -197,7 +189,7 @@ class RequestReader {
     if (request_.op == RequestOp::entry_put) read_entry();
     if (request_.op == RequestOp::entry_remove) request_.entries = {std::string(value("id"))};
     for (const std::string& id : request_.entries) {
-      if (!is_entry(id)) refuse("bad_value", "an entry is Entry:17 or 17, not " + shown(id));
+      if (!is_entry_id(id)) refuse("bad_value", "an entry is Entry:17 or 17, not " + shown(id));
     }
     if (request_.op == RequestOp::entry_remove && !request_.problem) member("id", request_.entries.front());
   }
@@ -237,11 +229,9 @@ class RequestReader {
 
   void read_user() {
     request_.watch.user = value("user");
-    const std::string_view unfit = unfit_name(request_.watch.user);
-    if (!unfit.empty() || !is_utf8(request_.watch.user)) {
-      return refuse("bad_value", fmt::format("user: {}", unfit.empty() ? "it is no UTF-8" : unfit));
-    }
-    member("user", request_.watch.user);
+    const std::string& user = request_.watch.user;
+    if (const std::string_view unfit = unfit_text_name(user); !unfit.empty()) return refuse("bad_value", fmt::format("user: {}", unfit));
+    member("user", user);
   }
 
   void read_notices() {
@@ -260,7 +250,7 @@ class RequestReader {
       return refuse("bad_value", wanted);
     }
     for (const json::value& one : list.get_array()) {
-      if (!one.is_string() || !unfit_name(one.get_string()).empty()) return refuse("bad_value", wanted);
+      if (!one.is_string() || !unfit_text_name(one.get_string()).empty()) return refuse("bad_value", wanted);
       request_.channels.emplace_back(one.get_string());
     }
     std::vector<std::string> sorted = request_.channels;
@@ -284,8 +274,8 @@ class RequestReader {
     if (given != 1) return refuse("missing_field", "watch_add needs either url, channel or words");
     watch.kind = !request_.url.empty() ? Watch::Kind::feed : words.empty() ? Watch::Kind::channel : Watch::Kind::words;
     watch.target = !request_.url.empty() ? request_.url : words.empty() ? request_.channel : words;
-    if (!words.empty() && (!is_clean_text(words) || words.size() > longest_words || words_of(words).empty())) {
-      return refuse("bad_value", fmt::format("words: UTF-8 of {} bytes at most that holds a word", longest_words));
+    if (const std::string_view wrong = words.empty() ? std::string_view() : unfit_words(words); !wrong.empty()) {
+      return refuse("bad_value", fmt::format("words: {}", wrong));
     }
     if (!words.empty()) member("words", words);
   }

@@ -7,6 +7,8 @@
 
 #include <locale.h>
 
+#include "storage/redis/utf8.hpp"
+
 namespace feedmill {
 namespace {
 
@@ -76,6 +78,11 @@ std::vector<std::string> words_of(std::string_view text) {
     inside = !alone;
   }
   return words;
+}
+
+std::string_view unfit_words(std::string_view words) {
+  const bool fit = words.size() <= 1024 && is_clean_text(words) && !words_of(words).empty();
+  return fit ? std::string_view() : "UTF-8 of 1024 bytes at most that holds a word";
 }
 
 NotificationMatcher::NotificationMatcher(std::vector<Watch> rules) : rules_(std::move(rules)) {

@@ -17,6 +17,9 @@ namespace feedmill {
 /// spaces (Chinese, Japanese, Thai) every character is a word.
 std::vector<std::string> words_of(std::string_view text);
 
+/// What is wrong with the words of a rule, "" when nothing.
+std::string_view unfit_words(std::string_view words);
+
 /// Rules, arranged so that a post is looked at once and not once per rule.
 class NotificationMatcher {
  public:

@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "storage/entries/entries.hpp"
 #include "storage/timelines/channels.hpp"
 #include "storage/timelines/stories.hpp"
 #include "worker/base/interrupt.hpp"
@@ -44,6 +45,12 @@ void tell_feed(const std::string& uid, std::string_view result, const std::strin
 
 void tell_number(const std::string& uid, std::string_view name, std::uint64_t number, Terminal& terminal) {
   terminal.tell({{"channel", uid}, {name, number}}, fmt::format("{} {}", number, visible(uid)));
+}
+
+/// The keys of entries that may be given as numbers.
+std::vector<std::string> keys_of(std::vector<std::string> ids, Store& store) {
+  for (std::string& id : ids) id = Entries(store).id_of(id);
+  return ids;
 }
 
 bool holds(const std::vector<std::string>& uids, const std::string& uid) {
@@ -194,15 +201,15 @@ int run_verb(const ChannelTimelineVerb& verb, const VerbContext& context) {
 
 int run_verb(const ChannelReadVerb& verb, const VerbContext& context) {
   Channels channels(context.store);
-  const auto marked =
-      or_fail(verb.all ? channels.mark_all_read(verb.channel) : channels.mark_read(verb.channel, verb.entries));
+  const auto marked = or_fail(verb.all ? channels.mark_all_read(verb.channel)
+                                       : channels.mark_read(verb.channel, keys_of(verb.entries, context.store)));
   if (!marked) throw no_such_channel(verb.channel);
   tell_number(verb.channel, "marked_read", *marked, context.terminal);
   return exits::done;
 }
 
 int run_verb(const ChannelUnreadVerb& verb, const VerbContext& context) {
-  const auto marked = or_fail(Channels(context.store).mark_unread(verb.channel, verb.entries));
+  const auto marked = or_fail(Channels(context.store).mark_unread(verb.channel, keys_of(verb.entries, context.store)));
   if (!marked) throw no_such_channel(verb.channel);
   tell_number(verb.channel, "marked_unread", *marked, context.terminal);
   return exits::done;

@@ -76,9 +76,9 @@ std::vector<Watch> rules_of(const NotifyRulesVerb& verb, Terminal& terminal) {
   }
   for (const std::string& uid : verb.channels) rules.push_back({verb.user, "", Watch::Kind::channel, uid});
   for (const std::string& words : verb.words) {
-    if (words.size() > 1024 || words_of(words).empty()) {
-      terminal.error(fmt::format("\"{}\" holds no word, or is longer than 1024 bytes; nothing was changed",
-                                 visible(words.substr(0, 100))));
+    if (const std::string_view wrong = unfit_words(words); !wrong.empty()) {
+      terminal.error(
+          fmt::format("words \"{}\" are none: {}; nothing was changed", visible(words.substr(0, 100)), wrong));
       throw VerbFailure{exits::bad_input, ""};
     }
     rules.push_back({verb.user, "", Watch::Kind::words, words});

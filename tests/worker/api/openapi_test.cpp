@@ -307,6 +307,11 @@ void OpenApi::what_is_done() {
   EXPECT_NE(last.body.find("xmlUrl=\"" + feed + "\""), std::string::npos);
   EXPECT_TRUE(last.body.ends_with("</opml>\n"));
   EXPECT_EQ(talk("exportList", {"GET", "/export?user=a%01"}), "400 bad_parameter");
+  EXPECT_EQ(talk("exportList", {"GET", "/export?user="}), "400 bad_parameter");
+  EXPECT_EQ(talk("listChannels", {"GET", "/channels?user="}), "400 bad_parameter");
+  for (const char* const user : {"", "%20", "a/b", "a%0Ab"}) {
+    EXPECT_EQ(talk("importList", {"POST", "/import?user=" + std::string(user), feed}), "400 bad_parameter") << user;
+  }
   EXPECT_EQ(talk("discover"), "200");
   EXPECT_EQ(object_of(last).at("complete"), true);
   EXPECT_TRUE(object_of(last).at("trouble").is_string());
@@ -460,6 +465,7 @@ void OpenApi::what_is_refused_of_some() {
   EXPECT_EQ(talk_with("mark", R"({"as":"green","entries":[1]})"), "422 bad_value");
   EXPECT_EQ(talk_with("mark", R"({"as":"read","entries":[[]]})"), "422 bad_value");
   EXPECT_EQ(talk_with("addChannel", R"({"channel":"a\u0001"})"), "422 bad_value");
+  EXPECT_EQ(talk_with("addChannel", R"({"channel":"/a"})"), "422 bad_value");
   for (const char* channels : {"[]", "[1]", R"(["a","a"])", R"("all")", R"({"a":1})"}) {
     EXPECT_EQ(talk_with("orderChannels", "{\"channels\":" + std::string(channels) + "}"), "422 bad_value");
   }

@@ -205,6 +205,12 @@ INSTANTIATE_TEST_SUITE_P(
                   {"entry", "put", "--feed", "http://a.example/", "--guid", "g", "titel=x"},
                   "entry put: unknown field \"titel\", did you mean title? (see feedmill entry put -h)"},
         WrongCase{"RemoveNoEntry", {"entry", "remove"}, "entry remove: ID is missing (see feedmill entry remove -h)"},
+        WrongCase{"ReadNoEntry",
+                  {"channel", "read", "news", "17", "foo"},
+                  "channel read: an entry is Entry:17 or 17, not \"foo\" (see feedmill channel read -h)"},
+        WrongCase{"UnreadNoEntry",
+                  {"channel", "unread", "news", "Entry:"},
+                  "channel unread: an entry is Entry:17 or 17, not \"Entry:\" (see feedmill channel unread -h)"},
         WrongCase{"ExpireNothing", {"expire"}, "expire: URL is missing (see feedmill expire -h)"},
         WrongCase{"ExpireAge",
                   {"expire", "http://a.example/", "--age", "90"},
@@ -216,6 +222,52 @@ INSTANTIATE_TEST_SUITE_P(
         WrongCase{"NearVerb", {"docter"}, "unknown verb \"docter\", did you mean doctor? (see feedmill -h)"},
         WrongCase{"QuietAndVerbose", {"list", "-q", "-v"}, "-q and -v exclude each other"}),
     [](const auto& test) { return test.param.name; });
+
+TEST(CommandLine, RefusesNamesThatCannotBeToldAgain) {
+  const std::string url = "http://a.example/";
+  for (const Words& words : {Words{"channel", "add", "\xff"},
+                             {"channel", "add", ""},
+                             {"channel", "add", " "},
+                             {"channel", "add", "good", "/a"},
+                             {"channel", "add", "a/"},
+                             {"channel", "feeds", "\xff", "--add", url},
+                             {"add", url, "--channel", "c2\xff"},
+                             {"add", url, "--channel", "/"},
+                             {"add", url, "--channel", ""},
+                             {"topic", "add", "--channel", "\xff"},
+                             {"notify", "rules", "\xff", "--words", "w"},
+                             {"notify", "rules", "anna", "--channel", "\xff"},
+                             {"import", "-", "--user", ""},
+                             {"import", "-", "--user", "\xff"},
+                             {"import", "-", "--user", "a\nb"},
+                             {"import", "-", "--user", "a/b"},
+                             {"export", "--user", ""},
+                             {"channel", "list", "--user", ""},
+                             {"channel", "unread-count", "--user", ""}}) {
+    const auto read = read_command_line(words);
+    ASSERT_TRUE(read.has_error()) << words[0] << " " << words[1] << " " << words.back();
+    EXPECT_EQ(read.error().exit, 64);
+    EXPECT_NE(read.error().text.find("\" cannot be one: "), std::string::npos) << read.error().text;
+    EXPECT_EQ(read.error().text.find('\xff'), std::string::npos);
+  }
+  EXPECT_EQ(verb<ImportVerb>({"import", "-", "--user", "anna"}).user, "anna");
+}
+
+TEST(CommandLine, ReadsAndRemovesWhatIsThereUnderAnyName) {
+  for (const char* const name : {"\xff", "/", "/a", "a/", " "}) {
+    EXPECT_EQ(verb<ChannelRemoveVerb>({"channel", "remove", name, "--yes"}).channels, Words{name});
+    EXPECT_EQ(verb<ChannelTimelineVerb>({"channel", "timeline", name}).channel, name);
+    EXPECT_EQ(verb<ChannelReadVerb>({"channel", "read", name, "--all"}).channel, name);
+    EXPECT_EQ(verb<ChannelUnreadVerb>({"channel", "unread", name, "17"}).channel, name);
+    EXPECT_EQ(verb<ChannelUnreadCountVerb>({"channel", "unread-count", name}).channels, Words{name});
+    EXPECT_EQ(verb<ChannelOrderVerb>({"channel", "order", name}).channels, Words{name});
+    EXPECT_EQ(verb<ChannelFeedsVerb>({"channel", "feeds", name, "--remove", "http://a.example/"}).channel, name);
+    EXPECT_EQ(verb<TopicRemoveVerb>({"topic", "remove", "--channel", name}).channel, name);
+    EXPECT_EQ(verb<ExportVerb>({"export", "--user", name}).user, name);
+    EXPECT_EQ(verb<NotifyRulesVerb>({"notify", "rules", name, "--remove", "1"}).user, name);
+    EXPECT_EQ(verb<NotifyDeleteVerb>({"notify", "delete", name, "--all"}).user, name);
+  }
+}
 
 TEST(CommandLine, AloneIsHelpAndAMistake) {
   const auto read = read_command_line({});

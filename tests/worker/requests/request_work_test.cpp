@@ -214,6 +214,12 @@ TEST_F(RequestWorkTest, AnswersWhatMakesNoSense) {
   EXPECT_EQ(result({"op", "add", "url", "https://u:p@example.org/feed"}), "failed bad_value");
   EXPECT_EQ(result({"op", "add", "url", url, "channel", binary}), "failed bad_value");
   EXPECT_EQ(result({"op", "add", "url", url, "channel", "\xff"}), "failed bad_value");
+  EXPECT_EQ(result({"op", "add", "url", url, "channel", "/a"}), "failed bad_value");
+  EXPECT_EQ(result({"op", "channel_add", "channel", "a/"}), "failed bad_value");
+  EXPECT_EQ(result({"op", "watch_add", "user", "\xff", "words", "w"}), "failed bad_value");
+  EXPECT_EQ(result({"op", "watch_add", "user", "anna", "words", "w\xff"}), "failed bad_value");
+  EXPECT_EQ(result({"op", "channel_remove", "channel", "/a"}), "failed no_such_channel") << "it might be there";
+  EXPECT_EQ(result({"op", "watch_remove", "user", "a/b", "id", "1"}), "failed no_such_rule");
   EXPECT_EQ(result({"op", "add", "url", url, "title", binary}), "failed bad_value");
   EXPECT_EQ(result({"op", "add", "url", url, "app", "a b"}), "failed bad_value");
   EXPECT_EQ(result({"op", "add", "url", url, "ref", binary}), "failed bad_value");

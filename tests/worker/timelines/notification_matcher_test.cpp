@@ -26,6 +26,14 @@ INSTANTIATE_TEST_SUITE_P(All, Words,
                                          WordsCase{"Nothing", " -- !", {}}),
                          [](const auto& test) { return test.param.name; });
 
+TEST(WordsOfARule, AreTextThatHoldsAWord) {
+  EXPECT_EQ(unfit_words("redis cluster"), "");
+  for (const std::string& bad :
+       {std::string(), std::string("..."), std::string("w\xff"), std::string("w\x01"), std::string(1025, 'w')}) {
+    EXPECT_EQ(unfit_words(bad), "UTF-8 of 1024 bytes at most that holds a word") << bad;
+  }
+}
+
 /// Who is told, and why, in one line.
 std::string told(const NotificationMatcher& watcher, const Texts& channels, std::string_view text) {
   std::string all;
