@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,8 +18,10 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
+#include "storage/feeds/hosts.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/feed_verbs.hpp"
+#include "worker/egress/web_url.hpp"
 #include "worker/process/run.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
@@ -27,7 +31,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds look_interval{200};
+constexpr std::chrono::milliseconds look_interval{200}, host_interval{3'000};
 
 /// A feed that a worker was asked to fetch, and what its record said before.
 struct Awaited {
@@ -206,6 +210,39 @@ void look(std::vector<Awaited>& awaited, std::size_t& at, const VerbContext& con
   at = kept;
 }
 
+/// Takes those out of `awaited` whose hosts are left alone for longer than a result is waited for, and says until when;
+/// of the first that are looked at.
+void leave_backing_off(std::vector<Awaited>& awaited, const VerbContext& context, std::chrono::milliseconds patience,
+                       Tally& tally) {
+  constexpr std::size_t most_hosts = 1'000, most_feeds = 500;
+  const auto hosts = or_fail(Hosts(context.store).backing_off(most_hosts));
+  if (hosts.empty()) return;
+  const auto now = or_fail(context.store.now());
+  const auto states = or_fail(Hosts(context.store).states(hosts));
+  std::map<std::string_view, Milliseconds> until;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    if (states[i].not_before > now + patience) until.emplace(hosts[i], states[i].not_before);
+  }
+  if (until.empty()) return;
+  std::vector<std::string> urls;
+  for (const Awaited& feed : std::span(awaited).first(std::min(awaited.size(), most_feeds))) urls.push_back(feed.url);
+  const auto records = or_fail(Feeds(context.store).records(urls));
+  std::set<std::string> left;
+  for (const std::optional<FeedRecord>& record : records) {
+    if (!record || (!record->claim.empty() && record->due > now)) continue;  // somebody is at it
+    const std::string& moved = record->state.address.fetch_url;
+    const auto closed = until.find(host_of(moved.empty() ? record->feed_url : moved));
+    if (closed == until.end()) continue;
+    context.terminal.tell({{"url", record->feed_url}, {"result", "noted"}, {"due", time_json(closed->second)}},
+                          fmt::format("noted {}: its host is left alone until {}, and it stays due (feedmill explain)",
+                                      visible(record->feed_url), rfc3339(closed->second)));
+    tally.put_off = true;
+    left.insert(record->feed_url);
+  }
+  if (!left.empty()) context.terminal.flush();
+  std::erase_if(awaited, [&](const Awaited& feed) { return left.contains(feed.url); });
+}
+
 /// Waits for running workers, and for whoever else is at a feed. Gives up when nothing has come for longer than a fetch
 /// may take. At the end nothing is waited for, or no worker lives and nobody is at some feed that is looked at.
 void wait_for_others(Waiting& waiting, const VerbContext& context, Tally& tally) {
@@ -213,7 +250,7 @@ void wait_for_others(Waiting& waiting, const VerbContext& context, Tally& tally)
   const std::size_t total = waiting.size();
   const auto patience = context.config.fetch.wall + context.config.schedule.lease;
   Progress progress(terminal, "refreshing", total);
-  auto last_news = Clock::now();
+  auto last_news = Clock::now(), looked_at_hosts = last_news;
   std::size_t at = 0;
   for (;;) {
     stop_if_interrupted();
@@ -224,6 +261,11 @@ void wait_for_others(Waiting& waiting, const VerbContext& context, Tally& tally)
     progress.reached(total - waiting.size());
     if (waiting.empty()) break;
     if (waiting.size() < before) last_news = Clock::now();
+    if (Clock::now() - std::max(last_news, looked_at_hosts) > host_interval) {
+      leave_backing_off(waiting.looked_at, context, patience, tally);
+      looked_at_hosts = Clock::now();
+      continue;
+    }
     const auto figures = or_fail(Fleet(context.store).figures());
     if (figures.workers == 0 && !std::ranges::all_of(waiting.looked_at, &Awaited::claimed)) break;
     if (Clock::now() - last_news > patience) {
