@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -210,34 +208,36 @@ void look(std::vector<Awaited>& awaited, std::size_t& at, const VerbContext& con
   at = kept;
 }
 
+/// Until when no request to a host starts, as far as is known.
+Milliseconds left_alone_until(const HostState& host, const std::string& egress) {
+  const auto quota = std::ranges::find(host.quotas, egress, &HostQuota::egress);
+  return quota == host.quotas.end() ? host.not_before : std::max(host.not_before, quota->hold);
+}
+
 /// Takes those out of `awaited` whose hosts are left alone for longer than a result is waited for, and says until when;
 /// of the first that are looked at.
 void leave_backing_off(std::vector<Awaited>& awaited, const VerbContext& context, std::chrono::milliseconds patience,
                        Tally& tally) {
-  constexpr std::size_t most_hosts = 1'000, most_feeds = 500;
-  const auto hosts = or_fail(Hosts(context.store).backing_off(most_hosts));
-  if (hosts.empty()) return;
+  constexpr std::size_t most = 500;
+  std::vector<std::string> urls, hosts;
+  for (const Awaited& feed : std::span(awaited).first(std::min(awaited.size(), most))) urls.push_back(feed.url);
+  const auto records = or_fail(Feeds(context.store).records(urls));
+  for (const std::optional<FeedRecord>& record : records) {
+    const bool moved = record && !record->state.address.fetch_url.empty();
+    hosts.push_back(host_of(!record ? "" : moved ? record->state.address.fetch_url : record->feed_url));
+  }
   const auto now = or_fail(context.store.now());
   const auto states = or_fail(Hosts(context.store).states(hosts));
-  std::map<std::string_view, Milliseconds> until;
-  for (std::size_t i = 0; i < hosts.size(); ++i) {
-    if (states[i].not_before > now + patience) until.emplace(hosts[i], states[i].not_before);
-  }
-  if (until.empty()) return;
-  std::vector<std::string> urls;
-  for (const Awaited& feed : std::span(awaited).first(std::min(awaited.size(), most_feeds))) urls.push_back(feed.url);
-  const auto records = or_fail(Feeds(context.store).records(urls));
   std::set<std::string> left;
-  for (const std::optional<FeedRecord>& record : records) {
-    if (!record || (!record->claim.empty() && record->due > now)) continue;  // somebody is at it
-    const std::string& moved = record->state.address.fetch_url;
-    const auto closed = until.find(host_of(moved.empty() ? record->feed_url : moved));
-    if (closed == until.end()) continue;
-    context.terminal.tell({{"url", record->feed_url}, {"result", "noted"}, {"due", time_json(closed->second)}},
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    const bool is_claimed = records[i] && !records[i]->claim.empty() && records[i]->due > now;
+    const Milliseconds until = left_alone_until(states[i], context.config.egress.name);
+    if (!records[i] || is_claimed || until < now + patience) continue;
+    context.terminal.tell({{"url", urls[i]}, {"result", "noted"}, {"due", time_json(until)}},
                           fmt::format("noted {}: its host is left alone until {}, and it stays due (feedmill explain)",
-                                      visible(record->feed_url), rfc3339(closed->second)));
+                                      visible(urls[i]), rfc3339(until)));
     tally.put_off = true;
-    left.insert(record->feed_url);
+    left.insert(urls[i]);
   }
   if (!left.empty()) context.terminal.flush();
   std::erase_if(awaited, [&](const Awaited& feed) { return left.contains(feed.url); });
