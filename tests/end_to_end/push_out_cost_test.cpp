@@ -18,7 +18,7 @@ class PushOutCost : public testing::TestWithParam<int> {
  protected:
   PushOutCost() {
     it.world.environment["FEEDMILL_PUSH_OUT_PER_HOST"] = "64";
-    it.world.environment["FEEDMILL_PUSH_OUT_AT_ONCE"] = "64";
+    it.world.environment["FEEDMILL_PUSH_OUT_AT_ONCE"] = "32";  // as many as may be new at one host
     receiver.forget_requests();
     receiver.serve_rest([](const ServedRequest&) { return Response{.status = 204}; });
   }

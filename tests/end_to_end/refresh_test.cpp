@@ -356,15 +356,18 @@ TEST_F(Refreshing, TellsWhatBecameOfFeedsThatNobodyMayFetchAnyMore) {
 }
 
 TEST_F(Refreshing, DoesNotWaitForAHostThatIsLeftAlone) {
-  world.http.serve("/well", {.body = rss({{"a", "First"}})});
-  world.http.serve("/refused", {.status = 429, .headers = {{"Retry-After", "3600"}}});
-  EXPECT_EQ(world.run({"add", world.http.url("/refused"), "--now"}).exit, 1);
+  world.http.serve("/feed", {.body = rss({{"a", "First"}})});
+  add("/feed");
   Program worker({"run"}, world.environment);
-  add("/well");
-  const Finished put_off = world.run({"refresh", world.http.url("/well"), "--ignore-floor"});
+  ASSERT_TRUE(eventually([&] {
+    return world.redis_text({"GET", "ids:Entry"}) == "1" && world.redis_text({"ZCARD", "state:workers"}) == "1";
+  })) << worker.err();
+  const std::string in_an_hour = std::to_string((*world.store.now() + std::chrono::hours(1)).count());
+  world.redis_text({"HSET", "state:host:127.0.0.1", "closed", "1", "refusals", "2", "not_before", in_an_hour});
+  const Finished put_off = world.run({"refresh", world.http.url("/feed"), "--ignore-floor"});
   EXPECT_EQ(put_off.exit, 75) << put_off.err;
   EXPECT_NE(put_off.out.find("its host is left alone until "), std::string::npos) << put_off.out;
-  EXPECT_EQ(world.http.count("/well"), 0U);
+  EXPECT_EQ(world.http.count("/feed"), 1U);
 }
 
 TEST_F(Refreshing, TakesThousandsOfSlowFeedsAtOnce) {

@@ -230,7 +230,8 @@ class RequestReader {
   void read_user() {
     request_.watch.user = value("user");
     const std::string& user = request_.watch.user;
-    if (const std::string_view unfit = unfit_text_name(user); !unfit.empty()) return refuse("bad_value", fmt::format("user: {}", unfit));
+    if (const std::string_view unfit = unfit_text_name(user); !unfit.empty())
+      return refuse("bad_value", fmt::format("user: {}", unfit));
     member("user", user);
   }
 
