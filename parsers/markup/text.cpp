@@ -63,4 +63,8 @@ std::string plain_text(std::string_view markup, std::size_t max_bytes) {
   return out;
 }
 
+std::string readable_text(std::string_view text, std::string_view type) {
+  return is_markup(type) ? plain_text(text) : std::string(text);
+}
+
 }  // namespace feedmill

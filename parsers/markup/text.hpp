@@ -23,4 +23,7 @@ bool is_markup(std::string_view type);
 /// left out, white space folded. At most `max_bytes`, cut at a code point. Linear.
 std::string plain_text(std::string_view markup, std::size_t max_bytes = std::size_t{1} << 20);
 
+/// `text` of that type, one of text_type()'s, as people read it: markup as its visible text, all else as it stands.
+std::string readable_text(std::string_view text, std::string_view type);
+
 }  // namespace feedmill

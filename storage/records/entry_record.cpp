@@ -218,8 +218,7 @@ std::vector<EntryRecord> entry_records(Feed& feed, IdentifiedBy by, IdentifiedBy
 
 std::string content_text(const Fields& fields) {
   const std::string name = find_field(fields, "content") != nullptr ? "content" : "summary";
-  const std::string text(value_of(fields, name));
-  return is_markup(value_of(fields, name + "_type")) ? plain_text(text) : text;
+  return readable_text(value_of(fields, name), value_of(fields, name + "_type"));
 }
 
 }  // namespace feedmill

@@ -108,7 +108,7 @@ std::string reason_text(std::string_view code) {
 }
 
 void add_row(Html& html, const FeedRecord& feed, Milliseconds now) {
-  const std::string_view title = field_of(feed.feed, "title");
+  const std::string title = readable_field(feed.feed, "title");
   html.add("<tr><td>{}", feed_link(feed.feed_url, short_text(title.empty() ? feed.feed_url : title, 120)));
   if (!title.empty()) html.add(" <span class=\"sub\">{}</span>", short_text(feed.feed_url, 160));
   html.add("</td><td class=\"words\">{} <span class=\"sub\">{}</span></td><td class=\"words\">",

@@ -48,8 +48,9 @@ void add_fact(Html& html, std::string_view name, std::string_view value) {
 
 Html head_section(const FeedStory& story) {
   const FeedRecord& record = story.explained.record;
-  const std::string_view title = field_of(record.feed, "title"), link = field_of(record.feed, "link"),
-                         description = field_of(record.feed, "description");
+  const std::string title = readable_field(record.feed, "title"),
+                    description = readable_field(record.feed, "description");
+  const std::string_view link = field_of(record.feed, "link");
   Html html;
   html.add(
       "<section aria-labelledby=\"feed\"><h1 id=\"feed\"><bdi>{}</bdi></h1>\n<p>{}</p>\n<p>{} <span "
@@ -153,7 +154,8 @@ Html entries_section(const FeedStory& story) {
   }
   html.add("<ul class=\"items\">\n");
   for (const StoredEntry& entry : story.entries) {
-    const std::string &title = entry.get("title"), &link = entry.get("link"), &author = entry.get("author");
+    const std::string title = readable_field(entry.fields, "title");
+    const std::string &link = entry.get("link"), &author = entry.get("author");
     const Html heading =
         outside_link(link, short_text(title.empty() ? (link.empty() ? "without a title" : link) : title, 300));
     html.add("<li><p>{} <span class=\"soft\">{}</span></p>", heading,

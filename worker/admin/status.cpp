@@ -224,7 +224,9 @@ StoreResult<std::vector<NewestPost>> read_newest_posts(Store& store) {
   const auto feeds = Feeds(store).records(feed_urls);
   if (!feeds) return feeds.error();
   for (std::size_t i = 0; i < posts.size(); ++i) {
-    if ((*feeds)[i]) posts[i].feed_title = field_of((*feeds)[i]->feed, "title");
+    if (!(*feeds)[i]) continue;
+    posts[i].feed_title = field_of((*feeds)[i]->feed, "title");
+    posts[i].feed_title_type = field_of((*feeds)[i]->feed, "title_type");
   }
   return posts;
 }

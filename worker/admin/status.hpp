@@ -63,6 +63,7 @@ struct NewestPost {
   std::string title, link;
   std::string feed_url, feed_title;  ///< the title "" when it is not known
   Milliseconds at{};                 ///< when it was stored
+  std::string feed_title_type{};
 };
 
 /// What the store says of the fleet.

@@ -95,7 +95,8 @@ json::object store_json(const StoreStatus& store) {
                                  {"title", post.title},
                                  {"link", text_or_null(post.link)},
                                  {"feed_url", post.feed_url},
-                                 {"feed_title", text_or_null(post.feed_title)}});
+                                 {"feed_title", text_or_null(post.feed_title)},
+                                 {"feed_title_type", text_or_null(post.feed_title_type)}});
   }
   json::array& notices = object["notices"].emplace_array();
   for (const StoredNotice& notice : store.notices) notices.push_back(embedded_json(notice.json));

@@ -7,6 +7,7 @@
 #include <boost/json/value.hpp>
 #include <fmt/format.h>
 
+#include "parsers/markup/text.hpp"
 #include "parsers/text/numbers.hpp"
 #include "storage/records/json_member.hpp"
 #include "worker/admin/page_parts.hpp"
@@ -229,9 +230,10 @@ Html posts_section(const StoreStatus& store) {
   html.add("<ul class=\"items\">\n");
   for (const NewestPost& post : store.posts) {
     const std::string_view name = post.title.empty() ? std::string_view(post.link) : std::string_view(post.title);
+    const std::string feed = readable_text(post.feed_title, post.feed_title_type);
     html.add("<li><p>{}</p><p class=\"sub\">{}, {}</p></li>\n",
              outside_link(post.link, short_text(name.empty() ? "without a title" : name, 120)),
-             feed_link(post.feed_url, short_text(post.feed_title.empty() ? post.feed_url : post.feed_title, 80)),
+             feed_link(post.feed_url, short_text(feed.empty() ? post.feed_url : feed, 80)),
              time_ago(post.at, store.fleet.now));
   }
   html.add("</ul></section>\n");

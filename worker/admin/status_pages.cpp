@@ -231,7 +231,7 @@ asio::awaitable<AdminPage> StatusPages::feed(const std::string& query, bool as_j
     co_return not_found("No such feed", text);
   }
   if (as_json) co_return json_page(explain_json((*story)->explained));
-  const std::string_view title = field_of((*story)->explained.record.feed, "title");
+  const std::string title = readable_field((*story)->explained.record.feed, "title");
   co_return page_of(frame_of(short_text(title.empty() ? feed_url : title, 80), "/status/feed", (*story)->explained.now),
                     feed_page(**story));
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "parsers/feed/document_json.hpp"
+#include "parsers/markup/text.hpp"
 #include "storage/records/entry_record.hpp"
 #include "worker/egress/web_url.hpp"
 
@@ -21,8 +22,9 @@ constexpr std::array<std::string_view, 6> shown_fields{"title",  "title_type",  
 
 FoundFeed found_feed(std::string url, const Look& look, const FeedCandidate& candidate) {
   const Feed& feed = *look.feed;
+  const std::string title = readable_text(feed.title.value, feed.title.type);
   FoundFeed found{std::move(url),
-                  feed.title.value.empty() ? candidate.title : feed.title.value,
+                  title.empty() ? candidate.title : title,
                   std::string(format_name(feed.format)),
                   feed.entries.size(),
                   {},

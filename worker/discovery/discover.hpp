@@ -14,7 +14,7 @@ namespace feedmill {
 /// A feed that a page offers, fetched and read.
 struct FoundFeed {
   std::string url;            ///< canonical, as the page names it
-  std::string title, format;  ///< of the document; the page's word where it has no title
+  std::string title, format;  ///< of the document, as plain text; the page's word where it has no title
   std::size_t entries = 0;
   std::vector<Fields> posts;  ///< the first three, what is short of them: as they would be stored
   FoundIn found_in{};

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "storage/feeds/feeds.hpp"
-#include "storage/records/find_field.hpp"
 #include "storage/timelines/channels.hpp"
+#include "worker/words/record_text.hpp"
 
 namespace feedmill {
 namespace {
@@ -16,11 +16,9 @@ constexpr std::size_t held_of_a_channel = 50'000;  // each look goes over all fe
 constexpr std::size_t feeds_at_once = 50;          // the settings of one may have 64 KiB
 
 ExportedFeed exported(const FeedRecord& record) {
-  const auto field = [&](std::string_view name) {
-    const std::string* const value = find_field(record.feed, name);
-    return value == nullptr ? std::string() : *value;
-  };
-  return {record.feed_url, field("title"), field("link"), read_settings(record.state.settings)};
+  // Attributes of OPML are plain text.
+  return {record.feed_url, readable_field(record.feed, "title"), std::string(field_of(record.feed, "link")),
+          read_settings(record.state.settings)};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "parsers/markup/text.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/trace/answer_text.hpp"
@@ -22,13 +23,13 @@ std::string plural(std::uint64_t count, std::string_view one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
-std::string_view title_of(const EntryWrite& write) {
-  for (const Fields* fields : {&write.set, &write.shown}) {
-    for (const auto& [name, value] : *fields) {
-      if (name == "title" && !value.empty()) return value;
-    }
-  }
-  return write.guid;
+std::string title_of(const EntryWrite& write) {
+  const auto value = [&write](std::string_view name) {
+    const std::string_view set = field_of(write.set, name);
+    return set.empty() ? field_of(write.shown, name) : set;
+  };
+  const std::string title = readable_text(value("title"), value("title_type"));
+  return title.empty() ? write.guid : title;
 }
 
 /// Names of the fields that a modification writes or takes away, the worker's own apart.

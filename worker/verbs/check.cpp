@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "parsers/feed/document_json.hpp"
+#include "parsers/markup/text.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/base/terminal.hpp"
@@ -133,11 +134,12 @@ void add_feed(const Feed& feed, NamedLines& lines) {
     flaws += fmt::format("{}{} {}", flaws.empty() ? "" : ", ", to_string(flaw), count);
   }
   if (!flaws.empty()) lines.emplace_back("flaws", flaws);
-  lines.emplace_back("title", feed.title.value);
+  lines.emplace_back("title", readable_text(feed.title.value, feed.title.type));
   lines.emplace_back("entries", std::to_string(feed.entries.size()));
   for (std::size_t i = 0; i < std::min(shown_entries, feed.entries.size()); ++i) {
-    lines.emplace_back(
-        "entry", feed.entries[i].title.value.empty() ? redact(feed.entries[i].guid) : feed.entries[i].title.value);
+    const Entry& entry = feed.entries[i];
+    const std::string title = readable_text(entry.title.value, entry.title.type);
+    lines.emplace_back("entry", title.empty() ? redact(entry.guid) : title);
   }
 }
 

@@ -54,10 +54,15 @@ void tell(Terminal& terminal, const StoredEntry& entry, const std::vector<std::s
   if (terminal.json()) return terminal.line(entry_json(entry, same_as));
   terminal.line(terminal.bold(visible(entry.id)));
   Fields fields = entry.fields;
+  std::erase_if(fields, [](const auto& field) { return field.first == "title_type"; });  // which is told without markup
   std::sort(fields.begin(), fields.end(),
             [](const auto& a, const auto& b) { return std::pair(rank(a.first), a) < std::pair(rank(b.first), b); });
-  for (const auto& [name, value] : fields)
-    terminal.line(fmt::format("{}: {}", visible(name), visible_lines(is_time(name) ? unix_time_text(value) : value)));
+  for (const auto& [name, value] : fields) {
+    const std::string text = name == "title" ? readable_field(entry.fields, name)
+                             : is_time(name) ? unix_time_text(value)
+                                             : value;
+    terminal.line(fmt::format("{}: {}", visible(name), visible_lines(text)));
+  }
   if (same_as.empty()) return;
   const std::size_t more = same_as.size() - std::min(same_as.size(), most_same_as);
   terminal.line(fmt::format(

@@ -159,7 +159,7 @@ int run_verb(const ListVerb& verb, const VerbContext& context) {
       if (entries) cells.push_back(std::to_string(record->entries));
       cells.push_back(next);
       if (last) cells.push_back(last_result(record->state.last));
-      if (titles) cells.emplace_back(field_of(record->feed, "title"));
+      if (titles) cells.push_back(readable_field(record->feed, "title"));
       cells.push_back(record->feed_url);
       table.row(list_json(*record), cells);
     }

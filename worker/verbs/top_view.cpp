@@ -13,6 +13,7 @@
 #include <boost/json/value.hpp>
 #include <fmt/format.h>
 
+#include "parsers/markup/text.hpp"
 #include "worker/base/figure_text.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/words/due_text.hpp"
@@ -49,11 +50,12 @@ class Node {
     return std::isfinite(number) && number >= 0 && number <= most_number ? std::optional(number) : std::nullopt;
   }
   bool is(bool wanted) const { return value_ != nullptr && value_->is_bool() && value_->get_bool() == wanted; }
-  /// Clean; "" when it is no text.
-  std::string text() const {
+  /// As it came; "" when it is no text.
+  std::string_view raw() const {
     if (value_ == nullptr || !value_->is_string()) return {};
-    return visible({value_->get_string().data(), value_->get_string().size()});
+    return {value_->get_string().data(), value_->get_string().size()};
   }
+  std::string text() const { return visible(raw()); }
   std::vector<Node> rows() const {
     std::vector<Node> rows;
     if (value_ == nullptr || !value_->is_array()) return rows;
@@ -328,7 +330,8 @@ Block posts_block(const Node& store, std::size_t width) {
   for (const Node& post : store["newest_posts"].rows()) {
     std::string when = post["at"].text();  // 2026-03-01T14:37:12Z
     if (when.size() == 20 && when[10] == 'T') when.erase(0, 11);
-    const std::string title = post["title"].text(), feed = post["feed_title"].text();
+    const std::string title = post["title"].text();
+    const std::string feed = visible(readable_text(post["feed_title"].raw(), post["feed_title_type"].raw()));
     block.rows.push_back({cut(
         fmt::format("{} {}{}{}", when, title.empty() ? post["link"].text() : title, feed.empty() ? "" : "  · ", feed),
         width)});

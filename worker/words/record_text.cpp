@@ -8,6 +8,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "parsers/markup/text.hpp"
 #include "parsers/text/numbers.hpp"
 #include "storage/push_out/subscribers.hpp"
 #include "storage/records/story.hpp"
@@ -67,6 +68,10 @@ json::value embedded_json(std::string_view text) {
 std::string_view field_of(const Fields& fields, std::string_view name) {
   const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& field) { return field.first == name; });
   return found == fields.end() ? std::string_view() : std::string_view(found->second);
+}
+
+std::string readable_field(const Fields& fields, const std::string& name) {
+  return readable_text(field_of(fields, name), field_of(fields, name + "_type"));
 }
 
 json::object list_json(const FeedRecord& record) {
@@ -154,7 +159,12 @@ std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& re
     if (time.count() != 0) add(name, fmt::format("{} ({})", rfc3339(time), from_now(time, now)));
   };
   add("url", record.feed_url);
-  for (const auto& [name, value] : record.feed) add(name.c_str(), name == "updated" ? unix_time_text(value) : value);
+  for (const auto& [name, value] : record.feed) {
+    if (name == "title_type") continue;  // it is told without markup
+    add(name.c_str(), name == "title"     ? readable_field(record.feed, name)
+                      : name == "updated" ? unix_time_text(value)
+                                          : value);
+  }
   add("entries", fmt::format("{}, {}", grouped(std::int64_t(record.entries)), bytes_text(record.bytes)));
   const bool dated = state.state_since.count() != 0 && !is_paused(state);
   add("state", dated ? fmt::format("{} since {}", state.state, rfc3339(state.state_since)) : state.state);
@@ -229,7 +239,7 @@ EntryCursor place_of(const StoredEntry& entry) {
 }
 
 std::vector<std::string> entry_cells(const StoredEntry& entry) {
-  const std::string& title = entry.get("title");
+  const std::string title = readable_field(entry.fields, "title");
   return {rfc3339(Milliseconds(place_of(entry).score * 1000)), entry.id, title.empty() ? entry.get("link") : title};
 }
 

@@ -32,6 +32,9 @@ boost::json::value text_or_null(std::string_view text);
 /// Value of a field of a record, "" when absent.
 std::string_view field_of(const Fields& fields, std::string_view name);
 
+/// The text of the field `name`, whose type stands in `name`_type, as people read it: without markup. Not cleaned.
+std::string readable_field(const Fields& fields, const std::string& name);
+
 /// A line of `list --json`.
 boost::json::object list_json(const FeedRecord& record);
 

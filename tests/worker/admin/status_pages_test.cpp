@@ -110,6 +110,23 @@ TEST_F(StatusPagesTest, ShowOverviewListAndFeed) {
   EXPECT_THAT(style.body, Not(HasSubstr("@import")));
 }
 
+TEST_F(StatusPagesTest, ShowTitlesWithoutMarkupAndEscaped) {
+  const std::string url = "https://example.org/a";
+  add(url);
+  redis_command(redis, {"HSET", "Feed:" + url, "title", "Q&amp;A <i>&lt;b&gt;</i>", "title_type", "text/html",
+                        "description", "<p>R&amp;D</p>", "description_type", "text/html"});
+  redis_command(redis, {"HSET", "Entry:1", "feed_url", url, "guid", "1", "title", "1 &lt; <b>2</b>", "title_type",
+                        "text/html", "timestamp", "1"});
+  redis_command(redis, {"ZADD", url + ":sort", "1", "Entry:1"});
+  const std::string list = get("/status/feeds").body;
+  EXPECT_THAT(list, HasSubstr("<bdi>Q&amp;A &lt;b&gt;</bdi>"));
+  const std::string feed = get("/status/feed", "url=" + percent_encoded(url)).body;
+  EXPECT_THAT(feed, HasSubstr("<title>Q&amp;A &lt;b&gt; · feedmill</title>"));
+  EXPECT_THAT(feed, HasSubstr("<h1 id=\"feed\"><bdi>Q&amp;A &lt;b&gt;</bdi></h1>"));
+  EXPECT_THAT(feed, HasSubstr("<bdi>R&amp;D</bdi>"));
+  EXPECT_THAT(feed, HasSubstr("<bdi>1 &lt; 2</bdi>"));
+}
+
 TEST_F(StatusPagesTest, SayWhatIsNoFeed) {
   EXPECT_EQ(get("/status/feed").status, 404U);
   EXPECT_EQ(get("/explain").status, 400U);

@@ -205,6 +205,16 @@ TEST(StatusPage, FoldsWhatIsLong) {
   EXPECT_THAT(shown, HasSubstr("/status/feed?url=https%3A%2F%2Fh.example%2F3"));
 }
 
+TEST(StatusPage, ShowsTitlesOfFeedsWithoutMarkup) {
+  Status status = healthy();
+  status.store->posts = {
+      {"Post", "https://h.example/1", "https://h.example/feed", "Q&amp;A &lt;b&gt;", now, "text/html"}};
+  EXPECT_THAT(page(status), HasSubstr("<bdi>Q&amp;A &lt;b&gt;</bdi>"));
+  EXPECT_EQ(status_json(status).at("store").at("newest_posts").at(0).at("feed_title_type").as_string(), "text/html");
+  status.store->posts[0].feed_title_type = "";
+  EXPECT_THAT(page(status), HasSubstr("<bdi>Q&amp;amp;A &amp;lt;b&amp;gt;</bdi>"));
+}
+
 TEST(StatusPage, SurvivesNoticesThatAreNone) {
   Status status = healthy();
   for (const char* const text : {"", "{", "[]", "7", "{\"text\":7,\"timestamp\":\"x\",\"feed_url\":null}"}) {

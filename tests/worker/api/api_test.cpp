@@ -282,7 +282,7 @@ TEST_F(ApiTest, FeedsBehindAPageAreShownWithTheirPosts) {
                                    "<link rel=alternate type=application/rss+xml href=/two.xml>"
                                    "<link rel=alternate type=application/rss+xml href=/none.xml></head></html>"});
   site.serve("/one.xml", rss("One", 5));
-  site.serve("/two.xml", rss("Two", 0));
+  site.serve("/two.xml", rss("Two &amp;amp; &lt;i>a half&lt;/i>", 0));
   const NewFeed known{.feed_url = site.url("/two.xml")};
   ASSERT_TRUE(Feeds(store).add(std::span(&known, 1)));
   const auto discover = [&](const std::string& path) {
@@ -305,6 +305,7 @@ TEST_F(ApiTest, FeedsBehindAPageAreShownWithTheirPosts) {
   EXPECT_EQ(posts[0].at("summary_text"), "Words");
   EXPECT_FALSE(posts[0].as_object().contains("summary"));
   EXPECT_EQ(feeds[1].at("present"), true);
+  EXPECT_EQ(feeds[1].at("title"), "Two & a half") << "it has no type beside it: plain text";
   ASSERT_EQ(found.at("refused").as_array().size(), 1U);
   EXPECT_EQ(found.at("refused").at(0).at("url").as_string(), site.url("/none.xml"));
   EXPECT_EQ(object_of(discover("/one.xml")).at("feeds").at(0).at("found_in"), "itself");

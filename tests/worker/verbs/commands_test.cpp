@@ -388,6 +388,38 @@ TEST_F(Commands, FindsOneEntry) {
   EXPECT_EQ(feedmill({"entry", "--feed", feed_a, "--guid", "two"}).exit, 1);
 }
 
+TEST_F(Commands, ShowPeopleNoMarkupInTitles) {
+  feedmill({"add", feed_a});
+  publish(feed_a, {"one"});
+  const auto set = [&](const std::string& key, const char* title, const char* type) {
+    test::redis_command(server_, {"HSET", key, "title", title, "title_type", type});
+  };
+  set("Feed:" + feed_a, "Science &amp; <i>Tech</i>", "text/html");
+  set("Entry:1", "Q&amp;A &lt;b&gt;&#x202e;", "text/html");
+  const auto says = [&](const Words& verb, const std::string& text) {
+    const std::string out = feedmill(verb).out;
+    EXPECT_NE(out.find(text), std::string::npos) << verb[0] << ": " << out;
+    EXPECT_EQ(out.find("title_type"), std::string::npos) << verb[0] << ": " << out;
+  };
+  says({"list"}, "Science & Tech  ");
+  says({"show", feed_a}, "title               Science & Tech\n");
+  says({"entries", feed_a}, "Q&A <b>\\u{202E}\n");
+  says({"entry", "Entry:1"}, "title: Q&A <b>\\u{202E}\n");
+  says({"export"}, "text=\"Science &amp; Tech\"");
+  // For programs it is as it is stored, and so is what is no markup.
+  EXPECT_EQ(text_of(rows(feedmill({"list", "--json"}).out).at(0), "title"), "Science &amp; <i>Tech</i>");
+  EXPECT_EQ(text_of(rows(feedmill({"entry", "Entry:1", "--json"}).out).at(0), "title_type"), "text/html");
+  set("Feed:" + feed_a, "R&amp;D <i>", "");
+  EXPECT_NE(feedmill({"list"}).out.find("R&amp;D <i>"), std::string::npos);
+  EXPECT_NE(feedmill({"export"}).out.find("text=\"R&amp;amp;D &lt;i&gt;\""), std::string::npos);
+  // Markup that shows nothing is no title.
+  set("Feed:" + feed_a, "<img src=\"https://a.example/i\">", "text/html");
+  set("Entry:1", "<br>", "text/html");
+  test::redis_command(server_, {"HSET", "Entry:1", "link", "https://a.example/1"});
+  says({"export"}, "text=\"" + feed_a + "\"");
+  says({"entries", feed_a}, "https://a.example/1\n");
+}
+
 TEST_F(Commands, ImportsAListOnce) {
   const std::string list = file("list.opml",
                                 "<opml version=\"2.0\"><body>\n<outline text=\"News\">\n"

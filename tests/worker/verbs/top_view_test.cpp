@@ -121,6 +121,14 @@ TEST(TopView, ShowsAWorkerAtWork) {
   }
 }
 
+TEST(TopView, ShowsTitlesOfFeedsWithoutMarkup) {
+  Status status = at_work();
+  status.store->posts[0].feed_title = "Ebb &amp; <i>Flow</i>&#x202e;";
+  EXPECT_THAT(shown(status_json(status)), HasSubstr("· Ebb &amp; <i>Flow</i>&#x202e;\n"));
+  status.store->posts[0].feed_title_type = "text/html";
+  EXPECT_THAT(shown(status_json(status)), HasSubstr("· Ebb & Flow\\u{202E}\n"));
+}
+
 TEST(TopView, KnowsNoRatesOfAnotherProcess) {
   Status status = at_work();
   const json::object earlier = status_json(status);
