@@ -43,6 +43,8 @@ void Outages::down(const void* loop, const StoreError& error) {
   last_ = error;
   metrics_.set_redis_trouble(error);
   const bool first = down_.empty();
+  const bool passes = lacks_replicas(error) && Clock::now() - since_ <= replicas_come_within;
+  const bool needs_somebody = needs_operator(error) && !passes;
   down_.insert(loop);
   if (first) {
     since_ = Clock::now();
@@ -50,10 +52,7 @@ void Outages::down(const void* loop, const StoreError& error) {
     called_ = needs_operator(error);
     log_.write(LogLevel::error, "redis_down", "Redis does not serve; claims wait and are tried again",
                {{"detail", error.detail}});
-  } else if (!called_ && needs_operator(error) &&
-             (!lacks_replicas(error) ||
-              Clock::now() - since_ >
-                  replicas_come_within)) {  // it came back, and not as it was: first there was but a lost link
+  } else if (!called_ && needs_somebody) {  // it came back, and not as it was: first there was but a lost link
     called_ = true;
     log_.write(LogLevel::error, "redis_down", "Redis will not serve until somebody mends it",
                {{"detail", error.detail}});

@@ -418,6 +418,10 @@ Dispatcher::Next Dispatcher::judge(Served& served, SubscriberSettlement& end, co
       ++subscriber.delivered;
       set(served.changes, "delivered", std::to_string(subscriber.delivered));
       set(served.changes, "last_success", std::to_string(redis_now().count()));
+      if (subscriber.failures > 0) {
+        log_.write(webhook ? LogLevel::info : LogLevel::debug, "push_out", "a receiver is told of events again",
+                   {{"id", subscriber.id}, {"url", subscriber.url}, {"failures", subscriber.failures}});
+      }
       note_success(served);
       return Next::more;
     case Told::Is::gone:
@@ -461,11 +465,7 @@ void Dispatcher::came(Served& served, const std::string& cursor) {
 }
 
 void Dispatcher::note_success(Served& served) {
-  const std::uint32_t failures = std::exchange(served.subscriber.failures, 0);
-  if (failures == 0) return;
-  log_.write(is_webhook(served.subscriber) ? LogLevel::info : LogLevel::debug, "push_out",
-             "a receiver is told of events again",
-             {{"id", served.subscriber.id}, {"url", served.subscriber.url}, {"failures", failures}});
+  if (std::exchange(served.subscriber.failures, 0) == 0) return;
   served.subscriber.failing_since = {};
   for (const char* field : {"failures", "failing_since", "last_error"}) set(served.changes, field, "");
 }
