@@ -94,7 +94,7 @@ at = 8
 local state, feed, events = take_list(), take_list(), take_list()
 if #feed > 0 then redis.call('HSET', feed_key(url), unpack(feed)) end
 redis.call('HSET', state_key(url), unpack(state))
-redis.call('HDEL', state_key(url), 'removing', 'line')
+redis.call('HDEL', state_key(url), 'removing', 'leaving', 'line')
 redis.call('SADD', feeds_key, url)
 redis.pcall('ZADD', by_url_key, 0, url)
 if due ~= '' then redis.call('ZADD', schedule_key, text(math.min(tonumber(due), clock() + 30 * 24 * 3600 * 1000)), url) end

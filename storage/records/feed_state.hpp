@@ -254,7 +254,7 @@ struct FeedPushes {
 ///   the claim         claim claim_due claim_hosts claim_part; alone (nothing runs beside it), alone_deaths
 ///   the schedule      held (due time before it had to wait to be alone), wake (asked for while it was claimed), line
 ///                     (of the gate that it waits at, HTTP H1)
-///   pause and removal before_pause paused_due removing; for_channels orphaned: shared/orphans.lua
+///   pause and removal before_pause paused_due removing leaving; for_channels orphaned: shared/orphans.lua
 ///   pushes            push_due push_wake push_hint push_claimed push_nets push_pending push_renew push_tat: push.lua
 ///   size              bytes (of all its posts)
 struct FeedState {

@@ -224,15 +224,23 @@ StoreResult<void> Channels::forget_feed(const std::string& feed_url) {
 }
 
 StoreResult<void> Channels::forget_feed(const std::string& feed_url, InParts& parts) {
-  if (const std::string begun = parts.channel; !begun.empty()) {
-    if (const auto done = take_out({begun, feed_url}, true, parts); !done) return done.error();
+  const std::string state = impl_.keys.feed_state(feed_url);
+  const auto take_from = [&](const std::string& uid) { return take_out({uid, feed_url}, true, parts); };
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const auto begun = impl_.redis.command({"HGET", state, "leaving"});  // by this call, or by whoever died of it
+  if (!begun) return begun.error();
+  if (!begun->is_nil()) {
+    if (const auto done = take_from(std::string(begun->text())); !done) return done.error();
   }
   const auto uids = holding(std::span(&feed_url, 1));
   if (!uids) return uids.error();
   for (const std::string& uid : uids->front()) {
     if (!parts.may_go_on()) return {};
-    if (const auto done = take_out({uid, feed_url}, true, parts); !done) return done.error();
+    if (const auto done = take_from(uid); !done) return done.error();
   }
+  if (parts.ended_early || (begun->is_nil() && uids->front().empty())) return {};
+  const auto done = impl_.redis.command({"HDEL", state, "leaving"});
+  if (!done) return done.error();
   return {};
 }
 

@@ -22,8 +22,8 @@ constexpr int most_tries = 100;               // for a feed that changes while i
 constexpr std::size_t words_per_line = 2000;
 
 /// Fields of a feed's state that are of the moment, or of this store alone.
-constexpr std::array of_the_moment{"alone",      "alone_deaths", "claim",    "claim_due", "claim_hosts",
-                                   "claim_part", "held",         "removing", "strikes",   "wake"};
+constexpr std::array of_the_moment{"alone", "alone_deaths", "claim",    "claim_due", "claim_hosts", "claim_part",
+                                   "held",  "leaving",      "removing", "strikes",   "wake"};
 
 json::array words_json(ReplyView words) {
   json::array array;

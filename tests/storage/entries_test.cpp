@@ -440,5 +440,32 @@ TEST_F(EntriesTest, ARemovedFeedLeavesNoKeyWhereverItsRemovalWasCutOff) {
   }
 }
 
+TEST_F(EntriesTest, ARemovalThatDiedAmidAChannelLeavesNoPostInIt) {
+  Channels channels(store);
+  const std::vector<std::string> uids{"anna/news", "bert/news"};
+  ASSERT_TRUE(channels.add(uids));
+  int steps = 0;
+  for (bool to_its_end = false; !to_its_end; ++steps) {
+    add();
+    std::vector<EntryRecord> posts;
+    for (int i = 0; i < 350; ++i) posts.push_back(post("g" + std::to_string(i), 1000 + i));
+    refresh(posts);
+    for (const std::string& uid : uids) {
+      const Membership goes{uid, feed_url};
+      ASSERT_TRUE(channels.follow(std::span(&goes, 1)));
+    }
+    InParts parts;  // what it knew of the rest dies with it
+    parts.go_on = [left = steps]() mutable { return left-- > 0; };
+    ASSERT_TRUE(Feeds(store).remove(feed_url, parts));
+    to_its_end = !parts.ended_early;
+    EXPECT_EQ(*Feeds(store).finish_removals(), to_its_end ? 0U : 1U) << steps;
+    for (const std::string& uid : uids) {
+      EXPECT_EQ(redis({"ZCARD", "zchannel:" + uid + ":posts"}), "0") << uid << ' ' << steps;
+    }
+    EXPECT_EQ(redis({"EXISTS", "state:feed:" + feed_url}), "0") << steps;
+  }
+  EXPECT_GT(steps, 10);
+}
+
 }  // namespace
 }  // namespace feedmill::entries_test
