@@ -23,7 +23,7 @@ struct EntryWrite {
   std::vector<std::string> unset;  ///< fields that went away
   std::uint64_t bytes = 0;         ///< entry_bytes() of the post as it is to be
   Fields old;                      ///< modified: old values of what changed, for the event
-  Fields shown;                    ///< modified: for the event, title, link and author as stored, or all that stays
+  Fields shown;                    ///< modified: for the event, title, title_type, link, author as stored, or all
   std::int64_t rev = 1;            ///< as it is to be
   bool quiet = false;              ///< modified: nothing that a reader would notice. Of fields the stream alone hears
                        ///< (post_mended), and they are not written to what somebody else has changed meanwhile

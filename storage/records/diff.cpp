@@ -88,7 +88,7 @@ Fields shown_of(const EntryWrite& write, const Fields& stored, const Fields& rea
     }
     return shown;
   }
-  for (const char* name : {"title", "link", "author"}) {
+  for (const char* name : {"title", "title_type", "link", "author"}) {
     if (const std::string* value = find_field(read, name)) shown.emplace_back(name, *value);
   }
   return shown;

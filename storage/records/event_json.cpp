@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "parsers/markup/text.hpp"
 #include "parsers/text/json_writer.hpp"
 #include "storage/records/entry_record.hpp"
 #include "storage/records/find_field.hpp"
@@ -97,10 +98,15 @@ std::string post_event(const Commit& commit, const EntryWrite& write, std::int64
   if (created && commit.initial) json.boolean("initial", true);
   if (created && commit.healed) json.boolean("healed", true);
   json.begin_object("data");
-  for (const char* name : {"title", "link", "author"}) {
+  const auto value_now = [&write](const char* name) {
     const std::string* value = find_field(write.set, name);
-    if (value == nullptr) value = find_field(write.shown, name);
-    if (value != nullptr && !value->empty()) json.string(name, *value);
+    return value != nullptr ? std::string_view(*value) : value_of(write.shown, name);
+  };
+  // It has no type beside it, and so is plain text.
+  const std::string title = readable_text(value_now("title"), value_now("title_type"));
+  if (!title.empty()) json.string("title", title);
+  for (const char* name : {"link", "author"}) {
+    if (const std::string_view value = value_now(name); !value.empty()) json.string(name, value);
   }
   json.number("timestamp", write.timestamp);
   if (write.quiet) {

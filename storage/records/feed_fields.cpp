@@ -6,6 +6,7 @@
 
 #include "parsers/feed/document_json.hpp"
 #include "parsers/markup/sanitise.hpp"
+#include "parsers/markup/text.hpp"
 #include "storage/records/event_json.hpp"
 #include "storage/records/find_field.hpp"
 
@@ -81,7 +82,10 @@ std::string feed_data_json(const Fields& fields) {
   for (const char* name : {"title", "link", "format"}) {
     if (const std::string* value = find_field(fields, name)) {
       if (json.size() > 1) json += ',';
-      json.append("\"").append(name).append("\":").append(json_string(*value));
+      // A title has no type beside it, and so is plain text.
+      const bool title = std::string_view(name) == "title";
+      json.append("\"").append(name).append("\":");
+      json.append(json_string(title ? readable_text(*value, value_of(fields, "title_type")) : *value));
     }
   }
   return json + "}";

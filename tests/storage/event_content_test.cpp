@@ -4,6 +4,7 @@
 #include "storage/entries/entries.hpp"
 #include "storage/records/entry_record.hpp"
 #include "storage/records/event_json.hpp"
+#include "storage/records/feed_fields.hpp"
 #include "storage/records/find_field.hpp"
 #include "tests/storage/store_fixture.hpp"
 
@@ -145,6 +146,23 @@ TEST_F(EventContent, HasItsTextWithoutMarkupWhereAskedFor) {
   };
   EXPECT_EQ(told(true).at("content_text"), "one two");
   EXPECT_FALSE(told(false).contains("content_text"));
+}
+
+TEST_F(EventContent, HasTitlesAsPlainTextInItsData) {
+  EntryWrite write;
+  write.set = {{"title", "Q&amp;A <i>x</i>"}, {"title_type", "text/html"}};
+  const auto title = [&write] {
+    return json::parse("{" + post_event({}, write, 1, {})).at("data").at("title").as_string();
+  };
+  EXPECT_EQ(title(), "Q&A x");
+  write.id = "Entry:1";  // whose type stays as it is
+  write.set.pop_back();
+  write.shown = {{"title_type", "text/html"}};
+  EXPECT_EQ(title(), "Q&A x");
+  write.shown.clear();
+  EXPECT_EQ(title(), "Q&amp;A <i>x</i>");
+  EXPECT_EQ(feed_data_json({{"title", "R&amp;D"}, {"title_type", "text/html"}}), R"({"title":"R&D"})");
+  EXPECT_EQ(feed_data_json({{"title", "R&amp;D"}}), R"({"title":"R&amp;D"})");
 }
 
 TEST_F(EventContent, IsUtf8WhateverSomebodyPutThere) {
