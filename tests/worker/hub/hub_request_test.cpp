@@ -99,8 +99,6 @@ INSTANTIATE_TEST_SUITE_P(
         WrongForm{"ALeaseWithAFraction", good_and("&hub.lease_seconds=7200.5"), "hub.lease_seconds is no number"},
         WrongForm{"ALeaseWithAPlus", good_and("&hub.lease_seconds=%2B7200"), "hub.lease_seconds is no number"},
         WrongForm{"ALeaseWithASpace", good_and("&hub.lease_seconds=+7200"), "hub.lease_seconds is no number"},
-        WrongForm{"ALeaseBeyondAllNumbers", good_and("&hub.lease_seconds=9223372036854775808"),
-                  "hub.lease_seconds is no number"},
         WrongForm{"TooManyParameters", so_many(64), "64 parameters"},
         WrongForm{"VeryManyParameters", so_many(100'000), "64 parameters"}),
     [](const auto& test) { return std::string(test.param.name); });
@@ -140,7 +138,8 @@ INSTANTIATE_TEST_SUITE_P(All, HubLeases,
                          testing::Values(LeaseCase{"None", "", usual}, LeaseCase{"OneSecond", "1", least},
                                          LeaseCase{"AnHour", "3600", 3'600}, LeaseCase{"ADay", "86400", 86'400},
                                          LeaseCase{"AMonth", "2592000", most}, LeaseCase{"AYear", "31536000", most},
-                                         LeaseCase{"AllThereIs", "9223372036854775807", most}),
+                                         LeaseCase{"AllThereIs", "9223372036854775807", most},
+                                         LeaseCase{"BeyondAllNumbers", "99999999999999999999", most}),
                          [](const auto& test) { return std::string(test.param.name); });
 
 const std::string token = "abcdefghijklmnopqrstuvwxyz";
