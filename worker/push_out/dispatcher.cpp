@@ -197,6 +197,11 @@ asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
   end.id = subscriber.id;
   end.claim = served.claim;
   if (let_go(served, end)) co_return end;
+  if (const Milliseconds wait = sender_.wait_for_place(subscriber); wait > Milliseconds(0)) {
+    end.then = Then::later;
+    end.delay = with_jitter(wait);
+    co_return end;
+  }
   end.then = Then::idle;
   if (!subscriber.intent.mode.empty()) {
     const Next next = co_await confirm(served, end);
@@ -237,7 +242,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, Subscriber
   test_point("S21");
   if (told.is == Told::Is::not_asked) {
     end.then = Then::later;
-    end.delay = with_jitter(options_.poll);
+    end.delay = place_again(told);
     co_return Next::settled;
   }
   // It may ask for something else meanwhile; that is asked about next.
@@ -432,7 +437,7 @@ Dispatcher::Next Dispatcher::judge(Served& served, SubscriberSettlement& end, co
       return Next::settled;
     case Told::Is::not_asked:
       end.then = Then::later;
-      end.delay = with_jitter(options_.poll);
+      end.delay = place_again(told);
       return Next::settled;
     case Told::Is::failed:
       break;
@@ -484,6 +489,11 @@ Milliseconds Dispatcher::redis_now() const {
 Milliseconds Dispatcher::with_jitter(Milliseconds delay) {
   std::uniform_int_distribution<std::int64_t> some(0, std::max<std::int64_t>(1, delay.count() / 5));
   return delay * 9 / 10 + Milliseconds(some(random_));
+}
+
+/// When who found no place at its host asks for one again.
+Milliseconds Dispatcher::place_again(const Told& told) {
+  return with_jitter(told.retry_after > Milliseconds(0) ? told.retry_after : options_.poll);
 }
 
 /// Who is done is written down soon, and once a second how far those have come that are still being served: a crash

@@ -108,6 +108,7 @@ class Dispatcher {
   void tell_operators(const Subscriber& subscriber, std::string_view what, const std::string& why);
   Milliseconds redis_now() const;
   Milliseconds with_jitter(Milliseconds delay);
+  Milliseconds place_again(const Told& told);
 
   boost::asio::awaitable<void> write_down();
   boost::asio::awaitable<bool> settle(std::vector<SubscriberSettlement> all);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t most_reason = 300;
 constexpr std::size_t most_slow = 100'000;
-constexpr std::chrono::seconds prompt_answer{1};
+constexpr std::chrono::seconds prompt_answer{1}, longest_turn{10};
 
 std::chrono::sys_seconds now_in_seconds() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -78,6 +78,20 @@ std::size_t Sender::places_for(const Subscriber& subscriber) const {
   return is_prompt(subscriber) ? per_host_ : std::max<std::size_t>(1, per_host_ / 2);
 }
 
+/// Each that finds no place comes back behind those before it, twice as soon as they are likely to be done: so places
+/// do not stay free, and few come back for nothing, however many wait.
+Milliseconds Sender::wait_for_place(const Subscriber& subscriber) {
+  const auto at = under_way_.find(host_of(subscriber.url));
+  if (at == under_way_.end()) return Milliseconds(0);
+  Host& host = at->second;
+  const std::size_t places = places_for(subscriber);
+  if (host.all < per_host_ && (is_prompt(subscriber) || host.waited_for < places)) return Milliseconds(0);
+  const auto now = Clock::now();
+  const auto each = host.took / static_cast<Clock::rep>(2 * places);
+  host.turn = std::min<Clock::time_point>(std::max(host.turn, now) + each, now + longest_turn);
+  return std::chrono::ceil<Milliseconds>(host.turn - now) + Milliseconds(1);
+}
+
 /// Who makes us wait does not hold all places of its host, where others may be that do not (WEBSUB U14).
 asio::awaitable<Told> Sender::send(const Subscriber& receiver, Fetcher::Outbound outbound) {
   struct Place {
@@ -96,16 +110,19 @@ asio::awaitable<Told> Sender::send(const Subscriber& receiver, Fetcher::Outbound
     std::map<std::string, Host, std::less<>>::iterator at;
     std::size_t waited_for;
   };
-  const bool prompt = is_prompt(receiver);
-  const Place place(under_way_, host_of(outbound.url), !prompt);
-  const Host& host = place.at->second;
-  Told told;
-  told.is = Told::Is::not_asked;
-  if (host.all > per_host_ || (!prompt && host.waited_for > places_for(receiver))) co_return told;
-  const auto from = std::chrono::steady_clock::now();
+  if (const Milliseconds wait = wait_for_place(receiver); wait > Milliseconds(0)) {
+    Told told;
+    told.is = Told::Is::not_asked;
+    told.retry_after = wait;
+    co_return told;
+  }
+  const Place place(under_way_, host_of(receiver.url), !is_prompt(receiver));
+  Host& host = place.at->second;
+  const auto from = Clock::now();
   outbound.deadline = from + timeout_;
   const HttpResult result = co_await fetcher_.send(std::move(outbound));
-  if (std::chrono::steady_clock::now() - from <= prompt_answer) {
+  host.took = Clock::now() - from;
+  if (host.took <= prompt_answer) {
     slow_.erase(receiver.id);
   } else {
     if (slow_.size() >= most_slow) slow_.clear();  // they are found out again

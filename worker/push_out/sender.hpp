@@ -26,7 +26,7 @@ struct Told {
   Is is{};
   int status = 0;              ///< 0: no answer
   std::string why;             ///< failed: for people, without secrets
-  Milliseconds retry_after{};  ///< asked for by the receiver
+  Milliseconds retry_after{};  ///< asked for by the receiver; not_asked: until a place there is likely to be free
   std::string answer;          ///< the start of the body of what was taken
 };
 
@@ -52,13 +52,19 @@ class Sender {
 
   /// Whether it made us wait the last time, as far as this process knows.
   bool is_slow(const Subscriber& subscriber) const { return slow_.contains(subscriber.id); }
+  /// 0 when a request to it may be sent now, else until a place at its host is likely to be free.
+  Milliseconds wait_for_place(const Subscriber& subscriber);
   /// How many requests may be under way to its host, if none are to others there.
   std::size_t places_for(const Subscriber& subscriber) const;
 
  private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds usual_time{50};
   /// Requests under way to a host.
   struct Host {
-    std::size_t all = 0, waited_for = 0;  ///< those to receivers that are not prompt
+    std::size_t all = 0, waited_for = 0;           ///< those to receivers that are not prompt
+    Clock::duration took = usual_time;             ///< by the last that was answered
+    Clock::time_point turn = Clock::time_point();  ///< of the last that found no place
   };
   /// Whether it has taken what it was sent, and soon.
   bool is_prompt(const Subscriber& subscriber) const;
