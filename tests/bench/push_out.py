@@ -5,8 +5,8 @@ tests/bench/push_out.py latency   webhooks of one feed each, of which one in a h
                                   hundred answers after 10 s, while posts come: from commit to delivery at the others;
                                   what an event costs Redis and the worker
 tests/bench/push_out.py fan_out   one event for all of them, beside libcurl alone posting as much to the same receiver
-tests/bench/push_out.py apart     what a worker that fetches notices of one that tells others: CPU of a fetch, and how
-                                  long its loop answers nobody
+tests/bench/push_out.py apart     what a worker that fetches notices of one that tells others at the same pace: CPU of a
+                                  fetch, and how long its loop answers nobody
 tests/bench/push_out.py memory    of the worker and of Redis for a webhook, of the worker for a client of the live stream
 tests/bench/push_out.py all
 
@@ -37,6 +37,7 @@ from scale import Store, cpu_of, free_port, program, until
 
 tools = os.environ.get("PUSH_OUT_TOOLS", "build/release/tests/bench")
 latency_limit, fan_out_limit, apart_limit = 2000.0, 1.5, 1.03
+pace = 200  # posts a second
 tiny = False
 judged, broken = [], []
 
@@ -115,6 +116,11 @@ class Worker:
         """Nanoseconds; of the threads that there are now."""
         return sum(int(task.read_text().split()[0]) for task in pathlib.Path(f"/proc/{self.pid}/task").glob("*/schedstat"))
 
+    def slept(self):
+        """How often its threads have, those that there are now."""
+        return sum(int(re.search(r"\nvoluntary_ctxt_switches:\s+(\d+)", task.read_text())[1])
+                   for task in pathlib.Path(f"/proc/{self.pid}/task").glob("*/status"))
+
     def resident(self):
         """KiB."""
         return int(re.search(r"VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{self.pid}/status").read_text())[1])
@@ -156,7 +162,7 @@ def percentile(values, share):
 
 
 def measure_latency(count, _):
-    bad, per_second, seconds = (2, 50, 2) if tiny else (count // 100, 200, 60)
+    bad, per_second, seconds = (2, 50, 2) if tiny else (count // 100, pace, 60)
     posts = per_second * seconds
     with Store() as store, Receiver(store) as receiver:
         load(store, "feeds", count)
@@ -269,18 +275,16 @@ class Prober:
 
 
 def measure_apart(_, rounds):
-    """One worker that fetches. Pass by pass another one tells of all that it stores, or is not there, or libcurl posts as
-    much instead, which has nothing to do with it. The one that fetches has a processor of its own, as it would have on a
-    machine of its own; all else shares the others. Where they share all of them, whose threads sleep and are woken is
-    what a fetch costs, and that changes from pass to pass whoever the neighbour is."""
+    """One worker that fetches, at the pace of `latency`. Pass by pass another one tells of all that it stores, or is not
+    there. The one that fetches has a processor of its own, as it would have on a machine of its own; all else shares the
+    others. A pass of all at once would say how often its threads sleep, which changes from pass to pass whoever the
+    neighbour is, and costs more than anything that the neighbour does."""
     count, rounds = (50, 1) if tiny else (1000, 2 * rounds)
     all_processors = sorted(os.sched_getaffinity(0))
     own = all_processors[:1] if len(all_processors) > 1 else None
     os.sched_setaffinity(0, all_processors[1:] or all_processors)
-    with Store() as store, Receiver(store) as receiver, Receiver(store, "others") as others:
+    with Store() as store, Receiver(store) as receiver:
         urls = [f"http://{address_of(4, i)}:{receiver.port}/feed/{i}" for i in range(count)]
-        listed = store.write_list((f"http://{address_of(1, i)}:{others.port}/{i}" for i in range(count)), "others.txt")
-        body = store.write_list(["x" * 1000], "body")
         port, passes = free_port(), 0
         posts = lambda: int(store.client.get("ids:Entry") or 0)  # noqa: E731
         told = lambda: receiver.count(0)  # noqa: E731
@@ -293,11 +297,13 @@ def measure_apart(_, rounds):
             def alone():
                 nonlocal passes
                 passes += 1
-                cpu = worker.exact_cpu()
+                cpu, slept = worker.exact_cpu(), worker.slept()
+                begin = time.time() * 1000 + 200
                 with Prober(port) as prober:
-                    store.verb("refresh", "--all", "--defer", "--ignore-floor")
+                    store.client.zadd("schedule", {url: begin + i * 1000 / pace for i, url in enumerate(urls)})
                     until(lambda: posts() >= count * (passes + 1), 300, "a pass")
-                return (worker.exact_cpu() - cpu) / count / 1000, max(prober.took), percentile(prober.took, 0.99)
+                return ((worker.exact_cpu() - cpu) / count / 1000, (worker.slept() - slept) / count, max(prober.took),
+                        percentile(prober.took, 0.99))
 
             def beside_engine():
                 with Worker(store) as other:
@@ -308,27 +314,21 @@ def measure_apart(_, rounds):
                     other.process.wait()
                 return figures
 
-            def beside_libcurl():
-                with subprocess.Popen([f"{tools}/feedmill_push_out_loop", listed, body, "256"], stdout=subprocess.DEVNULL):
-                    return alone()
-
             beside_engine()  # the first to lead begins with what comes from then on
-            arms = {"alone": alone, "beside a worker that pushes each post out": beside_engine,
-                    "beside libcurl, which posts as much": beside_libcurl}
+            arms = {"alone": alone, "beside a worker that pushes each post out": beside_engine}
             took = {name: [] for name in arms}
             for number in range(rounds):
                 for turn in range(len(arms)):
                     name = list(arms)[(number + turn) % len(arms)]
                     took[name].append(arms[name]())
-    print(f"\n| {count:,} feeds of a new post each | CPU a fetch | to that alone | the loop answers nobody for: longest | p99 |\n"
-          "|---|---|---|---|---|")
-    ratios = {}
+    print(f"\n| {count:,} feeds of a new post each, {pace} a second | CPU a fetch | its threads slept | "
+          "the loop answers nobody for: longest | p99 |\n|---|---|---|---|---|")
     for name, rows in took.items():
-        cpu, longest, usual = (statistics.median(column) for column in zip(*rows))
-        ratios[name] = statistics.median(row[0] / bare[0] for row, bare in zip(rows, took["alone"]))
-        print(f"| {name} | {cpu:.0f} µs | {ratios[name]:.3f} | {longest:.1f} ms | {usual:.1f} ms |", flush=True)
-    _, engine, libcurl = ratios.values()
-    judge("apart: CPU a fetch to that beside any neighbour", engine / max(libcurl, 1.0), apart_limit, "")
+        cpu, slept, longest, usual = (statistics.median(column) for column in zip(*rows))
+        print(f"| {name} | {cpu:.0f} µs | {slept:.0f} times | {longest:.1f} ms | {usual:.1f} ms |", flush=True)
+    ratios = [row[0] / bare[0] for row, bare in zip(*reversed(took.values()))]
+    print(f"\nCPU beside it to that alone: {', '.join(f'{ratio:.2f}' for ratio in ratios)}", flush=True)
+    judge("apart: CPU a fetch to that alone", statistics.median(ratios), apart_limit, "")
 
 
 def measure_memory(count, _):
