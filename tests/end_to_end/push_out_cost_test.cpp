@@ -89,7 +89,8 @@ INSTANTIATE_TEST_SUITE_P(Webhooks, PushOutCost, testing::Values(1, 100, 1000));
 
 /// Who finds no place at its host asks for one again when it is likely to find one (WEBSUB U13).
 TEST_F(PushOutCost, OfThoseThatWaitForOneHostIsSmall) {
-  receiver.serve_rest([](const ServedRequest&) { return Response{.status = 204, .delay = std::chrono::milliseconds(10)}; });
+  receiver.serve_rest(
+      [](const ServedRequest&) { return Response{.status = 204, .delay = std::chrono::milliseconds(10)}; });
   int touching = 0;
   ASSERT_NO_FATAL_FAILURE(tell_of_an_event(1000, touching));
   EXPECT_LE(touching, 60 * 1000);
