@@ -331,7 +331,7 @@ std::string_view DecisionDraft::failing_state(const Failure& failure) const {
   const bool read = state.rhythm.imported.count() != 0 || state.counts.total_new > 0;
   if (!read && !stays) return "never_read";
   if (now_ - state.failures.since >= days(7)) return "failing";
-  if (state.failures.count >= 3 && (state.state == "healthy" || state.state == "new")) return "degraded";
+  if (state.state == "new" || (state.failures.count >= 3 && state.state == "healthy")) return "degraded";
   return state.state;
 }
 

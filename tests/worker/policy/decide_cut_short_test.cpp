@@ -91,6 +91,7 @@ TEST(Decide, StoresWhatCameWholeOfADocumentThatBrokeOff) {
   EXPECT_TRUE(first.commit.initial);
   EXPECT_EQ(first.commit.state.rhythm.imported.count(), 0) << "the whole document is the first import";
   EXPECT_EQ(first.commit.state.counts.total_new, 1U);
+  EXPECT_EQ(first.commit.state.state, "degraded") << "it was tried, and there is something to read";
   EXPECT_TRUE(first.commit.events.empty());
 }
 
