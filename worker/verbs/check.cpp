@@ -80,12 +80,13 @@ json::object feed_json(const Feed& feed) {
   row["bozo_detail"] = text_or_null(redact(feed.bozo_detail));
   json::object& flaws = row["flaws"].emplace_object();
   for (const auto& [flaw, count] : feed.flaws) flaws[to_string(flaw)] = count;
-  row["title"] = feed.title.value;
+  row["title"] = readable_text(feed.title.value, feed.title.type);
   row["link"] = redact(feed.link);
   row["entries"] = feed.entries.size();
   json::array& newest = row["first_entries"].emplace_array();
   for (std::size_t i = 0; i < std::min(shown_entries, feed.entries.size()); ++i) {
-    newest.push_back({{"guid", redact(feed.entries[i].guid)}, {"title", feed.entries[i].title.value}});
+    const Text& title = feed.entries[i].title;
+    newest.push_back({{"guid", redact(feed.entries[i].guid)}, {"title", readable_text(title.value, title.type)}});
   }
   return row;
 }

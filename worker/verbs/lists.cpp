@@ -182,7 +182,7 @@ void tell_progress(const VerbContext& context) {
 json::object export_json(const FeedRecord& record, const FeedSettings& settings) {
   return {{"schema", 1},
           {"url", record.feed_url},
-          {"title", field_of(record.feed, "title")},
+          {"title", readable_field(record.feed, "title")},
           {"link", field_of(record.feed, "link")},
           {"settings", embedded_json(settings_json(settings))}};
 }

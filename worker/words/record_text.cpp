@@ -77,7 +77,7 @@ std::string readable_field(const Fields& fields, const std::string& name) {
 json::object list_json(const FeedRecord& record) {
   json::object row = json_row();
   row["url"] = record.feed_url;
-  row["title"] = text_or_null(field_of(record.feed, "title"));
+  row["title"] = text_or_null(readable_field(record.feed, "title"));
   row["state"] = record.state.state;
   row["entries"] = record.entries;
   row["bytes"] = record.bytes;
