@@ -18,6 +18,8 @@ namespace {
 
 constexpr std::size_t batch_size = 500;       // feeds per call
 constexpr std::size_t written_at_once = 100;  // where each is a dozen writes
+/// An import that has not done a step for so long has broken off.
+constexpr Milliseconds import_is_over = std::chrono::minutes(10);
 
 Wake::Result wake_result(std::string_view word) {
   if (word == "due") return Wake::Result::due;
@@ -73,22 +75,35 @@ StoreResult<bool> Feeds::remove(const std::string& feed_url) {
   return remove(feed_url, whole);
 }
 
+StoreResult<std::int64_t> Feeds::removal_step(const std::string& feed_url, std::string_view which,
+                                              Milliseconds orphaned) {
+  Args args;
+  args.add(std::string_view(impl_.keys.channel_prefix()));
+  args.add(std::string_view(feed_url));
+  args.own(json_string(feed_url));
+  args.own(impl_.options.stream_cap());
+  args.add(which);
+  args.add(orphaned);
+  const auto reply = impl_.run(Script::remove, args);
+  if (!reply) return reply.error();
+  return reply->integer();
+}
+
+StoreResult<void> Feeds::remove_for_import(const std::string& feed_url, bool only_begun) {
+  constexpr std::int64_t more = 1;
+  auto done = removal_step(feed_url, only_begun ? "resume" : "begin", {});
+  while (done && *done == more) {
+    done = removal_step(feed_url, "go on", {});
+    test_point("S15");
+  }
+  if (!done) return done.error();
+  return {};
+}
+
 StoreResult<bool> Feeds::take_away(const std::string& feed_url, std::string_view first, InParts& parts,
                                    Milliseconds orphaned) {
   constexpr std::int64_t unknown = 0, gone = 2, in_channels = 3;
-  const auto step = [&](std::string_view which) -> StoreResult<std::int64_t> {
-    Args args;
-    args.add(std::string_view(impl_.keys.channel_prefix()));
-    args.add(std::string_view(feed_url));
-    args.own(json_string(feed_url));
-    args.own(impl_.options.stream_cap());
-    args.add(which);
-    args.add(orphaned);
-    const auto reply = impl_.run(Script::remove, args);
-    if (!reply) return reply.error();
-    return reply->integer();
-  };
-  const auto begun = step(first);
+  const auto begun = removal_step(feed_url, first, orphaned);
   if (!begun) return begun.error();
   if (first != "begin" && *begun == unknown) return false;  // a feed again, or still: it stays in its channels
   // Out of the channels while its posts can still be told from others'.
@@ -96,7 +111,7 @@ StoreResult<bool> Feeds::take_away(const std::string& feed_url, std::string_view
   if (*begun == unknown) return false;
   if (const auto ended = Topics(impl_).end({TopicKind::feed, feed_url}); !ended) return ended.error();
   while (parts.may_go_on()) {
-    const auto done = step("go on");
+    const auto done = removal_step(feed_url, "go on", orphaned);
     if (!done) return done.error();
     if (*done == gone || *done == unknown) return true;  // unknown: somebody else has finished it meanwhile
     test_point("S15");
@@ -108,8 +123,16 @@ StoreResult<bool> Feeds::take_away(const std::string& feed_url, std::string_view
 
 StoreResult<std::size_t> Feeds::finish_removals() {
   std::size_t finished = 0;
+  Args args;
+  args.add(std::string_view("left"));
+  args.add(import_is_over);
+  impl_.run(Script::import_feed, args);  // a full Redis refuses it, and removals go on all the same
+  const std::string imports = impl_.keys.imports();
   const auto all = impl_.each_page(impl_.keys.removals(), [&](std::vector<std::string> page) -> StoreResult<bool> {
     for (const std::string& feed_url : page) {
+      const auto import = impl_.redis.command({"ZSCORE", imports, feed_url});
+      if (!import) return import.error();
+      if (!import->is_nil()) continue;
       InParts whole;
       const auto removed = finish_removal(feed_url, whole);
       if (!removed) return removed.error();

@@ -52,8 +52,11 @@ class Feeds {
   StoreResult<bool> finish_removal(const std::string& feed_url, InParts& parts) {
     return take_away(feed_url, "resume", parts);
   }
-  /// Finishes removals that were interrupted; returns how many.
+  /// Finishes removals that were interrupted, and what imports have left that did nothing for ten minutes; returns how
+  /// many.
   StoreResult<std::size_t> finish_removals();
+  /// Removes a feed that an import brings back, but for its channels and its topic. `only_begun`: unless it is a feed.
+  StoreResult<void> remove_for_import(const std::string& feed_url, bool only_begun);
   /// Pauses feeds that have been in no channel for so long, and removes those that have been paused for that as long
   /// again; at most 100 a call (RELIABILITY L19). Returns how many were looked at.
   StoreResult<std::size_t> look_after_orphans(Milliseconds after);
@@ -100,6 +103,8 @@ class Feeds {
   /// that must still have been an orphan for so long.
   StoreResult<bool> take_away(const std::string& feed_url, std::string_view first, InParts& parts,
                               Milliseconds orphaned = {});
+  /// A step of remove.lua, and what it says.
+  StoreResult<std::int64_t> removal_step(const std::string& feed_url, std::string_view which, Milliseconds orphaned);
   StoreResult<void> read_places(std::vector<std::optional<FeedRecord>>& records,
                                 const std::vector<std::pair<std::size_t, std::string>>& in_lines);
   /// Carries out a move that is known to be one; `record` is the feed as it is.

@@ -2,19 +2,25 @@
 -- uses posts host orphans
 -- replies text or integer
 -- One bounded step of bringing a feed back. Until its last step the feed is one whose removal was interrupted: what is
--- left of a broken import goes as that goes, and nobody is given it to refresh.
+-- left of a broken import goes as that goes, and nobody is given it to refresh. state:imports says which feeds are under
+-- way, by the time of the last step: while a feed stands there nobody finishes its removal, and its channels and its topic
+-- wait for it.
 -- ARGV: prefix, then one of:
 --   'open', archive, counter, id of its store ('' = it does not say)
 --                                   whether numbers are kept: the store is empty, or this archive was begun before. It is
 --                                   that store again then. Returns 1 or 0
 --   'close', archive
---   'begin', feed_url               Returns 'ok', 'known' (it is a feed) or 'left' (something of it is there)
+--   'begin', feed_url, 1 = replace  Returns 'ok', 'known' (it is a feed), 'replace' (so it is: take its posts away first),
+--                                   'begun' (an import has left posts: likewise) or 'left' (something else of it is there)
 --   'entries', feed_url, 1 = keep numbers, channel prefix, stream cap, then number, score, signal, counted fields …
 --                                   Returns 'ok', or what stands in the way
 --   'tombs', feed_url, counted tombstones
 --   'end', feed_url, due ('' = paused), quarantined since ('' = not), channel prefix, stream cap, its JSON text, counted
---                                   state, readers' record and events, which are a type and a tail
+--                                   state, readers' record and events, which are a type and a tail. Returns 'followed'
+--                                   where channels hold it
+--   'left', ms                      gives up to 100 imports up whose last step is older. Returns how many
 local what, url = ARGV[2], ARGV[3]
+local imports_key = prefix .. 'state:imports'
 if what == 'open' then
   local begun = redis.call('HGET', meta_key, 'importing')
   if begun ~= url then
@@ -27,18 +33,38 @@ if what == 'open' then
 elseif what == 'close' then
   if redis.call('HGET', meta_key, 'importing') == url then redis.call('HDEL', meta_key, 'importing') end
   return 1
+elseif what == 'left' then
+  local old = redis.call('ZRANGEBYSCORE', imports_key, '-inf', text(clock() - tonumber(ARGV[3])), 'LIMIT', 0, 100)
+  for _, one in ipairs(old) do
+    redis.call('ZREM', imports_key, one)
+    if redis.call('SISMEMBER', feeds_key, one) == 0 then  -- also where only its topic is left
+      redis.call('HSET', state_key(one), 'removing', '1')
+      redis.call('SADD', removals_key, one)
+    end
+  end
+  return #old
 elseif what == 'begin' then
-  if redis.call('SISMEMBER', feeds_key, url) == 1 then return 'known' end
+  local is_known = redis.call('SISMEMBER', feeds_key, url) == 1
+  if is_known and ARGV[4] ~= '1' then return 'known' end
   local family = {feed_key(url), sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url), items_key(url),
                   state_key(url)}
-  if redis.call('EXISTS', unpack(family)) > 0 then return 'left' end
+  if not is_known and redis.call('EXISTS', unpack(family)) > 0 then
+    if not redis.call('ZSCORE', imports_key, url) or redis.call('HGET', state_key(url), 'leaving') then return 'left' end
+    if redis.call('EXISTS', sort_key(url)) == 1 then return 'begun' end
+    redis.call('UNLINK', trace_key(url), unpack(family))
+  end
+  redis.call('ZADD', imports_key, text(clock()), url)
+  if is_known then return 'replace' end
+  redis.call('SREM', removals_key, url)
   redis.call('HSET', state_key(url), 'removing', '1')
   return 'ok'
 end
 
-if redis.call('SISMEMBER', feeds_key, url) == 1 or not redis.call('HGET', state_key(url), 'removing') then
+if redis.call('SISMEMBER', feeds_key, url) == 1 or not redis.call('HGET', state_key(url), 'removing') or
+   not redis.call('ZSCORE', imports_key, url) then
   return 'somebody else has added or removed it meanwhile'
 end
+redis.call('ZADD', imports_key, text(clock()), url)
 local at
 local function take_list()
   local list = {}
@@ -95,6 +121,7 @@ local state, feed, events = take_list(), take_list(), take_list()
 if #feed > 0 then redis.call('HSET', feed_key(url), unpack(feed)) end
 redis.call('HSET', state_key(url), unpack(state))
 redis.call('HDEL', state_key(url), 'removing', 'leaving', 'line')
+redis.call('ZREM', imports_key, url)
 redis.call('SADD', feeds_key, url)
 redis.pcall('ZADD', by_url_key, 0, url)
 if due ~= '' then redis.call('ZADD', schedule_key, text(math.min(tonumber(due), clock() + 30 * 24 * 3600 * 1000)), url) end
@@ -105,4 +132,4 @@ note_leaving(url, now)  -- its channels come behind it
 local signal, finish_signals = signal_writer(now, cap, #events > 0)
 for i = 1, #events, 2 do signal(events[i], 'feed', url_json, events[i + 1], channel .. events[i]) end
 finish_signals()
-return 'ok'
+return redis.call('EXISTS', holders_key(url)) == 1 and 'followed' or 'ok'

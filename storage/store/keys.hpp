@@ -45,6 +45,8 @@ class Keys {
   std::string store() const { return prefix_ + "meta:store"; }
   /// Feeds whose removal has begun and not ended (RELIABILITY L17).
   std::string removals() const { return prefix_ + "state:removals"; }
+  /// Feeds that an import is bringing back, by the time of its last step (RELIABILITY S15).
+  std::string imports() const { return prefix_ + "state:imports"; }
   /// Words that a feed has become due, and not by its schedule: one wakes one worker.
   std::string wake() const { return prefix_ + "state:wake"; }
   std::string workers() const { return prefix_ + "state:workers"; }

@@ -41,7 +41,7 @@ struct ExportOptions {
 
 struct ImportOptions {
   bool dry_run = false;  ///< reads and checks all, writes nothing
-  bool replace = false;  ///< feeds that are there are removed first; else they are left as they are
+  bool replace = false;  ///< feeds that are there are emptied first; else they are left as they are
   std::function<bool(const std::string&)> is_feed_url{};  ///< whether a URL is one that may be added; required
   std::function<void(std::uint64_t)> progress{};          ///< lines read; may throw
 };
@@ -57,7 +57,8 @@ class Archive {
   StoreResult<ArchiveFigures> write(const ExportOptions& options, const std::function<void(std::string_view)>& line);
 
   /// Takes lines from `next` until it says false. A feed appears as a whole or not at all; again is harmless, and goes
-  /// on where it was interrupted. Memory: the longest line.
+  /// on where it was interrupted. One that is replaced stays in its channels and keeps its topic; where the import
+  /// broke off meanwhile, another has ten minutes to go on, then the feed is removed. Memory: the longest line.
   boost::system::result<ArchiveFigures, ArchiveError> read(const ImportOptions& options,
                                                            const std::function<bool(std::string&)>& next);
 

@@ -131,7 +131,7 @@ class Archive::Reader {
       figures_.kept_numbers = keep_;
       return figures_;
     } catch (const BadLine& bad) {
-      // What the current feed has so far goes again.
+      // What the current feed has so far goes again; who follows one that was replaced waits for the next import.
       if (writing_) discard();
       return failed({StoreError::Code::refused, bad.text}, true);
     }
@@ -232,23 +232,25 @@ class Archive::Reader {
       Args args;
       args.add(std::string_view("begin"));
       args.add(std::string_view(url_));
+      args.add(options_.replace ? 1 : 0);
       const auto reply = run(args);
       if (!reply) return;
-      if (reply->text() == "ok") {
+      const std::string_view found = reply->text();
+      if (found == "ok") {
         writing_ = counts_ = true;
         return;
       }
-      const bool is_known = reply->text() == "known";
-      if (is_known && !options_.replace) {
+      if (found == "known") {
         ++figures_.present;
         return;
       }
-      if (is_known) ++figures_.replaced;
-      // Something is left of a broken import or removal, or it is to be replaced.
-      if (const auto removed = Feeds(store_).remove(url_); !removed) {
+      if (found == "replace") ++figures_.replaced;
+      if (found == "left") {  // of a broken removal
+        if (const auto removed = Feeds(store_).remove(url_); !removed) failure_ = removed.error();
+      } else if (const auto removed = Feeds(store_).remove_for_import(url_, found == "begun"); !removed) {
         failure_ = removed.error();
-        return;
       }
+      if (failure_) return;
     }
     throw BadLine{"keys of " + url_ + " are there, but no feed; see feedmill verify"};
   }
@@ -309,9 +311,14 @@ class Archive::Reader {
     run_verb(call_);
   }
 
-  void run_verb(const Args& args) {
+  /// Returns whether channels hold the feed.
+  bool run_verb(const Args& args) {
     const auto reply = run(args);
-    if (reply && reply->text() != "ok") throw BadLine{"feed " + url_ + ": " + std::string(reply->text())};
+    const bool is_followed = reply && reply->text() == "followed";
+    if (reply && !is_followed && reply->text() != "ok") {
+      throw BadLine{"feed " + url_ + ": " + std::string(reply->text())};
+    }
+    return is_followed;
   }
 
   void send_tombs() {
@@ -341,7 +348,7 @@ class Archive::Reader {
       args.own(json_string(url_));
       for (const Fields* fields : {&state_, &feed_}) args.add(*fields);
       args.own_all(events());
-      run_verb(args);
+      if (run_verb(args)) fill_channels();
       if (failure_) return;
     }
     if (counts_) {
@@ -351,6 +358,19 @@ class Archive::Reader {
     ++ends_;
     ended_entries_ += entries_;
     in_feed_ = writing_ = counts_ = false;
+  }
+
+  /// Its posts, at once, in the channels that it stayed in while it was replaced.
+  void fill_channels() {
+    Channels channels(store_);
+    const auto uids = channels.holding(std::span(&url_, 1));
+    if (!uids) {
+      failure_ = uids.error();
+      return;
+    }
+    std::vector<Membership> memberships;
+    for (const std::string& uid : uids->front()) memberships.push_back({uid, url_});
+    if (const auto followed = channels.follow(memberships); !followed) failure_ = followed.error();
   }
 
   /// What consumers hear of the feed itself: of one that was never read, nothing.
@@ -380,7 +400,8 @@ class Archive::Reader {
   void discard() {
     pending_ = 0;
     writing_ = false;
-    if (const auto removed = Feeds(store_).remove(url_); !removed && !failure_) failure_ = removed.error();
+    const auto removed = Feeds(store_).remove_for_import(url_, true);
+    if (!removed && !failure_) failure_ = removed.error();
   }
 
   void channel(const json::object& object) {

@@ -63,13 +63,14 @@ void EventLedger::read(const EventRecord& record, std::vector<Violation>& wrong)
   if (rev < 1) tell("signal.rev", url, {id}, "tells of no revision");
   const auto [known, is_new] = posts_.try_emplace(number);
   Revision& post = known->second;
-  if (!is_new && rev == post.rev) {
+  const bool goes_on = !is_new && !post.gone;  // what is gone may be brought back, by an import that was killed before
+  if (goes_on && rev == post.rev) {
     tell("signal.twice", url, {id}, "revision " + std::to_string(rev) + " is told of a second time");
-  } else if (!is_new && !post.gone && rev != post.rev + 1) {
+  } else if (goes_on && rev != post.rev + 1) {
     tell(rev < post.rev ? "signal.back" : "signal.missing", url, {id},
          "revision " + std::to_string(rev) + " after revision " + std::to_string(post.rev));
   }
-  post.rev = std::max(post.rev, rev);
+  post.rev = goes_on ? std::max(post.rev, rev) : rev;
   post.gone = false;
   post.record = record.id;
 }

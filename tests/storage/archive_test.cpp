@@ -2,6 +2,7 @@
 #include "storage/upkeep/archive.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "storage/entries/entries.hpp"
@@ -9,6 +10,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/hosts.hpp"
 #include "storage/ingest/ingest.hpp"
+#include "storage/push_out/topics.hpp"
 #include "storage/redis/redis.hpp"
 #include "storage/store/key_value.hpp"
 #include "storage/upkeep/verify.hpp"
@@ -50,6 +52,27 @@ class ArchiveTest : public FilledStoreTest {
       return true;
     });
   }
+  /// The same, where somebody does something before line `at` (from 0) is read. What he throws kills the import.
+  static void read_with(Store& into, const Texts& lines, std::size_t at, const std::function<void()>& act,
+                        bool replace = false) {
+    ImportOptions options;
+    options.replace = replace;
+    options.is_feed_url = [](const std::string&) { return true; };
+    std::size_t next = 0;
+    const auto done = Archive(into).read(options, [&](std::string& line) {
+      if (next == at) act();
+      if (next == lines.size()) return false;
+      line = lines[next++];
+      return true;
+    });
+    ASSERT_TRUE(done.has_error());
+    EXPECT_NE(done.error().error.detail.find("meanwhile"), std::string::npos) << done.error().error.detail;
+  }
+  static void kill(Store& into, const Texts& lines, std::size_t at, bool replace = false) {
+    const auto die = [] { throw Killed(); };
+    EXPECT_THROW(read_with(into, lines, at, die, replace), Killed);
+  }
+  struct Killed {};
   /// Every key that an archive speaks of, with what it holds.
   static std::map<std::string, Texts> content(const RedisServer& where) {
     std::map<std::string, Texts> all;
@@ -268,6 +291,106 @@ TEST_F(ArchiveTest, ReplacesWhenAskedTo) {
   EXPECT_EQ(Feeds(store).urls_after("", 10'000)->size(), 3U);
   deliver(store);
   EXPECT_EQ(wrong(store), "");
+}
+
+TEST_F(ArchiveTest, LeavesAFeedThatItReplacesInItsChannelsAndUnderItsAddress) {
+  fill();
+  redis({"HDEL", "Entry:3", "comments"});
+  const Texts lines = written(store, {other});
+  Channels channels(store);
+  Topics topics(store);
+  const Topic topic{TopicKind::feed, other};
+  const std::string token = topics.share(topic)->token;
+  const auto whole = [&](bool replace) {
+    const auto done = read(store, lines, replace);
+    ASSERT_TRUE(done) << done.error().error.detail;
+    EXPECT_EQ(done->feeds, 1U);
+    EXPECT_EQ(channels.holding(std::span(&other, 1))->front(), (Texts{"anna/work", "news"}));
+    EXPECT_EQ((*channels.timeline("anna/work", 10))->size(), 2U);
+    const auto address = topics.find(topic);
+    ASSERT_TRUE(address && *address);
+    EXPECT_EQ((*address)->token, token);
+    deliver(store);
+    EXPECT_EQ((*channels.posts("anna/work", 10))->size(), 2U);
+    EXPECT_EQ(wrong(store), "");
+  };
+  whole(true);
+
+  kill(store, lines, 3, true);
+  EXPECT_EQ(redis({"SISMEMBER", "feeds", other}), "0");
+  EXPECT_EQ(*Feeds(store).finish_removals(), 0U) << "another may go on";
+  whole(false);
+
+  Texts broken = lines;
+  broken[3] = "hello";
+  ASSERT_TRUE(read(store, broken, true).has_error());
+  EXPECT_EQ(*Feeds(store).finish_removals(), 0U);
+  whole(false);
+
+  kill(store, lines, 3, true);
+  redis({"ZADD", "state:imports", "XX", "1", other});
+  EXPECT_EQ(*Feeds(store).finish_removals(), 1U) << "nobody does";
+  EXPECT_TRUE(channels.holding(std::span(&other, 1))->front().empty());
+  EXPECT_FALSE(*topics.find(topic));
+  deliver(store);
+  EXPECT_EQ(wrong(store), "");
+}
+
+// A feed in no channel has no key left by then but its topic's.
+TEST_F(ArchiveTest, EndsTheTopicOfAFeedThatItDidNotReplaceToItsEnd) {
+  fill();
+  Texts lines = written(store, {resting});
+  Topics topics(store);
+  const Topic topic{TopicKind::feed, resting};
+  const std::string token = topics.share(topic)->token;
+  lines[2] = "hello";
+  ASSERT_TRUE(read(store, lines, true).has_error());
+  EXPECT_EQ(*Feeds(store).finish_removals(), 0U);
+  EXPECT_EQ((*topics.find(topic))->token, token);
+  redis({"ZADD", "state:imports", "XX", "1", resting});
+  EXPECT_EQ(*Feeds(store).finish_removals(), 1U);
+  EXPECT_FALSE(*topics.find(topic));
+  EXPECT_EQ(redis({"EXISTS", "state:feed:" + resting, "state:imports", "state:removals"}), "0");
+}
+
+// RELIABILITY S15
+TEST_F(ArchiveTest, WhatAKilledImportLeavesIsRemovedAndALiveOneLeftAlone) {
+  add();
+  std::vector<EntryRecord> posts;
+  for (int i = 0; i < 120; ++i) posts.push_back(post("p" + std::to_string(i), 1000 + i));
+  Retention many;
+  many.entries = 1000;
+  refresh(posts, many);
+  const Texts lines = written(store);
+  const auto long_ago = [&] { redis_command(second_server, {"ZADD", "state:imports", "XX", "1", feed_url}); };
+  const auto nothing_is_left = [&] {
+    EXPECT_EQ(redis_command(second_server, {"EXISTS", feed_url + ":sort", feed_url + ":guidmap",
+                                            "state:feed:" + feed_url, "state:imports", "state:removals"}),
+              "0");
+    EXPECT_EQ(redis_command(second_server, {"KEYS", "Entry:*"}), "");
+    EXPECT_EQ(wrong(second), "");
+  };
+  kill(second, lines, 110);
+  EXPECT_EQ(*Feeds(second).finish_removals(), 0U) << "it may live";
+  EXPECT_EQ(redis_command(second_server, {"ZCARD", feed_url + ":sort"}), "100");
+  long_ago();
+  EXPECT_EQ(*Feeds(second).finish_removals(), 1U);
+  nothing_is_left();
+
+  Store fleet(StoreOptions{.url = second_server.url_of(admin)});
+  read_with(second, lines, 110, [&] {
+    long_ago();
+    EXPECT_EQ(*Feeds(fleet).finish_removals(), 1U);
+  });
+  nothing_is_left();
+
+  const auto done = read(second, lines);
+  ASSERT_TRUE(done) << done.error().error.detail;
+  EXPECT_EQ(done->entries, 120U);
+  EXPECT_EQ(redis_command(second_server, {"EXISTS", "state:imports"}), "0");
+  long_ago();
+  EXPECT_EQ(*Feeds(second).finish_removals(), 0U);
+  EXPECT_EQ(wrong(second), "");
 }
 
 TEST_F(ArchiveTest, SaysWhatADryRunWouldDoAndWritesNothing) {

@@ -281,7 +281,7 @@ complete -c feedmill -n '__feedmill_at "store export"' -s h -l help -d 'Show hel
 complete -c feedmill -n '__feedmill_at "store export"' -l feed -r -d 'Only this feed; may be repeated'
 complete -c feedmill -n '__feedmill_at "store import"' -s h -l help -d 'Show help, of a verb after its name'
 complete -c feedmill -n '__feedmill_at "store import"' -l dry-run -d 'Only check the file and say what would be brought back'
-complete -c feedmill -n '__feedmill_at "store import"' -l replace -d 'Feeds that are there are removed first; else they stay as they are'
+complete -c feedmill -n '__feedmill_at "store import"' -l replace -d 'Feeds that are there are emptied first, and stay in their channels; else they stay as they are'
 complete -c feedmill -n '__feedmill_at "store import"' -l yes -d 'Do not ask before replacing'
 complete -c feedmill -n '__feedmill_at "config"' -f -a check -d 'Every problem of the configuration'
 complete -c feedmill -n '__feedmill_at "config"' -f -a show -d 'Every option\'s value'
