@@ -111,12 +111,21 @@ asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {
   const std::string query(target.substr(std::min(question + 1, target.size())));
   const http::verb method = visit.head().method();
   const bool reads = method == http::verb::get || method == http::verb::head;
-  const bool follows = path == "/events";
-  if (!(follows ? streams_ : requests_).take()) co_return try_later();
-  if (follows) {
-    if (method != http::verb::get) co_return only("GET");
-    co_return co_await follow(visit, query);
+  if (path == "/events") {
+    HttpReply reply;
+    if (!streams_.take()) {
+      reply = try_later();
+    } else if (method != http::verb::get) {
+      reply = only("GET");
+    } else {
+      reply = co_await follow(visit, query);
+    }
+    // A page elsewhere may read why, too.
+    reply.set(http::field::access_control_allow_origin, "*");
+    reply.set(http::field::access_control_expose_headers, "Retry-After");
+    co_return reply;
   }
+  if (!requests_.take()) co_return try_later();
   if (options_.public_url.empty()) co_return http_reply(http::status::not_found);
   if (path == "/hub") {
     if (method != http::verb::post) co_return only("POST");
@@ -191,6 +200,7 @@ asio::awaitable<HttpReply> OutsideListener::follow(Visit& visit, std::string_vie
     if (!topic) co_return try_later();
     if (!*topic) co_return refused(http::status::not_found, "there is no such topic");
     access.only = std::move(**topic);
+    access.token = *token;
   } else {
     const std::string shown = parameter(query, "token").value_or("");
     const std::string_view authorization = visit.head()[http::field::authorization];

@@ -95,20 +95,20 @@ asio::awaitable<void> PushOut::keep_figures() {
 asio::awaitable<void> PushOut::close_ended_topics() {
   while (!stopped_) {
     co_await topics_bell_.rest(topics_every);
-    const std::vector<Topic> all = streams_.topics();
+    const std::vector<std::string> all = streams_.tokens();
     if (all.empty() || stopped_) continue;
-    const auto find = [&](Store& store) -> StoreResult<std::vector<Topic>> {
-      std::vector<Topic> ended;
-      for (const Topic& topic : all) {
-        const auto address = Topics(store).find(topic);
-        if (!address) return address.error();
-        if (!*address) ended.push_back(topic);
+    const auto find = [&](Store& store) -> StoreResult<std::vector<std::string>> {
+      std::vector<std::string> ended;
+      for (const std::string& token : all) {
+        const auto topic = Topics(store).find(token);
+        if (!topic) return topic.error();
+        if (!*topic) ended.push_back(token);
       }
       return ended;
     };
-    const StoreResult<std::vector<Topic>> ended = co_await store_.call(find);
+    const StoreResult<std::vector<std::string>> ended = co_await store_.call(find);
     if (!ended) continue;
-    for (const Topic& topic : *ended) streams_.close_of(topic);
+    for (const std::string& token : *ended) streams_.close_of(token);
   }
 }
 

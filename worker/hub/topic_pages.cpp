@@ -18,10 +18,6 @@ namespace {
 constexpr std::size_t page_posts = 50, most_kept = 64;
 constexpr std::chrono::milliseconds kept_for{1'000};
 
-std::chrono::sys_seconds now_in_seconds() {
-  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-}
-
 /// IMF-fixdate (RFC 9110 §5.6.7).
 std::string http_date(std::chrono::sys_seconds time) {
   const std::time_t seconds = time.time_since_epoch().count();
@@ -102,13 +98,8 @@ asio::awaitable<HttpReply> TopicPages::answer(const Visit& visit, const TopicTar
   if (!*found) co_return http_reply(http::status::not_found);
   const TopicDocument& document = *(*found)->document;
   const Visit::Header& head = visit.head();
-  bool unchanged = false;
-  if (head.count(http::field::if_none_match) > 0) {
-    unchanged = names_etag(std::string_view(head[http::field::if_none_match]), document.etag);
-  } else if (const auto since =
-                 parse_http_date(std::string_view(head[http::field::if_modified_since]), now_in_seconds())) {
-    unchanged = document.last_modified && *document.last_modified <= *since;
-  }
+  // Not by If-Modified-Since: a post may be removed, or another come within the same second.
+  const bool unchanged = names_etag(std::string_view(head[http::field::if_none_match]), document.etag);
   HttpReply reply = http_reply(unchanged ? http::status::not_modified : http::status::ok, document.content_type,
                                unchanged ? std::string() : document.body);
   reply.set(http::field::etag, document.etag);

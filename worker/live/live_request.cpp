@@ -7,6 +7,7 @@
 #include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
 #include "storage/redis/utf8.hpp"
+#include "worker/egress/web_url.hpp"
 #include "worker/listener/query.hpp"
 
 namespace feedmill {
@@ -19,7 +20,9 @@ void add_once(std::vector<std::string>& names, std::string_view name) {
 /// What is wrong with the parameter, "" when nothing is.
 std::string take(std::string_view name, const std::string& value, LiveRequest& request, std::string& place) {
   if (name == "feed") {
-    add_once(request.filter.feeds, value);
+    const auto url = canonical_feed_url(value);
+    if (!url) return "feed: no feed address: " + url.error();
+    add_once(request.filter.feeds, *url);
   } else if (name == "channel") {
     add_once(request.filter.channels, value);
   } else if (name == "type") {

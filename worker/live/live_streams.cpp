@@ -81,8 +81,9 @@ struct LiveStreams::Stream {
   asio::ip::address network;
   EventFilter filter;
   std::optional<Topic> only;
-  EventPlace after;  // it has what it wants up to here; while it rests, up to the mark if that is further
-  EventPlace told;   // the last id that it was told
+  std::string token;  // that it was opened by
+  EventPlace after;   // it has what it wants up to here; while it rests, up to the mark if that is further
+  EventPlace told;    // the last id that it was told
   // What of the last bytes it has not taken: the rest of a text, or an event from a byte on.
   std::string text_left;
   std::shared_ptr<const OutsideEvent> event_left;
@@ -182,6 +183,7 @@ void LiveStreams::open(Visit& visit, LiveRequest request, LiveQuery access, cons
   stream->network = client_network(visit.client());
   stream->filter = std::move(request.filter);
   stream->only = std::move(access.only);
+  stream->token = std::move(access.token);
   stream->after = stream->told = request.after.value_or(newest);
   boost::system::error_code ignored;
   stream->socket.non_blocking(true, ignored);
@@ -209,24 +211,21 @@ void LiveStreams::open(Visit& visit, LiveRequest request, LiveQuery access, cons
   make_ready(*stream);
 }
 
-std::vector<Topic> LiveStreams::topics() const {
-  std::vector<Topic> all;
+std::vector<std::string> LiveStreams::tokens() const {
   std::unordered_set<std::string> seen;
   for (const auto& list : beats_) {
     for (const StreamPtr& stream : list) {
-      if (!stream->only) continue;
-      if (seen.insert(std::string(to_string(stream->only->kind)) + ":" + stream->only->name).second)
-        all.push_back(*stream->only);
+      if (!stream->token.empty()) seen.insert(stream->token);
     }
   }
-  return all;
+  return {seen.begin(), seen.end()};
 }
 
-void LiveStreams::close_of(const Topic& topic) {
+void LiveStreams::close_of(const std::string& token) {
   std::vector<StreamPtr> all;
   for (const auto& list : beats_) {
     for (const StreamPtr& stream : list) {
-      if (stream->only == topic) all.push_back(stream);
+      if (stream->token == token) all.push_back(stream);
     }
   }
   for (const StreamPtr& stream : all) close(*stream);

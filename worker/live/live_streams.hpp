@@ -30,6 +30,7 @@ namespace feedmill {
 /// What whoever asks may be told of, within which he chooses.
 struct LiveQuery {
   std::optional<Topic> only{};  ///< events of this feed, or of the feeds that are in this channel; nothing: of all
+  std::string token{};          ///< of the topic's address; "" for all
 };
 
 /// All members are called on the loop's thread.
@@ -72,10 +73,10 @@ class LiveStreams {
   /// is, 503.
   boost::asio::awaitable<HttpReply> answer(Visit& visit, LiveQuery access);
 
-  /// Those that streams are bound to, each once.
-  std::vector<Topic> topics() const;
-  /// Closes the streams that are bound to it: it is shown to nobody any more.
-  void close_of(const Topic& topic);
+  /// The tokens that streams were opened by, each once.
+  std::vector<std::string> tokens() const;
+  /// Closes the streams that were opened by it: it stands for nothing any more.
+  void close_of(const std::string& token);
 
   const Figures& figures() const { return figures_; }
 

@@ -27,10 +27,11 @@ TEST(LiveRequests, AskForAllFromNowOn) {
 TEST(LiveRequests, NameFeedsChannelsAndTypesOnceEach) {
   const EventFilter filter =
       read(
-          "feed=https%3A%2F%2Fa.example%2F%3Fx%3D1%26y&channel=u%2Fnews&feed=b&feed=b&channel=c"
+          "feed=https%3A%2F%2Fa.example%2F%3Fx%3D1%26y&channel=u%2Fnews&feed=http%3A%2F%2Fb&feed=HTTP%3A%2F%2FB%2F&"
+          "channel=c"
           "&type=post_created,post_deleted&type=feed_gone&type=feed_gone&initial=1&topic=t&token=secret")
           .filter;
-  EXPECT_THAT(filter.feeds, ElementsAre("https://a.example/?x=1&y", "b"));
+  EXPECT_THAT(filter.feeds, ElementsAre("https://a.example/?x=1&y", "http://b/"));
   EXPECT_THAT(filter.channels, ElementsAre("u/news", "c"));
   EXPECT_THAT(filter.types, ElementsAre("post_created", "post_deleted", "feed_gone"));
   EXPECT_TRUE(filter.initial);
@@ -59,7 +60,8 @@ INSTANTIATE_TEST_SUITE_P(
     All, WrongLiveRequests,
     testing::Values(WrongCase{"AnotherParameter", "feeds=x", "", "no other parameters"},
                     WrongCase{"ABrokenEscape", "feed=%4", "", "percent-encoding"},
-                    WrongCase{"NoUtf8", "feed=%ff", "", "UTF-8"}, WrongCase{"NoFeed", "feed=", "", "empty"},
+                    WrongCase{"NoUtf8", "feed=%ff", "", "UTF-8"}, WrongCase{"NoFeed", "feed=", "", "feed address"},
+                    WrongCase{"NoFeedAddress", "feed=b", "", "feed address"},
                     WrongCase{"NoChannel", "channel", "", "empty"},
                     WrongCase{"ATypeThatStaysInside", "type=post_mended", "", "type"},
                     WrongCase{"NoType", "type=", "", "type"},
@@ -74,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(LiveRequests, AreBoundedInNumberAndLength) {
   std::string many;
-  for (int i = 0; i <= 1'000; ++i) many += "&feed=" + std::to_string(i);
+  for (int i = 0; i <= 1'000; ++i) many += "&feed=http://" + std::to_string(i) + ".example/";
   EXPECT_FALSE(read_live_request(many, ""));
   EXPECT_FALSE(read_live_request("channel=" + std::string(5'000, 'x'), ""));
   std::string types = "type=post_created";
