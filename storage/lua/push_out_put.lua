@@ -53,5 +53,9 @@ if op == 'resume' and state == 'suspended' then
 end
 if #fields > 0 then redis.call('HSET', key, unpack(fields)) end
 subscriber_changed(id)
+if op == 'ask' and redis.call('HGET', key, 'failures') then  -- it is not told anything sooner for that
+  local due, noted = redis.call('ZSCORE', due_key, id) or 0, redis.call('HGET', key, 'retry_at') or 0
+  redis.call('HSET', key, 'retry_at', text(math.max(tonumber(due), tonumber(noted))))
+end
 if op == 'ask' or op == 'resume' then subscriber_is_due(id, now) end
 return 1

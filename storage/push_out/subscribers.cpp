@@ -56,6 +56,7 @@ std::optional<Subscriber> read_subscriber(std::string_view id, const Fields& fie
   read.cursor = text_in(fields, "cursor");
   read.failures = number_in<std::uint32_t>(fields, "failures");
   read.failing_since = time_in(fields, "failing_since");
+  read.retry_at = time_in(fields, "retry_at");
   read.last_success = time_in(fields, "last_success");
   read.last_error = text_in(fields, "last_error");
   read.delivered = number_in<std::uint64_t>(fields, "delivered");

@@ -207,6 +207,12 @@ asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
     const Next next = co_await confirm(served, end);
     if (next == Next::settled) co_return end;
   }
+  // Whoever asks for something for it does not make it be told sooner.
+  if (subscriber.failures > 0 && subscriber.retry_at > redis_now()) {
+    end.then = Then::later;
+    end.delay = subscriber.retry_at - redis_now();
+    co_return end;
+  }
   const bool ended = !is_webhook(subscriber) && subscriber.lease_end <= redis_now();
   if (ended && subscriber.state == Subscriber::State::active) {
     end.then = Then::remove;
@@ -214,9 +220,11 @@ asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
   }
   if (subscriber.state != Subscriber::State::active) co_return end;
   const auto until = Clock::now() + turn;
+  const std::size_t refused = sender_.refused_at_host_of(subscriber);
   for (;;) {
     end.cursor = subscriber.cursor;
-    if (stopping_ || Clock::now() > until) {
+    const bool others_wait = sender_.refused_at_host_of(subscriber) != refused;
+    if (stopping_ || others_wait || Clock::now() > until) {
       end.then = Then::later;
       co_return end;
     }
@@ -431,8 +439,7 @@ Dispatcher::Next Dispatcher::judge(Served& served, SubscriberSettlement& end, co
       return Next::more;
     case Told::Is::gone:
       metrics_.push_out_sent(webhook, Metrics::PushOut::gone);
-      if (webhook)
-        tell_operators(subscriber, "webhook_ended", "it answered 410: nobody wants to be told there any more");
+      if (webhook) tell_operators(subscriber, "webhook_ended", "nobody wants to be told there any more");
       end.then = Then::remove;
       return Next::settled;
     case Told::Is::not_asked:

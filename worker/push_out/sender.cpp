@@ -74,12 +74,17 @@ bool Sender::is_prompt(const Subscriber& subscriber) const {
   return subscriber.failures == 0 && subscriber.delivered > 0 && !is_slow(subscriber);
 }
 
+std::size_t Sender::refused_at_host_of(const Subscriber& subscriber) const {
+  const auto at = under_way_.find(host_of(subscriber.url));
+  return at == under_way_.end() ? 0 : at->second.refused;
+}
+
 std::size_t Sender::places_for(const Subscriber& subscriber) const {
   return is_prompt(subscriber) ? per_host_ : std::max<std::size_t>(1, per_host_ / 2);
 }
 
-/// Each that finds no place comes back behind those before it, twice as soon as they are likely to be done: so places
-/// do not stay free, and few come back for nothing, however many wait.
+/// Each that finds no place comes back behind those before it, when they are likely to be done: few come back for
+/// nothing, however many wait.
 Milliseconds Sender::wait_for_place(const Subscriber& subscriber) {
   const auto at = under_way_.find(host_of(subscriber.url));
   if (at == under_way_.end()) return Milliseconds(0);
@@ -87,7 +92,8 @@ Milliseconds Sender::wait_for_place(const Subscriber& subscriber) {
   const std::size_t places = places_for(subscriber);
   if (host.all < per_host_ && (is_prompt(subscriber) || host.waited_for < places)) return Milliseconds(0);
   const auto now = Clock::now();
-  const auto each = host.took / static_cast<Clock::rep>(2 * places);
+  ++host.refused;
+  const auto each = host.took / static_cast<Clock::rep>(places);
   host.turn = std::min<Clock::time_point>(std::max(host.turn, now) + each, now + longest_turn);
   return std::chrono::ceil<Milliseconds>(host.turn - now) + Milliseconds(1);
 }

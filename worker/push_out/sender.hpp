@@ -54,6 +54,8 @@ class Sender {
   bool is_slow(const Subscriber& subscriber) const { return slow_.contains(subscriber.id); }
   /// 0 when a request to it may be sent now, else until a place at its host is likely to be free.
   Milliseconds wait_for_place(const Subscriber& subscriber);
+  /// How many found no place at its host since there were places for all.
+  std::size_t refused_at_host_of(const Subscriber& subscriber) const;
   /// How many requests may be under way to its host, if none are to others there.
   std::size_t places_for(const Subscriber& subscriber) const;
 
@@ -63,6 +65,7 @@ class Sender {
   /// Requests under way to a host.
   struct Host {
     std::size_t all = 0, waited_for = 0;           ///< those to receivers that are not prompt
+    std::size_t refused = 0;                       ///< a place
     Clock::duration took = usual_time;             ///< by the last that was answered
     Clock::time_point turn = Clock::time_point();  ///< of the last that found no place
   };
