@@ -163,6 +163,14 @@ ReadAddress parse_url(std::string_view url) {
     if (const auto wrong = objection_to_login(rest); !wrong.empty()) return bad_url(wrong);
   }
   if (const auto wrong = read_login(rest, address); !wrong.empty()) return bad_url(wrong);
+  for (const std::string_view part : {rest, path}) {
+    if (part.find('?') != std::string_view::npos) return bad_url("it takes no query: leave out '?' and what follows");
+  }
+  if (!by_sentinels && !in_cluster && rest.find(',') != std::string_view::npos) {
+    const std::string several(scheme);
+    return bad_url("several servers are " + several + "+sentinel://HOST:PORT,HOST:PORT/SERVICE or " + several +
+                   "+cluster://HOST:PORT,HOST:PORT");
+  }
   const auto wrong = by_sentinels ? read_sentinels(rest, path, address)
                      : in_cluster ? read_nodes(rest, address.port, address.cluster)
                                   : read_endpoint(rest, address.host, address.port);

@@ -370,6 +370,16 @@ TEST_F(Refreshing, DoesNotWaitForAHostThatIsLeftAlone) {
   EXPECT_EQ(world.http.count("/feed"), 1U);
 }
 
+TEST_F(Refreshing, SaysUntilWhenAHostIsLeftAlone) {
+  world.http.serve("/feed", {.body = rss({{"a", "First"}})});
+  add("/feed");
+  world.redis_text({"HSET", "state:host:127.0.0.1", "closed", "1", "refusals", "2", "not_before", "4102444800000"});
+  const Finished put_off = world.run({"refresh", world.http.url("/feed")});
+  EXPECT_EQ(put_off.exit, 75) << put_off.err;
+  EXPECT_NE(put_off.out.find("(its host refuses requests; it waits until 2100-01-01T00:00:0"), std::string::npos)
+      << put_off.out;
+}
+
 TEST_F(Refreshing, TakesThousandsOfSlowFeedsAtOnce) {
   constexpr std::size_t feeds = 300;
   world.environment["FEEDMILL_LANES"] = "400";

@@ -32,13 +32,20 @@ TEST(ClusterUrls, NameSomeOfTheNodes) {
 }
 
 TEST(ClusterUrls, ThatMakeNoSenseAreRefusedWithWhatToWrite) {
-  for (const auto& [url, says] : {std::pair("redis+cluster://one:7000/1", "a cluster has no databases"),
-                                  {"redis+cluster://one:7000/mymaster", "a cluster has no databases"},
-                                  {"redis+cluster://one:0", "bad port"},
-                                  {"redis+cluster://one,two:x", "bad port"},
-                                  {"redis+cluster://u:p@one,u:p@two", "one login is for all servers"},
-                                  {"redis+sentinel://u:p@one,u:p@two/s", "one login is for all servers"},
-                                  {"cluster://one", "redis+cluster://host:port"}}) {
+  for (const auto& [url, says] :
+       {std::pair("redis+cluster://one:7000/1", "a cluster has no databases"),
+        {"redis+cluster://one:7000/mymaster", "a cluster has no databases"},
+        {"redis+cluster://one:0", "bad port"},
+        {"redis+cluster://one,two:x", "bad port"},
+        {"redis+cluster://u:p@one,u:p@two", "one login is for all servers"},
+        {"redis+sentinel://u:p@one,u:p@two/s", "one login is for all servers"},
+        {"redis+cluster://one:7000?x=1", "takes no query"},
+        {"redis+cluster://one:7000/?x=1", "takes no query"},
+        {"redis+sentinel://one/mymaster?db=1", "takes no query"},
+        {"redis://u:p@one/0?x=1", "takes no query"},
+        {"redis://one:7000,two:7001", "redis+sentinel://HOST:PORT,HOST:PORT/SERVICE or redis+cluster://"},
+        {"redis://:p,q@one,two/1", "redis+cluster://HOST:PORT,HOST:PORT"},
+        {"cluster://one", "redis+cluster://host:port"}}) {
     const auto address = parse_redis_url(url);
     ASSERT_FALSE(address) << url;
     EXPECT_EQ(address.error().code, Code::unsupported);

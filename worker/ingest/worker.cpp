@@ -14,6 +14,7 @@
 #include "storage/ingest/ingest.hpp"
 #include "storage/redis/test_point.hpp"
 #include "worker/base/cancellation.hpp"
+#include "worker/base/units.hpp"
 #include "worker/observe/notices.hpp"
 #include "worker/observe/push_turns.hpp"
 #include "worker/trace/followed_refresh.hpp"
@@ -247,7 +248,8 @@ void Worker::tell_put_off(const ClaimBatch::Deferred& deferred, Milliseconds now
   report.feed_url = deferred.feed_url;
   report.outcome = Outcome::deferred;
   report.reason = Reason::worker_host_wait;
-  report.detail = "its host refuses requests; it waits until then";
+  report.detail =
+      "its host refuses requests; it waits until " + format_time(std::chrono::system_clock::time_point(deferred.due));
   report.next_in = deferred.due - now;
   report.due_reason = deferred.code;
   tell_(report);

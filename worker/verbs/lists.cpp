@@ -262,6 +262,10 @@ void import_part(const ImportVerb& verb, const SubscriptionList& list, std::size
 
 int import(const ImportVerb& verb, ListToImport& list, const VerbContext& context) {
   Terminal& terminal = context.terminal;
+  if (verb.prune && !verb.yes && !verb.dry_run && !terminal.can_ask()) {
+    throw VerbFailure{exits::usage,
+                      "--prune deletes feeds and their entries; say --yes, or --dry-run to see what would go"};
+  }
   Counts counts;
   BadRows refused(terminal, "refused"), broken(terminal, "broken");
   {

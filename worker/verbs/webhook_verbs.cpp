@@ -134,9 +134,15 @@ int run_verb(const WebhookSetVerb& verb, const VerbContext& context) {
 
 int run_verb(const WebhookRotateVerb& verb, const VerbContext& context) {
   const Subscriber webhook = known_webhook(context, verb.id);
+  const bool had_two = secrets_in_use(webhook, or_fail(context.store.now())).size() > 1;
   const std::string secret = public_key_of(webhook.secret).empty() ? new_shared_secret() : new_signing_key();
   if (!or_fail(Subscribers(context.store).rotate(verb.id, secret, verb.old_for))) throw no_such_webhook(verb.id);
   tell_key("rotated", verb.id, secret, context.terminal);
+  if (had_two) {
+    context.terminal.note(
+        fmt::format("only the newest two secrets sign: the one before, which would have until {}, signs no more",
+                    rfc3339(webhook.old_until)));
+  }
   return exits::done;
 }
 

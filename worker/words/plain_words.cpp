@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "worker/base/figure_text.hpp"
+#include "worker/base/redact.hpp"
 #include "worker/words/due_inputs.hpp"
 #include "worker/words/due_text.hpp"
 
@@ -98,7 +99,7 @@ std::string shell_word(std::string_view text) {
 }
 
 std::string remedy_words(std::string_view reason, std::string_view url) {
-  const std::string feed_url = shell_word(url);
+  const std::string feed_url = shell_word(redact(url));  // SECURITY K1
   const auto starts = [&](std::string_view group) { return reason.starts_with(group); };
   if (reason == "tls.verify") {
     return fmt::format(
@@ -124,7 +125,8 @@ std::string remedy_words(std::string_view reason, std::string_view url) {
         feed_url);
   }
   if (reason == "status.auth")
-    return fmt::format("It wants a password: [feed_auth.NAME] and feedmill set {} auth=NAME.", feed_url);
+    return fmt::format("It wants a password: feedmill set {} auth=NAME, with [feed_auth.NAME] in the configuration.",
+                       feed_url);
   if (reason == "status.not_found" || reason == "dns.not_found" || reason == "url.invalid") {
     return fmt::format(
         "Is the address right? feedmill discover finds the feeds of a site's page. Of a feed that was never read: "
@@ -135,13 +137,22 @@ std::string remedy_words(std::string_view reason, std::string_view url) {
     return fmt::format(
         "Nothing: it is asked again after the pause it wants. Does it go on: feedmill set {} interval_min=6h.",
         feed_url);
-  if (reason == "status.gone") return fmt::format("The publisher has ended it: feedmill remove {}.", feed_url);
+  if (reason == "status.gone") {
+    return fmt::format(
+        "Its server says that it has ended. It is asked again, and called gone when that is still so after a day; once "
+        "it is: feedmill remove {}.",
+        feed_url);
+  }
   if (reason == "parse.not_a_feed")
     return fmt::format("There is a page, and no feed: feedmill discover {} lists those it names.", feed_url);
   if (starts("dns.")) return "Are the name servers right? feedmill doctor tries them.";
-  if (starts("limit."))
-    return fmt::format("It is larger than fetch.max_body and the other limits; feedmill check {} shows by how much.",
-                       feed_url);
+  if (reason == "limit.body") return "It is larger than fetch.max_body, which may be 64MiB at most.";
+  if (reason == "limit.header") return "Its server sends more header than is read; the publisher must mend that.";
+  if (reason == "limit.ratio")
+    return "It unpacks to suspiciously many times what was sent, as bombs do; the publisher must mend that.";
+  if (reason == "limit.coding")
+    return "Its server packs it in a way that was not asked for, or twice (Content-Encoding); the publisher must mend "
+           "that: gzip, br and zstd are read.";
   return "";
 }
 

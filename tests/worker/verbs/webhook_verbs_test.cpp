@@ -218,6 +218,10 @@ TEST_F(WebhookVerbs, RotateLetsBothSecretsSignForAWhile) {  // OPERATIONS B3
   EXPECT_EQ(webhook.old_secret, old_secret);
   const json::object shown = feedmill({"webhook", "show", id, "--json"}).row();
   EXPECT_TRUE(shown.at("old_until").is_string());
+  EXPECT_EQ(rotated.err.find("signs no more"), std::string::npos) << rotated.err;
+  const Outcome again = feedmill({"webhook", "rotate", id});
+  EXPECT_NE(again.err.find("signs no more"), std::string::npos) << again.err;
+  EXPECT_EQ(stored(id).old_secret, webhook.secret);
   EXPECT_EQ(feedmill({"webhook", "rotate", id, "--old-for", "31d"}).exit, 64);
   EXPECT_EQ(feedmill({"webhook", "rotate", nobody}).exit, 1);
   const std::string signing = add({"--ed25519"});

@@ -5,7 +5,9 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
+#include "worker/base/redact.hpp"
 #include "worker/words/due_text.hpp"
+#include "worker/words/plain_words.hpp"
 
 namespace feedmill::explanation_test {
 namespace {
@@ -95,12 +97,25 @@ TEST(Explain, NamesWhatToDoAboutAFailure) {
            {"egress.blocked", "policy=NAME"},
            {"status.forbidden", "fetch.contact"},
            {"status.not_found", "feedmill discover"},
-           {"parse.not_a_feed", "There is a page, and no feed"}}) {
+           {"status.gone", "called gone when that is still so after a day; once it is: feedmill remove"},
+           {"parse.not_a_feed", "There is a page, and no feed"},
+           {"limit.body", "larger than fetch.max_body"},
+           {"limit.header", "more header than is read"},
+           {"limit.ratio", "many times what was sent"},
+           {"limit.coding", "Content-Encoding"}}) {
     record.state.last.error = reason;
     EXPECT_NE(text(record, {"example.org", {}, {}}).find(remedy), std::string::npos) << reason;
   }
   record.state.last.error = "status.server";  // nothing but to wait
   EXPECT_EQ(text(record, {"example.org", {}, {}}).find("do  "), std::string::npos);
+}
+
+// SECURITY K1
+TEST(Explain, TellsTheWordsToWriteAndNoSecretOfTheAddress) {
+  const std::string remedy = remedy_words("status.auth", "https://me:canary@example.org/feed?token=canary");
+  EXPECT_EQ(remedy.find("canary"), std::string::npos) << remedy;
+  EXPECT_NE(redact(remedy).find("' auth=NAME,"), std::string::npos)
+      << "whoever shows it redacts it: " << redact(remedy);
 }
 
 TEST(Explain, SaysWhatElseCounts) {
