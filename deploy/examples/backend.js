@@ -85,6 +85,8 @@ async function main() {
   await Promise.all([store.connect(), reader.connect()]);
   http.createServer((request, response) => answer(store, request, response)).listen(port, '127.0.0.1');
   for (;;) {
+    // A client that lost its server while it was connecting may have given up.
+    for (const client of [store, reader]) if (!client.isOpen) await client.connect().catch(() => {});
     await follow(store, reader).catch((error) => console.error('Redis is away:', error.message));
     await pause();
   }

@@ -307,6 +307,28 @@ TEST_F(PushingOut, SlowReceiversOfAHostDoNotHoldUpTheOthersThere) {
   EXPECT_LE(receiver.server.requests().size() - 2, 2U) << "slow ones that went before";
 }
 
+TEST_F(PushingOut, WhoHasMuchToBeToldLeavesItsPlaceToOthersOfItsHost) {
+  world.environment["FEEDMILL_PUSH_OUT_PER_HOST"] = "2";
+  const std::string url = world.add("/feed", {{"0", "post 0"}});
+  world.start();
+  constexpr std::size_t webhooks = 4, events = 60;
+  for (std::size_t i = 0; i < webhooks; ++i) {
+    const std::string path = "/much/" + std::to_string(i);
+    receiver.server.serve(path, Response{.status = 204, .delay = std::chrono::milliseconds(20)});
+    EXPECT_EQ(world.run({"webhook", "add", receiver.server.url(path)}).exit, 0);
+  }
+  std::vector<std::pair<std::string, std::string>> posts;
+  for (std::size_t i = 0; i <= events; ++i) posts.emplace_back(std::to_string(i), "post");
+  world.publish("/feed", posts);
+  world.refresh(url);
+  receiver.server.wait_for_requests(webhooks * events);
+  std::map<std::string, std::size_t> told;
+  for (const ServedRequest& request : receiver.server.requests()) {
+    if (++told[request.target] == events) break;
+  }
+  EXPECT_EQ(told.size(), webhooks) << "each was told of something before any was told of all";
+}
+
 // Whenever it is killed: every post is told of, in order, and what is told twice has the same id.
 TEST_F(PushingOut, KilledAgainAndAgainItMissesNothing) {
   const std::string url = world.add("/feed", {{"0", "post 0"}});

@@ -121,7 +121,8 @@ struct StoreImportVerb : StoreVerb {
                   "notices stay out",
                   "FILE is missing (- for stdin)");
     line.flag("--dry-run", dry_run, "Only check the file and say what would be brought back");
-    line.flag("--replace", replace, "Feeds that are there are emptied first, and stay in their channels; else they stay as they are");
+    line.flag("--replace", replace,
+              "Feeds that are there are emptied first, and stay in their channels; else they stay as they are");
     line.flag("--yes", yes, "Do not ask before replacing");
     line.check([this] {
       if (yes && !replace) refuse("--yes needs --replace");

@@ -527,7 +527,7 @@ TEST_F(Polling, StoresWhatCameWholeAndTheRestWithTheWholeDocument) {
   EXPECT_EQ(part.created, 3U);
   EXPECT_EQ(decision.reason, Reason::http_truncated);
   EXPECT_EQ(state().validators.etag, "");
-  EXPECT_EQ(state().state, "new");
+  EXPECT_EQ(state().state, "degraded");
   EXPECT_EQ(poll_cut(xml, xml.find("Post 7")).events, 0U) << "I10";
   EXPECT_EQ(poll(xml).created, 7U);
   for (const auto& created : signals("post_created")) {
