@@ -70,7 +70,7 @@ struct Subscriber {
   std::string cursor;          ///< stream id of the last event it was told of, or needs not to be told of
   std::uint32_t failures = 0;  ///< in a row
   Milliseconds failing_since{}, last_success{};
-  Milliseconds retry_at{};  ///< failing, and asked for something meanwhile: it is not told anything before
+  Milliseconds retry_at{};          ///< failing, and asked for something since: not told anything before
   std::string last_error;           ///< for people
   std::uint64_t delivered = 0;      ///< requests that were taken
   std::optional<Milliseconds> due;  ///< when it is looked at next; none: nothing waits for it
