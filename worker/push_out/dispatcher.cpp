@@ -207,18 +207,18 @@ asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
     const Next next = co_await confirm(served, end);
     if (next == Next::settled) co_return end;
   }
-  // Whoever asks for something for it does not make it be told sooner.
-  if (subscriber.failures > 0 && subscriber.retry_at > redis_now()) {
-    end.then = Then::later;
-    end.delay = subscriber.retry_at - redis_now();
-    co_return end;
-  }
   const bool ended = !is_webhook(subscriber) && subscriber.lease_end <= redis_now();
   if (ended && subscriber.state == Subscriber::State::active) {
     end.then = Then::remove;
     co_return end;
   }
   if (subscriber.state != Subscriber::State::active) co_return end;
+  // Whoever asks for something for it does not make it be told sooner.
+  if (subscriber.failures > 0 && subscriber.retry_at > redis_now()) {
+    end.then = Then::later;
+    end.delay = subscriber.retry_at - redis_now();
+    co_return end;
+  }
   const auto until = Clock::now() + turn;
   const std::size_t refused = sender_.refused_at_host_of(subscriber);
   for (;;) {

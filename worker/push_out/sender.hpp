@@ -52,9 +52,10 @@ class Sender {
 
   /// Whether it made us wait the last time, as far as this process knows.
   bool is_slow(const Subscriber& subscriber) const { return slow_.contains(subscriber.id); }
-  /// 0 when a request to it may be sent now, else until a place at its host is likely to be free.
+  /// 0 when a request to it may be sent now, else until a place at its host is likely to be free: its turn, which those
+  /// that ask next come behind.
   Milliseconds wait_for_place(const Subscriber& subscriber);
-  /// How many found no place at its host since there were places for all.
+  /// How many found no place at its host since a request to it has been under way. Whoever sees it change leaves.
   std::size_t refused_at_host_of(const Subscriber& subscriber) const;
   /// How many requests may be under way to its host, if none are to others there.
   std::size_t places_for(const Subscriber& subscriber) const;
