@@ -23,10 +23,14 @@ std::string Entries::id_of(const std::string& given) const {
   return is_one ? entries + std::string(number) : given;
 }
 
+bool Entries::is_id(std::string_view id) const {
+  return id.starts_with(impl_.keys.entries());
+}
+
 StoreResult<std::optional<StoredEntry>> Entries::get(const std::string& id) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   // An id is a full key: only those of entries are looked at, whatever is asked for.
-  if (!id.starts_with(impl_.keys.entries())) return std::optional<StoredEntry>();
+  if (!is_id(id)) return std::optional<StoredEntry>();
   const auto reply = impl_.redis.command({"HGETALL", id});
   if (!reply) return reply.error();
   if (reply->size() == 0) return std::optional<StoredEntry>();
@@ -57,7 +61,7 @@ StoreResult<std::vector<StoredEntry>> Entries::all_by_order(const std::string& f
 }
 
 StoreResult<bool> Entries::remove(const std::string& id) {
-  if (!id.starts_with(impl_.keys.entries())) return false;  // an id is a full key: only those of entries are touched
+  if (!is_id(id)) return false;  // an id is a full key: only those of entries are touched
   Args args;
   args.add(std::string_view(impl_.keys.channel_prefix()));
   args.own(impl_.options.stream_cap());

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/records/given_entry.hpp"
@@ -22,6 +23,8 @@ class Entries {
 
   /// The whole key of "17" or "Entry:17", as "{p000}:Entry:17" in a cluster; anything else as it is.
   std::string id_of(const std::string& given) const;
+  /// Whether an entry of this store can be called so.
+  bool is_id(std::string_view id) const;
 
   StoreResult<std::optional<StoredEntry>> get(const std::string& id);
   /// Several in one round trip, in the order of `ids`; those that do not exist are left out.

@@ -37,6 +37,11 @@ Resumed::Result resume_result(std::string_view word) {
 
 StoreResult<std::vector<bool>> Feeds::add(std::span<const NewFeed> feeds, const std::string& channel,
                                           std::uint32_t rate) {
+  for (const NewFeed& feed : feeds) {
+    if (const auto its = store_.elsewhere(feed.feed_url)) {
+      return StoreError{StoreError::Code::refused, feed.feed_url + " is of partition " + std::to_string(*its)};
+    }
+  }
   std::vector<bool> added;
   added.reserve(feeds.size());
   while (!feeds.empty()) {

@@ -39,7 +39,8 @@ class Feeds {
   /// `store` outlives this.
   explicit Feeds(Store& store) : store_(store), impl_(store.impl()) {}
 
-  /// Registers feeds; true where it was new. URLs must be canonical (worker/web_url). `channel`: they are in it in the
+  /// Registers feeds; true where it was new. URLs must be canonical (worker/web_url), and none of another
+  /// partition (Store::elsewhere): `refused`, and nothing is written. `channel`: they are in it in the
   /// same step, known ones too; it is created where it is not there. "" = none. `rate`: at most so many new ones a
   /// second, of all that are added with one, are due for their first fetch (HTTP P12); 0: all at once.
   StoreResult<std::vector<bool>> add(std::span<const NewFeed> feeds, const std::string& channel = {},

@@ -85,19 +85,34 @@ StoreResult<void> Ingest::read_states(std::span<Claim> claims) {
   return {};
 }
 
-StoreResult<std::optional<Milliseconds>> Ingest::take_slot(const Claim& claim, const std::string& host,
-                                                           const HostLimits& limits) {
+StoreResult<Milliseconds> Ingest::wait_for_slot(const Claim& claim, const std::string& host, const HostLimits& limits,
+                                                std::optional<Milliseconds> lease) {
   Args args;
   args.add(std::string_view(claim.feed_url));
   args.add(std::string_view(claim.id));
   args.add(std::string_view(host));
   args.add(limits.concurrency);
   args.own(spacing_text(limits));
+  if (lease)
+    args.add(*lease);
+  else
+    args.add(std::string_view());
   const auto reply = impl_.run(Script::slot, args);
   if (!reply) return reply.error();
-  const Milliseconds wait = milliseconds((*reply)[0]);
-  if (wait.count() < 0) return std::optional<Milliseconds>();
-  return std::optional(wait);
+  return milliseconds((*reply)[0]);
+}
+
+StoreResult<std::optional<Milliseconds>> Ingest::take_slot(const Claim& claim, const std::string& host,
+                                                           const HostLimits& limits) {
+  const auto wait = wait_for_slot(claim, host, limits, {});
+  if (!wait) return wait.error();
+  if (wait->count() < 0) return std::optional<Milliseconds>();
+  return std::optional(*wait);
+}
+
+StoreResult<Milliseconds> Ingest::take_slot_for(const Claim& claim, const std::string& host, const HostLimits& limits,
+                                                Milliseconds lease) {
+  return wait_for_slot(claim, host, limits, lease);
 }
 
 StoreResult<bool> Ingest::wait_for_wish(Milliseconds longest) {

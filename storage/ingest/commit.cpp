@@ -100,8 +100,8 @@ void add_rekeys(Args& args, const Commit& commit, std::int64_t now_seconds) {
   args.own(std::move(tail));
 }
 
-void add_host_answer(Args& args, const HostAnswer& answer) {
-  args.add(std::string_view(answer.host));
+/// As note_answer of host.lua has it, up to its marks.
+void add_answer(Args& args, const HostAnswer& answer) {
   args.add(answer.is == HostAnswer::Is::served    ? std::string_view("served")
            : answer.is == HostAnswer::Is::refused ? std::string_view("refused")
                                                   : std::string_view());
@@ -193,7 +193,8 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
       args.add(std::string_view());
     args.add(commit.retention.grace);
     args.own(sum_of_new(later, commit.retention, now_seconds));
-    add_host_answer(args, commit.host);
+    args.add(std::string_view(commit.host.host));
+    add_answer(args, commit.host);
     args.add(std::string_view(commit.move_to));
     args.own(std::to_string(commit.highest_entry) + " " + to_string(commit.last_event));
     args.own(!last || commit.push_to.empty() ? std::string()
@@ -308,6 +309,22 @@ std::vector<std::size_t> Ingest::commit_unchanged(std::span<const Commit* const>
       one = StoreError{StoreError::Code::bug, "the server's answer to unchanged names no outcome"};
   }
   return others;
+}
+
+StoreResult<void> Ingest::leave_slot(const Claim& claim, const std::string& host, const HostAnswer* answer) {
+  Args args;
+  args.add(std::string_view(claim.feed_url));
+  args.add(std::string_view(claim.id));
+  args.add(std::string_view(host));
+  if (answer != nullptr) {
+    add_answer(args, *answer);
+  } else {
+    for (const std::string_view word : {"none", "", "0"}) args.add(word);
+  }
+  args.own(answer != nullptr ? host_marks(*answer) : std::string());
+  const auto reply = impl_.run(Script::slot_end, args);
+  if (!reply) return reply.error();
+  return {};
 }
 
 std::vector<StoreResult<Committed>> Ingest::commit(std::span<const Commit* const> commits) {

@@ -117,8 +117,16 @@ class Ingest {
   /// how long to wait before asking again; nothing when the claim is not held any more.
   StoreResult<std::optional<Milliseconds>> take_slot(const Claim& claim, const std::string& host,
                                                      const HostLimits& limits);
+  /// The same for a claim of another partition, at a host whose gate is in this one (RELIABILITY L27): until
+  /// leave_slot(), `lease` at most.
+  StoreResult<Milliseconds> take_slot_for(const Claim& claim, const std::string& host, const HostLimits& limits,
+                                          Milliseconds lease);
+  /// `answer`: null where the host was not asked.
+  StoreResult<void> leave_slot(const Claim& claim, const std::string& host, const HostAnswer* answer);
 
  private:
+  StoreResult<Milliseconds> wait_for_slot(const Claim& claim, const std::string& host, const HostLimits& limits,
+                                          std::optional<Milliseconds> lease);
   StoreResult<void> read_states(std::span<Claim> claims);
   std::vector<std::size_t> commit_unchanged(std::span<const Commit* const> commits,
                                             std::vector<StoreResult<Committed>>& done);

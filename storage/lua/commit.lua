@@ -288,7 +288,7 @@ local function create(guids, posts, highest)
   local places, marks_of, scores = {}, {}, {}
   for i, post in ipairs(posts) do
     if not (known[i] or places[post.guid] or has_tombs and redis.call('ZSCORE', tombs, post.guid)) then
-      highest = highest + 1
+      highest = number_behind(highest)
       done.given_out = highest
       local id, n = entry_key(text(highest)), #scores
       redis.call('HSET', id, 'feed_url', url, 'guid', post.guid, 'digest', post.digest, 'bytes', text(post.bytes),

@@ -29,7 +29,7 @@ local _, unset = counted(last + 1, 1)
 local created = id == ''
 local signal, finish_signals = signal_writer(clock(), stream_cap, true)
 if created then
-  id = entry_key(text(redis.call('INCR', counter_key)))
+  id = entry_key(next_number())
   redis.call('HSET', id, 'feed_url', url, 'guid', guid, 'digest', digest, 'bytes', bytes, unpack(set))
   redis.call('HSET', map, guid, id)
   redis.call('HSET', digests, guid, digest)

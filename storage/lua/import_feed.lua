@@ -9,6 +9,8 @@
 --   'open', archive, counter, id of its store ('' = it does not say)
 --                                   whether numbers are kept: the store is empty, or this archive was begun before. It is
 --                                   that store again then. Returns 1 or 0
+--   'behind', archive, counter      of another partition than the one that keeps the numbers of this archive: whether it
+--                                   gives out none but higher ones. Returns 1 or 0
 --   'close', archive
 --   'begin', feed_url, 1 = replace  Returns 'ok', 'known' (it is a feed), 'replace' (so it is: take its posts away first),
 --                                   'begun' (an import has left posts: likewise) or 'left' (something else of it is there)
@@ -24,11 +26,19 @@ local imports_key = prefix .. 'state:imports'
 if what == 'open' then
   local begun = redis.call('HGET', meta_key, 'importing')
   if begun ~= url then
-    if begun or redis.call('EXISTS', feeds_key, counter_key, signals_key) > 0 then return 0 end
+    local is_counted = redis.call('EXISTS', counter_key) == 1 and redis.call('HGET', meta_key, 'behind') ~= url
+    if begun or is_counted or redis.call('EXISTS', feeds_key, signals_key) > 0 then return 0 end
     redis.call('HSET', meta_key, 'importing', url)
+    if (redis.call('HGET', meta_key, 'partitions') or '1') ~= '1' then redis.call('HSET', meta_key, 'behind', url) end
     if ARGV[5] ~= '' then redis.call('HSET', meta_key, 'id', ARGV[5]) end
     if ARGV[4] ~= '0' then redis.call('SET', counter_key, ARGV[4]) end
   end
+  return 1
+elseif what == 'behind' then
+  if redis.call('HGET', meta_key, 'behind') == url then return 1 end
+  if redis.call('EXISTS', counter_key) == 1 then return 0 end
+  redis.call('HSET', meta_key, 'behind', url)
+  redis.call('SET', counter_key, ARGV[4])
   return 1
 elseif what == 'close' then
   if redis.call('HGET', meta_key, 'importing') == url then redis.call('HDEL', meta_key, 'importing') end
@@ -95,7 +105,7 @@ if what == 'entries' then
       id = entry_key(post.number)
       if tonumber(redis.call('GET', counter_key) or 0) < tonumber(post.number) then redis.call('SET', counter_key, post.number) end
     else
-      id = entry_key(text(redis.call('INCR', counter_key)))
+      id = entry_key(next_number())
     end
     redis.call('HSET', id, unpack(post.fields))
     redis.call('HSET', id, 'feed_url', url)

@@ -1,16 +1,17 @@
 #!lua
 -- uses posts host
 -- replies array of 1
--- A slot at another host that a redirect leads to (HTTP H6). It ends with the claim.
+-- A slot at another host that a redirect leads to (HTTP H6). It ends with the claim. Or one at a host whose gate is here
+-- for a claim that is not (RELIABILITY L27): it ends with slot_end.lua, or its lease.
 -- ARGV: prefix, feed_url, claim, host, host concurrency, host spacing ms and, behind a space,
--- the name that the worker goes out under.
+-- the name that the worker goes out under; lease ms of a claim of another partition, '' = it is one of this.
 -- Returns {wait ms, code}: 0 = the slot is taken; -1 = the claim is not held any more.
-local url, claim, host = ARGV[2], ARGV[3], ARGV[4]
+local url, claim, host, lease = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[7])
 local concurrency, spacing, egress = tonumber(ARGV[5]), string.match(ARGV[6], '^(%d+) ?(.*)$')
 local now = clock()
-local mine = redis.call('HMGET', state_key(url), 'claim', 'claim_hosts')
-local lease_end = tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
-if mine[1] ~= claim or not lease_end then return {-1, ''} end
+local mine = not lease and redis.call('HMGET', state_key(url), 'claim', 'claim_hosts')
+local lease_end = lease and now + lease or tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
+if mine and mine[1] ~= claim or not lease_end then return {-1, ''} end
 
 local name, own_concurrency, own_spacing = gate_of_host(host)
 concurrency, spacing = own_concurrency or concurrency, own_spacing or tonumber(spacing)
@@ -20,7 +21,7 @@ local code = why_not(gate, now, concurrency, spacing, claim)
 if not code then
   take_slot(gate, claim, now, lease_end, claim, gap_of(gate, spacing))
   write_slots(gate, now)
-  redis.call('HSET', state_key(url), 'claim_hosts', (mine[2] and mine[2] .. ' ' or '') .. host)
+  if mine then redis.call('HSET', state_key(url), 'claim_hosts', (mine[2] and mine[2] .. ' ' or '') .. host) end
   return {0, ''}
 end
 -- When another request under way ends is not known: soon.

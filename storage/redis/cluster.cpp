@@ -78,10 +78,14 @@ std::string remedy_at_cluster_node(const RedisAddress& address) {
   return "redis.url names a node of a Redis Cluster; write " + url_as("+cluster", address);
 }
 
-unsigned slot_of_tag(std::string_view tag) {
+unsigned key_hash(std::string_view name) {
   boost::crc_optimal<16, 0x1021> crc;
-  crc.process_bytes(tag.data(), tag.size());
-  return crc.checksum() % 16384U;
+  crc.process_bytes(name.data(), name.size());
+  return crc.checksum();
+}
+
+unsigned slot_of_tag(std::string_view tag) {
+  return key_hash(tag) % cluster_slots;
 }
 
 std::optional<StoreError> find_holder(RedisAddress& address, Milliseconds timeout) {

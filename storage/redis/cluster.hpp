@@ -12,6 +12,10 @@ namespace feedmill {
 /// Of a plain URL.
 std::string remedy_at_cluster_node(const RedisAddress& address);
 
+inline constexpr unsigned cluster_slots = 16'384;
+
+/// CRC16 (XMODEM) as a cluster takes it, 0 to 65,535.
+unsigned key_hash(std::string_view name);
 /// The slot of keys with this tag (what stands between their braces), 0 to 16,383.
 unsigned slot_of_tag(std::string_view tag);
 

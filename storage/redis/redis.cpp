@@ -337,9 +337,12 @@ void watch_peer(int socket) {
 }  // namespace
 
 /// Of the server, for people.
+std::string Redis::address() const {
+  return address_.socket.empty() ? shown({address_.host, address_.port}) : address_.socket;
+}
+
 std::string Redis::where() const {
-  if (!address_.socket.empty()) return address_.socket;
-  std::string where = shown({address_.host, address_.port});
+  std::string where = address();
   if (!address_.service.empty()) where += ", the primary of " + address_.service + " as its sentinels say";
   if (!address_.cluster.empty())
     where += ", which holds slot " + std::to_string(address_.slot) + " as its cluster says";
@@ -459,6 +462,12 @@ Redis Redis::beside(NodeAddress server, Milliseconds timeout) const {
   its.service.clear();
   its.cluster.clear();
   return {std::move(its), timeout};
+}
+
+Redis Redis::at_slot(unsigned slot) const {
+  RedisAddress its = address_;
+  its.slot = slot;
+  return {std::move(its), timeout_};
 }
 
 Redis::Result<Reply> Redis::command(const Words& words) {

@@ -131,11 +131,16 @@ class Redis {
   /// Connections made so far.
   std::uint64_t connections() const { return connections_; }
   /// Whether another server takes its place when it is lost, as far as the URL says.
-  bool is_stood_by_for() const { return !address_.service.empty() || !address_.cluster.empty(); }
+  bool is_stood_by_for() const { return !address_.service.empty() || is_clustered(); }
+  bool is_clustered() const { return !address_.cluster.empty(); }
+  /// "127.0.0.1:6379" or a path, of a connection that is there.
+  std::string address() const;
   /// As ServerFacts::link. Of a connection that is there.
   std::string link() const;
   /// To another server with the same login, database and TLS; not made yet.
   Redis beside(NodeAddress server, Milliseconds timeout) const;
+  /// To whom holds another slot of the same cluster, and where it is none to the same server; likewise.
+  Redis at_slot(unsigned slot) const;
 
   /// One command, one reply. A server is let go of when its answer says that another one is to be asked.
   Result<Reply> command(const Words& words);

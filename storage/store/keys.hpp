@@ -11,11 +11,8 @@ namespace feedmill {
 /// How the names of keys end that begin with a feed's URL: no URL may end so itself.
 inline constexpr std::array<std::string_view, 4> feed_key_endings{":sort", ":guidmap", ":digests", ":tombs"};
 
-/// Between the braces of a cluster's keys: what decides on their slot.
-inline constexpr std::string_view partition_tag = "p000";
-
-/// Key names: <key_prefix><partition prefix><name>. There is one partition. It has no prefix on one server, and
-/// "{p000}:" in a cluster, which puts all keys of the store into one slot (RELIABILITY L26).
+/// Key names: <key_prefix><partition prefix><name>. The prefix of a partition is "{<tag>}:" (partition.hpp), which puts
+/// all its keys into one slot of a cluster (RELIABILITY L26, L27); on one server a store of one partition has none.
 class Keys {
  public:
   explicit Keys(std::string key_prefix, const std::string& partition_prefix = "")
@@ -35,6 +32,8 @@ class Keys {
   std::string lines() const { return prefix_ + "lines"; }
   std::string line(std::string_view gate) const { return join("line:", gate); }
   std::string signals() const { return prefix_ + "stream:signals"; }
+  /// Of the one stream of all partitions, in its slot: how far each has been copied.
+  std::string merged_places() const { return "{" + signals() + "}:merged"; }
   std::string feed_states() const { return prefix_ + "stats:feeds:states"; }
   std::string push_states() const { return prefix_ + "stats:websub:states"; }
   std::string requests() const { return prefix_ + "stream:requests"; }

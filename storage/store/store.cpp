@@ -22,9 +22,10 @@ namespace {
 
 constexpr int schema_version = 1;
 
-Keys keys_of(const StoreOptions& options, const RedisAddress& address) {
-  if (address.cluster.empty()) return Keys(options.key_prefix);
-  return Keys(options.key_prefix, "{" + std::string(partition_tag) + "}:");
+Keys keys_of(const StoreOptions& options, bool in_cluster, const Partition& partition) {
+  if (options.merged_events) return Keys(options.key_prefix);
+  if (!in_cluster && partition.is_whole()) return Keys(options.key_prefix);
+  return Keys(options.key_prefix, "{" + tag_of(partition) + "}:");
 }
 
 /// 128 random bits in hex.
@@ -48,7 +49,9 @@ StoreError unlike_redis(const StoreError& error) {
 }  // namespace
 
 Store::Impl::Impl(StoreOptions given, RedisAddress address)
-    : options(std::move(given)), keys(keys_of(options, address)), redis(std::move(address), options.timeout) {}
+    : options(std::move(given)),
+      keys(keys_of(options, !address.cluster.empty(), options.partition)),
+      redis(std::move(address), options.timeout) {}
 
 std::string server_name(std::string_view info) {
   const std::string_view valkey = info_value(info, "valkey_version");
@@ -126,16 +129,22 @@ StoreResult<std::string> Store::Impl::open(bool create) {
   if (!options.reads_only) {
     if (const auto works = check_work(version); !works) return works.error();
   }
+  if (options.merged_events) return server;
   const auto type = redis.command({"TYPE", keys.store()});
   if (!type) return type.error();
   if (type->text() == "none") {
-    if (!create || options.reads_only) return server;
+    const bool creates = create && !options.reads_only;
+    if (const auto fits = check_layout(creates); !fits) return fits.error();
+    if (!creates) return server;
     const auto created = now_text();
     if (!created) return created.error();
     const auto feeds = redis.command({"SCARD", keys.feeds()});
     if (!feeds) return feeds.error();
     const std::string schema = std::to_string(schema_version), store = keys.store();
-    Words words{"HSET", store, "schema", schema, "partitions", "1", "created", *created};
+    const std::string partitions = std::to_string(options.partition.count);
+    const std::string partition = std::to_string(options.partition.index);
+    Words words{"HSET", store, "schema", schema, "partitions", partitions, "created", *created};
+    if (!options.partition.is_whole()) words.insert(words.end(), {"partition", partition});
     if (!replication_id_.empty()) words.insert(words.end(), {"primary", replication_id_});
     if (feeds->integer() == 0)
       words.insert(words.end(), {"by_url", "1"});  // RELIABILITY L22: there is nothing to build
@@ -146,11 +155,7 @@ StoreResult<std::string> Store::Impl::open(bool create) {
   }
   const auto about = redis.command({"HMGET", keys.store(), "schema", "id", "partitions"});
   if (!about) return about.error();
-  if (const auto partitions = (*about)[2]; !partitions.is_nil() && partitions.text() != "1") {
-    return StoreError{StoreError::Code::unsupported,
-                      "the store has " + std::string(partitions.text()) +
-                          " partitions and was written by a newer feedmill; upgrade this one"};
-  }
+  if (const auto fits = check_partitions((*about)[2]); !fits) return fits.error();
   const auto schema = (*about)[0];
   if (schema.integer() > schema_version) {
     return StoreError{StoreError::Code::unsupported, "the store was written by a newer feedmill (schema " +
@@ -160,6 +165,38 @@ StoreResult<std::string> Store::Impl::open(bool create) {
     if (const auto named = give_id(); !named) return named.error();
   }
   return server;
+}
+
+/// `there`: how many a store says that there are; nil, of one that is older than partitions: one.
+StoreResult<void> Store::Impl::check_partitions(ReplyView there) const {
+  const std::string found = there.is_nil() ? "1" : std::string(there.text());
+  const std::string wanted = std::to_string(options.partition.count);
+  if (found == wanted) return {};
+  if (found == "1") {
+    return StoreError{
+        StoreError::Code::unsupported,
+        "the store is in one piece, not in " + wanted +
+            " partitions: leave redis.partitions out, or bring it under another redis.key_prefix (feedmill store "
+            "export, store import)"};
+  }
+  return StoreError{StoreError::Code::unsupported, "the store has " + found + " partitions: write redis.partitions = " +
+                                                       found + ", and which of them this is as redis.partition"};
+}
+
+/// All partitions stand beside the place of a store that is one alone: what is written there says how many there are.
+StoreResult<void> Store::Impl::check_layout(bool create) {
+  if (options.partition.is_whole()) return {};  // that place is its own
+  const Keys whole = keys_of(options, redis.is_clustered(), Partition());
+  const std::string place = whole.store(), count = std::to_string(options.partition.count);
+  Redis beside = redis.at_slot(slot_of_tag(tag_of(Partition())));
+  const auto there = beside.command({"HMGET", place, "partitions", "schema"});
+  if (!there) return there.error();
+  const bool is_empty = (*there)[0].is_nil() && (*there)[1].is_nil();
+  if (!is_empty) return check_partitions((*there)[0]);
+  if (!create) return {};
+  const auto noted = run_at(beside, Script::partitions, {"1", place, whole.prefix(), count});
+  if (!noted) return noted.error();
+  return check_partitions(*noted);
 }
 
 /// Servers that answer and hold no store: a verb would find nothing there, and say so.
@@ -343,6 +380,16 @@ std::vector<StoreResult<Reply>> Store::Impl::run_all(Script script, std::span<co
   return replies;
 }
 
+StoreResult<Reply> Store::Impl::run_at(Redis& server, Script script, const Words& arguments) {
+  Words words{"EVALSHA", hash_of(script)};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  auto reply = server.command(words);
+  if (!is_unknown_script(reply)) return reply;
+  const auto loaded = server.command({"SCRIPT", "LOAD", script_rows[static_cast<std::size_t>(script)].text});
+  if (!loaded) return loaded.error();
+  return server.command(words);
+}
+
 StoreResult<Reply> Store::Impl::answer(Script script) {
   auto reply = redis.next();
   if (!reply) return reply;
@@ -409,7 +456,7 @@ Store::Store(StoreOptions options) {
     address->key_file = options.key_file;
     address->sentinel_user = options.sentinel_user;
     address->sentinel_password = options.sentinel_password;
-    address->slot = slot_of_tag(partition_tag);
+    address->slot = slot_of_tag(options.merged_events ? Keys(options.key_prefix).signals() : tag_of(options.partition));
   }
   impl_ = std::make_unique<Impl>(std::move(options), address ? *address : RedisAddress{});
   if (!address) impl_->bad_address = address.error();
@@ -447,6 +494,21 @@ StoreResult<Milliseconds> Store::now() {
 
 StoreResult<std::string> Store::id() {
   return impl_->id();
+}
+
+std::optional<unsigned> Store::elsewhere(std::string_view feed_url) const {
+  const Partition& mine = impl_->options.partition;
+  const unsigned its = partition_of(feed_url, mine.count);
+  return its == mine.index ? std::nullopt : std::optional(its);
+}
+
+const std::string& Store::prefix() const {
+  return impl_->keys.prefix();
+}
+
+StoreResult<std::string> Store::node() {
+  if (auto connected = impl_->ready(); !connected) return connected.error();
+  return impl_->redis.address();
 }
 
 void Store::set_signals_caps(std::uint64_t records, std::uint64_t bytes) {

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "storage/records/event_detail.hpp"
 #include "storage/redis/store_error.hpp"
 #include "storage/redis/values.hpp"
+#include "storage/store/partition.hpp"
 
 namespace feedmill {
 
@@ -27,6 +29,9 @@ struct StoreOptions {
   std::string password{};                            ///< wins over the one in the URL
   std::string sentinel_user{}, sentinel_password{};  ///< who we are to sentinels, "" = we need not say
   std::string key_prefix{};
+  Partition partition{};  ///< which one this is (RELIABILITY L27)
+  /// None of them, but the one stream of their events (RELIABILITY L28): for EventStream::read() and last_id() alone.
+  bool merged_events = false;
   Milliseconds timeout{5000};  ///< of one command, of connecting
   bool allow_eviction = false;
   std::uint64_t signals_max_len = 100'000;
@@ -80,6 +85,15 @@ class Store {
   /// What tells this store from every other: 32 small hex digits, made at random by whoever first opened it to write,
   /// and never changed (WEBSUB U16). "" of a store that nobody has opened so yet.
   StoreResult<std::string> id();
+
+  /// Which partition has the feed with this canonical URL, when that is another one (RELIABILITY L27): this store does
+  /// not take it.
+  std::optional<unsigned> elsewhere(std::string_view feed_url) const;
+
+  /// What stands before every key.
+  const std::string& prefix() const;
+  /// The server that holds it now, as "127.0.0.1:6379" or a path.
+  StoreResult<std::string> node();
 
   /// StoreOptions::signals_max_len and signals_max_bytes from the next call on.
   void set_signals_caps(std::uint64_t records, std::uint64_t bytes);

@@ -100,6 +100,9 @@ class Store::Impl {
   /// Whether the user may look into every key, as feedmill_admin may; the error names what it may not.
   StoreResult<void> check_scan_rights();
   StoreResult<void> check_durability(std::string_view version);
+  /// Whether this store, which is not there yet, is one of a deployment that has as many partitions; a first one says
+  /// how many there are when `create`.
+  StoreResult<void> check_layout(bool create);
   /// Waits until what this connection has written is as durable as asked for. `marked`: its last write is one that must
   /// be waited for.
   StoreResult<void> settle(bool marked);
@@ -119,6 +122,8 @@ class Store::Impl {
   StoreResult<Reply> run(Script script, const Args& args);
   /// Calls one script several times in one round trip; loads it when the server has not got it.
   std::vector<StoreResult<Reply>> run_all(Script script, std::span<const Args> calls);
+  /// Calls a script on another server than this store's. `arguments`: how many keys, these, and what it is told.
+  StoreResult<Reply> run_at(Redis& server, Script script, const Words& arguments);
   /// Newest first members of a sorted set of entry ids, at most `limit`, after `before` when given (DESIGN §3.2).
   StoreResult<std::vector<std::string>> newest(const std::string& key, std::size_t limit,
                                                const std::optional<EntryCursor>& before);
@@ -149,6 +154,7 @@ class Store::Impl {
  private:
   StoreResult<void> meet_server();
   StoreResult<void> check_work(std::string_view version);
+  StoreResult<void> check_partitions(ReplyView there) const;
   StoreResult<void> give_id();
   const std::string& hash_of(Script script);
   StoreResult<void> load(Script script);

@@ -22,9 +22,10 @@ namespace feedmill {
 /// What is written, or read.
 struct ArchiveFigures {
   std::uint64_t feeds = 0, entries = 0, channels = 0;
-  std::uint64_t present = 0;   ///< import: feeds that are there already and were left alone
-  std::uint64_t replaced = 0;  ///< import: feeds that were there
-  bool kept_numbers = false;   ///< import: the store was empty: entries have the ids they had
+  std::uint64_t present = 0;    ///< import: feeds that are there already and were left alone
+  std::uint64_t replaced = 0;   ///< import: feeds that were there
+  std::uint64_t elsewhere = 0;  ///< import: feeds of other partitions
+  bool kept_numbers = false;    ///< import: the store was empty: entries have the ids they had
 };
 
 /// Where an import ends early: `line` counts from 1, 0 when it is no line's fault.

@@ -181,6 +181,25 @@ class Archive::Reader {
     args.add(counter);
     args.own(std::move(store_id));
     if (const auto reply = run(args)) keep_ = reply->integer() == 1;
+    const Partition mine = impl_.options.partition;
+    for (unsigned i = 0; i < mine.count && keep_ && counter > 0; ++i) {
+      if (i != mine.index) keep_ = goes_on_behind(counter, {i, mine.count});
+    }
+  }
+
+  /// Whether another partition will not give out the numbers that are kept here (RELIABILITY L27).
+  bool goes_on_behind(std::uint64_t counter, const Partition& partition) {
+    StoreOptions options = impl_.options;
+    options.partition = partition;
+    Store store(std::move(options));
+    Args args;
+    args.add(std::string_view("behind"));
+    args.add(std::string_view(id_));
+    args.add(counter);
+    const auto opened = store.open();
+    const auto reply = opened ? store.impl().run(Script::import_feed, args) : StoreResult<Reply>(opened.error());
+    if (!reply) failure_ = reply.error();
+    return reply && reply->integer() == 1;
   }
 
   void feed(const json::object& object) {
@@ -211,7 +230,12 @@ class Archive::Reader {
     std::erase_if(state_, [](const auto& field) { return field.first == "removing" || field.first == "claim"; });
     entries_ = 0;
     in_feed_ = true;
-    begin();
+    if (store_.elsewhere(url_)) {
+      ++figures_.elsewhere;
+      writing_ = false;
+    } else {
+      begin();
+    }
   }
 
   void begin() {
@@ -393,7 +417,7 @@ class Archive::Reader {
   void again(const json::object& object) {
     if (!in_feed_ || text_of(object, "url") != url_) throw BadLine{"takes back a feed that was not begun"};
     if (writing_) discard();
-    if (!counts_) --figures_.present;
+    if (!counts_) --(store_.elsewhere(url_) ? figures_.elsewhere : figures_.present);
     in_feed_ = writing_ = counts_ = false;
   }
 
@@ -421,7 +445,9 @@ class Archive::Reader {
     }
     std::vector<Membership> memberships;
     memberships.reserve(urls.size());
-    for (const std::string& url : urls) memberships.push_back({uid, url});
+    for (const std::string& url : urls) {
+      if (!store_.elsewhere(url)) memberships.push_back({uid, url});
+    }
     if (const auto followed = channels.follow(memberships); !followed) failure_ = followed.error();
   }
 

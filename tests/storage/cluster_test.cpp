@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "storage/feeds/fleet.hpp"
-#include "storage/store/keys.hpp"
+#include "storage/store/partition.hpp"
 #include "tests/storage/store_fixture.hpp"
 #include "tests/support/clustered_redis.hpp"
 #include "tests/support/eventually.hpp"
@@ -140,7 +140,7 @@ TEST(ANodesAddress, ThatLeadsToAnotherServerIsNotBelieved) {
 
 TEST(InACluster, TheStoreIsInOneSlotAndFollowsIt) {
   ClusteredRedis cluster;
-  EXPECT_EQ(std::to_string(slot_of_tag(partition_tag)),
+  EXPECT_EQ(std::to_string(slot_of_tag(tag_of(Partition()))),
             redis_command(cluster.node(0), {"CLUSTER", "KEYSLOT", "{p000}:stream:signals"}));
   Store store(StoreOptions{.url = cluster.url_of("feedmill"), .timeout = 2000ms});
   ASSERT_TRUE(store.open()) << store.open().error().detail;

@@ -9,7 +9,7 @@
 
 #include "parsers/text/numbers.hpp"
 #include "storage/redis/cluster.hpp"
-#include "storage/store/keys.hpp"
+#include "storage/store/partition.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/support/free_port.hpp"
 
@@ -23,7 +23,7 @@ void await(const char* what, const std::function<bool()>& done) {
 }
 
 std::string store_slot() {
-  return std::to_string(slot_of_tag(partition_tag));
+  return std::to_string(slot_of_tag(tag_of(Partition())));
 }
 
 /// "0-5460" or "7".
@@ -70,7 +70,7 @@ std::string ClusteredRedis::ask(std::size_t index, const std::vector<std::string
 }
 
 std::size_t ClusteredRedis::primary() const {
-  const unsigned slot = slot_of_tag(partition_tag);
+  const unsigned slot = slot_of_tag(tag_of(Partition()));
   std::size_t named = nodes();
   for (std::size_t asked = 0; asked < nodes(); ++asked) {
     if (!answers(asked)) continue;

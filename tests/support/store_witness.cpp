@@ -11,7 +11,7 @@
 
 #include "storage/redis/cluster.hpp"
 #include "storage/redis/redis.hpp"
-#include "storage/store/keys.hpp"
+#include "storage/store/partition.hpp"
 
 namespace feedmill::test {
 namespace {
@@ -24,7 +24,7 @@ class Connection {
  public:
   /// A server that was just started again may still be loading: it is waited for.
   explicit Connection(const std::string& url) : redis_(address_of(url), std::chrono::seconds(10)) {
-    if (url.find("+cluster://") != std::string::npos) prefix_ = "{" + std::string(partition_tag) + "}:";
+    if (url.find("+cluster://") != std::string::npos) prefix_ = "{" + tag_of(Partition()) + "}:";
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     for (;;) {
       const auto pong = redis_.command({"PING"});
@@ -53,7 +53,7 @@ class Connection {
  private:
   static RedisAddress address_of(const std::string& url) {
     RedisAddress address = *parse_redis_url(url);
-    address.slot = slot_of_tag(partition_tag);
+    address.slot = slot_of_tag(tag_of(Partition()));
     return address;
   }
 

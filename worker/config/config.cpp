@@ -418,6 +418,7 @@ class Reader {
     if (sound({"redis.url", "redis.embedded"})) check_embedded();
     if (sound({"redis.url"})) check_redis_tls();
     if (sound({"redis.url"})) check_sentinels();
+    if (sound({"redis.url", "redis.partitions", "redis.partition", "signals.merged"})) check_partition();
     if (sound({"websub.public_url"}) && config_.websub.public_url.starts_with("http:") && !config_.websub.allow_http)
       add("websub.public_url",
           "what is pushed over http can be read and forged; write https, or websub.allow_http=true");
@@ -454,6 +455,19 @@ class Reader {
     if (!asked && has_user) add("redis.sentinel_user", not_asked);
     if (!asked && has_password) add("redis.sentinel_password_file", not_asked);
     if (asked && has_user && !has_password) add("redis.sentinel_user", "needs redis.sentinel_password_file");
+  }
+
+  /// That one is named is asked for where a store is opened: some verbs speak of all.
+  void check_partition() {
+    const std::uint32_t partitions = config_.redis.partitions, mine = config_.redis.partition.value_or(0);
+    if (partitions == 1 && config_.signals.merged)
+      add("signals.merged", "is for several redis.partitions; a store of one has one stream");
+    if (partitions > 1 && config_.embedded())
+      add("redis.partitions", "a private server holds one; leave it out, or name a cluster in redis.url");
+    if (mine >= partitions) {
+      add("redis.partition", partitions == 1 ? "there is one partition; set redis.partitions to how many there are"
+                                             : fmt::format("between 0 and {}", partitions - 1));
+    }
   }
 
   /// SECURITY §10. What would not be used is refused: who names an authority expects TLS.

@@ -79,6 +79,8 @@ struct Config {
     std::string sentinel_password;                       ///< what stands in it
     std::filesystem::path ca_file, cert_file, key_file;  ///< with rediss://; "" = the system's authorities, none
     std::string key_prefix;
+    std::uint32_t partitions = 1;            ///< how many stores the deployment is made of
+    std::optional<std::uint32_t> partition;  ///< which of them is meant; see objection_to_partition()
     std::chrono::milliseconds timeout{};
     std::uint64_t buffer = 0;  ///< bytes fetched and not yet stored, from which on nothing more is claimed
     EmbeddedMode embedded{};
@@ -109,6 +111,7 @@ struct Config {
     bool content_text = false;
     bool deleted = false;
     bool per_feed = false;
+    bool merged = false;
     bool same_as = false;
   } signals;
   struct Requests {
@@ -205,6 +208,14 @@ struct Config {
 
   /// True when the store is a private server of ours: asked for, or no URL and not forbidden.
   bool embedded() const { return redis.embedded == EmbeddedMode::always || redis.url.empty(); }
+  Partition partition() const { return {redis.partition.value_or(0), redis.partitions}; }
+  /// Why the store cannot be opened as it is: it has several partitions, and none is named. "" when it can.
+  std::string objection_to_partition() const {
+    if (redis.partitions == 1 || redis.partition) return {};
+    return "redis.partitions = " + std::to_string(redis.partitions) +
+           ", and which one is meant is not said: --partition 0 to " + std::to_string(redis.partitions - 1) +
+           " (feedmill where URL tells the one that has a feed)";
+  }
 };
 
 /// The place of an option's value in a Config; which alternative it is says how it is written.
@@ -213,7 +224,7 @@ using ConfigField =
                  std::uint32_t& (*)(Config&), std::chrono::milliseconds& (*)(Config&), std::uint64_t& (*)(Config&),
                  std::vector<std::string>& (*)(Config&), AutomaticSize& (*)(Config&), ListenAddress& (*)(Config&),
                  EmbeddedMode& (*)(Config&), Durability& (*)(Config&), HtmlPolicy& (*)(Config&), LogLevel& (*)(Config&),
-                 LogFormat& (*)(Config&)>;
+                 LogFormat& (*)(Config&), std::optional<std::uint32_t>& (*)(Config&)>;
 
 /// One row of the table: parsing, `--help`, `config show`, the sample file and the manual are made from it.
 struct Option {

@@ -48,8 +48,13 @@ std::string show_value(HtmlPolicy value);
 std::string show_value(LogLevel value);
 std::string show_value(LogFormat value);
 
+/// "" as what is not set.
 template <class Value>
 std::string read_value(std::string_view text, std::optional<Value>& into) {
+  if (text.empty()) {
+    into.reset();
+    return {};
+  }
   return read_value(text, into.emplace());
 }
 

@@ -6,6 +6,22 @@ local feeds_key, quarantine_key, removals_key = prefix .. 'feeds', prefix .. 'qu
 local by_url_key = prefix .. 'state:feeds'  -- whatever it is, it keeps no feed from coming or going (RELIABILITY L22)
 local open_circuits_key = prefix .. 'state:hosts:closed'
 
+-- The number behind `highest` that may be given out here: of P partitions i has those that leave i when they are divided
+-- by P, so that none is given out twice (RELIABILITY L27).
+local partitions, partition
+local function number_behind(highest)
+  if not partitions then
+    local written = redis.call('HMGET', meta_key, 'partitions', 'partition')
+    partitions, partition = tonumber(written[1] or nil) or 1, tonumber(written[2] or nil) or 0
+  end
+  return highest + 1 + (partition - highest - 1) % partitions
+end
+local function next_number()
+  local number = number_behind(tonumber(redis.call('GET', counter_key) or 0))
+  redis.call('SET', counter_key, text(number))
+  return text(number)
+end
+
 local function entry_key(number) return prefix .. 'Entry:' .. number end
 local function feed_key(url) return prefix .. 'Feed:' .. url end
 local function sort_key(url) return prefix .. url .. ':sort' end

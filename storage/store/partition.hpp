@@ -1,0 +1,33 @@
+// Partitions: the stores of which a deployment consists that is larger than one node of a cluster (RELIABILITY L27).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace feedmill {
+
+inline constexpr unsigned most_partitions = 256;
+
+/// One of `count`; index < count.
+struct Partition {
+  unsigned index = 0, count = 1;
+
+  bool is_whole() const { return count == 1; }
+  bool operator==(const Partition&) const = default;
+};
+
+/// What stands between the braces of its keys and decides on their slot: "p000" of one alone, else "p003.x" with the
+/// shortest ending, and the first of these in the alphabet, that puts partition i into the i-th of `count` equal parts
+/// of the slots. So nodes get equal shares, however many there are.
+std::string tag_of(const Partition& partition);
+
+/// Which of `count` has what is named so: CRC16 of the name modulo `count`. Feeds go by their host.
+unsigned partition_of_name(std::string_view name, unsigned count);
+/// The same of a feed with this canonical URL.
+unsigned partition_of(std::string_view feed_url, unsigned count);
+
+/// Which of `count` has a key that is written whole, as "{p003.a}:Entry:17"; nothing where it has none of their tags.
+std::optional<unsigned> partition_of_key(std::string_view key, unsigned count);
+
+}  // namespace feedmill
