@@ -112,7 +112,7 @@ Finding check_descriptors(std::size_t limit, const Config& config) {
     return {"descriptors", Verdict::fail, fmt::format("{} files may be open, and a worker needs {}", limit, least),
             "raise the limit (LimitNOFILE=, ulimit -Hn) or lower worker.threads or store.connections"};
   }
-  const std::size_t carried = lanes_within(limit / loops);
+  const std::size_t carried = lanes_within(limit / loops, config);
   const std::string text = fmt::format("{} files may be open, {} lanes configured{}", limit, lanes,
                                        loops > 1 ? fmt::format(" for each of {} loops", loops) : "");
   if (carried >= lanes) return ok("descriptors", text);

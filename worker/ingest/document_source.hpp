@@ -48,6 +48,11 @@ class DocumentSource {
   virtual DecisionResult decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known,
                                 Milliseconds now) = 0;
 
+  /// Whether slots are held that the commit does not free: leave_hosts() does (RELIABILITY L27).
+  virtual bool holds_slots() const { return false; }
+  /// `answer`: of the host that answered last, null where none was understood.
+  virtual boost::asio::awaitable<void> leave_hosts(const Claim&, const HostAnswer*) { co_return; }
+
  protected:
   ~DocumentSource() = default;
 };

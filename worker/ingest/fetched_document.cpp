@@ -22,6 +22,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr Milliseconds longest_host_wait{10'000};     // HTTP H6
+constexpr Milliseconds longest_put_off{900'000};      // RELIABILITY L27
 constexpr std::uint64_t most_read_here = 64U << 10U;  // bytes decoded: 0.3 ms
 constexpr std::uint64_t most_steps_here = 300'000;    // some 3 ms, however a document is made
 
@@ -127,6 +128,14 @@ asio::awaitable<Attempt> FetchedDocument::attempt(const Claim& claim, RefreshObs
   request.memory = &memory_;
   request.enter_host = [&](std::string host) { return enter_host(claim, std::move(host)); };
   Attempt result;
+  if (!options_.partition.is_whole() && !co_await enter_first(claim)) {
+    FetchError busy;
+    busy.reason = Reason::worker_host_wait;
+    busy.detail = host_of(request.url) + " may not be asked now";
+    result.reading = std::move(busy);
+    seen.attempted(result.exchange, result.reading);
+    co_return result;
+  }
   bool again = false;
   for (std::uint64_t wire_bytes = 0;;) {
     FetchResult fetched = co_await fetcher_.fetch(request);
@@ -219,14 +228,56 @@ asio::awaitable<bool> FetchedDocument::enter_host(const Claim& claim, std::strin
   const auto until = std::chrono::steady_clock::now() + longest_host_wait;
   asio::steady_timer timer(co_await asio::this_coro::executor);
   for (;;) {
-    const auto ask = [&, limits = options_.host](Store& store) { return Ingest(store).take_slot(claim, host, limits); };
-    const StoreResult<std::optional<Milliseconds>> wait = co_await store_.call(ask);
+    const StoreResult<std::optional<Milliseconds>> wait = co_await take_slot(claim, host);
     if (!wait || !*wait) co_return false;  // the store is away, or the claim is over
     if ((*wait)->count() == 0) co_return true;
+    host_wait_ = **wait;
     if (std::chrono::steady_clock::now() + **wait > until) co_return false;
     timer.expires_after(**wait);
     co_await timer.async_wait(asio::use_awaitable);
   }
+}
+
+asio::awaitable<StoreResult<std::optional<Milliseconds>>> FetchedDocument::take_slot(const Claim& claim,
+                                                                                     const std::string& host) {
+  const HostLimits limits = options_.host;
+  const unsigned home = home_of(host);
+  if (home == options_.partition.index) {
+    const auto ask = [&](Store& store) { return Ingest(store).take_slot(claim, host, limits); };
+    co_return co_await store_.call(ask);
+  }
+  const auto ask = [&, lease = options_.lease](Store& store) {
+    return Ingest(store).take_slot_for(claim, host, limits, lease);
+  };
+  const StoreResult<Milliseconds> wait = co_await store_.call_at(home, ask);
+  if (!wait) co_return wait.error();
+  if (wait->count() == 0) entered_.push_back(host);
+  co_return std::optional(*wait);
+}
+
+unsigned FetchedDocument::home_of(const std::string& host) const {
+  return options_.partition.is_whole() ? 0 : partition_of_name(options_.hosts.of(host).gate, options_.partition.count);
+}
+
+/// The claim has passed the gate of the host as far as this partition knows of it.
+asio::awaitable<bool> FetchedDocument::enter_first(const Claim& claim) {
+  const std::string host = host_of(address_of(claim));
+  const bool is_passed = home_of(host) == options_.partition.index;
+  if (is_passed) co_return true;
+  co_return co_await enter_host(claim, host);
+}
+
+asio::awaitable<void> FetchedDocument::leave_hosts(const Claim& claim, const HostAnswer* answer) {
+  const std::string last = answer == nullptr || answer->host.empty() ? host_of(address_of(claim)) : answer->host;
+  HostAnswer led_on;  // by a redirect
+  led_on.is = HostAnswer::Is::served;
+  led_on.egress = claim.egress;
+  for (const std::string& host : entered_) {
+    const HostAnswer* const its = answer == nullptr || host == last ? answer : &led_on;
+    const auto leave = [&](Store& store) { return Ingest(store).leave_slot(claim, host, its); };
+    co_await store_.call_at(home_of(host), leave);  // where that fails, it ends with the lease
+  }
+  entered_.clear();
 }
 
 /// In its host's turn, in as much memory as is granted; a FetchError with worker.memory when there is none.
@@ -260,7 +311,7 @@ std::string FetchedDocument::gate_of(const Claim& claim) const {
 DecisionResult FetchedDocument::decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known,
                                        Milliseconds now) {
   if (const FetchError* const ours = our_trouble(attempt.reading)) {
-    return Deferral{ours->reason, ours->detail, wait_after(*ours)};
+    return Deferral{ours->reason, ours->detail, std::max(wait_after(*ours), std::min(host_wait_, longest_put_off))};
   }
   return feedmill::decide(claim, std::move(attempt.reading), attempt.exchange, known, options_.policy, now);
 }

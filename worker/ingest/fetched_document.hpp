@@ -33,11 +33,18 @@ class FetchedDocument final : public DocumentSource {
   boost::asio::awaitable<void> read_all(const Claim& claim, Attempt& attempt) override;
   /// Puts the feed off when memory or another host's turn was lacking (SECURITY M3).
   DecisionResult decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known, Milliseconds now) override;
+  bool holds_slots() const override { return !entered_.empty(); }
+  boost::asio::awaitable<void> leave_hosts(const Claim& claim, const HostAnswer* answer) override;
 
  private:
   boost::asio::awaitable<Reading> read_in(const Claim& claim, FetchResult& fetched, std::optional<StoredFeed>& stored,
                                           bool is_followed);
   boost::asio::awaitable<bool> enter_host(const Claim& claim, std::string host);
+  boost::asio::awaitable<bool> enter_first(const Claim& claim);
+  boost::asio::awaitable<StoreResult<std::optional<Milliseconds>>> take_slot(const Claim& claim,
+                                                                             const std::string& host);
+  /// Who has the gate that requests to `host` pass.
+  unsigned home_of(const std::string& host) const;
   ReadingOptions reading_options(const Claim& claim) const;
   std::string gate_of(const Claim& claim) const;
   std::optional<Reading> read_here(FetchResult& fetched, const Claim& claim, ReadingOptions options,
@@ -49,6 +56,8 @@ class FetchedDocument final : public DocumentSource {
   StorePool& store_;
   MemoryBudget::Share memory_;
   const RefreshOptions& options_;
+  std::vector<std::string> entered_;       // hosts whose gates other partitions have
+  Milliseconds host_wait_{};               // until the one that it stopped at may be asked, as far as was said
   std::optional<StorePool::Place> place_;  // of a document that is read on the loop
   FetchResponse read_;  // the answer whose document has posts that were passed over, without its body
 };

@@ -17,6 +17,10 @@ class OlderPage final : public DocumentSource {
   boost::asio::awaitable<void> read_all(const Claim& claim, Attempt& attempt) override;
   /// Never puts the feed off: its own document must not wait for a page.
   DecisionResult decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known, Milliseconds now) override;
+  bool holds_slots() const override { return document_.holds_slots(); }
+  boost::asio::awaitable<void> leave_hosts(const Claim&, const HostAnswer* answer) override {
+    return document_.leave_hosts(page_, answer);
+  }
 
  private:
   const RefreshOptions& options_;

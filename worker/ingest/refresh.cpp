@@ -75,9 +75,13 @@ asio::awaitable<Report> Refresher::process(const Claim& claim, DocumentSource& s
   const Deadline deadline = seen.began() + patience;
   Attempt attempt = co_await source.attempt(claim, seen);
   const StoreResult<StoredSnapshot> known = co_await look_up(claim, source, attempt, deadline);
-  if (!known) co_return co_await not_stored(claim, known.error(), seen);
+  if (!known) {
+    if (source.holds_slots()) co_await source.leave_hosts(claim, nullptr);
+    co_return co_await not_stored(claim, known.error(), seen);
+  }
   co_await threads_.turn_of_loop();  // the store answers many at once
   DecisionResult decision = source.decide(claim, attempt, *known, seen.now());
+  if (source.holds_slots()) co_await source.leave_hosts(claim, decision ? &decision->commit.host : nullptr);
   if (decision.has_error()) co_return co_await put_off(claim, decision.error(), seen);
   seen.decided(*known, *decision);
   const StoreResult<Committed> done = co_await commit(decision->commit, deadline, seen);

@@ -43,6 +43,12 @@ StorePool::~StorePool() {
   control_->thread.join();
   aside_->thread.join();
   if (wishes_) wishes_->thread.join();
+  if (others_) others_->thread.join();
+}
+
+Store& StorePool::OtherPartitions::at(unsigned partition) {
+  options.partition.index = partition;
+  return stores.try_emplace(partition, options).first->second;
 }
 
 asio::awaitable<StorePool::Place> StorePool::place() {

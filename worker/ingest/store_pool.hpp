@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -71,6 +72,18 @@ class StorePool {
     return run_on(aside_->thread, [this, work = std::move(work)]() mutable { return work(aside_->store); });
   }
 
+  /// Runs `work(store)` with the store of another partition of this deployment (RELIABILITY L27), on a thread that all
+  /// of these share.
+  template <class Work>
+  auto call_at(unsigned partition, Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
+    if (!others_) others_ = std::make_unique<OtherPartitions>(options_);
+    return run_on(others_->thread, [others = others_.get(), partition, work = std::move(work)]() mutable {
+      Store& store = others->at(partition);
+      store.leave_closed();
+      return work(store);
+    });
+  }
+
   /// Ingest::wait_for_wish(), one at a time, on a connection of its own.
   boost::asio::awaitable<StoreResult<bool>> wait_for_wish(Milliseconds longest);
 
@@ -102,6 +115,14 @@ class StorePool {
     boost::asio::thread_pool thread{1};
   };
 
+  struct OtherPartitions {
+    explicit OtherPartitions(const StoreOptions& mine) : options(mine) {}
+    Store& at(unsigned partition);
+    StoreOptions options;
+    std::map<unsigned, Store> stores;
+    boost::asio::thread_pool thread{1};
+  };
+
   template <class Answer>
   boost::asio::awaitable<Answer> ask(Request request);
   void leave();
@@ -116,7 +137,8 @@ class StorePool {
   std::size_t places_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::unique_ptr<Connection> control_, aside_;
-  std::unique_ptr<Connection> wishes_;  // from the first wait on
+  std::unique_ptr<Connection> wishes_;       // from the first wait on
+  std::unique_ptr<OtherPartitions> others_;  // from the first that is asked on
   std::atomic<std::uint64_t> reconnects_ = 0;
   std::atomic<std::int64_t> busy_ns_ = 0;
 };

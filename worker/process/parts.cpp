@@ -44,7 +44,7 @@ ProcessParts::ProcessParts(ProcessTask task, Log& the_log)
       redis_url(std::move(task.redis_url)),
       descriptors(raise_descriptor_limit()),
       loops(mode != RunMode::selected && config.worker.ingest ? config.worker.threads : 1),
-      lanes(std::min<std::size_t>(config.worker.lanes, lanes_within(descriptors / loops))),
+      lanes(std::min<std::size_t>(config.worker.lanes, lanes_within(descriptors / loops, config))),
       metrics({FEEDMILL_VERSION, curl_version_info(CURLVERSION_NOW)->version, ""}),
       memory(shared_memory(config)),
       id(std::move(task.id)),

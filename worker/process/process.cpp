@@ -150,7 +150,10 @@ asio::awaitable<int> Process::serve_feeds() {
   parts_.metrics.set_memory_budget(parts_.memory.total());
   parts_.metrics.set_redis_up(true);
   if (parts_.mode == RunMode::daemon) {
-    parts_.log.write(LogLevel::info, "ready", parts_.state(), {{"lanes", parts_.all_lanes()}, {"loops", parts_.loops}});
+    std::vector<LogField> fields{{"lanes", parts_.all_lanes()}, {"loops", parts_.loops}};
+    if (const Partition mine = parts_.config.partition(); !mine.is_whole())
+      fields.emplace_back("partition", mine.index);
+    parts_.log.write(LogLevel::info, "ready", parts_.state(), fields);
   }
   parts_.notify.status(parts_.state());
   const Worker::End end = co_await (ingest() && deliver() && push() && push_out() && answer_requests());

@@ -35,6 +35,7 @@ StoreOptions store_options(const Config& config, std::string url) {
   options.sentinel_user = config.redis.sentinel_user;
   options.sentinel_password = config.redis.sentinel_password;
   options.key_prefix = config.redis.key_prefix;
+  options.partition = config.partition();
   options.timeout = config.redis.timeout;
   options.allow_eviction = config.store.allow_eviction;
   options.signals_max_len = config.signals.max_len;
@@ -63,11 +64,20 @@ std::size_t loops_of(const Config& config) {
   return config.worker.ingest ? config.worker.threads : 1;
 }
 
+/// Connections of a loop to Redis, as StorePool has them: to other partitions, too, and the thread of these.
+std::size_t redis_connections(const Config& config) {
+  return config.store.connections + std::size_t{3} + (config.redis.partitions - 1);
+}
+std::size_t redis_threads(const Config& config) {
+  return config.store.connections + std::size_t{config.redis.partitions == 1 ? 3U : 4U};
+}
+
 constexpr std::size_t ours = 96;  // descriptors: files, listener, Redis, name servers, connections beyond the lanes
 
 }  // namespace
 
-std::size_t lanes_within(std::size_t descriptors) {
+std::size_t lanes_within(std::size_t descriptors, const Config& config) {
+  descriptors -= std::min<std::size_t>(descriptors, config.redis.partitions - 1);  // each may be connected to
   return descriptors >= 2 * ours ? descriptors - ours : std::max<std::size_t>(descriptors / 4, 1);
 }
 
@@ -79,8 +89,7 @@ std::size_t descriptor_limit() {
 
 std::size_t least_descriptors(const Config& config) {
   constexpr std::size_t beside = 18, of_a_loop = 5, fetches = 4;
-  const std::size_t redis = config.store.connections + std::size_t{3};  // as StorePool has them
-  return beside + loops_of(config) * (of_a_loop + fetches + redis);
+  return beside + loops_of(config) * (of_a_loop + fetches + redis_connections(config));
 }
 
 std::size_t kept_within(std::size_t descriptors, std::size_t lanes) {
@@ -106,8 +115,7 @@ std::size_t reading_threads(const Config& config, std::size_t loops) {
 std::size_t most_tasks(const Config& config) {
   constexpr std::size_t beside = 32;  // log, delivery, pages, API, pushing out, a private server
   const std::size_t loops = loops_of(config);
-  const std::size_t redis = config.store.connections + std::size_t{3};  // as StorePool has them
-  return beside + loops * (1 + reading_threads(config, loops) + redis);
+  return beside + loops * (1 + reading_threads(config, loops) + redis_threads(config));
 }
 
 RefreshOptions refresh_options(const Config& config, RunMode mode) {
@@ -128,6 +136,7 @@ RefreshOptions refresh_options(const Config& config, RunMode mode) {
   options.lease = config.schedule.lease;
   options.host = {config.host.concurrency, config.host.spacing, config.egress.name};
   options.hosts = HostRules(config);
+  options.partition = config.partition();
   options.keep_poison = config.debug.keep_poison;
   if (mode != RunMode::daemon) options.memory_wait = config.fetch.wall;
   for (const auto& [host, differing] : config.hosts) {
@@ -153,6 +162,7 @@ DeliverLoop::Options deliver_options(const Config& config, const std::string& to
   DeliverLoop::Options options;
   options.deliverer.token = token;
   options.deliverer.per_feed = config.signals.per_feed;
+  options.deliverer.merges = config.signals.merged;
   if (config.signals.same_as) {
     options.deliverer.stories = StoryIndex::kept;
   } else if (mode == RunMode::selected) {  // whoever calls a verb may not have the workers' file

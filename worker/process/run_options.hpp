@@ -47,7 +47,7 @@ std::uint64_t shared_memory(const Config& config);
 
 /// How many lanes so many descriptors carry. Connections to Redis are made when needed: were all descriptors taken by
 /// those to publishers, nothing fetched could be stored.
-std::size_t lanes_within(std::size_t descriptors);
+std::size_t lanes_within(std::size_t descriptors, const Config& config);
 
 /// How many there may be at most; 0: it is not known.
 std::size_t descriptor_limit();

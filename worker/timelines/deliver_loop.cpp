@@ -106,6 +106,19 @@ void DeliverLoop::tell(const Deliverer::Step& step) {
   if (step.missed) {
     log_.write(LogLevel::warn, "notice", "delivery fell behind the stream: notices of what is missing were not given");
   }
+  if (step.unmerged) {
+    log_.write(LogLevel::warn, "notice",
+               "copying fell behind the stream: events are missing in that of all partitions");
+  }
+  if (step.merge_trouble) {
+    metrics_.store_error(*step.merge_trouble);
+    if (!std::exchange(merge_down_, true)) {
+      log_.write(LogLevel::error, "redis_down", "the stream of all partitions takes no events; it is tried again",
+                 {{"detail", step.merge_trouble->detail}});
+    }
+  } else if (step.merges && std::exchange(merge_down_, false)) {
+    log_.write(LogLevel::info, "redis_up", "the stream of all partitions takes events again");
+  }
   if (step.failed > 0) {
     log_.write(LogLevel::warn, "notice", "records of the stream are no signals, or keys of channels of another type",
                {{"records", step.failed}});

@@ -54,7 +54,7 @@ class DeliverLoop {
   bool finishing_ = false;
   bool go_on_ = false;                  // told to finish while nothing waited: the next pause is none
   std::atomic<bool> stopping_ = false;  // read by the thread as well
-  bool store_down_ = false;
+  bool store_down_ = false, merge_down_ = false;
   std::uint64_t reconnects_ = 0;
   int attempts_ = 0;
   std::chrono::steady_clock::time_point give_up_at_;  // waiting for another owner

@@ -53,6 +53,7 @@ std::string text_of(const StoredEntry& entry) {
 Deliverer::Deliverer(const StoreOptions& store, DelivererOptions options)
     : options_(std::move(options)), store_(store), targets_{DeliveryTarget::timelines, DeliveryTarget::notices} {
   if (options_.stories == StoryIndex::kept) targets_.push_back(DeliveryTarget::stories);
+  if (options_.merges) merged_.emplace(store_);
 }
 
 StoreResult<Deliverer::Step> Deliverer::step(Milliseconds block) {
@@ -62,6 +63,7 @@ StoreResult<Deliverer::Step> Deliverer::step(Milliseconds block) {
   if (!right) return right.error();
   step.waiting = !*right;
   if (step.waiting) return step;
+  const bool is_merged = merge(step);
   const auto work = [&]() -> StoreResult<void> {
     if (!held) {
       if (auto joined = join(); !joined) return joined;
@@ -90,7 +92,23 @@ StoreResult<Deliverer::Step> Deliverer::step(Milliseconds block) {
     holding_ = false;  // whatever went wrong: begin with what is pending
     return done.error();
   }
+  if (!is_merged) step.idle = step.unwanted = false;
   return step;
+}
+
+/// One batch; false when there may be more. The node of that stream may be another than ours.
+bool Deliverer::merge(Step& step) {
+  constexpr std::chrono::seconds between_tries{2};
+  if (!merged_ || Clock::now() < merge_again_at_) return true;
+  const auto done = merged_->step(options_.batch);
+  if (!done) {
+    step.merge_trouble = done.error();
+    merge_again_at_ = Clock::now() + between_tries;
+    return true;
+  }
+  step.merges = true;
+  step.unmerged = done->missed;
+  return done->copied == 0;
 }
 
 StoreResult<bool> Deliverer::hold() {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/events/merged_stream.hpp"
 #include "storage/store/store.hpp"
 #include "storage/timelines/channels.hpp"
 #include "storage/timelines/deliveries.hpp"
@@ -29,6 +30,7 @@ struct DelivererOptions {
   std::string token;      ///< whose the right to deliver is; unique
   bool per_feed = false;  ///< publish each event on "<type>:<feed_url>" as well
   StoryIndex stories = StoryIndex::removed;
+  bool merges = false;                ///< copy events into the one stream of all partitions
   std::size_t batch = 200;            ///< records at once
   Milliseconds right_for{30'000};     ///< how long the right lasts without being renewed
   Milliseconds upkeep_every{15'000};  ///< how often old read marks go and the stream is trimmed
@@ -51,6 +53,9 @@ class Deliverer {
     std::uint64_t failed = 0;    ///< records that are no events, and writes refused by a key of the wrong type
     bool rebuilt = false;        ///< records were missing: timelines were built anew
     bool missed = false;         ///< records were missing: nobody got notices of them
+    bool unmerged = false;       ///< records were missing: they are not in the one stream of all partitions
+    std::optional<StoreError> merge_trouble{};  ///< why that one takes nothing; all else goes on
+    bool merges = false;                        ///< it was asked, and answered
   };
   /// One batch, waiting up to `block` for its first record; all there is, without waiting, while nobody is to be told
   /// of it. After an error call again: nothing is lost by it.
@@ -67,6 +72,7 @@ class Deliverer {
  private:
   using Clock = std::chrono::steady_clock;
 
+  bool merge(Step& step);
   StoreResult<bool> hold();
   StoreResult<void> join();
   StoreResult<bool> pass(Step& step);
@@ -95,9 +101,10 @@ class Deliverer {
   Notifications notifications_{store_};
   Stories stories_{store_};
   std::vector<DeliveryTarget> targets_;
+  std::optional<MergedStream> merged_;
 
   bool holding_ = false, pending_ = false;
-  Clock::time_point renew_at_, upkeep_at_, try_to_pass_at_;
+  Clock::time_point renew_at_, upkeep_at_, try_to_pass_at_, merge_again_at_;
   bool look_for_unbuilt_ = false;
   std::vector<std::string> unbuilt_;          // channels whose index of all posts is to be built
   std::optional<Stories::Place> stories_at_;  // while the index of stories is built
