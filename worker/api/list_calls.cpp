@@ -40,7 +40,11 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit) {
   if (auto refused = co_await read_body(visit, longest_list)) co_return *refused;
   if (visit.gone()) co_return ApiReply();
   const auto read = [&] { return read_subscriptions(visit.body()); };
-  const SubscriptionList list = co_await run_on(thread_, read);
+  SubscriptionList read_list = co_await run_on(thread_, read);
+  const auto choose = [&](Store& store) -> StoreResult<SubscriptionList> { return share_of(store, read_list); };
+  const auto chosen = co_await with_store(call.app, choose);
+  if (!chosen) co_return store_is_away(chosen.error());
+  const SubscriptionList& list = *chosen;
   std::size_t added = 0;
   for (std::size_t begin = 0; begin < list.feeds.size();) {
     const SubscriptionBatch batch = next_batch(list.feeds, begin);
@@ -61,13 +65,15 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit) {
     if (refused.size() >= most_told) return;
     refused.push_back({{"line", row.line}, {"text", visible(row.text)}, {"detail", visible(row.reason)}});
   };
-  std::ranges::for_each(list.broken, tell);
-  std::ranges::for_each(list.refused, tell);
-  co_return resource({{"result", "imported"},
-                      {"added", added},
-                      {"present", list.feeds.size() - added},
-                      {"refused", list.refused.size() + list.broken.size()},
-                      {"rows", std::move(refused)}});
+  std::ranges::for_each(read_list.broken, tell);
+  std::ranges::for_each(read_list.refused, tell);
+  boost::json::object row{{"result", "imported"},
+                          {"added", added},
+                          {"present", list.feeds.size() - added},
+                          {"refused", read_list.refused.size() + read_list.broken.size()},
+                          {"rows", std::move(refused)}};
+  if (!read_list.feeds.empty()) row["elsewhere"] = read_list.feeds.size();  // of other partitions
+  co_return resource(std::move(row));
 }
 
 /// All feeds, or those of a user, as OPML: part by part, so that nobody holds all of it, and others are answered in

@@ -36,8 +36,10 @@ ApiReply bad_url(std::string_view error) {
   return problem("bad_parameter", fmt::format("url: {}", visible(error)));
 }
 
-ApiReply no_such_feed() {
-  return problem("no_such_feed", "it is none of the feeds here");
+ApiReply no_such_feed(const Store& store, const std::string& url) {
+  const auto its = store.elsewhere(url);
+  return its ? problem("bad_parameter", fmt::format("url: partition {} has it: ask there", *its))
+             : problem("no_such_feed", "it is none of the feeds here");
 }
 
 }  // namespace
@@ -167,7 +169,7 @@ StoreResult<ApiReply> read_feed(const ApiReading& reading) {
   if (!url) return bad_url(url.error());
   const auto records = Feeds(reading.store).records(std::span(&*url, 1));
   if (!records) return records.error();
-  return records->front() ? resource(show_json(*records->front())) : no_such_feed();
+  return records->front() ? resource(show_json(*records->front())) : no_such_feed(reading.store, *url);
 }
 
 StoreResult<ApiReply> read_explanation(const ApiReading& reading) {
@@ -175,7 +177,7 @@ StoreResult<ApiReply> read_explanation(const ApiReading& reading) {
   if (!url) return bad_url(url.error());
   const auto explained = ::feedmill::read_explained(reading.store, reading.hosts, *url);
   if (!explained) return explained.error();
-  return *explained ? resource(explain_json(**explained)) : no_such_feed();
+  return *explained ? resource(explain_json(**explained)) : no_such_feed(reading.store, *url);
 }
 
 StoreResult<ApiReply> read_feed_entries(const ApiReading& reading) {
@@ -183,7 +185,7 @@ StoreResult<ApiReply> read_feed_entries(const ApiReading& reading) {
   if (!url) return bad_url(url.error());
   const auto known = Feeds(reading.store).is_registered(*url);
   if (!known) return known.error();
-  if (!*known) return no_such_feed();
+  if (!*known) return no_such_feed(reading.store, *url);
   const auto page = entry_page(reading.call, [&](std::size_t most, const std::optional<EntryCursor>& before) {
     auto entries = Entries(reading.store).all_by_order(*url, most, before);
     return entries ? EntryPage(std::move(*entries)) : EntryPage(entries.error());

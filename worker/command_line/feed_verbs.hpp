@@ -89,6 +89,7 @@ int run_verb(const RunVerb& verb, const Config& config, const ConfigSources& sou
 
 struct ListVerb {
   static constexpr VerbRow row{"list", "All feeds, one a line", "feedmill list --state failing --json"};
+  static constexpr bool of_all_partitions = true;
   std::string state, host;  ///< "" = any
   bool due = false;
 
@@ -161,6 +162,7 @@ int run_verb(const SetVerb& verb, const VerbContext& context);
 struct PauseVerb {
   static constexpr VerbRow row{"pause", "Fetch feeds no more until they are resumed",
                                "feedmill pause https://example.org/feed.xml"};
+  static constexpr bool wants_known_feeds = true;
   std::vector<std::string> urls;
   bool dry_run = false;
 
@@ -173,6 +175,7 @@ int run_verb(const PauseVerb& verb, const VerbContext& context);
 
 struct ResumeVerb {
   static constexpr VerbRow row{"resume", "Fetch paused feeds again", "feedmill resume https://example.org/feed.xml"};
+  static constexpr bool wants_known_feeds = true;
   std::vector<std::string> urls;
   bool dry_run = false;
 
@@ -206,6 +209,7 @@ int run_verb(const MoveVerb& verb, const VerbContext& context);
 struct RemoveVerb {
   static constexpr VerbRow row{"remove", "Remove feeds with everything stored of them",
                                "feedmill remove https://example.org/feed.xml --yes"};
+  static constexpr bool wants_known_feeds = true;
   std::vector<std::string> urls;
   bool yes = false, dry_run = false;
 

@@ -53,6 +53,7 @@ int run_verb(const TopVerb& verb, const Config& config, Terminal& terminal);
 
 struct StatsVerb {
   static constexpr VerbRow row{"stats", "Figures of all workers and the whole store", "feedmill stats --json"};
+  static constexpr bool of_all_partitions = true;
   static constexpr StoreUse use() { return StoreUse::read; }
 };
 int run_verb(const StatsVerb& verb, const VerbContext& context);
@@ -65,6 +66,15 @@ struct NoticesVerb {
   StoreUse use() const { return clear ? StoreUse::change : StoreUse::read; }
 };
 int run_verb(const NoticesVerb& verb, const VerbContext& context);
+
+struct WhereVerb {
+  static constexpr VerbRow row{"where", "Which partition, and which node of a cluster, have a feed or an entry",
+                               "feedmill where https://example.org/feed.xml", "1 when there is no such entry"};
+  std::string what;
+
+  void take(Arguments& line) { line.required("URL|ID", what, "Address of a feed, or id of an entry"); }
+};
+int run_verb(const WhereVerb& verb, const Config& config, Terminal& terminal);
 
 struct VerifyVerb {
   static constexpr VerbRow row{"verify", "Check the invariants of the store beside running workers",
@@ -176,8 +186,8 @@ int run_verb(const ManVerb& verb, Terminal& terminal);
 
 struct OperationVerbs {
   static constexpr std::string_view group = "Operation";
-  using List = std::tuple<DoctorVerb, HealthVerb, TopVerb, StatsVerb, NoticesVerb, VerifyVerb, StoreExportVerb,
-                          StoreImportVerb, ConfigCheckVerb, ConfigShowVerb, CompletionVerb, ManVerb>;
+  using List = std::tuple<DoctorVerb, HealthVerb, TopVerb, StatsVerb, NoticesVerb, VerifyVerb, WhereVerb,
+                          StoreExportVerb, StoreImportVerb, ConfigCheckVerb, ConfigShowVerb, CompletionVerb, ManVerb>;
 };
 
 /// `--version`: a flag, and no verb to others.

@@ -168,7 +168,7 @@ struct TailVerb {
     line.values("--type", "TYPE", read_type, "Only this type; may be repeated");
     line.among(event_types());
   }
-  static constexpr StoreUse use() { return StoreUse::read; }
+  static constexpr StoreUse use() { return StoreUse::events; }
 };
 int run_verb(const TailVerb& verb, const Config& config, Terminal& terminal);
 

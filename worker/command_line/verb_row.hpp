@@ -36,6 +36,7 @@ enum class StoreUse {
   change,   ///< writes; an empty store becomes one of ours: a key is written
   inspect,  ///< runs scripts, but leaves an empty store empty
   read,     ///< reads plain keys and needs no other right (SECURITY §10)
+  events    ///< the same, of the stream of events alone: of all partitions where none is named (RELIABILITY L28)
 };
 
 }  // namespace feedmill

@@ -1,5 +1,7 @@
 #include "worker/lists/import.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -36,6 +38,17 @@ NewFeed new_feed(const Subscription& subscription, const SubscriptionList& list,
 }
 
 }  // namespace
+
+SubscriptionList share_of(const Store& store, SubscriptionList& list) {
+  SubscriptionList share;
+  share.namespaces = list.namespaces;
+  const auto first = std::stable_partition(list.feeds.begin(), list.feeds.end(), [&](const Subscription& feed) {
+    return store.elsewhere(feed.feed_url).has_value();
+  });
+  std::move(first, list.feeds.end(), std::back_inserter(share.feeds));
+  list.feeds.erase(first, list.feeds.end());
+  return share;
+}
 
 SubscriptionBatch next_batch(const std::deque<Subscription>& feeds, std::size_t begin) {
   std::size_t end = begin;

@@ -20,6 +20,9 @@ using SubscriptionBatch = std::ranges::subrange<std::deque<Subscription>::const_
 /// The next ones: what is made of them is only there while they are dealt with (SECURITY M2).
 SubscriptionBatch next_batch(const std::deque<Subscription>& feeds, std::size_t begin);
 
+/// Takes out of `list` the feeds that belong to this partition (RELIABILITY L27).
+SubscriptionList share_of(const Store& store, SubscriptionList& list);
+
 /// Adds feeds of `list`; true where one was new. First fetches are spread at `rate` feeds a second (0 = not), `added`
 /// feeds of this import stand before the batch. Those that stand in folders are wanted for channels alone.
 StoreResult<std::vector<bool>> add_batch(Store& store, const SubscriptionBatch& batch, const SubscriptionList& list,

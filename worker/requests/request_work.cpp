@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "parsers/text/strings.hpp"
 #include "storage/records/event_json.hpp"
@@ -228,8 +229,9 @@ StoreResult<RequestWork::Came> RequestWork::work_on(const Request& request, cons
   parts.go_on = [this, first = true, until = Clock::now() + part]() mutable {
     return !cancelled() && (std::exchange(first, false) || Clock::now() < until);
   };
-  auto done = request.problem ? requests_.fail(request.asked, request.problem->reason, request.problem->detail)
-                              : carry_out(request, begun->note, parts, rules);
+  const auto problem = request.problem ? request.problem : elsewhere(request.url);
+  auto done = problem ? requests_.fail(request.asked, problem->reason, problem->detail)
+                      : carry_out(request, begun->note, parts, rules);
   const bool part_way = done && parts.ended_early;
   if (!done && Requests::is_in_other_hands(done.error())) return ended(request.asked.id);
   const auto page = pages_.find(request.asked.id);
@@ -250,6 +252,12 @@ StoreResult<RequestWork::Came> RequestWork::work_on(const Request& request, cons
   ++step.answered;
   test_point("S18");
   return ended(request.asked.id);
+}
+
+std::optional<RequestProblem> RequestWork::elsewhere(const std::string& feed_url) const {
+  const auto its = feed_url.empty() ? std::nullopt : store_.elsewhere(feed_url);
+  if (!its) return {};
+  return RequestProblem{"bad_value", fmt::format("partition {} has {}: ask there", *its, visible(feed_url))};
 }
 
 StoreResult<void> RequestWork::carry_out(const Request& request, const std::string& note, InParts& parts,
@@ -288,9 +296,8 @@ StoreResult<void> RequestWork::carry_out(const Request& request, const std::stri
     case RequestOp::entry_remove: {
       const Requests::Step step(requests_, request.asked, request.op);
       const std::string id = entries_.id_of(request.entries.front());
-      const auto removed = entries_.remove(id);
-      if (!removed) return removed.error();
-      return {};
+      if (!entries_.is_id(id)) return requests_.fail(request.asked, "no_such_entry", "no entry here has such an id");
+      return only_done(entries_.remove(id));
     }
     case RequestOp::channel_add: {
       const Requests::Step step(requests_, request.asked, request.op);
@@ -347,6 +354,7 @@ StoreResult<void> RequestWork::add(const Request& request, const RequestRules& r
     if (const auto refusal = refusal_of(feed.feed_url, settings, rules)) {
       return requests_.fail(asked, refusal->reason, refusal->detail);
     }
+    if (const auto its = elsewhere(feed.feed_url)) return requests_.fail(asked, its->reason, its->detail);
     asked.feed_url = feed.feed_url;
     asked.members += "\"feed\":" + json_string(feed.feed_url) + ",";
   }

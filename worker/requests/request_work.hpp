@@ -85,6 +85,8 @@ class RequestWork {
   void forget();
   bool is_short_of_memory() const { return Clock::now() < memory_again_; }
   StoreResult<Came> work_on(const Request& request, const RequestRules& rules, RequestStep& step);
+  /// What is wrong with a feed that another partition has.
+  std::optional<RequestProblem> elsewhere(const std::string& feed_url) const;
   StoreResult<void> carry_out(const Request& request, const std::string& note, InParts& parts,
                               const RequestRules& rules);
   Came ended(const std::string& id);

@@ -174,9 +174,11 @@ int run_verb(const StoreImportVerb& verb, const VerbContext& context) try {
   row["present"] = done->present;
   row["replaced"] = done->replaced;
   row["kept_ids"] = done->kept_numbers;
-  terminal.tell(row, fmt::format("{} {} feeds, {} entries, {} channels; left alone {}, replaced {}{}", result,
-                                 done->feeds, done->entries, done->channels, done->present, done->replaced,
-                                 done->kept_numbers ? "; entries kept their ids" : ""));
+  if (done->elsewhere > 0) row["elsewhere"] = done->elsewhere;
+  terminal.tell(
+      row, fmt::format("{} {} feeds, {} entries, {} channels; left alone {}, replaced {}{}{}", result, done->feeds,
+                       done->entries, done->channels, done->present, done->replaced,
+                       done->kept_numbers ? "; entries kept their ids" : "", in_other_partitions(done->elsewhere)));
   return exits::done;
 } catch (const std::system_error& error) {
   throw VerbFailure{exits::bad_input, visible(error.what())};

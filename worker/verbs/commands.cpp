@@ -11,6 +11,7 @@
 #include "worker/config/config.hpp"
 #include "worker/diagnosis/doctor.hpp"
 #include "worker/process/run.hpp"
+#include "worker/verbs/in_partitions.hpp"
 #include "worker/verbs/open_store.hpp"
 
 namespace feedmill {
@@ -56,7 +57,11 @@ int carry_out(const Kind& verb, const ConfigSources& sources, Terminal& terminal
       return carry_out(verb, terminal, [&] { return run_verb(verb, *config, sources); });
     } else {
       note_interrupts();
-      return with_store(verb, *config, terminal, [&](const VerbContext& context) { return run_verb(verb, context); });
+      const auto work = [&](const Kind& meant, const Config& its) {
+        return with_store(meant, its, terminal, [&](const VerbContext& context) { return run_verb(meant, context); });
+      };
+      const bool is_named = config->objection_to_partition().empty();
+      return is_named ? work(verb, *config) : in_partitions(verb, *config, terminal, work);
     }
   }
 }
@@ -67,6 +72,8 @@ int run_verb(const RunVerb& verb, const Config& config, const ConfigSources& sou
   if (const Finding kept = check_poison_directory(config); kept.verdict == Verdict::fail) {
     throw VerbFailure{exits::configuration, visible("debug.keep_poison: " + kept.text + "; " + kept.remedy)};
   }
+  if (std::string unnamed = config.objection_to_partition(); !unnamed.empty())
+    throw VerbFailure{exits::configuration, std::move(unnamed)};
   return run(config, sources, verb.once);
 }
 

@@ -256,8 +256,11 @@ std::string check_store(const Config& config, Reporter& reporter) {
     if (const auto opened = store.open(false); opened.has_error()) {
       reporter.tell(Finding{"redis", Verdict::fail, facts.server, failure_of(opened.error()).text});
     } else {
+      const Partition mine = config.partition();
+      const std::string which = mine.is_whole() ? "" : fmt::format(", partition {} of {}", mine.index, mine.count);
       reporter.tell(Finding{"redis", Verdict::ok,
-                            fmt::format("{}, {}, {}, {}", facts.server, facts.role, facts.policy, facts.link), ""});
+                            fmt::format("{}, {}, {}, {}{}", facts.server, facts.role, facts.policy, facts.link, which),
+                            ""});
     }
     reporter.tell(check_server(facts, wall_clock()));
     const std::uint64_t feeds = or_fail(Feeds(store).count());

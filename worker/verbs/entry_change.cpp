@@ -130,7 +130,7 @@ int run_verb(const EntryPutVerb& verb, const VerbContext& context) {
     const GivenMarkup& markup = markups[entry.feed_url];
     const auto saved = or_fail(verb.replace ? Entries(context.store).save(entry, markup)
                                             : Entries(context.store).update_or_create(entry, markup));
-    if (saved.result == Saved::Result::unknown_feed) throw no_such_feed(entry.feed_url);
+    if (saved.result == Saved::Result::unknown_feed) throw no_such_feed(context.store, entry.feed_url);
     if (saved.result == Saved::Result::unfit) {
       throw VerbFailure{unfit, fmt::format("{}: {}", visible(entry.guid), visible(saved.detail))};
     }
@@ -191,7 +191,7 @@ int run_verb(const ExpireVerb& verb, const VerbContext& context) {
             not_asked, nothing_removed);
   }
   const auto trimmed = or_fail(Entries(context.store).expire(url, verb.expiry));
-  if (!trimmed) throw no_such_feed(url);
+  if (!trimmed) throw no_such_feed(context.store, url);
   tell_trimmed("trimmed", *trimmed);
   return exits::done;
 }

@@ -105,7 +105,7 @@ void tell_entries(const EntryPage& asked_for, const std::string& words, Terminal
 int run_verb(const EntriesVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const std::string url = feed_url(terminal, verb.url);
-  if (!or_fail(Feeds(context.store).is_registered(url))) throw no_such_feed(url);
+  if (!or_fail(Feeds(context.store).is_registered(url))) throw no_such_feed(context.store, url);
   tell_entries(verb, "entries " + visible(url), terminal,
                [&](std::size_t most, const std::optional<EntryCursor>& before) {
                  return or_fail(Entries(context.store).all_by_order(url, most, before));

@@ -14,7 +14,7 @@ int run_verb(const ExplainVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const std::string url = feed_url(terminal, verb.url);
   const auto explained = or_fail(read_explained(context.store, HostRules(context.config), url));
-  if (!explained) throw no_such_feed(url);
+  if (!explained) throw no_such_feed(context.store, url);
   if (terminal.json()) {
     boost::json::object row = without_secrets(explain_json(*explained)).as_object();  // SECURITY K1
     row["url"] = url;

@@ -63,6 +63,7 @@ int run_verb(const AddVerb& verb, const VerbContext& context) {
     feed.feed_url = one.url;
     feed.settings = settings;
   }
+  refuse_elsewhere(context.store, urls, "nothing was added");
   const auto added = or_fail(Feeds(context.store).add(feeds, verb.channel));
   std::vector<std::string> just_added;
   for (std::size_t i = 0; i < urls.size(); ++i) {
@@ -179,7 +180,7 @@ int run_verb(const ShowVerb& verb, const VerbContext& context) {
   const std::string url = feed_url(terminal, verb.url);
   const auto now = or_fail(context.store.now());
   const std::optional<FeedRecord> record = all_records(context.store, {url}).front();
-  if (!record) throw no_such_feed(url);
+  if (!record) throw no_such_feed(context.store, url);
   const auto subscription = or_fail(subscription_of(context.store, record->state.push));
   auto row = show_json(*record);
   row["websub"] = push_json(*record, subscription);

@@ -31,6 +31,7 @@ constexpr std::size_t shown_places = 20;  // lines about bad rows, unless -v
 
 struct Counts {
   std::size_t added = 0, present = 0, repaired = 0, refused = 0, merged = 0, broken = 0;
+  std::size_t elsewhere = 0;  // of other partitions
 };
 
 /// A list to import as it is read (OPERATIONS O8): OPML in one part, a plain list of any length in many.
@@ -138,17 +139,15 @@ class BadRows {
 };
 
 void tell_summary(Terminal& terminal, const Counts& counts, bool dry_run) {
-  terminal.tell({{"result", "summary"},
-                 {"dry_run", dry_run},
-                 {"added", counts.added},
-                 {"present", counts.present},
-                 {"repaired", counts.repaired},
-                 {"refused", counts.refused},
-                 {"merged", counts.merged},
-                 {"broken", counts.broken}},
-                fmt::format("{} {}, present {}, repaired {}, refused {}, merged {}{}", dry_run ? "would add" : "added",
-                            counts.added, counts.present, counts.repaired, counts.refused, counts.merged,
-                            counts.broken == 0 ? "" : fmt::format(", broken places {}", counts.broken)));
+  json::object row = {{"result", "summary"},       {"dry_run", dry_run},          {"added", counts.added},
+                      {"present", counts.present}, {"repaired", counts.repaired}, {"refused", counts.refused},
+                      {"merged", counts.merged},   {"broken", counts.broken}};
+  if (counts.elsewhere > 0) row["elsewhere"] = counts.elsewhere;
+  terminal.tell(std::move(row), fmt::format("{} {}, present {}, repaired {}, refused {}, merged {}{}{}",
+                                            dry_run ? "would add" : "added", counts.added, counts.present,
+                                            counts.repaired, counts.refused, counts.merged,
+                                            counts.broken == 0 ? "" : fmt::format(", broken places {}", counts.broken),
+                                            in_other_partitions(counts.elsewhere)));
 }
 
 /// Above so many feeds no worker starts before it is said who fetches (HTTP P19).
@@ -257,11 +256,11 @@ void import_part(const ImportVerb& verb, const SubscriptionList& list, std::size
     }
     begin += batch.size();
   }
-  counts.merged += list.merged;
 }
 
-int import(const ImportVerb& verb, ListToImport& list, const VerbContext& context) {
-  Terminal& terminal = context.terminal;
+/// `stores`: of all partitions, or of one.
+int import(const ImportVerb& verb, ListToImport& list, std::span<const VerbContext> stores) {
+  Terminal& terminal = stores.front().terminal;
   if (verb.prune && !verb.yes && !verb.dry_run && !terminal.can_ask()) {
     throw VerbFailure{exits::usage,
                       "--prune deletes feeds and their entries; say --yes, or --dry-run to see what would go"};
@@ -273,7 +272,10 @@ int import(const ImportVerb& verb, ListToImport& list, const VerbContext& contex
     const std::size_t total = list.size();
     Progress progress(terminal, "importing", total);
     for (std::optional<SubscriptionList> part = list.next(); part; part = list.next()) {
-      import_part(verb, *part, total, counts, progress, context);
+      for (const VerbContext& context : stores)
+        import_part(verb, share_of(context.store, *part), total, counts, progress, context);
+      counts.elsewhere += part->feeds.size();
+      counts.merged += part->merged;
       for (const RefusedRow& row : part->refused) refused.tell(row);
       std::ranges::move(part->broken, std::back_inserter(places));
     }
@@ -284,14 +286,19 @@ int import(const ImportVerb& verb, ListToImport& list, const VerbContext& contex
   counts.refused = refused.rows();
   counts.broken = broken.rows();
   tell_summary(terminal, counts, verb.dry_run);
-  if (!verb.dry_run) {
-    note_without_worker(context);
-    tell_progress(context);
-  } else {
-    warn_of_contact(or_fail(Fleet(context.store).figures()).feeds + counts.added, context);
+  for (const VerbContext& context : stores) {
+    if (!verb.dry_run) {
+      note_without_worker(context);
+      if (stores.size() == 1) tell_progress(context);
+    } else if (stores.size() == 1) {
+      warn_of_contact(or_fail(Fleet(context.store).figures()).feeds + counts.added, context);
+    }
   }
-  if (verb.prune) return prune(verb, list.named(), counts, context);
-  return counts.refused == 0 && counts.broken == 0 ? exits::done : exits::bad_input;
+  int code = counts.refused == 0 && counts.broken == 0 ? exits::done : exits::bad_input;
+  for (const VerbContext& context : stores) {
+    if (verb.prune) code = std::max(code, prune(verb, list.named(), counts, context));
+  }
+  return code;
 }
 
 }  // namespace
@@ -299,7 +306,21 @@ int import(const ImportVerb& verb, ListToImport& list, const VerbContext& contex
 int run_verb(const ImportVerb& verb, const Config& config, Terminal& terminal) {
   note_interrupts();
   ListToImport list(verb.file);
-  return with_store(verb, config, terminal, [&](const VerbContext& context) { return import(verb, list, context); });
+  return carry_out(verb, terminal, [&] {
+    const bool is_named = config.objection_to_partition().empty();
+    std::vector<Config> configs;
+    for (unsigned i = 0; i < (is_named ? 1 : config.redis.partitions); ++i) {
+      configs.push_back(config);
+      if (!is_named) configs.back().redis.partition = i;
+    }
+    std::vector<StoreSession> sessions;
+    std::vector<VerbContext> stores;
+    for (const Config& its : configs) sessions.push_back(StoreSession::open(its));
+    for (std::size_t i = 0; i < configs.size(); ++i) stores.push_back({configs[i], sessions[i].store(), terminal});
+    const int code = carry_out(verb, terminal, [&] { return import(verb, list, stores); });
+    terminal.flush();  // before a private server is stopped, which takes its time
+    return code;
+  });
 }
 
 int run_verb(const ExportVerb& verb, const VerbContext& context) {

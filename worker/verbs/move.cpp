@@ -15,7 +15,7 @@ namespace {
 
 void tell_moved(const std::string& url, const VerbContext& context) {
   const std::optional<FeedRecord> record = all_records(context.store, {url}).front();
-  if (!record || record->state.address.moves.empty()) throw no_such_feed(url);  // removed at this moment
+  if (!record || record->state.address.moves.empty()) throw no_such_feed(context.store, url);  // removed at this moment
   const Move& move = record->state.address.moves.back();
   context.terminal.tell({{"url", url},
                          {"result", "moved"},
@@ -43,7 +43,7 @@ int run_verb(const MoveVerb& verb, const VerbContext& context) {
                     fmt::format("same {}: {} is what is requested already", visible(url), visible(to)));
       return exits::done;
     case MoveResult::unknown:
-      throw no_such_feed(url);
+      throw no_such_feed(context.store, url);
     case MoveResult::taken:
       throw VerbFailure{exits::no,
                         fmt::format("{} is a feed already and nothing is merged; remove one of the two first",

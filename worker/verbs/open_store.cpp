@@ -17,6 +17,9 @@
 namespace feedmill {
 
 StoreSession StoreSession::prepare(const Config& config, StoreUse use) {
+  std::string unnamed = config.objection_to_partition();
+  const bool merged_events = !unnamed.empty() && use == StoreUse::events && config.signals.merged;
+  if (!unnamed.empty() && !merged_events) throw VerbFailure{exits::configuration, std::move(unnamed)};
   StoreSession session;
   std::string url = config.redis.url;
   if (config.embedded()) {
@@ -30,7 +33,8 @@ StoreSession StoreSession::prepare(const Config& config, StoreUse use) {
     url = session.server_->url();
   }
   StoreOptions options = store_options(config, std::move(url));
-  options.reads_only = use == StoreUse::read;
+  options.reads_only = use == StoreUse::read || use == StoreUse::events;
+  options.merged_events = merged_events;
   if (config.embedded()) options.password.clear();
   session.store_ = std::make_unique<Store>(std::move(options));
   return session;
@@ -68,12 +72,35 @@ void note_without_worker(const VerbContext& context) {
   const auto workers = Fleet(context.store).workers();
   if (workers.has_error() || !workers->empty()) return;
   const Config& config = context.config;
-  const std::string where =
-      config.embedded() ? "the private server in " + visible(config.store.data_dir.string()) : "this Redis";
+  const std::string where = config.embedded() ? "the private server in " + visible(config.store.data_dir.string())
+                            : config.partition().is_whole() ? "this Redis"
+                                                            : fmt::format("partition {}", config.partition().index);
   context.terminal.note(fmt::format("no worker runs on {} yet: feedmill run fetches them", where));
 }
 
+void refuse_elsewhere(const Store& store, const std::vector<std::string>& feed_urls, std::string_view consequence) {
+  for (const std::string& url : feed_urls) {
+    const auto its = store.elsewhere(url);
+    if (!its) continue;
+    throw VerbFailure{exits::no, fmt::format("partition {0} has {1}: say --partition {0}{2}{3}", *its, visible(url),
+                                             consequence.empty() ? "" : "; ", consequence)};
+  }
+}
+
+bool has_all(Config config, unsigned partition, const std::vector<std::string>& feed_urls) {
+  config.redis.partition = partition;
+  StoreSession session = StoreSession::open(config, StoreUse::read);
+  std::vector<std::string> canonical;
+  for (const std::string& url : feed_urls) canonical.push_back(*canonical_feed_url(url));
+  return std::ranges::all_of(all_records(session.store(), canonical), [](const auto& one) { return one.has_value(); });
+}
+
+std::string in_other_partitions(std::uint64_t feeds) {
+  return feeds == 0 ? "" : fmt::format("; {} of other partitions passed over", feeds);
+}
+
 std::vector<std::optional<FeedRecord>> all_records(Store& store, const std::vector<std::string>& feed_urls) {
+  refuse_elsewhere(store, feed_urls, "");
   std::vector<std::optional<FeedRecord>> all;
   all.reserve(feed_urls.size());
   in_parts(feed_urls, [&](const auto& part) {
@@ -99,7 +126,8 @@ std::vector<FeedRecord> known_records(const VerbContext& context, const std::vec
   return known;
 }
 
-VerbFailure no_such_feed(const std::string& url) {
+VerbFailure no_such_feed(const Store& store, const std::string& url) {
+  refuse_elsewhere(store, {url}, "");
   return {exits::no, fmt::format("no such feed: {} (see feedmill list)", visible(url))};
 }
 

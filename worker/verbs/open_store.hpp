@@ -116,16 +116,26 @@ std::size_t over_all_feeds(Store& store, Work work) {
   }
 }
 
-/// The records of these feeds, none where one is not registered.
+/// The records of these feeds, none where one is not registered. Where another partition has one (RELIABILITY L27) the
+/// exit code is 1.
 std::vector<std::optional<FeedRecord>> all_records(Store& store, const std::vector<std::string>& feed_urls);
+
+/// Ends with exit code 1 where another partition has one of these feeds, `consequence` told behind it.
+void refuse_elsewhere(const Store& store, const std::vector<std::string>& feed_urls, std::string_view consequence);
 
 /// The records of feeds that a verb changes. Those that are unknown are told on stderr, with `consequence` behind; then
 /// the exit code is 1.
 std::vector<FeedRecord> known_records(const VerbContext& context, const std::vector<std::string>& feed_urls,
                                       std::string_view consequence);
 
-/// A feed that is not registered: exit code 1.
-VerbFailure no_such_feed(const std::string& url);
+/// Whether a partition has all of these feeds, given as canonical_feed_url() takes them.
+bool has_all(Config config, unsigned partition, const std::vector<std::string>& feed_urls);
+
+/// What an import says of feeds that it passed over, behind what it says of the others; "" of none.
+std::string in_other_partitions(std::uint64_t feeds);
+
+/// A feed that is not registered, or in another partition: exit code 1.
+VerbFailure no_such_feed(const Store& store, const std::string& url);
 
 /// Goes on when somebody at the terminal says yes to `question`; else ends with `declined` as a note and exit code 1.
 /// Where nobody can be asked, `unasked` says what to do about it, and the exit code is 64 (OPERATIONS U4).

@@ -57,19 +57,14 @@ int run_verb(const StatsVerb&, const VerbContext& context) {
                        fmt::format("{}, {} not verified yet", told.hub_active + told.hub_pending, told.hub_pending));
     if (told.due) lines.emplace_back("waiting for them", fmt::format("{} are told now, or in back-off", *told.due));
   }
-  context.terminal.tell({{"at", rfc3339(fleet.now)},
-                         {"feeds", fleet.feeds},
-                         {"states", std::move(states)},
-                         {"due", fleet.due},
-                         {"oldest_due_seconds", oldest_due},
-                         {"waiting", fleet.waiting},
-                         {"claimed", fleet.claimed},
-                         {"workers", fleet.workers},
-                         {"stream_records", stream.records},
-                         {"stream_limit_records", stream.hard_limit},
-                         {"groups", std::move(groups)},
-                         {"push_out", subscriber_counts_json(told)}},
-                        lines, 20);
+  json::object row = {{"at", rfc3339(fleet.now)},         {"feeds", fleet.feeds},
+                      {"states", std::move(states)},      {"due", fleet.due},
+                      {"oldest_due_seconds", oldest_due}, {"waiting", fleet.waiting},
+                      {"claimed", fleet.claimed},         {"workers", fleet.workers},
+                      {"stream_records", stream.records}, {"stream_limit_records", stream.hard_limit},
+                      {"groups", std::move(groups)},      {"push_out", subscriber_counts_json(told)}};
+  if (const Partition mine = context.config.partition(); !mine.is_whole()) row["partition"] = mine.index;
+  context.terminal.tell(std::move(row), lines, 20);
   return exits::done;
 }
 

@@ -3,7 +3,7 @@ function __feedmill_at --description 'whether these are the verbs so far'
   set -l verb ''
   for word in (commandline -opc)[2..-1]
     switch "$verb $word"
-      case ' add' ' import' ' run' ' list' ' show' ' refresh' ' set' ' pause' ' resume' ' move' ' remove' ' export' ' entries' ' entry' ' expire' ' tail' ' channel' ' notify' ' webhook' ' topic' ' explain' ' trace' ' check' ' discover' ' parse' ' plan' ' doctor' ' health' ' top' ' stats' ' notices' ' verify' ' store' ' config' ' completion' ' man'
+      case ' add' ' import' ' run' ' list' ' show' ' refresh' ' set' ' pause' ' resume' ' move' ' remove' ' export' ' entries' ' entry' ' expire' ' tail' ' channel' ' notify' ' webhook' ' topic' ' explain' ' trace' ' check' ' discover' ' parse' ' plan' ' doctor' ' health' ' top' ' stats' ' notices' ' verify' ' where' ' store' ' config' ' completion' ' man'
         set verb $word
       case 'entry put' 'entry remove'
         set verb "$verb $word"
@@ -32,6 +32,7 @@ complete -c feedmill -l version -d 'Versions of feedmill and its libraries'
 complete -c feedmill -l config -r -d 'Configuration file'
 complete -c feedmill -l redis -r -d 'the server: redis://, rediss:// for TLS, redis+sentinel://, redis+cluster://, or unix:; empty: a private one is started (redis.url; empty)'
 complete -c feedmill -l key-prefix -r -d 'goes before every key and channel (redis.key_prefix; empty)'
+complete -c feedmill -l partition -r -d 'which partition of the store is meant, from 0 on; each has workers of its own (redis.partition; empty)'
 complete -c feedmill -l embedded -r -f -a 'auto true false' -d 'start a private server; auto: when redis.url is empty (redis.embedded; auto)'
 complete -c feedmill -l data-dir -r -d 'where the private server keeps its data (store.data_dir; $STATE_DIRECTORY, else for root /var/lib/feedmill if it is there, else the user\'s data directory)'
 complete -c feedmill -l keep -r -d 'how many are kept, or what the document lists if that is more (retention.entries; 50)'
@@ -76,6 +77,7 @@ complete -c feedmill -n '__feedmill_at ""' -f -a top -d 'Operation: Watch the ru
 complete -c feedmill -n '__feedmill_at ""' -f -a stats -d 'Operation: Figures of all workers and the whole store'
 complete -c feedmill -n '__feedmill_at ""' -f -a notices -d 'Operation: What operators should know, newest first'
 complete -c feedmill -n '__feedmill_at ""' -f -a verify -d 'Operation: Check the invariants of the store beside running workers'
+complete -c feedmill -n '__feedmill_at ""' -f -a where -d 'Operation: Which partition, and which node of a cluster, have a feed or an entry'
 complete -c feedmill -n '__feedmill_at ""' -f -a store -d 'Operation: The store as a file, and back'
 complete -c feedmill -n '__feedmill_at ""' -f -a config -d 'Operation: The configuration in force'
 complete -c feedmill -n '__feedmill_at ""' -f -a completion -d 'Operation: A script that completes verbs and flags: bash, zsh or fish'
@@ -274,6 +276,7 @@ complete -c feedmill -n '__feedmill_at "verify"' -l feed -r -d 'Only this feed; 
 complete -c feedmill -n '__feedmill_at "verify"' -l repair -d 'Mend what can be mended without guessing; what is replaced is written to a journal first'
 complete -c feedmill -n '__feedmill_at "verify"' -l resanitise -d 'Also find posts whose markup today\'s policy would store otherwise; with --repair store it so, and tell no reader'
 complete -c feedmill -n '__feedmill_at "verify"' -l journal -r -d 'Where to (feedmill-repair-TIME.jsonl here); a new file'
+complete -c feedmill -n '__feedmill_at "where"' -s h -l help -d 'Show help, of a verb after its name'
 complete -c feedmill -n '__feedmill_at "store"' -f -a export -d 'Write the store, or some feeds, as JSON lines beside running workers'
 complete -c feedmill -n '__feedmill_at "store"' -f -a import -d 'Bring back what store export wrote; again is harmless, and goes on where it stopped'
 complete -c feedmill -n '__feedmill_at "store"' -s h -l help -d 'Show help, of a verb after its name'

@@ -103,6 +103,7 @@ TEST(CommandLine, ReadsEachVerb) {
   EXPECT_EQ(verb<PlanVerb>({"plan"}).days, 1U);
   verb<DoctorVerb>({"doctor"});
   EXPECT_TRUE(verb<HealthVerb>({"health", "--ready"}).ready);
+  EXPECT_EQ(verb<WhereVerb>({"where", "Entry:5"}).what, "Entry:5");
   EXPECT_TRUE(verb<TopVerb>({"top", "--once"}).once);
   EXPECT_FALSE(verb<TopVerb>({"top"}).interval);
   EXPECT_EQ(verb<TopVerb>({"top", "--interval", "5s"}).interval, std::chrono::seconds(5));

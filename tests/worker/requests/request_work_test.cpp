@@ -187,6 +187,7 @@ TEST_F(RequestWorkTest, SaysWhatIsNotThere) {
   EXPECT_EQ(result({"op", "channel_follow", "channel", "news", "url", url}), "failed no_such_feed");
   EXPECT_EQ(result({"op", "entry_put", "url", url, "guid", "a", "entry", "{}"}), "failed no_such_feed");
   EXPECT_EQ(result({"op", "entry_remove", "id", "7"}), "failed no_such_entry");
+  EXPECT_EQ(result({"op", "entry_remove", "id", "{p001.d}:Entry:7"}), "failed no_such_entry") << "of another store";
   EXPECT_EQ(result({"op", "add", "url", url}), "done added");
   EXPECT_EQ(result({"op", "move", "url", url, "undo", "yes"}), "failed not_moved");
   EXPECT_EQ(result({"op", "add", "url", "https://example.org/b"}), "done added");

@@ -1,0 +1,341 @@
+// A deployment whose store has several partitions, each with workers of its own (RELIABILITY L27).
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <sstream>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "storage/entries/entries.hpp"
+#include "storage/events/event_stream.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/store/partition.hpp"
+#include "tests/end_to_end/program.hpp"
+#include "tests/end_to_end/truth_world.hpp"
+#include "tests/support/clustered_redis.hpp"
+
+namespace feedmill::test::partitions_test {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+namespace json = boost::json;
+
+constexpr unsigned partitions = 4;
+
+/// A publisher on an address of its own, which is its host's name.
+class Host {
+ public:
+  explicit Host(unsigned number)
+      : address(boost::asio::ip::address_v4(0x7f000002U + number).to_string()),
+        server(std::uint16_t{0}, boost::asio::ip::make_address_v4(address)) {}
+  std::string url(const std::string& path) const {
+    return "http://" + address + ":" + std::to_string(server.port()) + path;
+  }
+
+  const std::string address;
+  HttpServer server;
+};
+
+class Partitions : public testing::Test {
+ protected:
+  Partitions() {
+    world.environment["FEEDMILL_REDIS_URL"] = redis.url();
+    world.environment["FEEDMILL_REDIS_PARTITIONS"] = std::to_string(partitions);
+    world.environment["FEEDMILL_CATCH_UP_RATE"] = "0";
+    world.environment["FEEDMILL_HOST_SPACING"] = "0ms";
+    world.environment["FEEDMILL_FLOOR"] = world.environment["FEEDMILL_CEILING"] = "1s";
+    world.environment["FEEDMILL_LANES"] = "8";
+    for (const auto& [name, value] : lease(6000)) world.environment[name] = value;
+  }
+
+  Finished run_at(unsigned partition, const std::vector<std::string>& arguments) const {
+    return world.run(arguments, {{"FEEDMILL_REDIS_PARTITION", std::to_string(partition)}});
+  }
+  std::unique_ptr<Program> worker_of(unsigned partition) const {
+    return std::make_unique<Program>(std::vector<std::string>{"run"},
+                                     world.with({{"FEEDMILL_REDIS_PARTITION", std::to_string(partition)}}));
+  }
+  Store store_of(unsigned partition) const {
+    return Store(StoreOptions{.url = redis.url(), .partition = {partition, partitions}, .timeout = 2000ms});
+  }
+  RedisServer& node_of(unsigned partition) {
+    const std::string its = *store_of(partition).node();
+    std::size_t node = 0;
+    while (its != "127.0.0.1:" + std::to_string(redis.port(node))) ++node;
+    return redis.node(node);
+  }
+  void stop(std::array<std::unique_ptr<Program>, partitions>& workers) {
+    for (const auto& worker : workers) worker->signal(SIGTERM);
+    for (const auto& worker : workers) EXPECT_EQ(worker->wait().exit, 0);
+  }
+
+  ClusteredRedis redis;
+  World world;
+};
+
+/// One list for all of them; a worker and the node of some partitions are killed: the others do not even notice, and no
+/// post is missing, doubled or has another's number.
+TEST_F(Partitions, HoldADeploymentTogether) {
+  world.environment["FEEDMILL_SIGNALS_MERGED"] = "true";
+  constexpr unsigned hosts = 12, feeds_of_each = 3;
+  std::vector<std::unique_ptr<Host>> all;
+  std::string list;
+  std::map<unsigned, std::size_t> expected;
+  std::atomic<int> posts = 2;
+  for (unsigned i = 0; i < hosts; ++i) {
+    const auto& host = all.emplace_back(std::make_unique<Host>(i));
+    host->server.serve_rest([&posts](const ServedRequest& request) {
+      std::vector<std::pair<std::string, std::string>> written;
+      for (int post = posts; post > 0; --post) written.emplace_back(request.target + std::to_string(post), "Post");
+      return Response{.body = rss(written)};
+    });
+    for (unsigned feed = 0; feed < feeds_of_each; ++feed) {
+      const std::string url = host->url("/" + std::to_string(feed));
+      list += url + "\n";
+      ++expected[partition_of(url, partitions)];
+    }
+  }
+  ASSERT_EQ(expected.size(), partitions) << "each has some";
+  const std::string file = (world.redis.directory() / "feeds.txt").string();
+  std::ofstream(file) << list;
+
+  std::array<std::unique_ptr<Program>, partitions> workers;
+  for (unsigned i = 0; i < partitions; ++i) {
+    const Finished imported = run_at(i, {"import", file});
+    EXPECT_EQ(imported.exit, 0) << imported.err;
+    EXPECT_NE(imported.out.find("added " + std::to_string(expected[i]) + ","), std::string::npos) << imported.out;
+    EXPECT_NE(imported.out.find(std::to_string(hosts * feeds_of_each - expected[i]) + " of other partitions"),
+              std::string::npos)
+        << imported.out;
+    workers[i] = worker_of(i);
+  }
+  const auto stored = [&](unsigned partition) {
+    Store store = store_of(partition);
+    std::size_t entries = 0;
+    const auto urls = Feeds(store).urls_after("", 1000);
+    if (!urls || !Feeds(store).wake(*urls, 0ms, true)) return entries;
+    for (const std::string& url : *urls) {
+      const auto some = Entries(store).all_by_order(url, 100);
+      entries += some ? some->size() : 0;
+    }
+    return entries;
+  };
+  const auto is_complete = [&](unsigned partition) {
+    return stored(partition) == expected[partition] * static_cast<std::size_t>(posts);
+  };
+  for (unsigned i = 0; i < partitions; ++i)
+    EXPECT_TRUE(eventually([&] { return is_complete(i); })) << workers[i]->err();
+
+  workers[0]->signal(SIGKILL);
+  // The right to deliver of one that was killed would last 30 s.
+  redis_command(node_of(0), {"DEL", store_of(0).prefix() + "lock:delivery:000"});
+  workers[0] = worker_of(0);
+  redis.await_replicas();
+  const std::string lost_node = *store_of(1).node();
+  node_of(1).kill();
+  posts = 5;
+  for (unsigned i = 0; i < partitions; ++i)
+    EXPECT_TRUE(eventually([&] { return is_complete(i); })) << workers[i]->err();
+  for (unsigned i = 0; i < partitions; ++i) {
+    const bool is_there = lost_node != *store_of(i).node();
+    const std::string log = workers[i]->err();
+    if (i != 1 && is_there) continue;
+    EXPECT_NE(log.find("Redis serves again"), std::string::npos) << log;
+  }
+  Store all_events(StoreOptions{.url = redis.url(), .merged_events = true, .timeout = 2000ms, .reads_only = true});
+  const auto merged = [&] {
+    const auto events = EventStream(all_events).read("0-0", 100'000, 0ms);
+    return events ? *events : std::vector<EventRecord>();
+  };
+  const auto number_of = [](const EventRecord& record) {
+    const std::string id(json::parse(record.json).as_object().at("entity_id").as_string());
+    return record.type == "post_created" ? std::stoull(id.substr(id.rfind(':') + 1)) : 0;
+  };
+  EXPECT_TRUE(eventually([&] {
+    std::set<std::uint64_t> told;
+    for (const EventRecord& record : merged()) told.insert(number_of(record));
+    return told.size() > std::size_t{hosts * feeds_of_each * 5};  // and one that is none
+  }));
+  stop(workers);
+
+  std::set<std::uint64_t> numbers;
+  for (unsigned i = 0; i < partitions; ++i) {
+    const Finished verified = run_at(i, {"verify"});
+    EXPECT_EQ(verified.exit, 0) << verified.out << verified.err;
+    Store store = store_of(i);
+    for (const std::string& url : *Feeds(store).urls_after("", 1000)) {
+      for (const StoredEntry& entry : *Entries(store).all_by_order(url, 100)) {
+        const std::uint64_t number = std::stoull(entry.id.substr(entry.id.rfind(':') + 1));
+        EXPECT_EQ(number % partitions, i) << entry.id;
+        EXPECT_TRUE(numbers.insert(number).second) << entry.id;
+      }
+    }
+  }
+  EXPECT_EQ(numbers.size(), std::size_t{hosts * feeds_of_each * 5});
+
+  // All of them were told of in the one stream, by the numbers that they have now.
+  for (const EventRecord& record : merged()) numbers.erase(number_of(record));
+  EXPECT_EQ(numbers.size(), 0U);
+  std::string last = "0-0";
+  for (const EventRecord& record : merged()) {
+    EXPECT_EQ(json::parse(record.json).as_object().at("prev").as_string(), last);
+    last = record.id;
+  }
+  Program tail({"tail", "--json", "--from", "0"}, world.environment);
+  EXPECT_TRUE(eventually([&] { return tail.out().find(last) != std::string::npos; })) << tail.err();
+}
+
+TEST_F(Partitions, AreToldToWhoAsksTheWrongOne) {
+  const std::string url = "https://example.org/feed.xml";
+  const unsigned its = partition_of(url, partitions), other = (its + 1) % partitions;
+  const Finished refused = run_at(other, {"add", url});
+  EXPECT_EQ(refused.exit, 1);
+  EXPECT_NE(
+      refused.err.find("partition " + std::to_string(its) + " has https://example.org/feed.xml: say --partition " +
+                       std::to_string(its) + "; nothing was added"),
+      std::string::npos)
+      << refused.err;
+  EXPECT_EQ(run_at(its, {"add", url}).exit, 0);
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"show", url}, {"explain", url}, {"pause", url}, {"refresh", url}, {"entries", url}}) {
+    const Finished asked = run_at(other, words);
+    EXPECT_EQ(asked.exit, 1) << words[0];
+    EXPECT_NE(asked.err.find("say --partition " + std::to_string(its)), std::string::npos) << words[0] << asked.err;
+  }
+  const Finished where = world.run({"where", url, "--json"});
+  ASSERT_EQ(where.exit, 0) << where.err;
+  const json::object told = json::parse(where.out).as_object();
+  EXPECT_EQ(told.at("partition").as_int64(), its);
+  EXPECT_EQ(told.at("node").as_string(), *store_of(its).node());
+  EXPECT_EQ(told.at("prefix").as_string(), "{" + tag_of({its, partitions}) + "}:");
+  ASSERT_EQ(world.run({"entry", "put", "--feed", url, "--guid", "a", "title=A"}).exit, 0) << "where it belongs";
+  Store store = store_of(its);
+  const auto posts = Entries(store).all_by_order(url);
+  ASSERT_TRUE(posts && posts->size() == 1);
+  for (const std::string& id : {posts->front().id, posts->front().id.substr(posts->front().id.find("Entry:"))}) {
+    EXPECT_EQ(json::parse(world.run({"where", id, "--json"}).out).as_object().at("partition").as_int64(), its) << id;
+  }
+  EXPECT_EQ(world.run({"where", "Entry:999999"}).exit, 1);
+  const Finished of_other_shape = world.run({"list"}, {{"FEEDMILL_REDIS_PARTITIONS", "1"}});
+  EXPECT_EQ(of_other_shape.exit, 78);
+  EXPECT_NE(of_other_shape.err.find("write redis.partitions = 4"), std::string::npos) << of_other_shape.err;
+}
+
+/// Verbs find the partition of what they are asked for, or go to all; where they cannot know, one must be named.
+TEST_F(Partitions, NeedNotBeNamedWhereFeedsAre) {
+  std::vector<std::string> urls, add{"add", "--json"};
+  std::string list;
+  std::size_t listed = 0;
+  for (unsigned host = 0; host < 8; ++host) {
+    urls.push_back("https://host" + std::to_string(host) + ".example/feed.xml");
+    list += urls.back() + "\nhttps://other" + std::to_string(host) + ".example/feed.xml\n";
+    listed += 2;
+  }
+  add.insert(add.end(), urls.begin(), urls.end());
+  const Finished added = world.run(add);
+  ASSERT_EQ(added.exit, 0) << added.err;
+  EXPECT_EQ(count_of(added.out, "\"result\":\"added\""), urls.size()) << added.out;
+  for (const std::string& url : urls) {
+    Store store = store_of(partition_of(url, partitions));
+    EXPECT_TRUE(*Feeds(store).is_registered(url)) << url;
+    EXPECT_EQ(world.run({"show", url}).exit, 0) << url;
+  }
+  std::vector<std::string> pause = {"pause"};
+  pause.insert(pause.end(), urls.begin(), urls.end());
+  EXPECT_EQ(world.run(pause).exit, 0);
+  EXPECT_EQ(world.run({"add", "nonsense", urls[0]}).exit, 65);
+  std::vector<std::string> resume = {"resume", "https://unknown.example/feed.xml"};
+  resume.insert(resume.end(), urls.begin(), urls.end());
+  const Finished lacks = world.run(resume);
+  EXPECT_EQ(lacks.exit, 1);
+  EXPECT_NE(lacks.err.find("no such feed: https://unknown.example/feed.xml; nothing was resumed"), std::string::npos);
+  EXPECT_EQ(count_of(world.run({"list", "--json"}).out, "\"paused\""), urls.size()) << "in no partition";
+  ASSERT_EQ(world.run({"entry", "put", "--feed", urls[0], "--guid", "a", "title=A"}).exit, 0);
+  Store its = store_of(partition_of(urls[0], partitions));
+  const std::string id = Entries(its).all_by_order(urls[0])->front().id;
+  EXPECT_EQ(world.run({"entry", id}).exit, 0) << "the id says where it is";
+  EXPECT_EQ(world.run({"entry", "remove", id, "--yes"}).exit, 0);
+
+  const std::string file = (world.redis.directory() / "feeds.txt").string();
+  std::ofstream(file) << list;
+  const Finished imported = world.run({"import", file});
+  ASSERT_EQ(imported.exit, 0) << imported.err;
+  EXPECT_NE(imported.out.find("added 8, present 8,"), std::string::npos) << imported.out;
+  EXPECT_EQ(imported.out.find("other partitions"), std::string::npos) << imported.out;
+  const Finished shown = world.run({"list", "--json"});
+  EXPECT_EQ(count_of(shown.out, "\"url\":"), listed) << shown.out;
+  std::int64_t feeds = 0;
+  std::set<std::int64_t> told;
+  std::istringstream rows(world.run({"stats", "--json"}).out);
+  for (std::string row; std::getline(rows, row);) {
+    const json::object figures = json::parse(row).as_object();
+    feeds += figures.at("feeds").as_int64();
+    told.insert(figures.at("partition").as_int64());
+  }
+  EXPECT_EQ(feeds, static_cast<std::int64_t>(listed));
+  EXPECT_EQ(told.size(), partitions);
+  std::ofstream(file) << urls[0] << "\n";
+  EXPECT_EQ(world.run({"import", file, "--prune", "--yes"}).exit, 0);
+  EXPECT_EQ(count_of(world.run({"list", "--json"}).out, "\"url\":"), 1U);
+
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"run", "--once"}, {"tail"}, {"store", "export"}, {"channel", "list"}, {"webhook", "list"}}) {
+    const Finished asked = world.run(words);
+    EXPECT_EQ(asked.exit, 78) << words[0] << asked.out;
+    EXPECT_NE(asked.err.find("--partition 0 to 3"), std::string::npos) << words[0] << asked.err;
+  }
+}
+
+/// One host, to which feeds of all partitions lead: by a redirect, or because they have moved there.
+TEST_F(Partitions, PassAHostsGateWhereverTheirFeedsAre) {
+  constexpr unsigned hosts = 12;
+  constexpr auto answer_takes = 40ms;
+  world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1";
+  Host target(100);
+  std::mutex mutex;
+  std::vector<Clock::time_point> starts;
+  std::map<std::string, int> polls;
+  target.server.serve_rest([&](const ServedRequest& request) {
+    const std::lock_guard lock(mutex);
+    starts.push_back(Clock::now());
+    ++polls[request.target];
+    return Response{.body = rss({{request.target, "Post"}}), .delay = answer_takes};
+  });
+  std::vector<std::unique_ptr<Host>> all;
+  std::set<unsigned> theirs;
+  for (unsigned i = 0; i < hosts; ++i) {
+    const auto& host = all.emplace_back(std::make_unique<Host>(i));
+    const std::string path = "/" + std::to_string(i);
+    host->server.serve(path, Response{.status = 302, .headers = {{"Location", target.url(path)}}});
+    const std::string url = host->url(path);
+    const unsigned partition = partition_of(url, partitions);
+    theirs.insert(partition);
+    ASSERT_EQ(run_at(partition, {"add", url}).exit, 0);
+    if (i % 2 == 0) {
+      const Finished moved = run_at(partition, {"move", url, target.url(path)});
+      ASSERT_EQ(moved.exit, 0) << moved.err;
+    }
+  }
+  ASSERT_EQ(theirs.size(), partitions);
+  std::array<std::unique_ptr<Program>, partitions> workers;
+  for (unsigned i = 0; i < partitions; ++i) workers[i] = worker_of(i);
+  EXPECT_TRUE(eventually([&] {
+    const std::lock_guard lock(mutex);
+    return polls.size() == hosts && std::ranges::all_of(polls, [](const auto& one) { return one.second >= 2; });
+  })) << workers[0]->err();
+  stop(workers);
+  const std::lock_guard lock(mutex);
+  for (std::size_t i = 1; i < starts.size(); ++i) EXPECT_GE(starts[i] - starts[i - 1], answer_takes) << i;
+}
+
+}  // namespace
+}  // namespace feedmill::test::partitions_test
