@@ -1,7 +1,7 @@
 """The parts of Kubernetes' objects that our manifests use, written down strictly: what is not here is refused.
 
-A schema is a type name, [schema] for a list, {"*": schema} for a map with free keys, or a map of fields; a field whose
-name ends in "!" is required."""
+A schema is a type name, [schema] for a list, {"*": schema} for a map with free keys, (schema, schema) for one of these,
+or a map of fields; a field whose name ends in "!" is required."""
 import re
 
 TYPES = {
@@ -24,7 +24,7 @@ PROBE = {"httpGet!": {"path!": "str", "port!": "int_or_str"}, "periodSeconds": "
          "failureThreshold": "int", "initialDelaySeconds": "int"}
 CONTAINER = {
     "name!": "name", "image!": "str", "args": ["str"],
-    "env": [{"name!": "str", "value!": "str"}],
+    "env": [({"name!": "str", "value!": "str"}, {"name!": "str", "valueFrom!": {"fieldRef!": {"fieldPath!": "str"}}})],
     "ports": [{"name!": "port_name", "containerPort!": "port", "protocol": "str"}],
     "startupProbe": PROBE, "readinessProbe": PROBE, "livenessProbe": PROBE,
     "resources": {"requests": {"*": "quantity"}, "limits": {"*": "quantity"}},
@@ -98,6 +98,8 @@ def problems(value, schema, place):
         if schema.startswith("="):
             return [] if value == schema[1:] else [f"{place}: {value!r} is not {schema[1:]!r}"]
         return [] if TYPES[schema](value) else [f"{place}: {value!r} is no {schema}"]
+    if isinstance(schema, tuple):
+        return min((problems(value, one, place) for one in schema), key=len)
     if isinstance(schema, list):
         if not isinstance(value, list) or not value:
             return [f"{place}: a list is wanted"]

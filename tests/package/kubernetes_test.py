@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import yaml
@@ -18,7 +19,7 @@ import kubernetes_schemas
 import kustomize
 
 DEPLOY = pathlib.Path(sys.argv[1])
-OVERLAYS = ("standalone", "sentinel", "embedded", "complete")
+OVERLAYS = ("standalone", "sentinel", "embedded", "complete", "partition")
 BUILT = {name: kustomize.build(DEPLOY / "kubernetes/overlays" / name) for name in OVERLAYS}
 OURS = {"app.kubernetes.io/name": "feedmill"}
 PUSHING = {"app.kubernetes.io/name": "feedmill-push-out"}
@@ -99,24 +100,56 @@ class Fields(unittest.TestCase):
         common = ["ConfigMap", "Namespace", "NetworkPolicy", "PodDisruptionBudget", "Service", "ServiceAccount"]
         self.assertEqual(kinds("standalone"), sorted(common + ["Deployment"]))
         self.assertEqual(kinds("sentinel"), kinds("standalone"))
+        self.assertEqual(kinds("partition"), kinds("standalone"))
         self.assertEqual(kinds("embedded"), sorted(common + ["StatefulSet"]))
         self.assertEqual(kinds("complete"), sorted(common + ["Deployment", "Deployment", "Ingress", "Ingress",
                                                              "PodDisruptionBudget", "PodMonitor", "PrometheusRule",
                                                              "ScaledObject", "Service", "Service"]))
         for overlay in OVERLAYS:
             for thing in BUILT[overlay]:
-                if thing["kind"] != "Namespace":
-                    self.assertEqual(thing["metadata"]["namespace"], "feedmill", thing["kind"])
+                place = "name" if thing["kind"] == "Namespace" else "namespace"
+                namespace = "feedmill-0" if overlay == "partition" else "feedmill"
+                self.assertEqual(thing["metadata"][place], namespace, thing["kind"])
 
     def workloads(self):
         return [("standalone", one("standalone", "Deployment")), ("complete", one("complete", "Deployment")),
-                ("embedded", one("embedded", "StatefulSet")),
+                ("embedded", one("embedded", "StatefulSet")), ("partition", one("partition", "Deployment")),
                 ("complete", one("complete", "Deployment", "feedmill-push-out"))]
 
     def test_deployment(self):
         spec = one("standalone", "Deployment")["spec"]
         self.assertEqual(spec["replicas"], 2)
         self.assertEqual(spec["strategy"]["rollingUpdate"]["maxUnavailable"], 0)
+
+    def test_a_partition_is_standalone_with_a_number(self):
+        """Neither selectors nor names change: what reads them is right in its namespace."""
+        number = [{"name": "FEEDMILL_REDIS_PARTITIONS", "value": "16"},
+                  {"name": "FEEDMILL_REDIS_PARTITION", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['partition']"}}}]
+        expected = copy.deepcopy(BUILT["standalone"])
+        for thing in expected:
+            metadata = thing["metadata"]
+            metadata["name" if thing["kind"] == "Namespace" else "namespace"] = "feedmill-0"
+            metadata.setdefault("labels", {})["partition"] = "0"
+            if thing["kind"] == "Deployment":
+                template = thing["spec"]["template"]
+                template["metadata"]["labels"]["partition"] = "0"
+                template["spec"]["containers"][0]["env"] += number
+        self.assertEqual(BUILT["partition"], expected)
+
+    def test_the_other_partitions_are_made_from_the_first(self):
+        """As the comment says that stands there."""
+        with tempfile.TemporaryDirectory() as directory:
+            folders = pathlib.Path(directory) / "kubernetes"
+            shutil.copytree(DEPLOY / "kubernetes", folders)
+            said = (folders / "overlays/partition/kustomization.yaml").read_text()
+            lines = re.findall(r"^#   ( *(?:for|mkdir|sed|done).*)$", said, re.M)
+            subprocess.run(["sh", "-euc", "\n".join(lines)], cwd=folders / "overlays", check=True)
+            self.assertEqual(len(list(folders.glob("overlays/partition-*"))), 15)
+            for partition in (1, 15):
+                for thing in kustomize.build(folders / f"overlays/partition-{partition}"):
+                    metadata = thing["metadata"]
+                    self.assertEqual(metadata["labels"]["partition"], str(partition))
+                    self.assertEqual(metadata.get("namespace", metadata["name"]), f"feedmill-{partition}")
 
     def test_stateful_set(self):
         spec = one("embedded", "StatefulSet")["spec"]
@@ -138,7 +171,8 @@ class Fields(unittest.TestCase):
                 labels = {"app.kubernetes.io/name": workload["metadata"]["name"]}
                 self.assertEqual(workload["spec"]["selector"], {"matchLabels": labels})
                 template = workload["spec"]["template"]
-                self.assertEqual(template["metadata"]["labels"], labels)
+                mine = {"partition": "0"} if overlay == "partition" else {}
+                self.assertEqual(template["metadata"]["labels"], {**labels, **mine})
                 pod = template["spec"]
                 self.assertEqual(pod["terminationGracePeriodSeconds"], 60)
                 self.assertIs(pod["automountServiceAccountToken"], False)

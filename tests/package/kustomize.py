@@ -1,5 +1,5 @@
 """Builds kustomizations as `kubectl kustomize` does, as far as ours go: resources, components, configMapGenerator from
-files, JSON patches, images, namespace. Anything else is an error: what is not understood must not pass."""
+files, JSON patches, images, namespace, labels. Anything else is an error: what is not understood must not pass."""
 import copy
 import hashlib
 import json
@@ -8,8 +8,7 @@ import re
 
 import yaml
 
-KNOWN = {"apiVersion", "kind", "resources", "components", "configMapGenerator", "patches", "images", "namespace"}
-CLUSTER_WIDE = {"Namespace"}
+KNOWN = {"apiVersion", "kind", "resources", "components", "configMapGenerator", "patches", "images", "namespace", "labels"}
 
 
 def configuration_hash(config_map):
@@ -91,8 +90,14 @@ class Build:
             visit(mine, rename)
         if "namespace" in plan:
             for thing in mine:
-                if thing["kind"] not in CLUSTER_WIDE:
-                    thing["metadata"]["namespace"] = plan["namespace"]
+                place = "name" if thing["kind"] == "Namespace" else "namespace"
+                thing["metadata"][place] = plan["namespace"]
+        for label in plan.get("labels", []):
+            assert set(label) == {"pairs", "includeTemplates"} and label["includeTemplates"], label
+            for thing in mine:
+                thing["metadata"].setdefault("labels", {}).update(label["pairs"])
+                if "template" in thing.get("spec", {}):
+                    thing["spec"]["template"]["metadata"].setdefault("labels", {}).update(label["pairs"])
 
     def finish(self):
         """The objects, names of generated ones with their checksum wherever they are mentioned."""

@@ -74,6 +74,23 @@ class Unit(unittest.TestCase):
                     file.write(self.built(drop_in.read_text()))
                 self.verify(name)
 
+    def test_that_of_a_partition_differs_in_what_each_has_for_itself(self):
+        directives = lambda text: [line for line in text.splitlines() if line and line[0] != "#"]
+        text = (pathlib.Path(UNIT).parent / "feedmill@.service").read_text()
+        its, plain = directives(text), directives(self.text)
+        self.assertEqual([line for line in its if line not in plain], [
+            "Description=Feed ingestion worker of partition %i", "Environment=FEEDMILL_REDIS_PARTITION=%i",
+            "EnvironmentFile=-/etc/feedmill/partition-%i.env", "User=feedmill", "RuntimeDirectory=feedmill-%i"])
+        self.assertEqual([line for line in plain if line not in its],
+                         ["Description=Feed ingestion worker", "RuntimeDirectory=feedmill"])
+        common = [line for line in plain if line in its]
+        self.assertEqual([line for line in its if line in plain], common)
+        with tempfile.TemporaryDirectory() as directory:
+            name = os.path.join(directory, "feedmill@3.service")
+            with open(name, "w") as unit:
+                unit.write(self.built(text))
+            self.verify(name)
+
     def test_a_machine_that_only_pushes_out_asks_for_flags_that_exist(self):
         drop_in = (pathlib.Path(UNIT).parent / "push-out.conf").read_text().splitlines()
         commands = [line.partition("=")[2] for line in drop_in if line.startswith("ExecStart=")]

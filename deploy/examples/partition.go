@@ -1,0 +1,52 @@
+// Which partition of the store has a feed, and what the names of its keys begin with. Nothing but Go is needed.
+//
+//	feedmill list --json | jq -r .url | go run partition.go 16      (redis.partitions; canonical URLs, one a line)
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"regexp"
+)
+
+func crc16(text string) (crc uint) { // XMODEM's
+	for _, letter := range []byte(text) {
+		crc ^= uint(letter) << 8
+		for bit := 0; bit < 8; bit++ {
+			crc = (crc<<1 ^ (crc>>15)*0x1021) & 0xffff
+		}
+	}
+	return crc
+}
+
+var host = regexp.MustCompile(`^https?://(\[[^\]]*\]|[^:/?#]*)`)
+
+// partitionOf puts all feeds of a host into the same one.
+func partitionOf(feedURL string, partitions uint) uint {
+	return crc16(host.FindStringSubmatch(feedURL)[1]) % partitions
+}
+
+// keyPrefix follows redis.key_prefix. A store in one piece has this in a cluster alone.
+func keyPrefix(partition, partitions uint) string {
+	for endings := []string{""}; partitions > 1; endings = endings[1:] {
+		for letter := 'a'; letter <= 'z'; letter++ {
+			ending := endings[0] + string(letter)
+			tag := fmt.Sprintf("p%03d.%s", partition, ending)
+			if crc16(tag)%16384*partitions/16384 == partition { // of as many slots
+				return "{" + tag + "}:"
+			}
+			endings = append(endings, ending)
+		}
+	}
+	return "{p000}:"
+}
+
+func main() {
+	var partitions uint
+	fmt.Sscan(os.Args[1], &partitions)
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		partition := partitionOf(lines.Text(), partitions)
+		fmt.Println(partition, keyPrefix(partition, partitions))
+	}
+}

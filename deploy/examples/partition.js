@@ -1,0 +1,41 @@
+#!/usr/bin/env node
+// Which partition of the store has a feed, and what the names of its keys begin with. Nothing but Node is needed.
+//
+//     feedmill list --json | jq -r .url | partition.js 16      (redis.partitions; canonical URLs, one a line)
+const readline = require('readline');
+
+function crc16(text) { // XMODEM's
+  let crc = 0;
+  for (const byte of Buffer.from(text)) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit++) crc = (crc << 1 ^ (crc & 0x8000 ? 0x1021 : 0)) & 0xffff;
+  }
+  return crc;
+}
+
+// All feeds of a host are in the same one.
+function partitionOf(feedUrl, partitions) {
+  const [, host] = feedUrl.match(/^https?:\/\/(\[[^\]]*\]|[^:/?#]*)/);
+  return crc16(host) % partitions;
+}
+
+// What follows redis.key_prefix. A store in one piece has this in a cluster alone.
+function keyPrefix(partition, partitions) {
+  if (partitions === 1) return '{p000}:';
+  for (const endings = ['']; ; endings.shift()) {
+    for (const letter of 'abcdefghijklmnopqrstuvwxyz') {
+      endings.push(endings[0] + letter);
+      const tag = `p${String(partition).padStart(3, '0')}.${endings.at(-1)}`;
+      if (Math.floor(crc16(tag) % 16384 * partitions / 16384) === partition) return `{${tag}}:`; // of as many slots
+    }
+  }
+}
+
+if (require.main === module) {
+  const partitions = Number(process.argv[2]);
+  readline.createInterface({ input: process.stdin }).on('line', (url) => {
+    const partition = partitionOf(url, partitions);
+    console.log(`${partition} ${keyPrefix(partition, partitions)}`);
+  });
+}
+module.exports = { partitionOf, keyPrefix };

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""Which partition of the store has a feed, and what the names of its keys begin with. Nothing but Python is needed.
+
+    feedmill list --json | jq -r .url | partition.py 16      (redis.partitions; canonical URLs, one a line)
+"""
+import binascii
+import functools
+import itertools
+import re
+import string
+import sys
+
+
+def crc16(text):
+    return binascii.crc_hqx(text.encode(), 0)
+
+
+def partition_of(feed_url, partitions):
+    """All feeds of a host are in the same one."""
+    host = re.match(r"https?://(\[[^]]*\]|[^:/?#]*)", feed_url)[1]
+    return crc16(host) % partitions
+
+
+@functools.cache
+def key_prefix(partition, partitions):
+    """What follows redis.key_prefix. A store in one piece has this in a cluster alone."""
+    if partitions == 1:
+        return "{p000}:"
+    for length in itertools.count(1):
+        for letters in itertools.product(string.ascii_lowercase, repeat=length):
+            tag = f"p{partition:03}.{''.join(letters)}"
+            if crc16(tag) % 16384 * partitions // 16384 == partition:  # of as many slots
+                return f"{{{tag}}}:"
+
+
+if __name__ == "__main__":
+    count = int(sys.argv[1])
+    for url in sys.stdin:
+        mine = partition_of(url.strip(), count)
+        print(mine, key_prefix(mine, count))
