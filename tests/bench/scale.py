@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a store costs by what waits in it and by what there is (PERFORMANCE §3, F9, RELIABILITY L1, L15, L22).
+"""What a store costs by what waits in it and by what there is (PERFORMANCE §3, F9, RELIABILITY L1, L15, L22, L27).
 
 tests/bench/scale.py waiting [COUNT…]    feeds that wait for one host, beside 1,000 others that come due: CPU of Redis,
                                          time of a claim, how late the others are
@@ -9,9 +9,12 @@ tests/bench/scale.py verbs [COUNT…]      every verb that goes over all feeds: 
                                          memory, and the longest single command that it makes Redis run
 tests/bench/scale.py channels [COUNT…]   30 posts of a feed in so many channels: the longest script, CPU of Redis
 tests/bench/scale.py crowds [COUNT…]     so many feeds in one channel, and a tenth as many channels: as verbs
+tests/bench/scale.py partitions [COUNT…] unchanged polls of so many feeds by 4 partitions in a cluster, and by one worker
+                                         at one server: CPU of Redis and of workers, commands; what 256 partitions take
+                                         when they are empty, what an idle worker asks, and which nodes have how many
 tests/bench/scale.py all
 
-    --rounds N    of waiting and scheduled, interleaved: medians are told (3)
+    --rounds N    of waiting, scheduled and partitions, interleaved: medians are told (3)
     --own-clock   a command takes what processor time it takes: for a machine that others use
     --check       then says of each figure that has a limit whether it is within or over; exit 1 when one is over
     --tiny        sizes that take seconds: judges what can be counted, and no time. What the tests run
@@ -19,13 +22,18 @@ tests/bench/scale.py all
 Needs redis-server, python3-redis (exit 77 without) and build/release/feedmill; FEEDMILL=PATH measures another build.
 """
 import argparse
+import binascii
+import contextlib
+import functools
 import http.server
+import itertools
 import os
 import pathlib
 import re
 import signal
 import socket
 import statistics
+import string
 import subprocess
 import sys
 import tempfile
@@ -40,6 +48,8 @@ except ImportError:
 
 program = os.environ.get("FEEDMILL", "build/release/feedmill")
 longest_limit, memory_limit, import_limit, late_limit, flat_limit = 20.0, 128.0, 60.0, 1.0, 1.1
+empty_limit = 16.0  # MiB of 256 partitions
+slots = 16_384
 page_limit = 1000  # members that one command may name or answer with
 tiny = own_clock_wanted = False
 judged, broken = [], []
@@ -165,7 +175,7 @@ class Run:
 
 
 class Store:
-    def __init__(self):
+    def __init__(self, *options):
         self.directory = tempfile.TemporaryDirectory()
         self.port = free_port()
         environment = dict(os.environ)
@@ -175,7 +185,8 @@ class Store:
             environment["LD_PRELOAD"] = clock
         self.server = subprocess.Popen(["redis-server", "--port", str(self.port), "--save", "", "--dir",
                                         self.directory.name, "--slowlog-log-slower-than", "1000", "--slowlog-max-len",
-                                        "2000"], stdout=subprocess.DEVNULL, env=environment, preexec_fn=first_of_all)
+                                        "2000", *options], stdout=subprocess.DEVNULL, env=environment,
+                                       preexec_fn=first_of_all)
         self.client = redis.Redis(port=self.port)
         while True:
             try:
@@ -576,13 +587,212 @@ def measure_crowds(counts, _):
             verbs.run("verify", codes=(0, 1), name="verify behind it")
 
 
+def tag_of(index, count):
+    """Of a partition of several; as storage/store/partition.hpp says it."""
+    for length in itertools.count(1):
+        for letters in itertools.product(string.ascii_lowercase, repeat=length):
+            tag = f"p{index:03}." + "".join(letters)
+            if slot_of(tag) * count // slots == index:
+                return tag
+
+
+def slot_of(tag):
+    return binascii.crc_hqx(tag.encode(), 0) % slots
+
+
+def partition_of(url, count):
+    return binascii.crc_hqx(re.match("[a-z]+://([^/:]+)", url)[1].encode(), 0) % count
+
+
+def node_of(slot, nodes):
+    """Where each has an equal share of the slots."""
+    return (slot * nodes + nodes - 1) // slots
+
+
+class Deployment(contextlib.ExitStack):
+    """Partitions in a cluster of so many primaries, or a store at a server by itself where there are none of these."""
+
+    def __init__(self, primaries, partitions):
+        super().__init__()
+        self.partitions, self.workers = partitions, []
+        self.tags = [tag_of(i, partitions) if primaries else "" for i in range(partitions)]
+        with contextlib.ExitStack() as started:
+            self.nodes = [started.enter_context(Store("--cluster-enabled", "yes", "--cluster-port", str(free_port())))
+                          for _ in range(primaries)] or [started.enter_context(Store())]
+            self.first = self.nodes[0]
+            self.first.environment.update(FEEDMILL_CATCH_UP_RATE="0", FEEDMILL_HOST_SPACING="0ms", FEEDMILL_LANES="64",
+                                          FEEDMILL_HOST_CONCURRENCY="1000", FEEDMILL_REDIS_PARTITIONS=str(partitions))
+            if primaries:
+                self.join()
+            self.enter_context(started.pop_all())
+
+    def join(self):
+        self.first.environment["FEEDMILL_REDIS_URL"] = f"redis+cluster://127.0.0.1:{self.first.port}"
+        for i, node in enumerate(self.nodes):
+            node.client.execute_command("CLUSTER SET-CONFIG-EPOCH", i + 1)
+            own = [slot for slot in range(slots) if node_of(slot, len(self.nodes)) == i]
+            node.client.execute_command("CLUSTER ADDSLOTSRANGE", own[0], own[-1])
+        bus = self.first.client.config_get("cluster-port")["cluster-port"]
+        for node in self.nodes[1:]:
+            node.client.execute_command("CLUSTER MEET", "127.0.0.1", self.first.port, bus)
+        for node in self.nodes:
+            until(lambda: node.client.execute_command("CLUSTER", "INFO").startswith(b"cluster_state:ok"), 30, "a cluster")
+
+    def key(self, partition, name):
+        return f"{{{self.tags[partition]}}}:{name}" if self.tags[partition] else name
+
+    def client(self, partition):
+        return self.nodes[node_of(slot_of(self.tags[partition]), len(self.nodes))].client
+
+    def each(self, ask):
+        return [ask(self.client(i), functools.partial(self.key, i)) for i in range(self.partitions)]
+
+    def verb(self, partition, *words):
+        return self.first.verb("--partition", str(partition), *words)
+
+    def start(self, partition):
+        self.workers.append(subprocess.Popen([program, "--partition", str(partition), "run"], stdout=subprocess.DEVNULL,
+                                             stderr=subprocess.DEVNULL, env=self.first.environment))
+        self.callback(self.workers[-1].wait)
+        self.callback(self.workers[-1].kill)
+
+    def signal(self, number):
+        for worker in self.workers:
+            worker.send_signal(number)
+
+    def spent(self):
+        """Until now: seconds, those of CPU of all servers, their commands with those of scripts, how often they read
+        any, and seconds of CPU of the workers."""
+        told = [node.client.info("all") for node in self.nodes]
+        commands, reads = (sum(info[f"total_{what}_processed"] for info in told) for what in ("commands", "reads"))
+        return [time.monotonic(), sum(info["used_cpu_user"] + info["used_cpu_sys"] for info in told), commands, reads,
+                sum(cpu_of(worker.pid) for worker in self.workers)]
+
+    def idle(self, seconds):
+        """What is spent in each second, by the clock, while there is nothing to do."""
+        before = self.spent()
+        time.sleep(seconds)
+        seconds, *rest = (end - begin for end, begin in zip(self.spent(), before))
+        return [1.0] + [part / seconds for part in rest]
+
+    def await_polls(self, count):
+        """Of all feeds: each was asked for, and what came is stored."""
+        until(lambda: len(Site.came) == count and not any(self.each(lambda client, key: client.zcount(
+            key("schedule"), "-inf", int((time.time() + 120) * 1000)))), 120, "a poll of all")
+
+    def import_and_poll(self, urls, workers):
+        """What an idle second costs then; the workers are stopped behind it."""
+        listed = self.first.write_list(urls)
+        for i in range(self.partitions):
+            self.verb(i, "import", listed)
+        expected = [sum(partition_of(url, self.partitions) == i for url in urls) for i in range(self.partitions)]
+        found = self.each(lambda client, key: client.scard(key("feeds")))
+        hold(found == expected and all(found), f"feeds of the partitions: {found}, not {expected}")
+        Site.came.clear()
+        for i in range(workers):
+            self.start(i % self.partitions)
+        self.await_polls(len(urls))
+        time.sleep(0.5 if tiny else 3)
+        idle = self.idle(1 if tiny else 8)
+        self.signal(signal.SIGSTOP)
+        return idle
+
+    def poll_again(self, idle):
+        """Nothing has changed: figures for each poll, without what the same workers ask when idle, but for `gross`."""
+        self.signal(signal.SIGCONT)
+        time.sleep(0.2 if tiny else 1)  # until they have done what they would have done meanwhile
+        self.signal(signal.SIGSTOP)
+        count = sum(self.each(lambda client, key: client.zadd(
+            key("schedule"), {url: int(time.time() * 1000) for url in client.smembers(key("feeds"))}, ch=True)))
+        Site.came.clear()
+        before = self.spent()
+        self.signal(signal.SIGCONT)
+        self.await_polls(count)
+        whole = [end - begin for end, begin in zip(self.spent(), before)]
+        self.signal(signal.SIGSTOP)
+        _, of_redis, commands, reads, of_workers = ((part - rate * whole[0]) / count for part, rate in zip(whole, idle))
+        return {"redis": of_redis * 1e6, "gross": whole[1] / count * 1e6, "worker": of_workers * 1e6,
+                "commands": commands, "reads": reads, "rate": count / whole[0]}
+
+
+def measure_partitions(counts, rounds):
+    shapes = {"a server, 1 worker": (0, 1, 1), "a server, 4 workers": (0, 1, 4), "1 primary, 4 partitions": (1, 4, 4),
+              "3 primaries, 4 partitions": (3, 4, 4)}  # primaries, partitions and workers
+    columns = {"redis": "Redis CPU µs a poll", "gross": "with what is asked when idle", "worker": "worker CPU µs a poll",
+               "commands": "commands a poll", "reads": "reads of sockets a poll", "rate": "polls a second"}
+    for count in counts:
+        server, hosts, rows = Server(), max(count // 5, 1), {side: [] for side in shapes}
+        urls = [f"http://127.3.{i % hosts // 250}.{i % hosts % 250 + 1}:{server.port}/other/{i}" for i in range(count)]
+        with contextlib.ExitStack() as stack:
+            sides = {side: stack.enter_context(Deployment(*shape[:2])) for side, shape in shapes.items()}
+            idle = {side: deployment.import_and_poll(urls, shapes[side][2]) for side, deployment in sides.items()}
+            for _ in range(2 if tiny else 5 * rounds):
+                for side, deployment in sides.items():
+                    rows[side].append(deployment.poll_again(idle[side]))
+        server.shutdown()
+        medians = {side: {name: statistics.median(row[name] for row in rows[side]) for name in columns} for side in shapes}
+        first = medians[next(iter(shapes))]
+        print(f"\n| {count:,} feeds in | " + " | ".join(columns.values()) + " |")
+        print("|---" * (len(columns) + 1) + "|")
+        for side, row in medians.items():
+            print(f"| {side} | " + " | ".join(f"{row[name]:.2f}, x {row[name] / (first[name] or 1):.2f}" for name in columns)
+                  + " |", flush=True)
+            if shapes[side][1] > 1:
+                for name, what in (("redis", "CPU of Redis"), ("commands", "commands")):
+                    judge(f"{side}: {what} a poll by that of a server", row[name] / (first[name] or 1), flat_limit, "times")
+    measure_empty(16 if tiny else 256)
+    tell_shares()
+
+
+def measure_empty(partitions):
+    """What they take before there is a feed in them, and what an idle worker of one asks."""
+    def taken():
+        info = client.info("memory")
+        return info["used_memory"], info["used_memory_vm_total"]
+
+    with Deployment(1, partitions) as deployment:
+        client = deployment.first.client
+        sizes = [taken()]
+        for i in range(partitions):
+            deployment.verb(i, "run", "--once")
+            if i in (0, partitions - 1):
+                until(lambda: client.info("clients")["connected_clients"] == 1, 10, "that the worker's connections end")
+                sizes.append(taken())
+        hold(all(deployment.each(lambda client, key: client.exists(key("meta:store")))), "a partition was not made")
+        deployment.start(0)
+        time.sleep(1 if tiny else 5)
+        _, *idle = deployment.idle(2 if tiny else 20)
+        connections = client.info("clients")["connected_clients"] - 1
+    print(f"\n| {partitions} empty partitions | of one | of all |\n|---|---|---|")
+    whole = sum(sizes[2]) - sum(sizes[0])
+    more = (sizes[2][0] - sizes[1][0]) / (partitions - 1)  # what scripts take is there with the first
+    print(f"| KiB of Redis; of all: with scripts | {more / 1024:.1f} | {whole / 1024:.0f} |")
+    for what, one in (("connections of an idle worker", connections), ("its commands a second", idle[1]),
+                      ("its reads of a socket a second", idle[2]), ("its ms of CPU of Redis a second", idle[0] * 1000),
+                      ("its ms of CPU a second", idle[3] * 1000)):
+        print(f"| {what} | {one:.1f} | {one * partitions:.0f} |", flush=True)
+    judge(f"{partitions} empty partitions: memory of Redis", whole / 2**20, empty_limit, "MiB")
+
+
+def tell_shares():
+    print("\n| partitions | nodes | of each |\n|---|---|---|")
+    for partitions in (16, 256):
+        for nodes in (3, 8):
+            shares = [0] * nodes
+            for i in range(partitions):
+                shares[node_of(slot_of(tag_of(i, partitions)), nodes)] += 1
+            print(f"| {partitions} | {nodes} | {', '.join(map(str, shares))} |", flush=True)
+            hold(max(shares) - min(shares) <= 1, f"{partitions} partitions on {nodes} nodes: {shares}")
+
+
 def main():
     global tiny, own_clock_wanted
     measures = {"waiting": (measure_waiting, [1_000, 10_000, 100_000, 500_000], [20, 200]),
                 "scheduled": (measure_scheduled, [1_000, 10_000, 100_000, 1_000_000], [20, 200]),
                 "verbs": (measure_verbs, [1_000_000], [2_000]),
                 "channels": (measure_channels, [1, 1_000, 100_000], [1, 1_200]),
-                "crowds": (measure_crowds, [1_000_000], [12_000])}
+                "crowds": (measure_crowds, [1_000_000], [12_000]),
+                "partitions": (measure_partitions, [2_000], [40])}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("measure", choices=[*measures, "all"])
     parser.add_argument("counts", nargs="*", type=int)
