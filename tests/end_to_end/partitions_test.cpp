@@ -225,6 +225,8 @@ TEST_F(Partitions, AreToldToWhoAsksTheWrongOne) {
     EXPECT_EQ(json::parse(world.run({"where", id, "--json"}).out).as_object().at("partition").as_int64(), its) << id;
   }
   EXPECT_EQ(world.run({"where", "Entry:999999"}).exit, 1);
+  EXPECT_EQ(world.run({"where", posts->front().id}, {{"FEEDMILL_REDIS_PARTITIONS", "8"}}).exit, 78)
+      << "not: no such entry";
   const Finished of_other_shape = world.run({"list"}, {{"FEEDMILL_REDIS_PARTITIONS", "1"}});
   EXPECT_EQ(of_other_shape.exit, 78);
   EXPECT_NE(of_other_shape.err.find("write redis.partitions = 4"), std::string::npos) << of_other_shape.err;

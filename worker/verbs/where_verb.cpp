@@ -65,10 +65,12 @@ int run_verb(const WhereVerb& verb, const Config& config, Terminal& terminal) {
     StoreSession session = session_of(config, partition);
     return tell(session.store(), partition, config, terminal);
   }
-  // Where it was given out, unless it was brought from a store of another shape.
-  for (unsigned i = 0; i < count; ++i) {
-    const auto partition = static_cast<unsigned>((*number + i) % count);
+  // Where its id says, else where the number was given out, unless it was brought from a store of another shape.
+  const auto named = partition_of_key(verb.what, count);
+  for (unsigned i = 0; i < (named ? 1 : count); ++i) {
+    const auto partition = named ? *named : static_cast<unsigned>((*number + i) % count);
     StoreSession session = session_of(config, partition);
+    or_fail(session.store().open(false));
     Entries entries(session.store());
     if (or_fail(entries.get(entries.id_of(std::to_string(*number))))) {
       return tell(session.store(), partition, config, terminal);
