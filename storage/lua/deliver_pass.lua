@@ -1,12 +1,13 @@
 #!lua
 -- uses posts deliver
--- replies array of 2
+-- replies array of 3
 -- Delivers at once all that stands in the stream, if nobody is to be told of it (RELIABILITY L14): both places and the
 -- group move to its end, and no record is read. As it is one script, who subscribes later gets all that is committed
 -- later. ARGV: prefix, group.
--- Returns {'passed', records}, {'wanted', 0}: there is a channel or a rule, or {'unread', 0}: the records themselves must be
--- looked at, for they may tell operators something, or the group and the places do not agree about what was read.
-if redis.call('EXISTS', channels_key, watchers_key) > 0 then return {'wanted', 0} end
+-- Returns {'passed', records, place}: everything up to `place` is delivered; {'wanted', 0, ''}: there is a channel or a rule;
+-- or {'unread', 0, ''}: the records themselves must be looked at, for they may tell operators something, or the group and
+-- the places do not agree about what was read.
+if redis.call('EXISTS', channels_key, watchers_key) > 0 then return {'wanted', 0, ''} end
 
 local function named(pairs)
   local row = {}
@@ -24,19 +25,19 @@ local timelines, notices = delivered_key('timelines'), delivered_key('notices')
 local place = redis.call('GET', timelines) or '0-0'
 if not group or group['pending'] > 0 or group['last-delivered-id'] ~= place or
    (redis.call('GET', notices) or '0-0') ~= place then
-  return {'unread', 0}
+  return {'unread', 0, ''}
 end
 
 local stream = named(redis.call('XINFO', 'STREAM', signals_key))
 local newest = stream['last-entry'] and stream['last-entry'][1] or '0-0'
 local noted = redis.call('HMGET', meta_key, 'last_signal', 'quiet')
-if not after(newest, place) and not after(noted[1] or '0-0', place) then return {'passed', 0} end
+if not after(newest, place) and not after(noted[1] or '0-0', place) then return {'passed', 0, place} end
 local quiet_after, quiet_up_to = string.match(noted[2] or '', '^(%d+%-%d+) (%d+%-%d+)$')
 if not quiet_up_to or quiet_up_to ~= noted[1] or after(newest, quiet_up_to) or after(quiet_after, place) then
-  return {'unread', 0}
+  return {'unread', 0, ''}
 end
 redis.call('SET', timelines, quiet_up_to)
 redis.call('SET', indexed_key, quiet_up_to)
 redis.call('SET', notices, quiet_up_to)
 redis.call('XGROUP', 'SETID', signals_key, ARGV[2], quiet_up_to, 'ENTRIESREAD', stream['entries-added'])
-return {'passed', group['lag'] or 0}
+return {'passed', group['lag'] or 0, quiet_up_to}

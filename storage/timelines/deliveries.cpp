@@ -200,9 +200,10 @@ StoreResult<Passed> Deliveries::pass() {
   const auto reply = impl_.run(Script::deliver_pass, args);
   if (!reply) return reply.error();
   const std::string_view answer = (*reply)[0].text();
-  if (answer == "wanted") return Passed{Passed::Answer::wanted, 0};
-  if (answer == "unread") return Passed{Passed::Answer::unread, 0};
-  return Passed{Passed::Answer::passed, static_cast<std::uint64_t>((*reply)[1].integer())};
+  if (answer == "wanted") return Passed{Passed::Answer::wanted};
+  if (answer == "unread") return Passed{Passed::Answer::unread};
+  return Passed{Passed::Answer::passed, static_cast<std::uint64_t>((*reply)[1].integer()),
+                std::string((*reply)[2].text())};
 }
 
 StoreResult<DeliveryPlace> Deliveries::place(DeliveryTarget target) {

@@ -63,6 +63,7 @@ struct Passed {
   };
   Answer answer{};
   std::uint64_t records = 0;  ///< passed over
+  std::string place{};        ///< everything up to it is delivered
 };
 
 /// Where a target stands in the stream.

@@ -15,10 +15,11 @@ using SteadyClock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr Milliseconds look_again{1'000};    // for a right that another owner has
-constexpr Milliseconds look_again_soon{50};  // the same, when there is nothing else to wait for
-constexpr Milliseconds look_for_somebody{200};
-constexpr Milliseconds look_for_records{20};  // when the store is not to wait for them
+constexpr Milliseconds look_again{1'000};        // for a right that another owner has
+constexpr Milliseconds look_again_soon{50};      // the same, when there is nothing else to wait for
+constexpr Milliseconds between_passes{200};      // over records that are for nobody
+constexpr Milliseconds longest_unwanted{5'000};  // until the right and the stream are looked after again
+constexpr Milliseconds look_for_records{20};     // when the store is not to wait for them
 
 }  // namespace
 
@@ -83,12 +84,23 @@ asio::awaitable<bool> DeliverLoop::take_step() {
     co_return true;
   }
   if (last || !step->idle) co_return !step->idle;
-  if (step->unwanted) {
-    co_await pause(look_for_somebody);
+  if (step->unwanted && (step->applied > 0 || block.count() == 0)) {
+    co_await pause(between_passes);
+  } else if (step->unwanted) {
+    co_await wait_for_record(block);
   } else if (block.count() == 0) {
     co_await pause(look_for_records);
   }
   co_return true;
+}
+
+/// Nobody is to be told of anything: whoever wants to be told is told of the next record.
+asio::awaitable<void> DeliverLoop::wait_for_record(Milliseconds block) {
+  const auto until = SteadyClock::now() + longest_unwanted;
+  for (bool waits = true; waits && !stopping_ && !finishing_ && SteadyClock::now() < until;) {
+    const StoreResult<bool> come = co_await run_on(thread_, [&] { return deliverer_.wait(block); });
+    waits = come && !*come;  // the next step meets the error
+  }
 }
 
 asio::awaitable<void> DeliverLoop::pause(Milliseconds longest) {

@@ -41,6 +41,7 @@ class DeliverLoop {
 
  private:
   boost::asio::awaitable<bool> take_step();
+  boost::asio::awaitable<void> wait_for_record(Milliseconds block);
   boost::asio::awaitable<void> pause(Milliseconds longest);
   void tell(const Deliverer::Step& step);
   void store_went(const StoreError& error);

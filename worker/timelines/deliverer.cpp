@@ -157,7 +157,14 @@ StoreResult<bool> Deliverer::pass(Step& step) {
   if (passed->answer == Passed::Answer::unread) pending_ = true;
   step.unwanted = step.idle = passed->answer == Passed::Answer::passed;
   step.applied += passed->records;
+  passed_ = passed->place;
   return step.idle;
+}
+
+StoreResult<bool> Deliverer::wait(Milliseconds longest) {
+  const auto records = EventStream(store_).read(passed_, 1, longest);
+  if (!records) return records.error();
+  return !records->empty();
 }
 
 /// What cannot be read from the stream any more, before the first record.

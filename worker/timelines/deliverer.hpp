@@ -60,6 +60,8 @@ class Deliverer {
   /// One batch, waiting up to `block` for its first record; all there is, without waiting, while nobody is to be told
   /// of it. After an error call again: nothing is lost by it.
   StoreResult<Step> step(Milliseconds block);
+  /// Behind a step that was `unwanted`: whether a record has come since; waits up to `longest` for it.
+  StoreResult<bool> wait(Milliseconds longest);
   /// Gives the right back, so that another may go on at once.
   StoreResult<void> let_go();
   /// Whether all that is committed by now has been delivered, by whomever.
@@ -103,6 +105,7 @@ class Deliverer {
   std::vector<DeliveryTarget> targets_;
   std::optional<MergedStream> merged_;
 
+  std::string passed_;  // everything up to this place was for nobody
   bool holding_ = false, pending_ = false;
   Clock::time_point renew_at_, upkeep_at_, try_to_pass_at_, merge_again_at_;
   bool look_for_unbuilt_ = false;

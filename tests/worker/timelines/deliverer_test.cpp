@@ -644,6 +644,23 @@ TEST_F(Unheard, WhatIsForNobodyIsDeliveredUnread) {
   EXPECT_EQ(reads(), before);
 }
 
+/// One that is blocked in the server meanwhile asks nothing.
+TEST_F(Unheard, WaitsForTheNextRecord) {
+  write();
+  EXPECT_TRUE(step().unwanted);
+  EXPECT_FALSE(*deliverer.wait(Milliseconds(20)));
+  write();
+  EXPECT_TRUE(*deliverer.wait(Milliseconds(20)));
+  EXPECT_TRUE(*deliverer.wait(Milliseconds(20))) << "until it is passed over";
+  EXPECT_EQ(step().applied, 1U);
+  EXPECT_FALSE(*deliverer.wait(Milliseconds(20)));
+  std::thread writer([&] { write(); });
+  const bool came = *deliverer.wait(Milliseconds(1'000));
+  writer.join();
+  EXPECT_TRUE(came);
+  EXPECT_EQ(step().applied, 1U);
+}
+
 TEST_F(Unheard, AFirstSubscriberLosesNothingWheneverTheyCome) {
   enum class Moment { at_the_start, after_a_commit, after_a_pass, after_both };
   for (const Moment moment : {Moment::at_the_start, Moment::after_a_commit, Moment::after_a_pass, Moment::after_both}) {
