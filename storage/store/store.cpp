@@ -130,9 +130,10 @@ StoreResult<std::string> Store::Impl::open(bool create) {
     if (const auto works = check_work(version); !works) return works.error();
   }
   if (options.merged_events) return server;
-  const auto type = redis.command({"TYPE", keys.store()});
-  if (!type) return type.error();
-  if (type->text() == "none") {
+  const auto about = redis.command({"HMGET", keys.store(), "schema", "id", "partitions"});
+  if (!about) return about.error();
+  // Figures alone may stand there: of workers that ran on while a node came back empty.
+  if ((*about)[0].is_nil() && (*about)[2].is_nil()) {
     const bool creates = create && !options.reads_only;
     if (const auto fits = check_layout(creates); !fits) return fits.error();
     if (!creates) return server;
@@ -153,8 +154,6 @@ StoreResult<std::string> Store::Impl::open(bool create) {
     if (const auto named = give_id(); !named) return named.error();
     return server;
   }
-  const auto about = redis.command({"HMGET", keys.store(), "schema", "id", "partitions"});
-  if (!about) return about.error();
   if (const auto fits = check_partitions((*about)[2]); !fits) return fits.error();
   const auto schema = (*about)[0];
   if (schema.integer() > schema_version) {
@@ -179,8 +178,8 @@ StoreResult<void> Store::Impl::check_partitions(ReplyView there) const {
             " partitions: leave redis.partitions out, or bring it under another redis.key_prefix (feedmill store "
             "export, store import)"};
   }
-  return StoreError{StoreError::Code::unsupported, "the store has " + found + " partitions: write redis.partitions = " +
-                                                       found + ", and which of them this is as redis.partition"};
+  return StoreError{StoreError::Code::unsupported,
+                    "the store has " + found + " partitions: write redis.partitions = " + found};
 }
 
 /// All partitions stand beside the place of a store that is one alone: what is written there says how many there are.

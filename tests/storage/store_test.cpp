@@ -640,5 +640,23 @@ TEST(StoreOpening, RefusesAStoreOfANewerSchema) {
   EXPECT_NE(refused.error().detail.find("newer"), std::string::npos);
 }
 
+/// A node came back empty, and workers went on: what they note in it is no store yet.
+TEST(StoreOpening, MakesAStoreAnewThatWasEmptiedUnderItsWorkers) {
+  for (const Partition partition : {Partition{}, Partition{.index = 2, .count = 4}}) {
+    test::RedisServer server;
+    Store store(StoreOptions{.url = server.url(), .partition = partition});
+    ASSERT_TRUE(store.open());
+    test::redis_command(server, {"FLUSHALL"});
+    ASSERT_TRUE(Fleet(store).note(7, {}));
+    ASSERT_EQ(test::redis_command(server, {"EXISTS", store.prefix() + "meta:store"}), "1");
+    const auto opened = Store(StoreOptions{.url = server.url(), .partition = partition}).open();
+    EXPECT_TRUE(opened) << opened.error().detail;
+    EXPECT_EQ(test::redis_command(server, {"HGET", store.prefix() + "meta:store", "partitions"}),
+              std::to_string(partition.count));
+    const auto whole = Store(StoreOptions{.url = server.url()}).open();
+    EXPECT_EQ(whole.has_value(), partition.is_whole());
+  }
+}
+
 }  // namespace
 }  // namespace feedmill::store_test
