@@ -41,6 +41,7 @@ struct Health {
 struct AdminPage {
   unsigned status = 200;
   std::string type, body;
+  std::string location{};  ///< with the status 302: where it stands in truth, relative to what was asked for
 };
 
 /// What is answered besides; "/" leads to "/status" when that is among them. The paths stand as they are matched,

@@ -39,6 +39,37 @@ void add_nav_link(Html& nav, const PageFrame& frame, std::string_view path, std:
     nav.add("<li><a href=\"{}\">{}</a></li>", path, text);
 }
 
+/// The others, as they stand from here.
+Html partition_links(const PageFrame& frame) {
+  Html links;
+  std::string up;
+  for (auto depth = std::ranges::count(frame.path, '/'); depth > 0; --depth) up += "../";
+  if (frame.prefix.empty() || up.empty()) return links;
+  links.add("<nav aria-label=\"Partitions\"><ul>");
+  for (std::uint32_t i = 0; i < frame.partitions; ++i) {
+    if (i == frame.partition)
+      links.add("<li><a href=\"{}p{}/status\" aria-current=\"page\">partition {}</a></li>", up, i, i);
+    else
+      links.add("<li><a href=\"{}p{}/status\">{}</a></li>", up, i, i);
+  }
+  links.add("</ul></nav>");
+  return links;
+}
+
+/// A page whose links to other pages of ours lead to those behind `prefix`. They alone begin with a slash in quotes: in
+/// texts of others quotes are escaped.
+std::string under(const std::string& prefix, std::string page) {
+  constexpr std::string_view begins = "=\"/";
+  if (prefix.empty()) return page;
+  std::string moved;
+  std::size_t done = 0;
+  for (std::size_t at = page.find(begins); at != std::string::npos; at = page.find(begins, done)) {
+    moved.append(page, done, at + 2 - done).append(prefix);
+    done = at + 2;
+  }
+  return moved.append(page, done);
+}
+
 }  // namespace
 
 std::string whole_page(const PageFrame& frame, const Html& main) {
@@ -55,9 +86,9 @@ std::string whole_page(const PageFrame& frame, const Html& main) {
       "<title>{} · feedmill</title>\n<link rel=\"stylesheet\" href=\"{}\">\n{}</head>\n<body>\n"
       "<a class=\"skip\" href=\"#main\">To the content</a>\n"
       "<header><p class=\"brand\"><b>feedmill</b> <bdi>{}</bdi></p><nav "
-      "aria-label=\"Pages\"><ul>{}</ul></nav></header>\n"
+      "aria-label=\"Pages\"><ul>{}</ul></nav>{}</header>\n"
       "<main id=\"main\">\n{}</main>\n<footer>\n",
-      frame.title, style_path, again, frame.host, nav, main);
+      frame.title, style_path, again, frame.host, nav, partition_links(frame), main);
   page.add("<p>As of <time datetime=\"{}\">{}</time>.", rfc3339(frame.at), rfc3339(frame.at));
   if (frame.refreshes) {
     page.add(" This page refreshes itself every {} seconds: <a href=\"{}?still=1\">stop that</a>.",
@@ -68,7 +99,7 @@ std::string whole_page(const PageFrame& frame, const Html& main) {
   if (!frame.json_path.empty()) page.add(" <a href=\"{}\">As JSON</a>.", frame.json_path);
   page.add("</p>\n<p>feedmill {}, configuration <code>{}</code></p>\n</footer>\n</body>\n</html>\n", frame.version,
            frame.configuration);
-  return page.text();
+  return under(frame.prefix, page.text());
 }
 
 Html time_ago(Milliseconds time, Milliseconds now) {

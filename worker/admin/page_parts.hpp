@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,9 +14,12 @@ namespace feedmill {
 
 /// Where a page stands among the others, and what stands around it.
 struct PageFrame {
-  std::string title;  ///< of the window
-  std::string path;   ///< "/status": which link of the head is the page itself
-  std::string host;   ///< machine of the worker that answers
+  std::string title;     ///< of the window
+  std::string path;      ///< "/status": which link of the head is the page itself
+  std::string prefix{};  ///< what paths of ours begin with: "/p3" of partition 3; "" where there is but one store
+  std::uint32_t partition = 0;  ///< with a prefix, which one it is of
+  std::uint32_t partitions = 1;
+  std::string host;  ///< machine of the worker that answers
   std::string version;
   std::string configuration;
   Milliseconds at{};       ///< when its figures were taken

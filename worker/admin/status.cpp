@@ -55,6 +55,10 @@ void judge_process(const Status& status, std::vector<Concern>& found) {
                      "Nothing, if that was asked for. Its feeds are due for other workers, or after its next start.",
                      ""});
   }
+  if (!process.others_trouble.empty()) {
+    found.push_back({Weight::bad, "Other partitions are not served: " + process.others_trouble + ".",
+                     "What they have waits, and nothing that was stored is lost. Their own pages say more.", ""});
+  }
   if (!process.reload_refused.empty()) {
     found.push_back({Weight::warning, "The configuration was read again and refused: " + process.reload_refused + ".",
                      "Until it is corrected this worker goes on with what it had; feedmill config check tells what is "

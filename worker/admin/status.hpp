@@ -31,6 +31,7 @@ struct ProcessStatus {
   bool stopping = false;
   std::string reload_refused;               ///< why the last reload changed nothing, "" when it did
   std::string restart_awaited;              ///< keys that hold only from the next start on, apart by spaces
+  std::string others_trouble;               ///< of other partitions that this process serves, "" = there is none
   std::optional<StoreError> store_trouble;  ///< none while the store serves, as far as the worker has noticed
   bool ingest = true, deliver = true;
   std::optional<std::uint64_t> streams;  ///< clients of the live stream; none: it pushes nothing out

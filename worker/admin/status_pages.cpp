@@ -146,6 +146,9 @@ PageFrame StatusPages::frame_of(const std::string& title, const std::string& pat
   PageFrame frame;
   frame.title = title;
   frame.path = path;
+  frame.prefix = options_.prefix;
+  frame.partition = options_.store.partition.index;
+  frame.partitions = options_.store.partition.count;
   frame.host = process.host;
   frame.version = process.version;
   frame.configuration = process.configuration;

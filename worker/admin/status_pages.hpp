@@ -29,6 +29,7 @@ class StatusPages {
   struct Options {
     StoreOptions store;  ///< its timeout is cut to `patience`
     HostRules rules;
+    std::string prefix{};  ///< what paths of ours begin with, see PageFrame; they are asked for without it
     std::chrono::milliseconds patience{1'000};  ///< with one command of the store
     std::chrono::milliseconds kept{5'000};      ///< for so long an answer is given again, a store's silence too;
                                                 ///< what the process says of itself in /status.json a second at most

@@ -17,6 +17,7 @@
 #include "storage/redis/utf8.hpp"
 #include "storage/requests/requests.hpp"
 #include "worker/api/asks.hpp"
+#include "worker/api/home.hpp"
 #include "worker/base/cancellation.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/listener/bearer.hpp"
@@ -178,8 +179,9 @@ bool Api::may_call(const std::string& app) {
 
 /// A debt is paid off within `longest_debt`, however long the store was kept.
 void Api::charge(const std::string& app, Clock::duration took) {
-  const auto row = buckets_.find(app);
-  if (row == buckets_.end()) return;  // its token went meanwhile
+  Api& front = partitions_.empty() ? *this : *partitions_.front();  // whom they all call
+  const auto row = front.buckets_.find(app);
+  if (row == front.buckets_.end()) return;  // its token went meanwhile
   const double calls = std::chrono::duration<double>(took) / std::chrono::duration<double>(options_.call_time);
   const double most = options_.a_second * std::chrono::duration<double>(longest_debt).count();
   row->second.left = std::max(row->second.left - calls, -most);
@@ -249,18 +251,48 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
   if (asks_for && !asks) co_return problem("read_only", "this token is for reading (asks = false)");
   if (!Place::is_free(*this, call.app)) co_return problem("busy", "too many calls are under way");
   std::optional<Place> place(std::in_place, *this, call.app);
-  if (auto wrong = read_parameters(call, target.substr(std::min(mark + 1, target.size())), route->parameters)) {
-    co_return *wrong;
-  }
+  std::string known(route->parameters);
+  if (!partitions_.empty()) known += known.empty() ? "partition" : " partition";
+  if (auto wrong = read_parameters(call, target.substr(std::min(mark + 1, target.size())), known)) co_return *wrong;
   if (!is_clean_text(call.item)) co_return problem("no_such_resource", "the path is no clean UTF-8");
-  if (route->op == "import") co_return co_await import(call, visit);
-  if (route->op == "export") co_return co_await export_list(call, visit);
-  if (route->op == "discover") co_return co_await discover(call, visit);
-  if (route->op == "webhook_test") co_return co_await test_webhook(call, visit);
-  if (route->op == "topic_remove") co_return co_await remove_topic(call, visit);
-  if (route->change != nullptr) co_return co_await change(*route, call, visit);
-  if (asks_for) co_return co_await ask(*route, call, visit, place);
-  co_return co_await read(*route, call);
+  if (!partitions_.empty()) co_return co_await lead(*route, call, visit, place);
+  co_return co_await carry_out(*route, call, visit, place);
+}
+
+/// To the partition that has what is named.
+asio::awaitable<ApiReply> Api::lead(const ApiRoute& route, ApiCall call, Visit& visit, std::optional<Place>& place) {
+  const auto count = static_cast<unsigned>(partitions_.size());
+  std::string body;
+  if (names_feed_in_body(route)) {
+    if (auto refused = co_await read_body(visit, longest_request)) co_return *refused;
+    if (visit.gone()) co_return ApiReply();
+    body = visit.body();
+  }
+  const auto partition = partition_of_call(route, call, body, count);
+  if (!partition) {
+    co_return problem("missing_parameter",
+                      fmt::format("this is of one partition: give partition in the query, 0 to {}", count - 1));
+  }
+  if (*partition >= count) co_return problem("bad_parameter", fmt::format("partition: 0 to {}", count - 1));
+  call.parameters.erase("partition");  // it is no field of what is asked for
+  ApiReply reply = co_await partitions_[*partition]->carry_out(route, call, visit, place);
+  for (auto& [name, value] : reply.headers) {
+    if (name == "Location")
+      value += fmt::format("{}partition={}", value.find('?') == value.npos ? '?' : '&', *partition);
+  }
+  co_return reply;
+}
+
+asio::awaitable<ApiReply> Api::carry_out(const ApiRoute& route, const ApiCall& call, Visit& visit,
+                                         std::optional<Place>& place) {
+  if (route.op == "import") co_return co_await import(call, visit);
+  if (route.op == "export") co_return co_await export_list(call, visit);
+  if (route.op == "discover") co_return co_await discover(call, visit);
+  if (route.op == "webhook_test") co_return co_await test_webhook(call, visit);
+  if (route.op == "topic_remove") co_return co_await remove_topic(call, visit);
+  if (route.change != nullptr) co_return co_await change(route, call, visit);
+  if (!route.op.empty()) co_return co_await ask(route, call, visit, place);
+  co_return co_await read(route, call);
 }
 
 asio::awaitable<ApiReply> Api::read(const ApiRoute& route, const ApiCall& call) {

@@ -47,6 +47,11 @@ class Api {
   Api(const Api&) = delete;
   Api& operator=(const Api&) = delete;
 
+  /// Those of all partitions, in their order, this among them, where the process serves several (RELIABILITY L29).
+  /// Programs call the first of them, whose limits hold for all; a call is answered by the one that has the feed or the
+  /// entry that it names, or that its parameter `partition` names. They live as long as this.
+  void set_partitions(std::vector<Api*> partitions) { partitions_ = std::move(partitions); }
+
   /// Of `config` as it is now.
   void set_config(const Config& config);
 
@@ -78,6 +83,9 @@ class Api {
   const std::pair<const std::string, ApiToken>* token_of(const Visit::Header& head) const;
   bool may_call(const std::string& app);
   boost::asio::awaitable<ApiReply> call(Visit& visit);
+  boost::asio::awaitable<ApiReply> lead(const ApiRoute& route, ApiCall call, Visit& visit, std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> carry_out(const ApiRoute& route, const ApiCall& call, Visit& visit,
+                                             std::optional<Place>& place);
   boost::asio::awaitable<ApiReply> read(const ApiRoute& route, const ApiCall& call);
   boost::asio::awaitable<ApiReply> import(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<ApiReply> export_list(const ApiCall& call, Visit& visit);
@@ -127,6 +135,7 @@ class Api {
   std::uint64_t import_rate_ = 0;
   std::string public_url_;  // of what others subscribe to
   std::chrono::milliseconds sample_patience_{};
+  std::vector<Api*> partitions_;  // empty: there is but this
   Looks& looks_;
   std::set<std::string> looking_;         // tokens for which an address is looked at
   std::optional<StoreError> last_error_;  // that may pass

@@ -233,6 +233,7 @@ void Log::write(LogLevel level, std::string_view event, std::string_view message
   line.add("event", std::string(event));
   line.add(LogField("msg", message));
   line.add(LogField("worker", options_.worker));
+  if (options_.partition) line.add(LogField("partition", *options_.partition));
   if (*suppressed > 0) line.add(LogField("suppressed", *suppressed));
   for (const auto& field : fields) line.add(field);
   std::string text = line.finish();

@@ -80,8 +80,9 @@ class Log {
   struct Options {
     LogLevel level = LogLevel::info;
     LogFormat format = LogFormat::automatic;
-    std::string worker;  ///< goes into every line, "" = none
-    int fd = 2;          ///< must stay open for the log's life
+    std::string worker;                        ///< goes into every line, "" = none
+    std::optional<std::uint32_t> partition{};  ///< likewise, where the store has several
+    int fd = 2;                                ///< must stay open for the log's life
   };
 
   explicit Log(Options options);

@@ -97,7 +97,7 @@ const Option all_options[] = {
      at<&Config::redis, &Config::Redis::partitions>,
      [](const Config& c) { return between(c.redis.partitions, 1, most_partitions); }},
     {"redis.partition", "", "--partition", "", "number",
-     "which partition of the store is meant, from 0 on; each has workers of its own",
+     "which partition of the store is meant, from 0 on; a worker that is told none serves all",
      at<&Config::redis, &Config::Redis::partition>},
     {"redis.timeout", "", "", "5s", "duration", "longest wait for one command",
      at<&Config::redis, &Config::Redis::timeout>, [](const Config& c) { return at_least(c.redis.timeout, 10ms); }},

@@ -107,14 +107,17 @@ Finding check_tls_roots(const std::string& file) {
 }
 
 Finding check_descriptors(std::size_t limit, const Config& config) {
-  const std::size_t lanes = config.worker.lanes, loops = config.worker.threads, least = least_descriptors(config);
+  const std::size_t lanes = config.worker.lanes, stores = stores_of(config), loops = config.worker.threads * stores;
+  const std::size_t least = least_descriptors(config);
   if (limit < least) {
     return {"descriptors", Verdict::fail, fmt::format("{} files may be open, and a worker needs {}", limit, least),
             "raise the limit (LimitNOFILE=, ulimit -Hn) or lower worker.threads or store.connections"};
   }
-  const std::size_t carried = lanes_within(limit / loops, config);
+  const std::size_t carried = lanes_within(limit / loops, other_partitions(config, stores));
   const std::string text = fmt::format("{} files may be open, {} lanes configured{}", limit, lanes,
-                                       loops > 1 ? fmt::format(" for each of {} loops", loops) : "");
+                                       stores > 1  ? fmt::format(" for each of {} partitions", stores)
+                                       : loops > 1 ? fmt::format(" for each of {} loops", loops)
+                                                   : "");
   if (carried >= lanes) return ok("descriptors", text);
   return {"descriptors", Verdict::warn, fmt::format("{}: only {} of them can work", text, carried),
           fmt::format("raise the limit (LimitNOFILE=, ulimit -Hn) or lower worker.lanes to {}", carried)};

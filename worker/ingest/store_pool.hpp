@@ -72,10 +72,15 @@ class StorePool {
     return run_on(aside_->thread, [this, work = std::move(work)]() mutable { return work(aside_->store); });
   }
 
-  /// Runs `work(store)` with the store of another partition of this deployment (RELIABILITY L27), on a thread that all
-  /// of these share.
+  /// Those of all partitions on this loop, in their order, this among them, where it serves all (RELIABILITY L29). They
+  /// live as long as this.
+  void set_partitions(std::vector<StorePool*> partitions) { partitions_ = std::move(partitions); }
+
+  /// Runs `work(store)` with the store of another partition of this deployment (RELIABILITY L27): as call() where this
+  /// loop serves that one, too, else on a thread that all of these share.
   template <class Work>
   auto call_at(unsigned partition, Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
+    if (!partitions_.empty()) return partitions_[partition]->call(std::move(work));
     if (!others_) others_ = std::make_unique<OtherPartitions>(options_);
     return run_on(others_->thread, [others = others_.get(), partition, work = std::move(work)]() mutable {
       Store& store = others->at(partition);
@@ -137,6 +142,7 @@ class StorePool {
   std::size_t places_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::unique_ptr<Connection> control_, aside_;
+  std::vector<StorePool*> partitions_;       // none: this loop serves but this one
   std::unique_ptr<Connection> wishes_;       // from the first wait on
   std::unique_ptr<OtherPartitions> others_;  // from the first that is asked on
   std::atomic<std::uint64_t> reconnects_ = 0;

@@ -407,9 +407,17 @@ asio::awaitable<Worker::End> Worker::give_back() {
   co_return gone || left.empty() ? End::clean : End::claims_left;
 }
 
+bool Worker::holds_claims() const {
+  return !left_.empty() || std::ranges::any_of(lanes_, [](const Lane& lane) { return lane.claim.has_value(); });
+}
+
 void Worker::note_commit(const StoreResult<Committed>& result, std::chrono::duration<double> took) {
   if (took > slow_commit || refresher_.unanswered_bytes() > options_.buffer / 2) pace_.slow(SteadyClock::now());
-  if (!result && is_transient(result.error())) health_.mark_down(result.error());
+  if (!result) note_failure(result.error());
+}
+
+void Worker::note_failure(const StoreError& error) {
+  if (is_transient(error)) health_.mark_down(error);
 }
 
 asio::awaitable<void> Worker::on_eviction_check(StoreResult<void> fit) {

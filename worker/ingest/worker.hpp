@@ -68,8 +68,13 @@ class Worker {
   void stop();
   bool stopping() const { return stops_ > 0; }
 
+  /// Some that have not been given back.
+  bool holds_claims() const;
+
   /// What became of a commit, after `took`.
   void note_commit(const StoreResult<Committed>& result, std::chrono::duration<double> took);
+  /// A call on the connection of claims failed. What may pass is an outage.
+  void note_failure(const StoreError& error);
   /// Whether the server may be used (Store::check_eviction); while it may not nothing is claimed.
   boost::asio::awaitable<void> on_eviction_check(StoreResult<void> fit);
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 #include <initializer_list>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -566,7 +567,28 @@ void Metrics::set_store(const std::string& server) {
 }
 
 std::string Metrics::text() const {
-  auto families = series_->registry.Collect();
+  const Metrics* const only = this;
+  return text_of(std::span(&only, 1));
+}
+
+std::string Metrics::text_of(std::span<const Metrics* const> all) {
+  std::vector<prometheus::MetricFamily> families;
+  std::map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (prometheus::MetricFamily& family : all[i]->series_->registry.Collect()) {
+      if (all.size() > 1) {
+        for (prometheus::ClientMetric& metric : family.metric) metric.label.push_back({"partition", std::to_string(i)});
+      }
+      const auto [place, is_new] = places.try_emplace(family.name, families.size());
+      if (is_new) {
+        families.push_back(std::move(family));
+        continue;
+      }
+      auto& known = families[place->second].metric;
+      known.insert(known.end(), std::make_move_iterator(family.metric.begin()),
+                   std::make_move_iterator(family.metric.end()));
+    }
+  }
   for (prometheus::MetricFamily& family : process_families()) families.push_back(std::move(family));
   return prometheus::TextSerializer().Serialize(families);
 }

@@ -37,7 +37,10 @@ asio::awaitable<void> beat(IngestParts& loop, Metrics& metrics) {
                           {"in_flight", std::to_string(loop.worker.in_flight())}};
       const auto work = [&](Store& store) { return Fleet(store).heartbeat(loop.worker.id(), fields, heartbeat_ttl); };
       const StoreResult<void> done = co_await loop.store.call(work);
-      if (!done) metrics.store_error(done.error());
+      if (!done) {
+        metrics.store_error(done.error());
+        loop.worker.note_failure(done.error());  // claims, which wait behind it, would find out as late again
+      }
     }
     timer.expires_after(heartbeat_every);
     co_await timer.async_wait(asio::use_awaitable);
@@ -54,7 +57,7 @@ StoreResult<Milliseconds> clock_offset(Store& store) {
   return (before + wall_clock()) / 2 - *now;
 }
 
-void note_clock(ProcessParts& parts, Milliseconds offset) {
+void note_clock(ServedParts& parts, Milliseconds offset) {
   const bool was_off = abs(parts.clock_offset) > clock_warning, is_off = abs(offset) > clock_warning;
   parts.clock_offset = offset;
   parts.metrics.set_clock_offset(offset);
@@ -71,7 +74,7 @@ void note_clock(ProcessParts& parts, Milliseconds offset) {
   }
 }
 
-asio::awaitable<void> tell_of_requests(ProcessParts& parts, const RequestFigures& figures) {
+asio::awaitable<void> tell_of_requests(ServedParts& parts, const RequestFigures& figures) {
   parts.log.write(LogLevel::warn, "notice", "requests of programs come faster than they are answered",
                   {{"waiting", figures.waiting}, {"bytes", figures.bytes}});
   const auto work = [&](Store& store) -> StoreResult<void> {
@@ -86,7 +89,7 @@ asio::awaitable<void> tell_of_requests(ProcessParts& parts, const RequestFigures
 
 }  // namespace
 
-asio::awaitable<void> look_after_orphans(ProcessParts& parts) {
+asio::awaitable<void> look_after_orphans(ServedParts& parts) {
   for (std::size_t found = 1; found > 0 && parts.config.feeds.orphan_after.count() > 0;) {
     const Milliseconds after = parts.config.feeds.orphan_after;
     const StoreResult<std::size_t> step = co_await parts.ingest.store.call_aside(
@@ -99,7 +102,7 @@ asio::awaitable<void> look_after_orphans(ProcessParts& parts) {
 namespace {
 
 /// RELIABILITY L22: a step of the walk that never ends, or all of it where an older build has left the index behind.
-asio::awaitable<void> look_after_index(ProcessParts& parts, IndexPlace& place) {
+asio::awaitable<void> look_after_index(ServedParts& parts, IndexPlace& place) {
   const StoreResult<bool> indexed =
       co_await parts.ingest.store.call_aside([](Store& store) { return Feeds(store).is_indexed(); });
   if (!indexed) co_return;
@@ -120,7 +123,7 @@ asio::awaitable<void> look_after_index(ProcessParts& parts, IndexPlace& place) {
 namespace {
 
 /// What is done for all is done by one (RELIABILITY L23): it writes down for the others what it cost to find out.
-asio::awaitable<void> look_after_all(ProcessParts& parts, StalenessScan& survey, IndexPlace& index,
+asio::awaitable<void> look_after_all(ServedParts& parts, StalenessScan& survey, IndexPlace& index,
                                      std::uint64_t claimed) {
   std::optional<Milliseconds> oldest;
   if (parts.mode == RunMode::daemon)
@@ -136,7 +139,7 @@ asio::awaitable<void> look_after_all(ProcessParts& parts, StalenessScan& survey,
 
 }  // namespace
 
-asio::awaitable<void> watch_fleet(ProcessParts& parts) {
+asio::awaitable<void> watch_fleet(ServedParts& parts) {
   asio::steady_timer timer(parts.loop);
   StalenessScan survey;
   IndexPlace index;

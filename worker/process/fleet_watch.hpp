@@ -12,10 +12,10 @@ boost::asio::awaitable<void> beat(IngestParts& loop, Metrics& metrics);
 
 /// Pauses and removes feeds that nobody follows (feeds.orphan_after; RELIABILITY L19), in steps: others' calls of the
 /// store come between.
-boost::asio::awaitable<void> look_after_orphans(ProcessParts& parts);
+boost::asio::awaitable<void> look_after_orphans(ServedParts& parts);
 
 /// Figures of the fleet and of the stream for metrics and pacing, whether the server still keeps what it is given; and
 /// what one worker does for all, on a lease (RELIABILITY L23). Until cancelled.
-boost::asio::awaitable<void> watch_fleet(ProcessParts& parts);
+boost::asio::awaitable<void> watch_fleet(ServedParts& parts);
 
 }  // namespace feedmill

@@ -21,7 +21,7 @@ namespace {
 constexpr Milliseconds first_wait{50}, longest_wait{5'000};
 
 /// HTTP P19: whoever fetches much says whom to write to.
-asio::awaitable<int> check_contact(ProcessParts& parts) {
+asio::awaitable<int> check_contact(ServedParts& parts) {
   const StoreResult<FleetFigures> figures =
       co_await parts.ingest.store.call([](Store& store) { return Fleet(store).figures(); });
   if (!figures) co_return exits::done;  // the worker finds out by itself
@@ -37,7 +37,7 @@ asio::awaitable<int> check_contact(ProcessParts& parts) {
 
 }  // namespace
 
-asio::awaitable<int> open_store(ProcessParts& parts) {
+asio::awaitable<int> open_store(ServedParts& parts) {
   Milliseconds wait = first_wait;
   for (std::string told; !parts.ingest.worker.stopping();) {
     const std::vector<HostSettings> hosts = HostRules(parts.config).settings();
@@ -71,7 +71,7 @@ asio::awaitable<int> open_store(ProcessParts& parts) {
     parts.metrics.store_error(error);
     if (parts.opening_trouble.detail != error.detail) {
       parts.opening_trouble = error;  // "LOADING …" while it reads its files (RELIABILITY H3)
-      parts.notify.status(parts.state());
+      parts.shared.notify.status(parts.shared.state());
     }
     if (told != error.detail)  // it may answer by now, and not serve yet
       parts.log.write(LogLevel::error, "redis_down", "waiting for Redis", {{"detail", error.detail}});

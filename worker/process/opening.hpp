@@ -9,6 +9,6 @@ namespace feedmill {
 
 /// Connects and checks. A daemon waits for a store that is away, until it is told to stop; everything else says so and
 /// ends. Returns an exit code: exits::done, also when it was told to stop, else why the process must end.
-boost::asio::awaitable<int> open_store(ProcessParts& parts);
+boost::asio::awaitable<int> open_store(ServedParts& parts);
 
 }  // namespace feedmill

@@ -26,27 +26,36 @@ std::size_t raise_descriptor_limit() {
   return limit.rlim_cur == RLIM_INFINITY ? 1'000'000 : limit.rlim_cur;
 }
 
-StatusPages::Options page_options(const Config& config, const std::string& redis_url) {
+StatusPages::Options page_options(const Config& config, const std::string& redis_url, bool among_others) {
   StatusPages::Options options;
   options.store = store_options(config, redis_url);
   options.rules = HostRules(config);
+  if (among_others) options.prefix = "/p" + std::to_string(config.partition().index);
   return options;
 }
 
 }  // namespace
 
-ProcessParts::ProcessParts(ProcessTask task, Log& the_log)
+std::string address_text(const boost::asio::ip::tcp::endpoint& endpoint) {
+  const std::string host = endpoint.address().to_string();
+  return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
+}
+
+ServedParts::ServedParts(ServeTask task, SharedByStores its_shared)
     : config(std::move(task.config)),
       sources(std::move(task.sources)),
       mode(task.mode),
-      log(the_log),
+      log(*task.log),
       server(task.server),
       redis_url(std::move(task.redis_url)),
-      descriptors(raise_descriptor_limit()),
+      shared(std::move(its_shared)),
+      descriptors(raise_descriptor_limit() / shared.stores),
       loops(mode != RunMode::selected && config.worker.ingest ? config.worker.threads : 1),
-      lanes(std::min<std::size_t>(config.worker.lanes, lanes_within(descriptors / loops, config))),
+      lanes(std::min<std::size_t>(config.worker.lanes,
+                                  lanes_within(descriptors / loops, other_partitions(config, shared.stores)))),
       metrics({FEEDMILL_VERSION, curl_version_info(CURLVERSION_NOW)->version, ""}),
-      memory(shared_memory(config)),
+      loop(shared.loop),
+      memory(shared.memory),
       id(std::move(task.id)),
       tell(std::move(task.tell)),
       ingest(
@@ -59,28 +68,28 @@ ProcessParts::ProcessParts(ProcessTask task, Log& the_log)
           shared_by_first()),
       other_loops(loop.get_executor(), config, other_tasks(task.egress), shared_by_others()),
       pages(
-          loop.get_executor(), page_options(config, redis_url), history, [this] { return process_status(*this); },
-          [this](const char* what) { report_bug("page", what); }),
+          loop.get_executor(), page_options(config, redis_url, shared.stores > 1), history,
+          [this] { return process_status(*this); }, [this](const char* what) { report_bug("page", what); }),
       deliver(loop.get_executor(), store_options(config, redis_url), deliver_options(config, id, mode), metrics, log),
-      looks({.probe = probe_options(config), .at_once = 4}, memory),
+      looks(shared.looks),
       requests(loop.get_executor(), store_options(config, redis_url), request_options(config, id),
                request_rules(config), looks, metrics, log),
       api(
           loop.get_executor(), api_options(config, redis_url), config, looks, [this] { requests.look(); },
           [this](const char* what) { report_bug("api", what); }) {}
 
-IngestTask ProcessParts::ingest_task(std::string worker, EgressPolicies egress) {
+IngestTask ServedParts::ingest_task(std::string worker, EgressPolicies egress) {
   IngestTask made;
   made.mode = mode;
   made.redis_url = redis_url;
-  made.cpu_threads = reading_threads(config, loops);
+  made.cpu_threads = reading_threads(config, loops * shared.stores);
   made.fetch = fetch_options_with(std::move(egress));
   made.worker = worker_options(config, std::move(worker), lanes);
   return made;
 }
 
 /// Each is a worker of its own, which the store tells apart.
-std::vector<IngestTask> ProcessParts::other_tasks(const EgressPolicies& egress) {
+std::vector<IngestTask> ServedParts::other_tasks(const EgressPolicies& egress) {
   std::vector<IngestTask> tasks;
   while (tasks.size() + 1 < loops) {
     tasks.push_back(ingest_task(worker_id(id, tasks.size() + 1), egress));
@@ -90,7 +99,7 @@ std::vector<IngestTask> ProcessParts::other_tasks(const EgressPolicies& egress) 
   return tasks;
 }
 
-SharedByLoops ProcessParts::shared_by_first() {
+SharedByLoops ServedParts::shared_by_first() {
   const auto ended = [this](const Report& report) {
     history.record(report, SteadyClock::now());
     if (tell) tell(report);
@@ -99,48 +108,46 @@ SharedByLoops ProcessParts::shared_by_first() {
 }
 
 /// The history is the first loop's.
-SharedByLoops ProcessParts::shared_by_others() {
-  SharedByLoops shared = shared_by_first();
-  shared.ended = [this, ended = shared.ended](const Report& report) {
+SharedByLoops ServedParts::shared_by_others() {
+  SharedByLoops others = shared_by_first();
+  others.ended = [this, ended = others.ended](const Report& report) {
     boost::asio::post(loop, [ended, report] { ended(report); });
   };
-  shared.committed = [this, committed = shared.committed](bool stored) {
+  others.committed = [this, committed = others.committed](bool stored) {
     boost::asio::post(loop, [committed, stored] { committed(stored); });
   };
-  return shared;
+  return others;
 }
 
-std::vector<Check> ProcessParts::live_checks() const {
+std::vector<Check> ServedParts::live_checks() const {
   std::vector<Check> checks = ingest.liveness.checks();
   other_loops.add_to(checks);
   return checks;
 }
 
-std::string ProcessParts::state() const {
+std::string ServedParts::trouble() const {
   if (ingest.worker.stopping()) return "draining";
   if (!opened) return "waiting for Redis: " + opening_trouble.detail;
   if (!outages.is_up()) return "Redis is away: " + outages.trouble();
-  const auto address_of = [](const boost::asio::ip::tcp::endpoint& endpoint) {
-    const std::string host = endpoint.address().to_string();
-    return (endpoint.address().is_v6() ? "[" + host + "]" : host) + ":" + std::to_string(endpoint.port());
-  };
-  std::string where = "ready";
-  if (admin) where += ", http://" + address_of(admin->endpoint());
-  if (api_listener) where += ", programs at http://" + address_of(api_listener->endpoint());
-  if (websub && websub->callbacks()) where += ", callbacks at http://" + address_of(websub->callbacks()->endpoint());
-  if (push_out && push_out->outside()) where += ", others at http://" + address_of(push_out->outside()->endpoint());
+  return "";
+}
+
+std::string ServedParts::remarks() const {
+  std::string where;
+  if (websub && websub->callbacks()) where += ", callbacks at http://" + address_text(websub->callbacks()->endpoint());
+  if (push_out && push_out->outside()) where += ", others at http://" + address_text(push_out->outside()->endpoint());
   if (!reload_refused.empty()) where += ", configuration not reloaded: " + reload_refused;
   return where;
 }
 
-FetchOptions ProcessParts::fetch_options_with(EgressPolicies egress) {
+FetchOptions ServedParts::fetch_options_with(EgressPolicies egress) {
   FetchOptions made = fetch_options(config, std::move(egress), lanes, mode);
   made.keep_alive = kept_within(descriptors / loops, lanes) / (1 + config.egress_policies.size());  // each has its own
   made.resolver.tell = [this](Lookup became, std::chrono::duration<double> took) { metrics.looked_up(became, took); };
   return made;
 }
 
-FetchOptions ProcessParts::push_out_fetch_options(EgressPolicies egress) {
+FetchOptions ServedParts::push_out_fetch_options(EgressPolicies egress) {
   FetchOptions made = fetch_options_with(std::move(egress));
   made.max_connections = config.push_out.at_once;
   made.keep_alive = std::min<std::size_t>(made.keep_alive, 2 * config.push_out.at_once);
@@ -148,7 +155,7 @@ FetchOptions ProcessParts::push_out_fetch_options(EgressPolicies egress) {
   return made;
 }
 
-void ProcessParts::report_bug(const char* part, const char* what) {
+void ServedParts::report_bug(const char* part, const char* what) {
   metrics.bug();
   log.write(LogLevel::error, "bug", "an unexpected error; please report it", {{"part", part}, {"detail", what}});
 }

@@ -1,4 +1,4 @@
-// What a running process is made of.
+// What serving a store takes.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 
-#include "worker/admin/admin.hpp"
 #include "worker/admin/status_history.hpp"
 #include "worker/admin/status_pages.hpp"
 #include "worker/api/api.hpp"
@@ -30,8 +29,27 @@
 
 namespace feedmill {
 
-/// What a process is to do, and with what.
-struct ProcessTask {
+/// "127.0.0.1:9810", "[::1]:9810"
+std::string address_text(const boost::asio::ip::tcp::endpoint& endpoint);
+
+struct ServedParts;
+
+/// What the stores that a process serves share; outlives what serves them.
+struct SharedByStores {
+  boost::asio::io_context& loop;  ///< of the process, which all of it runs on but the other loops
+  MemoryBudget& memory;
+  Looks& looks;
+  SdNotify& notify;
+  Log& log;                            ///< of what is said of all of them
+  std::size_t stores = 1;              ///< how many there are
+  std::function<std::string()> state;  ///< what the service manager is told of all of them
+  /// What is wrong with the others, named by their partitions; "" when nothing is.
+  std::function<std::string(const ServedParts& mine)> trouble_beside;
+  std::function<void(int code)> leave;  ///< ends without waiting any longer for this store, which does not answer
+};
+
+/// What to do with a store, and with what.
+struct ServeTask {
   std::string id;  ///< worker_id(), of the first loop and of the log
   Config config;
   ConfigSources sources;  ///< where `config` was read from, and is read again on SIGHUP
@@ -41,20 +59,24 @@ struct ProcessTask {
   RunMode mode{};
   WorkerScope scope;
   std::function<void(const Report&)> tell;  ///< called after each refresh; may be empty
+  Log* log = nullptr;                       ///< outlives the parts
 };
 
-/// The parts of a running process, in the order they are built; destroyed in the reverse (RELIABILITY D3). Who drives
+/// The parts that serve one store, in the order they are built; destroyed in the reverse (RELIABILITY D3). Who drives
 /// them stands beside: opening, stopping, reloading, fleet_watch, process_status.
-struct ProcessParts {
-  /// `log` outlives this.
-  ProcessParts(ProcessTask task, Log& log);
-  ~ProcessParts() { ingest.threads.pool().join(); }
-  ProcessParts(const ProcessParts&) = delete;
-  ProcessParts& operator=(const ProcessParts&) = delete;
+struct ServedParts {
+  ServedParts(ServeTask task, SharedByStores shared);
+  ~ServedParts() { ingest.threads.pool().join(); }
+  ServedParts(const ServedParts&) = delete;
+  ServedParts& operator=(const ServedParts&) = delete;
 
   bool is_ready() const { return opened && !ingest.worker.stopping() && outages.is_up(); }
-  /// What the service manager is told of us.
-  std::string state() const;
+  /// Of what all stores of a process say at the same time, and the process says for them.
+  LogLevel level_among_others() const { return shared.stores == 1 ? LogLevel::info : LogLevel::debug; }
+  /// Why it is not ready, as the service manager is told; "" when it is.
+  std::string trouble() const;
+  /// What else there is to say, each behind ", ": where hubs and others are answered, a reload that was refused.
+  std::string remarks() const;
   /// Of what may be asked from any thread: all loops together.
   template <class Figure>
   auto of_all_loops(const Figure& figure) const {
@@ -89,16 +111,16 @@ struct ProcessParts {
   Log& log;
   EmbeddedRedis* const server;
   const std::string redis_url;
-  const std::size_t descriptors;  // that this process may have
+  const SharedByStores shared;
+  const std::size_t descriptors;  // that this store may have of the process'
   const std::size_t loops;        // that fetch
   const std::size_t lanes;        // of each
   const std::string configuration = configuration_digest(config);
   Metrics metrics;
-  SdNotify notify = SdNotify::from_environment();
-  boost::asio::io_context loop{1};
+  boost::asio::io_context& loop;
   boost::asio::steady_timer nap{loop};  // of the work itself; cancelled when it is told to stop
   boost::asio::thread_pool side{1};     // blocking odds and ends of the private server
-  MemoryBudget memory;
+  MemoryBudget& memory;
   Outages outages{metrics, log};
   StatusHistory history{std::chrono::steady_clock::now()};
   const std::string id;
@@ -107,14 +129,12 @@ struct ProcessParts {
   OtherLoops other_loops;
   StatusPages pages;
   DeliverLoop deliver;
-  Looks looks;
+  Looks& looks;
   RequestLoop requests;
   Api api;
-  std::unique_ptr<Listener> api_listener;  // null: the admin listener has it, or nobody
-  std::unique_ptr<Admin> admin;            // null: not asked for, or not open yet
-  std::unique_ptr<WebSub> websub;          // null: no hub is subscribed to
-  std::unique_ptr<PushOut> push_out;       // null: others are told by another worker, or by none
-  bool opened = false;                     // the store has answered and may be used
+  std::unique_ptr<WebSub> websub;     // null: no hub is subscribed to
+  std::unique_ptr<PushOut> push_out;  // null: others are told by another worker, or by none
+  bool opened = false;                // the store has answered and may be used
   StoreError opening_trouble{StoreError::Code::unavailable, "not connected yet"};  // why it may not yet
   Milliseconds clock_offset{};  // our clock minus Redis', as of the last look
   std::string reload_refused;   // why the last SIGHUP changed nothing; "" when it did

@@ -1,52 +1,68 @@
-// A running process: its parts, driven until the work is done or somebody stops it.
+// A running process: the stores that it serves, driven until the work is done or somebody stops it.
 #pragma once
 
-#include <exception>
+#include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 
+#include "worker/admin/admin.hpp"
 #include "worker/base/posix_signals.hpp"
-#include "worker/process/parts.hpp"
-#include "worker/process/stopping.hpp"
+#include "worker/process/sd_notify.hpp"
+#include "worker/process/served_store.hpp"
 
 namespace feedmill {
 
 class Process {
  public:
-  /// `log` and `stop`, the signals that tell it to end, outlive this.
-  Process(ProcessTask task, Log& log, BlockedPosixSignals& stop)
-      : parts_(std::move(task), log), stopping_(parts_, stop) {}
+  /// One store for each of `tasks`: the only one, or all partitions of a deployment in their order (RELIABILITY L29).
+  /// `stop`, the signals that tell it to end, outlives this.
+  /// `log`: of what is said of all of them.
+  Process(std::vector<ServeTask> tasks, Log& log, BlockedPosixSignals& stop);
 
   /// Blocks until it has ended; the exit code (RELIABILITY §11).
   int run();
 
  private:
-  [[noreturn]] void cut_off(const std::exception& why);
+  SharedByStores shared_by_stores(std::size_t stores);
+  ServedParts& first() const { return stores_.front()->parts(); }
+  std::string state() const;
+  std::string trouble_beside(const ServedParts* mine) const;
+  std::size_t in_flight() const;
+  void leave(const ServedStore& store, int code);
   std::optional<int> open_listeners();
-  boost::asio::awaitable<int> run_until_done();
+  boost::asio::awaitable<void> run_until_done();
+  boost::asio::awaitable<void> serve_stores();
+  boost::asio::awaitable<void> first_is_known();
+  void note_end(const ServedStore& store, int code);
   boost::asio::awaitable<void> beside();
-  boost::asio::awaitable<void> guarded(const char* part, boost::asio::awaitable<void> work);
-  boost::asio::awaitable<int> work();
-  boost::asio::awaitable<int> serve_feeds();
-  boost::asio::awaitable<Worker::End> ingest();
-  boost::asio::awaitable<Worker::End> fetch();
-  boost::asio::awaitable<void> heartbeat();
-  boost::asio::awaitable<void> deliver();
-  boost::asio::awaitable<void> push();
-  boost::asio::awaitable<void> push_out();
-  boost::asio::awaitable<void> answer_requests();
+  boost::asio::awaitable<void> obey(BlockedPosixSignals& signals);
+  boost::asio::awaitable<void> obey_hang_ups();
+  boost::asio::awaitable<void> answer_questions();
   boost::asio::awaitable<void> serve_admin();
   boost::asio::awaitable<void> serve_api();
-  boost::asio::awaitable<void> supervise();
   boost::asio::awaitable<void> tell_state();
   boost::asio::awaitable<void> feed_watchdog();
-  boost::asio::awaitable<void> heed_hang_ups();
-  boost::asio::awaitable<void> heed_questions();
 
-  ProcessParts parts_;
-  Stopping stopping_;
+  Log& log_;
+  BlockedPosixSignals& stop_;
   std::optional<BlockedPosixSignals> hang_ups_, status_wanted_;  // of a daemon
+  boost::asio::io_context loop_{1};
+  SdNotify notify_ = SdNotify::from_environment();
+  MemoryBudget memory_;
+  Looks looks_;
+  std::vector<std::unique_ptr<ServedStore>> stores_;
+  std::unique_ptr<Admin> admin_;            // null: not asked for
+  std::unique_ptr<Listener> api_listener_;  // null: the admin listener has it, or nobody
+  boost::asio::steady_timer ended_{loop_,
+                                   boost::asio::steady_timer::time_point::max()};  // cancelled when one has ended
+  std::size_t at_work_ = 0;  // stores that have begun and not ended
+  std::optional<int> left_;  // the code to end with, where one was not waited for
+  int code_ = 0;
 };
 
 }  // namespace feedmill

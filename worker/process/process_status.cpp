@@ -9,7 +9,6 @@
 #include "worker/base/wall_clock.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/process/parts.hpp"
-#include "worker/process/signal_wait.hpp"
 
 namespace feedmill {
 
@@ -19,20 +18,22 @@ namespace {
 
 constexpr Milliseconds ping_spacing = std::chrono::minutes(5);
 
-std::vector<Check> ready_checks(const ProcessParts& parts) {
+}  // namespace
+
+std::vector<Check> ready_checks(const ServedParts& parts) {
   const std::string trouble = parts.opened ? parts.outages.trouble() : parts.opening_trouble.detail;
   return {{"redis", parts.opened && parts.outages.is_up(), trouble},
           {"not_draining", !parts.ingest.worker.stopping(), ""}};
 }
 
-/// Known feeds are to be fetched soon, each once in five minutes (OPERATIONS §6).
-asio::awaitable<Pinged> ping(ProcessParts& parts, std::vector<std::string> texts) {
+asio::awaitable<Pinged> ping(ServedParts& parts, std::vector<std::string> texts) {
   std::vector<std::string> urls;
   for (const std::string& text : texts) {
     if (auto url = canonical_feed_url(text)) urls.push_back(std::move(*url));
   }
-  Pinged pinged{.store_away = !parts.opened};
-  if (urls.empty() || !parts.opened) co_return pinged;
+  const bool is_away = !parts.opened || !parts.outages.is_up();
+  Pinged pinged{.store_away = is_away};
+  if (urls.empty() || is_away) co_return pinged;
   const auto ask = [&](Store& store) { return Pushes(store).ping(urls, ping_spacing); };
   const StoreResult<std::vector<std::optional<Milliseconds>>> at = co_await parts.ingest.store.call(ask);
   pinged.store_away = !at;
@@ -45,8 +46,10 @@ asio::awaitable<Pinged> ping(ProcessParts& parts, std::vector<std::string> texts
   co_return pinged;
 }
 
+namespace {
+
 /// What an autoscaler asks: how much of what there is is in use.
-void note_use(ProcessParts& parts) {
+void note_use(ServedParts& parts) {
   const std::size_t busy = parts.in_flight();
   parts.metrics.set_lanes(busy, parts.all_lanes() - busy);
   parts.metrics.set_store_connections(
@@ -61,23 +64,14 @@ void note_use(ProcessParts& parts) {
 
 }  // namespace
 
-Health health_of(ProcessParts& parts) {
-  Health health;
-  health.live = [&parts] { return parts.live_checks(); };
-  health.ready = [&parts] { return ready_checks(parts); };
-  health.metrics = [&parts] {
-    parts.metrics.set_ready(parts.is_ready());
-    parts.metrics.set_inflight_bytes(parts.memory.used());
-    parts.metrics.set_unacknowledged_bytes(parts.unanswered_bytes());
-    note_use(parts);
-    return parts.metrics.text();
-  };
-  health.ping = [&parts](std::vector<std::string> urls) { return ping(parts, std::move(urls)); };
-  health.bug = [&parts](const char* what) { parts.report_bug("listener", what); };
-  return health;
+void note_figures(ServedParts& parts) {
+  parts.metrics.set_ready(parts.is_ready());
+  parts.metrics.set_inflight_bytes(parts.memory.used());
+  parts.metrics.set_unacknowledged_bytes(parts.unanswered_bytes());
+  note_use(parts);
 }
 
-ProcessStatus process_status(ProcessParts& parts) {
+ProcessStatus process_status(ServedParts& parts) {
   ProcessStatus status;
   status.worker = parts.id;
   status.host = host_name();
@@ -89,6 +83,7 @@ ProcessStatus process_status(ProcessParts& parts) {
   status.clock_offset = parts.clock_offset;
   status.ready = ready_checks(parts);
   status.stopping = parts.ingest.worker.stopping();
+  status.others_trouble = parts.shared.trouble_beside(parts);
   status.reload_refused = parts.reload_refused;
   status.restart_awaited = parts.restart_awaited;
   if (!parts.opened)
@@ -106,28 +101,24 @@ ProcessStatus process_status(ProcessParts& parts) {
   return status;
 }
 
-asio::awaitable<void> tell_status(ProcessParts& parts, BlockedPosixSignals& asked) {
-  SignalWait signals(parts.loop.get_executor(), asked);
-  for (;;) {
-    co_await signals.next();
-    const std::string state = parts.state();
-    std::vector<LogField> fields{{"in_flight", parts.in_flight()},
-                                 {"lanes", parts.all_lanes()},
-                                 {"inflight_bytes", parts.memory.used()},
-                                 {"memory_budget_bytes", parts.memory.total()},
-                                 {"unacknowledged_bytes", parts.unanswered_bytes()},
-                                 {"suppressed", parts.log.suppressed()}};
-    if (parts.is_ready()) {
-      const StoreResult<FleetFigures> fleet =
-          co_await parts.ingest.store.call([](Store& store) { return Fleet(store).figures(); });
-      if (fleet) {
-        fields.insert(fields.end(), {{"feeds", fleet->feeds}, {"due", fleet->due}, {"workers", fleet->workers}});
-      } else {
-        parts.metrics.store_error(fleet.error());
-      }
+asio::awaitable<void> tell_status(ServedParts& parts) {
+  const std::string state = parts.shared.state();
+  std::vector<LogField> fields{{"in_flight", parts.in_flight()},
+                               {"lanes", parts.all_lanes()},
+                               {"inflight_bytes", parts.memory.used()},
+                               {"memory_budget_bytes", parts.memory.total()},
+                               {"unacknowledged_bytes", parts.unanswered_bytes()},
+                               {"suppressed", parts.log.suppressed()}};
+  if (parts.is_ready()) {
+    const StoreResult<FleetFigures> fleet =
+        co_await parts.ingest.store.call([](Store& store) { return Fleet(store).figures(); });
+    if (fleet) {
+      fields.insert(fields.end(), {{"feeds", fleet->feeds}, {"due", fleet->due}, {"workers", fleet->workers}});
+    } else {
+      parts.metrics.store_error(fleet.error());
     }
-    parts.log.write(LogLevel::info, "notice", state, fields);
   }
+  parts.log.write(LogLevel::info, "notice", state, fields);
 }
 
 }  // namespace feedmill

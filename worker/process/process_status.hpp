@@ -1,23 +1,31 @@
 // How a running process says how it is: to probes, scrapes, people and the log.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include <boost/asio/awaitable.hpp>
 
 #include "worker/admin/admin.hpp"
 #include "worker/admin/status.hpp"
-#include "worker/base/posix_signals.hpp"
 
 namespace feedmill {
 
-struct ProcessParts;
+struct ServedParts;
 
-/// What the admin listener answers with; refers to `parts`.
-Health health_of(ProcessParts& parts);
+/// What fails, or passes, of what RELIABILITY H2 asks for.
+std::vector<Check> ready_checks(const ServedParts& parts);
 
-/// What the status page shows of this process.
-ProcessStatus process_status(ProcessParts& parts);
+/// Known feeds are to be fetched soon, each once in five minutes (OPERATIONS §6).
+boost::asio::awaitable<Pinged> ping(ServedParts& parts, std::vector<std::string> texts);
 
-/// Writes one line of status into the log at each of `asked` (RELIABILITY D6). Until cancelled.
-boost::asio::awaitable<void> tell_status(ProcessParts& parts, BlockedPosixSignals& asked);
+/// Brings those metrics up to now that are not counted as things happen.
+void note_figures(ServedParts& parts);
+
+/// What the status page shows of who serves this store.
+ProcessStatus process_status(ServedParts& parts);
+
+/// Writes one line of status into the log (RELIABILITY D6).
+boost::asio::awaitable<void> tell_status(ServedParts& parts);
 
 }  // namespace feedmill

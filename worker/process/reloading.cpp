@@ -6,7 +6,6 @@
 #include "worker/base/redact.hpp"
 #include "worker/base/run_on.hpp"
 #include "worker/config/host_rules.hpp"
-#include "worker/process/signal_wait.hpp"
 
 namespace feedmill {
 
@@ -21,15 +20,18 @@ std::string joined(const std::vector<std::string>& keys) {
 }
 
 /// Said once in the log; the page and the service manager go on saying it until a reload succeeds.
-void refuse(ProcessParts& parts, const std::string& why, std::string_view key) {
+void refuse(ServedParts& parts, const std::string& why, std::string_view key) {
   std::vector<LogField> fields;
   if (!key.empty()) fields.emplace_back("reason", key);
-  parts.log.write(LogLevel::error, "config_error", "not reloaded: " + why, fields);
+  const LogLevel level =
+      parts.config.partition().index > 0 && parts.shared.stores > 1 ? LogLevel::debug : LogLevel::error;
+  parts.log.write(level, "config_error", "not reloaded: " + why, fields);
   if (parts.reload_refused.empty()) parts.reload_refused = why;
 }
 
-/// What may change in the middle is taken over, the rest is named. A configuration that is refused changes nothing.
-asio::awaitable<void> reload(ProcessParts& parts) {
+}  // namespace
+
+asio::awaitable<void> reload(ServedParts& parts) {
   parts.on_each_loop([](IngestParts& loop) { loop.fetcher.reload(); });
   auto read = co_await run_on(parts.ingest.threads.pool(), [&] { return reload_config(parts.sources, parts.config); });
   parts.reload_refused.clear();
@@ -76,20 +78,10 @@ asio::awaitable<void> reload(ProcessParts& parts) {
         co_await parts.ingest.store.call([&](Store& store) { return Hosts(store).set(hosts); });
     if (!known) parts.metrics.store_error(known.error());
   }
-  parts.log.write(LogLevel::info, "reload", "read the configuration, the resolver's and this machine's addresses again",
+  const bool is_said = parts.shared.stores > 1 && parts.config.partition().index > 0;  // by another of this process
+  parts.log.write(is_said ? LogLevel::debug : LogLevel::info, "reload",
+                  "read the configuration, the resolver's and this machine's addresses again",
                   {{"changed", joined(read->changed)}, {"needs_restart", parts.restart_awaited}});
-}
-
-}  // namespace
-
-asio::awaitable<void> obey_hang_ups(ProcessParts& parts, BlockedPosixSignals& hang_ups) {
-  SignalWait signals(parts.loop.get_executor(), hang_ups);
-  for (;;) {
-    co_await signals.next();
-    parts.notify.reloading();
-    co_await reload(parts);
-    parts.notify.ready(parts.state());
-  }
 }
 
 }  // namespace feedmill

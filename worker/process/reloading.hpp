@@ -3,12 +3,11 @@
 
 #include <boost/asio/awaitable.hpp>
 
-#include "worker/base/posix_signals.hpp"
 #include "worker/process/parts.hpp"
 
 namespace feedmill {
 
-/// Takes over what may change in the middle, at each of `hang_ups`. Until cancelled.
-boost::asio::awaitable<void> obey_hang_ups(ProcessParts& parts, BlockedPosixSignals& hang_ups);
+/// Takes over what may change in the middle, the rest is named. A configuration that is refused changes nothing.
+boost::asio::awaitable<void> reload(ServedParts& parts);
 
 }  // namespace feedmill

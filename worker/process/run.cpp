@@ -1,9 +1,12 @@
 #include "worker/process/run.hpp"
 
 #include <csignal>
+#include <memory>
+#include <string>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -67,56 +70,93 @@ boost::system::result<std::unique_ptr<EmbeddedRedis>, int> open_private_server(c
   return Opened(boost::system::in_place_error, mode == RunMode::selected ? exits::interrupted : exits::done);
 }
 
-int run_process(ProcessTask task) {
+/// Why this process may not have what its loops need; "" when it may.
+std::string objection_to_limits(const Config& config) {
+  const std::size_t stores = stores_of(config);
+  const std::string what = stores > 1 ? fmt::format("serving {} partitions", stores)
+                                      : fmt::format("worker.threads = {}", config.worker.threads);
+  const std::string_view or_less =
+      stores > 1 ? "or name one partition a process (--partition)" : "or lower worker.threads or store.connections";
+  const auto tasks = cgroup_limit("pids.max");
+  const std::size_t most = most_tasks(config);
+  if ((stores > 1 || config.worker.threads > 1) && tasks && *tasks < most) {
+    return fmt::format(
+        "{} takes up to {} threads, and this service may have {}: raise its limit (TasksMax=, "
+        "--pids-limit), {}",
+        what, most, *tasks, or_less);
+  }
+  const std::size_t files = descriptor_limit(), least = least_descriptors(config);
+  if (files == 0 || files >= least) return "";
+  return fmt::format(
+      "{} takes {} files and sockets at least, and this process may have {}: raise its limit "
+      "(LimitNOFILE=, ulimit -Hn), {}",
+      what, least, files, or_less);
+}
+
+/// What the same task is for each partition of the deployment, where it names none.
+std::vector<ServeTask> in_partitions(ServeTask task) {
+  std::vector<ServeTask> tasks;
+  if (stores_of(task.config) == 1) {
+    tasks.push_back(std::move(task));
+    return tasks;
+  }
+  for (std::uint32_t i = 0; i < task.config.redis.partitions; ++i) {
+    tasks.push_back(task);
+    tasks.back().config.redis.partition = i;
+    tasks.back().sources.flags["redis.partition"] = std::to_string(i);  // as it is read again
+  }
+  return tasks;
+}
+
+int run_process(ServeTask task) {
   BlockedPosixSignals stop = stop_signals(task.mode);  // first: threads hold what their starter holds
   std::signal(SIGPIPE, SIG_IGN);                       // RELIABILITY D6
   keep_memory_private(task.config.debug.core);
-  Log::Options log_options;
-  log_options.level = task.mode == RunMode::selected ? LogLevel::error : task.config.log.level;
-  log_options.format = task.config.log.format;
-  log_options.worker = task.id = worker_id();
-  Log log(std::move(log_options));
-
-  const auto tasks = cgroup_limit("pids.max");
-  if (task.mode != RunMode::selected && task.config.worker.threads > 1 && tasks && *tasks < most_tasks(task.config)) {
-    log.write(LogLevel::error, "config_error",
-              fmt::format("worker.threads = {} takes up to {} threads, and this service may have {}: raise its limit "
-                          "(TasksMax=, --pids-limit), or lower worker.threads or store.connections",
-                          task.config.worker.threads, most_tasks(task.config), *tasks));
-    return exits::configuration;
+  const std::string objection = task.mode == RunMode::selected ? "" : objection_to_limits(task.config);
+  std::vector<ServeTask> tasks = in_partitions(std::move(task));
+  std::vector<std::unique_ptr<Log>> logs;
+  for (ServeTask& one : tasks) {
+    Log::Options options;
+    options.level = one.mode == RunMode::selected ? LogLevel::error : one.config.log.level;
+    options.format = one.config.log.format;
+    options.worker = one.id = worker_id();
+    if (!one.config.partition().is_whole()) options.partition = one.config.partition().index;
+    one.log = logs.emplace_back(std::make_unique<Log>(std::move(options))).get();
   }
-  const std::size_t files = descriptor_limit(), least = least_descriptors(task.config);
-  if (task.mode != RunMode::selected && files > 0 && files < least) {
-    log.write(
-        LogLevel::error, "config_error",
-        fmt::format("worker.threads = {} takes {} files and sockets at least, and this process may have {}: raise "
-                    "its limit (LimitNOFILE=, ulimit -Hn), or lower worker.threads or store.connections",
-                    task.config.worker.threads, least, files));
-    return exits::configuration;
+  ServeTask& first = tasks.front();
+  if (tasks.size() > 1) {  // of what is said of all of them
+    Log::Options options;
+    options.level = first.config.log.level;
+    options.format = first.config.log.format;
+    options.worker = first.id;
+    logs.push_back(std::make_unique<Log>(std::move(options)));
   }
-  auto egress = egress_policies(task.config);
-  if (!egress) {
-    log.write(LogLevel::error, "config_error", egress.error());
+  Log& log = *logs.back();
+  const auto refuse = [&](const std::string& why) {
+    log.write(LogLevel::error, "config_error", why);
     return exits::configuration;
-  }
-  task.egress = std::move(*egress);
-
+  };
+  if (!objection.empty()) return refuse(objection);
+  const auto egress = egress_policies(first.config);
+  if (!egress) return refuse(egress.error());
   std::unique_ptr<EmbeddedRedis> server;
-  task.redis_url = task.config.redis.url;
-  if (task.config.embedded()) {
-    auto opened = open_private_server(task.config, task.mode, stop, log);
+  if (first.config.embedded()) {
+    auto opened = open_private_server(first.config, first.mode, stop, log);
     if (!opened) return opened.error();
     server = std::move(*opened);
-    task.server = server.get();
-    task.redis_url = server->url();
   }
-  return Process(std::move(task), log, stop).run();
+  for (ServeTask& one : tasks) {
+    one.egress = *egress;
+    one.server = server.get();
+    one.redis_url = server ? server->url() : one.config.redis.url;
+  }
+  return Process(std::move(tasks), log, stop).run();
 }
 
 }  // namespace
 
 int run(const Config& config, const ConfigSources& sources, bool once) {
-  ProcessTask task;
+  ServeTask task;
   task.config = config;
   task.sources = sources;
   task.mode = once ? RunMode::once : RunMode::daemon;
@@ -126,7 +166,7 @@ int run(const Config& config, const ConfigSources& sources, bool once) {
 
 int refresh_in_process(const Config& config, const std::vector<std::string>& feed_urls,
                        std::function<void(const Report&)> tell, RefreshTrace* trace) {
-  ProcessTask task;
+  ServeTask task;
   task.config = config;
   task.mode = RunMode::selected;
   task.scope.only = feed_urls;

@@ -66,18 +66,22 @@ std::size_t loops_of(const Config& config) {
 
 /// Connections of a loop to Redis, as StorePool has them: to other partitions, too, and the thread of these.
 std::size_t redis_connections(const Config& config) {
-  return config.store.connections + std::size_t{3} + (config.redis.partitions - 1);
+  return config.store.connections + std::size_t{3} + other_partitions(config, stores_of(config));
 }
 std::size_t redis_threads(const Config& config) {
-  return config.store.connections + std::size_t{config.redis.partitions == 1 ? 3U : 4U};
+  return config.store.connections + std::size_t{other_partitions(config, stores_of(config)) == 0 ? 3U : 4U};
 }
 
 constexpr std::size_t ours = 96;  // descriptors: files, listener, Redis, name servers, connections beyond the lanes
 
 }  // namespace
 
-std::size_t lanes_within(std::size_t descriptors, const Config& config) {
-  descriptors -= std::min<std::size_t>(descriptors, config.redis.partitions - 1);  // each may be connected to
+std::size_t other_partitions(const Config& config, std::size_t stores) {
+  return stores > 1 && loops_of(config) == 1 ? 0 : config.redis.partitions - 1;
+}
+
+std::size_t lanes_within(std::size_t descriptors, std::size_t others) {
+  descriptors -= std::min(descriptors, others);  // each may be connected to
   return descriptors >= 2 * ours ? descriptors - ours : std::max<std::size_t>(descriptors / 4, 1);
 }
 
@@ -87,9 +91,13 @@ std::size_t descriptor_limit() {
   return limit.rlim_max == RLIM_INFINITY ? 1'000'000 : limit.rlim_max;
 }
 
+std::size_t stores_of(const Config& config) {
+  return config.redis.partition ? 1 : config.redis.partitions;
+}
+
 std::size_t least_descriptors(const Config& config) {
   constexpr std::size_t beside = 18, of_a_loop = 5, fetches = 4;
-  return beside + loops_of(config) * (of_a_loop + fetches + redis_connections(config));
+  return beside + stores_of(config) * loops_of(config) * (of_a_loop + fetches + redis_connections(config));
 }
 
 std::size_t kept_within(std::size_t descriptors, std::size_t lanes) {
@@ -113,9 +121,10 @@ std::size_t reading_threads(const Config& config, std::size_t loops) {
 }
 
 std::size_t most_tasks(const Config& config) {
-  constexpr std::size_t beside = 32;  // log, delivery, pages, API, pushing out, a private server
-  const std::size_t loops = loops_of(config);
-  return beside + loops * (1 + reading_threads(config, loops) + redis_threads(config));
+  constexpr std::size_t beside = 32;     // log, delivery, pages, API, pushing out, a private server
+  constexpr std::size_t of_a_store = 8;  // the same, but for what they share
+  const std::size_t stores = stores_of(config), loops = stores * loops_of(config);
+  return beside + (stores - 1) * of_a_store + loops * (1 + reading_threads(config, loops) + redis_threads(config));
 }
 
 RefreshOptions refresh_options(const Config& config, RunMode mode) {

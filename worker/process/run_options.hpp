@@ -45,12 +45,18 @@ MemoryPlan memory_plan(const Config& config);
 /// What of it all documents share: the total of a MemoryBudget. What the largest one may need is set aside.
 std::uint64_t shared_memory(const Config& config);
 
-/// How many lanes so many descriptors carry. Connections to Redis are made when needed: were all descriptors taken by
-/// those to publishers, nothing fetched could be stored.
-std::size_t lanes_within(std::size_t descriptors, const Config& config);
+/// Partitions that each loop of a process is connected to besides the one that it serves, as StorePool::call_at() has
+/// it. `stores`: that the process serves.
+std::size_t other_partitions(const Config& config, std::size_t stores);
+
+/// How many lanes so many descriptors carry, with so many other_partitions(). Connections to Redis are made when
+/// needed: were all descriptors taken by those to publishers, nothing fetched could be stored.
+std::size_t lanes_within(std::size_t descriptors, std::size_t others);
 
 /// How many there may be at most; 0: it is not known.
 std::size_t descriptor_limit();
+/// How many stores a worker of this configuration serves: all partitions where none is named (RELIABILITY L29).
+std::size_t stores_of(const Config& config);
 /// With fewer a daemon cannot work: what the process has open, each loop, its connections to Redis, and a few fetches.
 std::size_t least_descriptors(const Config& config);
 

@@ -1,9 +1,9 @@
 #include "worker/process/stopping.hpp"
 
-#include <csignal>
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,8 +11,8 @@
 
 #include "storage/redis/test_point.hpp"
 #include "worker/base/exits.hpp"
+#include "worker/base/threads.hpp"
 #include "worker/base/units.hpp"
-#include "worker/process/signal_wait.hpp"
 
 namespace feedmill {
 
@@ -23,14 +23,6 @@ namespace {
 constexpr Milliseconds leave_within{1'800};  // RELIABILITY D2 allows 2 s
 
 }  // namespace
-
-asio::awaitable<void> Stopping::obey() {
-  SignalWait signals(parts_.loop.get_executor(), signals_);
-  for (;;) {
-    const int signal = co_await signals.next();
-    stop(signal == SIGINT && ::isatty(STDIN_FILENO) != 0);
-  }
-}
 
 void Stopping::stop(bool at_terminal) {
   Worker& worker = parts_.ingest.worker;
@@ -53,10 +45,11 @@ void Stopping::stop(bool at_terminal) {
   const bool idle = !parts_.opened && parts_.server == nullptr;
   if (!first || parts_.mode == RunMode::selected || idle) leave_soon();
   parts_.metrics.set_draining(true);
-  parts_.notify.stopping(first ? "draining" : "stopping");
+  parts_.shared.notify.stopping(first ? "draining" : "stopping");
   if (parts_.mode != RunMode::daemon) return;
   if (!first) {
-    parts_.log.write(LogLevel::info, "stop", "told to stop now: refreshes in flight are cancelled and given back",
+    parts_.log.write(parts_.level_among_others(), "stop",
+                     "told to stop now: refreshes in flight are cancelled and given back",
                      {{"in_flight", parts_.in_flight()}});
     return;
   }
@@ -68,17 +61,18 @@ void Stopping::stop(bool at_terminal) {
   if (hubs)
     waits += fmt::format("{}{} for answers of hubs (drain.listen)", waits.empty() ? "" : ", and ",
                          format_duration(parts_.config.drain.listen));
-  parts_.log.write(LogLevel::info, "drain",
+  parts_.log.write(parts_.in_flight() > 0 ? LogLevel::info : parts_.level_among_others(), "drain",
                    waits.empty() ? "told to stop; nothing is in flight"
                                  : "told to stop: waits " + waits + "; a second signal ends it at once",
                    {{"in_flight", parts_.in_flight()}});
 }
 
-void Stopping::tell_end(int exit_code) {
+void Stopping::ended(int exit_code) {
+  last_resort_.cancel();
   if (!since_ || parts_.mode != RunMode::daemon) return;
   const auto took =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - *since_).count();
-  parts_.log.write(LogLevel::info, "stopped",
+  parts_.log.write(exit_code != exits::done ? LogLevel::info : parts_.level_among_others(), "stopped",
                    exit_code == exits::done ? "stopped; what was claimed is stored or given back"
                                             : "stopped; what could not be given back comes due when its lease ends",
                    {{"took_ms", took}});
@@ -90,13 +84,27 @@ void Stopping::leave_soon() {
   last_resort_.expires_after(leave_within);
   last_resort_.async_wait([this](const boost::system::error_code& cancelled) {
     if (cancelled) return;
-    const bool claims = parts_.opened;
-    const std::string_view text = claims ? "feedmill: Redis does not answer; claims stay until their lease ends\n"
-                                         : "feedmill: Redis does not answer; nothing had been claimed\n";
+    const bool claims = parts_.opened && (parts_.loops > 1 || parts_.ingest.worker.holds_claims());
+    std::string text = "feedmill: Redis does not answer; ";
+    if (parts_.shared.stores > 1)
+      text = fmt::format("feedmill: partition {}: {}", parts_.config.partition().index, text.substr(10));
+    text += claims ? "claims stay until their lease ends\n" : "nothing is claimed\n";
     if (parts_.server != nullptr) parts_.server->abandon();
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
-    std::_Exit(interrupted_ ? exits::interrupted : claims ? exits::unfinished : exits::done);
+    left_ = true;
+    parts_.shared.leave(interrupted_ ? exits::interrupted : parts_.opened ? exits::unfinished : exits::done);
   });
+}
+
+void cut_off(ServedParts& parts, const std::exception& why) {
+  const bool refused = is_short_of_threads(why);
+  if (refused)
+    parts.log.write(LogLevel::error, "config_error", short_of_threads);
+  else
+    parts.report_bug("loop", why.what());
+  if (parts.server != nullptr) parts.server->abandon();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the log is written by a thread of its own
+  std::_Exit(refused ? exits::unfinished : exits::bug);
 }
 
 }  // namespace feedmill

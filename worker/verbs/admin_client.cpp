@@ -49,7 +49,7 @@ AdminClient AdminClient::open(const Config& config) {
                       fmt::format("admin.listen is {}: there is no listener to ask; set an address with a port",
                                   listen ? "port 0" : "off")};
   }
-  return AdminClient(reachable(*listen), config.admin.token);
+  return AdminClient(reachable(*listen), config.admin.token, config.redis.partition);
 }
 
 AdminAnswer AdminClient::get(const std::string& target, const std::function<bool()>& go_on) const {
@@ -80,6 +80,15 @@ AdminAnswer AdminClient::get(const std::string& target, const std::function<bool
       return {0, boost::system::error_code(asio::error::timed_out).message()};
   }
   return answer_in(text, failed);
+}
+
+AdminAnswer AdminClient::get_of_store(const std::string& target, const std::function<bool()>& go_on) const {
+  constexpr int not_found = 404;
+  if (partition_) {
+    AdminAnswer answer = get(fmt::format("/p{}{}", *partition_, target), go_on);
+    if (answer.status != not_found) return answer;
+  }
+  return get(target, go_on);
 }
 
 std::string AdminClient::address() const {

@@ -1,7 +1,9 @@
 // Asks the admin listener of the worker that runs here, for verbs: blocking, one question a connection.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include <boost/asio/ip/tcp.hpp>
@@ -26,17 +28,21 @@ class AdminClient {
   /// the question by saying no or by throwing; it is no answer then. More than 4 MiB are not read.
   AdminAnswer get(const std::string& target, const std::function<bool()>& go_on = {}) const;
 
+  /// The same of the partition that is meant (RELIABILITY L27), whether the worker serves all of them or that one.
+  AdminAnswer get_of_store(const std::string& target, const std::function<bool()>& go_on = {}) const;
+
   /// "127.0.0.1:9810", as asked.
   std::string address() const;
   /// One sentence on an answer with status 0: who does not answer, why, what to do.
   std::string nobody(const AdminAnswer& answer) const;
 
  private:
-  AdminClient(boost::asio::ip::tcp::endpoint endpoint, std::string token)
-      : endpoint_(std::move(endpoint)), token_(std::move(token)) {}
+  AdminClient(boost::asio::ip::tcp::endpoint endpoint, std::string token, std::optional<std::uint32_t> partition)
+      : endpoint_(std::move(endpoint)), token_(std::move(token)), partition_(partition) {}
 
   boost::asio::ip::tcp::endpoint endpoint_;
   std::string token_;
+  std::optional<std::uint32_t> partition_;
 };
 
 }  // namespace feedmill

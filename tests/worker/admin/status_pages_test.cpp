@@ -13,6 +13,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
 #include "storage/records/diff.hpp"
+#include "storage/store/partition.hpp"
 #include "tests/support/redis_server.hpp"
 #include "worker/listener/query.hpp"
 
@@ -34,9 +35,11 @@ class StatusPagesTest : public testing::Test {
     make();
   }
 
-  void make(std::chrono::milliseconds kept = 0ms) {
+  void make(std::chrono::milliseconds kept = 0ms, const std::string& prefix = "") {
     StatusPages::Options options;
     options.store.url = redis.url();
+    options.prefix = prefix;
+    if (!prefix.empty()) options.store.partition = {.index = 3, .count = 5};
     options.kept = kept;
     options.patience = 100ms;
     pages.reset();
@@ -73,6 +76,31 @@ class StatusPagesTest : public testing::Test {
   asio::io_context loop{1};
   std::optional<StatusPages> pages;
 };
+
+/// Each link to a page of ours leads to one of the same partition, but for those that lead to the others.
+TEST_F(StatusPagesTest, OfOnePartitionAmongOthersStayThere) {
+  redis_command(redis, {"FLUSHALL"});
+  make(0ms, "/p3");
+  Store third{StoreOptions{.url = redis.url(), .partition = {.index = 3, .count = 5}}};
+  ASSERT_TRUE(third.open());
+  std::string url;
+  for (int i = 0; url.empty() || partition_of(url, 5) != 3; ++i) url = "https://host" + std::to_string(i) + ".example/";
+  const NewFeed feed{.feed_url = url, .after = 1h, .settings = "", .title = "=\"/status\" in a title"};
+  ASSERT_TRUE(Feeds(third).add(std::span(&feed, 1)));
+  for (const std::string path : {"/status", "/status/feeds", "/status/feed"}) {
+    const std::string page = get(path, path == "/status/feed" ? "url=" + percent_encoded(url) : "").body;
+    EXPECT_THAT(page, HasSubstr("href=\"/p3/status/feeds\""));
+    EXPECT_THAT(page, HasSubstr("href=\"/p3/status/style.css\""));
+    EXPECT_THAT(page, Not(HasSubstr("=\"/status")));
+    const std::string up = path == "/status" ? "../" : "../../";
+    EXPECT_THAT(page, HasSubstr("<a href=\"" + up + "p4/status\">4</a>"));
+    EXPECT_THAT(page, HasSubstr("<a href=\"" + up + "p3/status\" aria-current=\"page\">partition 3</a>"));
+    EXPECT_THAT(page, Not(HasSubstr("p5/")));
+  }
+  EXPECT_THAT(get("/status/feeds").body, HasSubstr("/p3/status/feed?url="));
+  make();
+  EXPECT_THAT(get("/status").body, Not(HasSubstr("Partitions"))) << "there is one";
+}
 
 TEST_F(StatusPagesTest, ShowOverviewListAndFeed) {
   add("https://example.org/a", "The <A>");

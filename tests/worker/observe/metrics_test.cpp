@@ -1,5 +1,7 @@
 #include "worker/observe/metrics.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -153,6 +155,27 @@ TEST(Metrics, EachGroupHasItsLagOfDelivery) {
   };
   EXPECT_EQ(times(metrics.text(), "feedmill_delivery_lag_records{"), 20U);
   EXPECT_EQ(times(metrics.text(), "group=\"slow\""), 0U);
+}
+
+/// One family each, whose samples say whose they are; figures of the process stand there once.
+TEST(Metrics, OfSeveralSayWhichPartitionTheyAreOf) {
+  Metrics first(build), second(build);
+  second.bug();
+  const std::array<const Metrics*, 2> both{&first, &second};
+  std::istringstream lines(Metrics::text_of(both));
+  std::map<std::string, int> families;
+  std::vector<std::string> bugs;
+  std::size_t samples_of_process = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("# TYPE ")) ++families[line];
+    if (line.starts_with("feedmill_bugs_total")) bugs.push_back(line);
+    if (line.starts_with("process_resident_memory_bytes ")) ++samples_of_process;
+  }
+  EXPECT_TRUE(std::ranges::all_of(families, [](const auto& family) { return family.second == 1; }));
+  EXPECT_EQ(bugs, (std::vector<std::string>{"feedmill_bugs_total{partition=\"0\"} 0",
+                                            "feedmill_bugs_total{partition=\"1\"} 1"}));
+  EXPECT_EQ(samples_of_process, 1U);
+  EXPECT_EQ(first.text().find("partition="), std::string::npos) << "there is one";
 }
 
 TEST(Metrics, StartsWithEverySeriesAtZero) {

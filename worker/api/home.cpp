@@ -1,0 +1,46 @@
+#include "worker/api/home.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <boost/json/parse.hpp>
+
+#include "parsers/text/numbers.hpp"
+#include "storage/records/json_member.hpp"
+#include "storage/store/partition.hpp"
+#include "worker/egress/web_url.hpp"
+
+namespace feedmill {
+namespace {
+
+/// The feed that a body names, as it stands there; "" where it names none.
+std::string feed_in(std::string_view body) {
+  boost::system::error_code error;
+  const boost::json::value value = boost::json::parse(body, error);
+  if (error || !value.is_object()) return "";
+  const std::string_view feed = string_member(value.get_object(), "feed");
+  return std::string(feed.empty() ? string_member(value.get_object(), "url") : feed);
+}
+
+}  // namespace
+
+bool names_feed_in_body(const ApiRoute& route) {
+  return route.op == "add" || route.op == "entry_put";
+}
+
+std::optional<unsigned> partition_of_call(const ApiRoute& route, const ApiCall& call, std::string_view body,
+                                          unsigned count) {
+  if (const std::string& named = call.get("partition"); call.parameters.contains("partition")) {
+    unsigned partition = 0;
+    return read_number(std::string_view(named), partition) ? std::min(partition, count) : count;
+  }
+  const bool is_of_none = route.read == nullptr && route.op.empty() && route.change == nullptr;
+  if (is_of_none) return 0;
+  if (const auto its = partition_of_key(call.item, count)) return its;
+  const std::string& url = call.get("url");
+  const auto feed = canonical_feed_url(url.empty() ? feed_in(body) : url);
+  if (feed) return partition_of(*feed, count);
+  return !url.empty() || names_feed_in_body(route) ? std::optional(0U) : std::nullopt;  // which says what is wrong
+}
+
+}  // namespace feedmill

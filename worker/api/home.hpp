@@ -1,0 +1,19 @@
+// Which partition a call is for, where a process serves all of a deployment (RELIABILITY L29).
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "worker/api/routes.hpp"
+
+namespace feedmill {
+
+/// Whether what a call of this route is about stands in its body.
+bool names_feed_in_body(const ApiRoute& route);
+
+/// The partition that `partition` in the query names, else the one of the feed or the entry that the call names; of
+/// `count`, or `count` where there is no such. Nothing where it names neither. `body`: "" where it does not matter.
+std::optional<unsigned> partition_of_call(const ApiRoute& route, const ApiCall& call, std::string_view body,
+                                          unsigned count);
+
+}  // namespace feedmill

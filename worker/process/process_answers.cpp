@@ -1,0 +1,138 @@
+#include "worker/process/process_answers.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
+#include "storage/store/partition.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/listener/query.hpp"
+#include "worker/process/process_status.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+
+namespace {
+
+/// Puts what fails in one of them in place of what passes in those before it.
+template <class ChecksOf>
+std::vector<Check> checks_of(ServedStores stores, const ChecksOf& checks_of_one) {
+  std::vector<Check> all = checks_of_one(stores.front()->parts());
+  if (stores.size() == 1) return all;
+  const auto put = [](std::vector<Check>& known, Check found, std::size_t partition) {
+    if (!found.passed) found.detail = fmt::format("partition {}: {}", partition, found.detail);
+    const auto same = std::ranges::find(known, found.name, &Check::name);
+    if (same == known.end())
+      known.push_back(std::move(found));
+    else if (same->passed)
+      *same = std::move(found);
+  };
+  std::vector<Check> checks;
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    for (Check& check : i == 0 ? all : all = checks_of_one(stores[i]->parts())) put(checks, std::move(check), i);
+  }
+  return checks;
+}
+
+/// Passes while one of them is ready: what it serves is not to be taken away because of another, which is told.
+std::vector<Check> ready_checks_of(ServedStores stores) {
+  std::vector<Check> checks = checks_of(stores, [](const ServedParts& parts) { return ready_checks(parts); });
+  const auto is_ready = [](const auto& store) { return store->parts().is_ready(); };
+  if (std::ranges::any_of(stores, is_ready)) {
+    for (Check& check : checks) check.passed = true;
+  }
+  return checks;
+}
+
+/// The partition of a feed, 0 where `url` is none.
+std::size_t partition_of_feed(ServedStores stores, const std::string& url) {
+  const auto feed = canonical_feed_url(url);
+  return feed ? partition_of(*feed, static_cast<unsigned>(stores.size())) : 0;
+}
+
+asio::awaitable<Pinged> ping_all(ServedStores stores, std::vector<std::string> urls) {
+  std::map<std::size_t, std::vector<std::string>> shares;
+  for (std::string& url : urls) shares[partition_of_feed(stores, url)].push_back(std::move(url));
+  Pinged all;
+  for (auto& [partition, share] : shares) {
+    const Pinged one = co_await ping(stores[partition]->parts(), std::move(share));
+    all.feeds += one.feeds;
+    all.unknown += one.unknown;
+    all.store_away = all.store_away || one.store_away;
+  }
+  co_return all;
+}
+
+/// "/p3/status": 3 and "/status"; nothing where no partition is named.
+std::optional<std::pair<std::size_t, std::string>> named_partition(const std::string& path) {
+  const std::size_t end = path.find('/', 1);
+  std::size_t partition = 0;
+  if (!path.starts_with("/p") || end == std::string::npos) return std::nullopt;
+  if (!read_number(std::string_view(path).substr(2, end - 2), partition)) return std::nullopt;
+  return std::pair(partition, path.substr(end));
+}
+
+/// Leads to the same page of the partition that is meant, as it stands behind a proxy's prefix, too.
+AdminPage lead_on(ServedStores stores, const std::string& path, const std::string& query) {
+  const std::size_t partition = partition_of_feed(stores, parameter(query, "url").value_or(""));
+  std::string there;
+  for (auto depth = std::ranges::count(path, '/'); depth > 1; --depth) there += "../";
+  there += fmt::format("p{}{}{}{}", partition, path, query.empty() ? "" : "?", query);
+  return {.status = 302, .type = "text/plain; charset=utf-8", .body = "", .location = std::move(there)};
+}
+
+}  // namespace
+
+std::vector<Check> live_checks_of(ServedStores stores) {
+  return checks_of(stores, [](const ServedParts& parts) { return parts.live_checks(); });
+}
+
+Health health_of(ServedStores stores) {
+  Health health;
+  health.live = [stores] { return live_checks_of(stores); };
+  health.ready = [stores] { return ready_checks_of(stores); };
+  health.metrics = [stores] {
+    std::vector<const Metrics*> all;
+    for (const auto& store : stores) {
+      note_figures(store->parts());
+      all.push_back(&store->parts().metrics);
+    }
+    return Metrics::text_of(all);
+  };
+  health.ping = [stores](std::vector<std::string> urls) { return ping_all(stores, std::move(urls)); };
+  health.bug = [stores](const char* what) { stores.front()->parts().report_bug("listener", what); };
+  return health;
+}
+
+AdminPages pages_of(ServedStores stores) {
+  AdminPages pages = stores.front()->parts().pages.pages();
+  if (stores.size() == 1) return pages;
+  const std::vector<std::string> paths = pages.paths;
+  std::vector<decltype(pages.answer)> answers;
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    answers.push_back(stores[i]->parts().pages.pages().answer);
+    for (const std::string& path : paths) pages.paths.push_back(fmt::format("/p{}{}", i, path));
+  }
+  pages.answer = [stores, answers](std::string path, std::string query) -> asio::awaitable<AdminPage> {
+    auto named = named_partition(path);
+    if (!named) co_return lead_on(stores, path, query);
+    co_return co_await answers[named->first](std::move(named->second), std::move(query));
+  };
+  return pages;
+}
+
+void connect_programs(ServedStores stores) {
+  if (stores.size() == 1) return;
+  std::vector<Api*> apis;
+  for (const auto& store : stores) apis.push_back(&store->parts().api);
+  for (Api* const api : apis) api->set_partitions(apis);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,207 @@
+#include "worker/process/served_store.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "storage/redis/test_point.hpp"
+#include "worker/base/cancellation.hpp"
+#include "worker/base/exits.hpp"
+#include "worker/base/threads.hpp"
+#include "worker/process/fleet_watch.hpp"
+#include "worker/process/opening.hpp"
+#include "worker/process/run_options.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+using namespace asio::experimental::awaitable_operators;
+
+std::optional<ListenError> ServedStore::open_listeners() {
+  const Config& config = parts_.config;
+  if (auto options = websub_options(config, parts_.id, parts_.mode)) {
+    options->intake.tell = [this](const Report& report) {
+      parts_.history.record_push(report, std::chrono::steady_clock::now());
+    };
+    auto opened = WebSub::open(parts_.loop.get_executor(), store_options(config, parts_.redis_url), std::move(*options),
+                               {parts_.ingest.refresher, parts_.ingest.threads, parts_.ingest.fetcher, parts_.memory,
+                                parts_.metrics, parts_.log});
+    if (!opened) return opened.error();
+    parts_.websub = std::move(*opened);
+  }
+  if (auto options = push_out_options(config, parts_.id, parts_.mode, parts_.descriptors)) {
+    options->fetch = parts_.push_out_fetch_options(*egress_policies(config));
+    auto opened = PushOut::open(parts_.loop.get_executor(), store_options(config, parts_.redis_url),
+                                std::move(*options), parts_.metrics, parts_.log);
+    if (!opened) return opened.error();
+    parts_.push_out = std::move(*opened);
+  }
+  return {};
+}
+
+asio::awaitable<int> ServedStore::run() {
+  has_begun_ = true;
+  return run_to_end();
+}
+
+asio::awaitable<int> ServedStore::run_to_end() {
+  // What goes on beside the work ends by cancellation when the work has ended.
+  const auto result = co_await (work() || beside());
+  const int code = result.index() == 0 ? std::get<0>(result) : exits::bug;
+  ended_ = true;
+  stopping_.ended(code);
+  co_return code;
+}
+
+asio::awaitable<void> supervise(ServedParts& parts) {
+  if (parts.server == nullptr || parts.mode != RunMode::daemon) co_return;
+  const auto tell = [&parts](const EmbeddedEvent& event) { parts.log.write(event.level, "notice", event.detail); };
+  co_await parts.server->supervise(parts.side, tell);
+}
+
+asio::awaitable<void> ServedStore::beside() {
+  co_await (guarded("heartbeat", heartbeat()) && guarded("figures", watch_fleet(parts_)) &&
+            guarded("ticks", parts_.ingest.liveness.tick()));
+}
+
+asio::awaitable<void> ServedStore::guarded(const char* part, asio::awaitable<void> work) {
+  try {
+    co_await std::move(work);
+  } catch (const std::exception& error) {
+    if (is_short_of_threads(error)) cut_off(parts_, error);
+    if (!is_cancellation(std::current_exception())) parts_.report_bug(part, error.what());
+  }
+}
+
+/// Does not throw: run() would wait for ever.
+asio::awaitable<int> ServedStore::work() {
+  int code = exits::bug;
+  try {
+    code = co_await serve_feeds();
+  } catch (const std::exception& error) {
+    if (is_short_of_threads(error)) cut_off(parts_, error);
+    parts_.report_bug("worker", error.what());
+  }
+  if (parts_.server != nullptr) parts_.server->interrupt();  // it may still be loading its files
+  co_return stopping_.interrupted() && code != exits::bug ? exits::interrupted : code;
+}
+
+asio::awaitable<int> ServedStore::serve_feeds() {
+  parts_.shared.notify.ready(parts_.shared.state());  // RELIABILITY N1: that one is away is no reason to be restarted
+  const int code = co_await open_store(parts_);
+  if (code != exits::done || parts_.ingest.worker.stopping()) co_return code;
+  parts_.opened = true;
+  parts_.metrics.set_memory_budget(parts_.memory.total());
+  parts_.metrics.set_redis_up(true);
+  if (parts_.mode == RunMode::daemon) {
+    const std::string state = parts_.shared.state();  // of several stores the last says it
+    std::vector<LogField> fields{{"lanes", parts_.all_lanes()}, {"loops", parts_.loops}};
+    if (parts_.shared.stores > 1) fields.emplace_back("partitions", parts_.shared.stores);
+    parts_.shared.log.write(state.starts_with("ready") ? LogLevel::info : LogLevel::debug, "ready", state, fields);
+  }
+  parts_.shared.notify.status(parts_.shared.state());
+  const Worker::End end = co_await (ingest() && deliver() && push() && push_out() && answer_requests());
+  switch (end) {
+    case Worker::End::clean:
+      co_return exits::done;
+    case Worker::End::claims_left:
+      co_return exits::unfinished;
+    case Worker::End::store_away:
+      co_return exits::unavailable;
+  }
+  co_return exits::bug;
+}
+
+/// The ingest half; when it is done, so is the other with what it left to deliver. Does not throw: nobody would tell
+/// the other half.
+asio::awaitable<Worker::End> ServedStore::ingest() {
+  Worker::End end = Worker::End::store_away;
+  try {
+    if (parts_.config.worker.ingest) {
+      if (parts_.mode == RunMode::once) {
+        co_await guarded("requests", parts_.requests.run(true));  // what they add is due
+        co_await guarded("orphans", look_after_orphans(parts_));
+      }
+      end = co_await fetch();
+    } else {
+      // Only delivering: a daemon until it is stopped, any other until what there is has been delivered.
+      while (parts_.mode == RunMode::daemon && !parts_.ingest.worker.stopping()) {
+        parts_.nap.expires_after(std::chrono::hours(1));
+        co_await parts_.nap.async_wait(asio::as_tuple(asio::use_awaitable));
+      }
+      end = Worker::End::clean;
+    }
+  } catch (const std::exception& error) {
+    if (is_short_of_threads(error)) cut_off(parts_, error);
+    parts_.report_bug("ingest", error.what());
+  }
+  parts_.requests.stop();
+  parts_.deliver.finish();
+  co_return end;
+}
+
+/// On every loop, until all have ended. Where one ends by an exception, so do the others.
+asio::awaitable<Worker::End> ServedStore::fetch() {
+  const auto beside = [this](IngestParts& loop) -> asio::awaitable<void> {
+    if (parts_.mode == RunMode::daemon)
+      co_await (guarded("heartbeat", beat(loop, parts_.metrics)) && guarded("ticks", loop.liveness.tick()));
+    else
+      co_await guarded("ticks", loop.liveness.tick());
+  };
+  const auto stop_all = [this] { parts_.on_each_loop([](IngestParts& loop) { loop.worker.stop(); }); };
+  Worker::End end = Worker::End::store_away;
+  std::exception_ptr error;
+  try {
+    parts_.other_loops.start(parts_.ingest.refresher.options().reading.store_id, beside, stop_all);
+    end = co_await parts_.ingest.worker.run();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error) stop_all();
+  end = std::max(end, co_await parts_.other_loops.ended());
+  if (error) std::rethrow_exception(error);
+  co_return end;
+}
+
+/// Only of a daemon that fetches: others count on it.
+asio::awaitable<void> ServedStore::heartbeat() {
+  if (parts_.mode != RunMode::daemon || !parts_.config.worker.ingest) co_return;
+  asio::steady_timer timer(parts_.loop);
+  while (!parts_.opened) {
+    timer.expires_after(std::chrono::milliseconds(100));
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+  co_await beat(parts_.ingest, parts_.metrics);
+}
+
+asio::awaitable<void> ServedStore::deliver() {
+  if (parts_.config.worker.deliver) co_await guarded("deliver", parts_.deliver.run());
+}
+
+/// Beside the half that fetches.
+asio::awaitable<void> ServedStore::answer_requests() {
+  if (parts_.mode != RunMode::daemon || !parts_.config.worker.ingest) co_return;
+  if (parts_.ingest.worker.stopping()) parts_.requests.stop();  // told before it began
+  co_await guarded("requests", parts_.requests.run(false));
+}
+
+asio::awaitable<void> ServedStore::push() {
+  if (!parts_.websub) co_return;
+  if (parts_.ingest.worker.stopping()) parts_.websub->stop();  // told before it began
+  co_await guarded("websub", parts_.websub->run());
+}
+
+asio::awaitable<void> ServedStore::push_out() {
+  if (!parts_.push_out) co_return;
+  if (parts_.ingest.worker.stopping()) parts_.push_out->stop();  // told before it began
+  co_await guarded("push_out", parts_.push_out->run());
+}
+
+}  // namespace feedmill
