@@ -650,8 +650,10 @@ class Deployment(contextlib.ExitStack):
     def verb(self, partition, *words):
         return self.first.verb("--partition", str(partition), *words)
 
-    def start(self, partition):
-        self.workers.append(subprocess.Popen([program, "--partition", str(partition), "run"], stdout=subprocess.DEVNULL,
+    def start(self, partition=None):
+        """A worker of one partition, or of all."""
+        which = [] if partition is None else ["--partition", str(partition)]
+        self.workers.append(subprocess.Popen([program, *which, "run"], stdout=subprocess.DEVNULL,
                                              stderr=subprocess.DEVNULL, env=self.first.environment))
         self.callback(self.workers[-1].wait)
         self.callback(self.workers[-1].kill)
@@ -690,7 +692,7 @@ class Deployment(contextlib.ExitStack):
         hold(found == expected and all(found), f"feeds of the partitions: {found}, not {expected}")
         Site.came.clear()
         for i in range(workers):
-            self.start(i % self.partitions)
+            self.start(None if workers == 1 else i % self.partitions)
         self.await_polls(len(urls))
         time.sleep(0.5 if tiny else 3)
         idle = self.idle(1 if tiny else 8)
@@ -717,7 +719,8 @@ class Deployment(contextlib.ExitStack):
 
 def measure_partitions(counts, rounds):
     shapes = {"a server, 1 worker": (0, 1, 1), "a server, 4 workers": (0, 1, 4), "1 primary, 4 partitions": (1, 4, 4),
-              "3 primaries, 4 partitions": (3, 4, 4)}  # primaries, partitions and workers
+              "3 primaries, 4 partitions": (3, 4, 4), "3 primaries, 1 worker of all": (3, 4, 1)}
+    # primaries, partitions and workers
     columns = {"redis": "Redis CPU µs a poll", "gross": "with what is asked when idle", "worker": "worker CPU µs a poll",
                "commands": "commands a poll", "reads": "reads of sockets a poll", "rate": "polls a second"}
     for count in counts:
@@ -745,7 +748,7 @@ def measure_partitions(counts, rounds):
 
 
 def measure_empty(partitions):
-    """What they take before there is a feed in them, and what an idle worker of one asks."""
+    """What they take before there is a feed in them, and what idle workers of one, of some and of all of them ask."""
     def taken():
         info = client.info("memory")
         return info["used_memory"], info["used_memory_vm_total"]
@@ -759,19 +762,30 @@ def measure_empty(partitions):
                 until(lambda: client.info("clients")["connected_clients"] == 1, 10, "that the worker's connections end")
                 sizes.append(taken())
         hold(all(deployment.each(lambda client, key: client.exists(key("meta:store")))), "a partition was not made")
-        deployment.start(0)
-        time.sleep(1 if tiny else 5)
-        _, *idle = deployment.idle(2 if tiny else 20)
-        connections = client.info("clients")["connected_clients"] - 1
-    print(f"\n| {partitions} empty partitions | of one | of all |\n|---|---|---|")
+        idle = [measure_idle(deployment, 0)]
+    for some in (4, 16, partitions):
+        with Deployment(1, some) as deployment:
+            idle.append(measure_idle(deployment))
     whole = sum(sizes[2]) - sum(sizes[0])
     more = (sizes[2][0] - sizes[1][0]) / (partitions - 1)  # what scripts take is there with the first
-    print(f"| KiB of Redis; of all: with scripts | {more / 1024:.1f} | {whole / 1024:.0f} |")
-    for what, one in (("connections of an idle worker", connections), ("its commands a second", idle[1]),
-                      ("its reads of a socket a second", idle[2]), ("its ms of CPU of Redis a second", idle[0] * 1000),
-                      ("its ms of CPU a second", idle[3] * 1000)):
-        print(f"| {what} | {one:.1f} | {one * partitions:.0f} |", flush=True)
+    print(f"\n{partitions} empty partitions take {whole / 1024:.0f} KiB of Redis, {more / 1024:.1f} each behind the first")
+    print(f"\n| an idle worker of | one | all of 4 | all of 16 | all of {partitions} |\n|---|---|---|---|---|")
+    for name in idle[0]:
+        print(f"| {name} | " + " | ".join(f"{row[name]:.1f}" for row in idle) + " |", flush=True)
     judge(f"{partitions} empty partitions: memory of Redis", whole / 2**20, empty_limit, "MiB")
+
+
+def measure_idle(deployment, partition=None):
+    deployment.start(partition)
+    until(lambda: all(deployment.each(lambda client, key: client.exists(key("meta:store")))) or partition is not None, 60,
+          "that all partitions are served")
+    time.sleep(1 if tiny else 5)
+    _, *spent = deployment.idle(2 if tiny else 20)
+    status = dict(line.split(":", 1) for line in open(f"/proc/{deployment.workers[0].pid}/status"))
+    clients = sum(node.client.info("clients")["connected_clients"] - 1 for node in deployment.nodes)
+    return {"MiB of memory": int(status["VmRSS"].split()[0]) / 1024, "threads": int(status["Threads"]),
+            "connections to Redis": clients, "commands a second": spent[1], "reads of sockets a second": spent[2],
+            "ms of CPU of Redis a second": spent[0] * 1000, "ms of CPU a second": spent[3] * 1000}
 
 
 def tell_shares():

@@ -60,7 +60,7 @@ TEST_P(EarlyStop, WhileRedisNeverAnswers) {
     worker.signal(GetParam());
     const Finished done = worker.wait();
     EXPECT_EQ(done.exit, 0) << done.err;
-    EXPECT_NE(done.err.find("nothing had been claimed"), std::string::npos) << done.err;
+    EXPECT_NE(done.err.find("nothing is claimed"), std::string::npos) << done.err;
   }
 }
 

@@ -21,6 +21,8 @@
 #include "tests/end_to_end/program.hpp"
 #include "tests/end_to_end/truth_world.hpp"
 #include "tests/support/clustered_redis.hpp"
+#include "tests/support/http_ask.hpp"
+#include "worker/listener/query.hpp"
 
 namespace feedmill::test::partitions_test {
 namespace {
@@ -194,6 +196,126 @@ TEST_F(Partitions, HoldADeploymentTogether) {
   EXPECT_TRUE(eventually([&] { return tail.out().find(last) != std::string::npos; })) << tail.err();
 }
 
+/// Two processes that serve all partitions: one is killed, and so is a node. One page, one API and one scrape speak of
+/// all of them.
+TEST_F(Partitions, AreServedByOneProcess) {
+  constexpr unsigned hosts = 12;
+  std::vector<std::unique_ptr<Host>> all;
+  std::vector<std::string> add{"add"};
+  std::map<unsigned, std::vector<std::string>> theirs;
+  std::atomic<int> posts = 2;
+  for (unsigned i = 0; i < hosts; ++i) {
+    const auto& host = all.emplace_back(std::make_unique<Host>(i));
+    host->server.serve_rest([&posts](const ServedRequest& request) {
+      std::vector<std::pair<std::string, std::string>> written;
+      for (int post = posts; post > 0; --post) written.emplace_back(request.target + std::to_string(post), "Post");
+      return Response{.body = rss(written)};
+    });
+    add.push_back(host->url("/feed"));
+    theirs[partition_of(add.back(), partitions)].push_back(add.back());
+  }
+  ASSERT_EQ(theirs.size(), partitions);
+  const std::string last = theirs[partitions - 1].front();
+  ASSERT_EQ(world.run(add).exit, 0);
+
+  const Finished once = world.run({"run", "--once"});
+  EXPECT_EQ(once.exit, 0) << once.err;
+  const Finished listed_once = world.run({"list", "--json"});
+  EXPECT_EQ(count_of(listed_once.out, "\"healthy\""), hosts) << listed_once.out;
+
+  const std::string config = (world.redis.directory() / "feedmill.toml").string(), token = "token-of-the-reader";
+  std::ofstream((world.redis.directory() / "token").string()) << token;
+  std::ofstream(config) << "[api.token.reader]\nasks = true\nfile = \"" + (world.redis.directory() / "token").string() +
+                               "\"\n";
+  const std::vector<std::string> run{"run", "--config", config, "--listen", "127.0.0.1:0"};
+  Program killed(run, world.environment), worker(run, world.environment);
+  const auto stored = [&](unsigned partition) {
+    Store store = store_of(partition);
+    std::size_t entries = 0;
+    if (!Feeds(store).wake(theirs[partition], 0ms, true)) return entries;
+    for (const std::string& url : theirs[partition]) {
+      const auto some = Entries(store).all_by_order(url, 100);
+      entries += some ? some->size() : 0;
+    }
+    return entries;
+  };
+  const auto are_complete = [&] {
+    for (unsigned i = 0; i < partitions; ++i) {
+      if (stored(i) != theirs[i].size() * static_cast<std::size_t>(posts)) return false;
+    }
+    return true;
+  };
+  EXPECT_TRUE(eventually(are_complete)) << worker.err();
+  const std::string address = listening_at(worker);
+  EXPECT_TRUE(eventually([&] { return get(address, "/readyz").starts_with("HTTP/1.1 200"); })) << worker.err();
+
+  const std::string figures = get(address, "/metrics");
+  for (unsigned i = 0; i < partitions; ++i) {
+    const std::string feeds = "feedmill_due_feeds{partition=\"" + std::to_string(i) + "\"}";
+    EXPECT_TRUE(eventually([&] { return get(address, "/metrics").find(feeds) != std::string::npos; })) << feeds;
+  }
+  EXPECT_EQ(count_of(figures, "# TYPE feedmill_refreshes_total "), 1U);
+  EXPECT_NE(get(address, "/status").find("Location: p0/status"), std::string::npos);
+  EXPECT_NE(get(address, "/status/feed?url=" + last).find("Location: ../p3/status/feed?url=http"), std::string::npos);
+  const std::string page = get(address, "/p3/status/feeds");
+  EXPECT_NE(page.find("\"/p3/status/feed?url="), std::string::npos) << page;
+  EXPECT_EQ(page.find("\"/status"), std::string::npos) << "leads to another partition";
+  EXPECT_NE(page.find("<a href=\"../../p2/status\">2</a>"), std::string::npos) << page;
+  const Finished top = world.run({"top", "--once", "--json", "--partition", "3"}, {{"FEEDMILL_ADMIN_LISTEN", address}});
+  EXPECT_EQ(top.exit, 0) << top.err;
+
+  const auto call = [&](const std::string& method, const std::string& path, const std::string& body = "") {
+    return ask({method,
+                "http://" + address + "/api/v1" + path,
+                {{"Authorization", "Bearer " + token}, {"Content-Type", "application/json"}, {"Prefer", "wait=10"}},
+                body});
+  };
+  for (unsigned i = 0; i < hosts; ++i) {
+    const std::string url = all[i]->url("/feed"), another = all[i]->url("/another");
+    EXPECT_EQ(call("GET", "/feed?url=" + url).status, 200) << url;
+    EXPECT_EQ(call("POST", "/feeds", R"({"url":")" + another + R"("})").status, 201) << another;
+    theirs[partition_of(another, partitions)].push_back(another);
+  }
+  Store its = store_of(partitions - 1);
+  const std::string id = Entries(its).all_by_order(last, 1)->front().id;
+  EXPECT_EQ(call("GET", "/entries/" + percent_encoded(id)).status, 200) << id;
+  EXPECT_EQ(call("POST", "/channels", R"({"channel":"anna/news"})").status, 400);
+  EXPECT_EQ(call("POST", "/channels?partition=2", R"({"channel":"anna/news"})").status, 201);
+  EXPECT_NE(call("GET", "/channels?user=anna&partition=2").body.find("anna/news"), std::string::npos);
+  const HttpAnswer webhook = call("POST", "/webhooks?partition=2", R"({"url":"https://hooks.example/"})");
+  ASSERT_EQ(webhook.status, 201) << webhook.body;
+  const std::string there = webhook.header("location").substr(std::string("/api/v1").size());
+  EXPECT_EQ(call("GET", there).status, 200) << there;
+  EXPECT_EQ(call("GET", "/feeds").status, 400) << "which of them is not said";
+  EXPECT_EQ(call("GET", "/feeds?partition=4").status, 400);
+  const HttpAnswer listed = call("GET", "/feeds?partition=3");
+  EXPECT_EQ(count_of(listed.body, "\"url\":"), theirs[3].size()) << listed.body;
+  EXPECT_TRUE(eventually(are_complete)) << worker.err();
+
+  killed.signal(SIGKILL);
+  for (unsigned i = 0; i < partitions; ++i)
+    redis_command(node_of(i), {"DEL", store_of(i).prefix() + "lock:delivery:000"});
+  redis.await_replicas();
+  worker.signal(SIGHUP);
+  node_of(1).kill();
+  EXPECT_TRUE(eventually([&] {
+    const std::string answer = get(address, "/readyz?verbose");
+    return answer.starts_with("HTTP/1.1 200") && answer.find("partition 1: ") != std::string::npos;
+  })) << "the others are served: "
+      << worker.err();
+  posts = 5;
+  EXPECT_TRUE(eventually(are_complete)) << worker.err();
+  EXPECT_TRUE(eventually([&] { return get(address, "/readyz").starts_with("HTTP/1.1 200"); })) << worker.err();
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+  EXPECT_EQ(worker.err().find("needs_restart\":\"r"), std::string::npos) << worker.err();
+  const Finished verified = world.run({"verify", "--json"});
+  EXPECT_EQ(verified.exit, 0) << verified.out << verified.err;
+  EXPECT_EQ(count_of(verified.out, "\"violations\":0,"), partitions) << "of each";
+  EXPECT_EQ(world.run({"verify", "--feed", last}).exit, 0);
+  EXPECT_EQ(world.run({"verify", "--repair", "--journal", "/dev/null"}).exit, 78) << "of which?";
+}
+
 TEST_F(Partitions, AreToldToWhoAsksTheWrongOne) {
   const std::string url = "https://example.org/feed.xml";
   const unsigned its = partition_of(url, partitions), other = (its + 1) % partitions;
@@ -261,6 +383,13 @@ TEST_F(Partitions, NeedNotBeNamedWhereFeedsAre) {
   EXPECT_EQ(lacks.exit, 1);
   EXPECT_NE(lacks.err.find("no such feed: https://unknown.example/feed.xml; nothing was resumed"), std::string::npos);
   EXPECT_EQ(count_of(world.run({"list", "--json"}).out, "\"paused\""), urls.size()) << "in no partition";
+  const Finished reached = world.run({"run"}, {{"FEEDMILL_WEBSUB_PUBLIC_URL", "https://hooks.example"}});
+  EXPECT_EQ(reached.exit, 78);
+  const Finished of_another_shape = world.run({"run"}, {{"FEEDMILL_REDIS_PARTITIONS", "8"}});
+  EXPECT_EQ(of_another_shape.exit, 78);
+  EXPECT_EQ(count_of(of_another_shape.err, "write redis.partitions = 4"), 1U) << of_another_shape.err;
+  EXPECT_EQ(of_another_shape.err.find("Redis does not answer"), std::string::npos) << of_another_shape.err;
+  EXPECT_NE(reached.err.find("--partition 0 to 3, or leave out websub.public_url"), std::string::npos) << reached.err;
   ASSERT_EQ(world.run({"entry", "put", "--feed", urls[0], "--guid", "a", "title=A"}).exit, 0);
   Store its = store_of(partition_of(urls[0], partitions));
   const std::string id = Entries(its).all_by_order(urls[0])->front().id;
@@ -275,6 +404,12 @@ TEST_F(Partitions, NeedNotBeNamedWhereFeedsAre) {
   EXPECT_EQ(imported.out.find("other partitions"), std::string::npos) << imported.out;
   const Finished shown = world.run({"list", "--json"});
   EXPECT_EQ(count_of(shown.out, "\"url\":"), listed) << shown.out;
+  const Finished opml = world.run({"export"});
+  EXPECT_EQ(count_of(opml.out, "xmlUrl="), listed) << opml.out << opml.err;
+  EXPECT_EQ(count_of(opml.out, "</opml>"), 1U);
+  EXPECT_EQ(count_of(world.run({"export", "--json"}).out, "\"url\":"), listed);
+  std::ofstream(file) << opml.out;
+  EXPECT_NE(world.run({"import", file}).out.find("added 0, present 16,"), std::string::npos) << "as it was";
   std::int64_t feeds = 0;
   std::set<std::int64_t> told;
   std::istringstream rows(world.run({"stats", "--json"}).out);
@@ -290,7 +425,7 @@ TEST_F(Partitions, NeedNotBeNamedWhereFeedsAre) {
   EXPECT_EQ(count_of(world.run({"list", "--json"}).out, "\"url\":"), 1U);
 
   for (const auto& words : std::vector<std::vector<std::string>>{
-           {"run", "--once"}, {"tail"}, {"store", "export"}, {"channel", "list"}, {"webhook", "list"}}) {
+           {"top"}, {"tail"}, {"store", "export"}, {"channel", "list"}, {"webhook", "list"}}) {
     const Finished asked = world.run(words);
     EXPECT_EQ(asked.exit, 78) << words[0] << asked.out;
     EXPECT_NE(asked.err.find("--partition 0 to 3"), std::string::npos) << words[0] << asked.err;

@@ -12,7 +12,6 @@
 #include "storage/push_out/subscribers.hpp"
 #include "storage/requests/requests.hpp"
 #include "worker/api/api.hpp"
-#include "worker/base/redact.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/base/units.hpp"
 #include "worker/endpoints/sample.hpp"
@@ -62,8 +61,7 @@ StoreResult<std::optional<ApiReply>> look_at_filter(Store& store, const Subscrib
   const auto remarks = remarks_on(store, webhook);
   if (!remarks) return remarks.error();
   if (!remarks->unknown_feed.empty()) {
-    return std::optional(
-        problem("no_such_feed", visible(fmt::format("{} is none of the feeds here", redact(remarks->unknown_feed)))));
+    return std::optional(problem("no_such_feed", visible(remarks->unknown_feed)));
   }
   for (const std::string& note : remarks->notes) notes.emplace_back(json::string(visible(note)));
   return std::optional<ApiReply>();

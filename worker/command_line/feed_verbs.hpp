@@ -89,7 +89,7 @@ int run_verb(const RunVerb& verb, const Config& config, const ConfigSources& sou
 
 struct ListVerb {
   static constexpr VerbRow row{"list", "All feeds, one a line", "feedmill list --state failing --json"};
-  static constexpr bool of_all_partitions = true;
+  static constexpr bool of_all_partitions() { return true; }
   std::string state, host;  ///< "" = any
   bool due = false;
 
@@ -235,7 +235,7 @@ struct ExportVerb {
   }
   static constexpr StoreUse use() { return StoreUse::read; }
 };
-int run_verb(const ExportVerb& verb, const VerbContext& context);
+int run_verb(const ExportVerb& verb, const Config& config, Terminal& terminal);
 
 /// In the order of the help, as in all such lists.
 struct FeedVerbs {

@@ -53,7 +53,7 @@ int run_verb(const TopVerb& verb, const Config& config, Terminal& terminal);
 
 struct StatsVerb {
   static constexpr VerbRow row{"stats", "Figures of all workers and the whole store", "feedmill stats --json"};
-  static constexpr bool of_all_partitions = true;
+  static constexpr bool of_all_partitions() { return true; }
   static constexpr StoreUse use() { return StoreUse::read; }
 };
 int run_verb(const StatsVerb& verb, const VerbContext& context);
@@ -82,7 +82,8 @@ struct VerifyVerb {
                                "1 when an invariant is violated that was not repaired"};
   std::vector<std::string> feeds;  ///< only these; none = the whole store
   bool repair = false, resanitise = false;
-  std::string journal;  ///< file; "" = named after the time
+  std::string journal;                                        ///< file; "" = named after the time
+  bool of_all_partitions() const { return journal.empty(); }  ///< each has a journal of its own
 
   void take(Arguments& line) {
     line.values("--feed", "URL", feeds, "Only this feed; may be repeated");

@@ -3,6 +3,7 @@
 #include <span>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "storage/feeds/feeds.hpp"
 #include "storage/timelines/channels.hpp"
@@ -39,6 +40,9 @@ StoreResult<std::optional<TopicObjection>> objection_to(Store& store, const Topi
     }
   }
   if (*known) return std::optional<TopicObjection>();
+  if (const auto its = is_feed ? store.elsewhere(topic.name) : std::nullopt) {
+    return std::optional(TopicObjection{"no_such_feed", fmt::format("partition {} has it: ask there", *its)});
+  }
   return std::optional(is_feed ? TopicObjection{"no_such_feed", "it is none of the feeds here"}
                                : TopicObjection{"no_such_channel", "there is no such channel"});
 }

@@ -175,7 +175,10 @@ StoreResult<FilterRemarks> remarks_on(Store& store, const Subscriber& webhook) {
   };
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     if (!(*records)[i]) {
-      remarks.unknown_feed = feeds[i];
+      const auto its = store.elsewhere(feeds[i]);
+      remarks.unknown_feed =
+          its ? fmt::format("partition {} has {}: a webhook is of one partition", *its, redact(feeds[i]))
+              : fmt::format("{} is none of the feeds here: add it first", redact(feeds[i]));
       return remarks;
     }
     if (webhook.with_private) continue;

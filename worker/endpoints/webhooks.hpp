@@ -39,7 +39,9 @@ std::string set_webhook(const WebhookSettings& settings, Subscriber& webhook);
 
 /// What there is to say of the feeds and channels that a webhook is told of, by what is in the store.
 struct FilterRemarks {
-  std::string unknown_feed;  ///< one that is none of the feeds here: nothing would ever be told; "" = there is none
+  /// A sentence, as `notes`, of one that is none of the feeds here: nothing would ever be told of it; "" = there is
+  /// none.
+  std::string unknown_feed;
   std::vector<std::string> notes;  ///< what is not told, or not yet: for people, without secrets, not cleaned
 };
 /// A channel may come later, and a feed may be told of later; an unknown feed is a mistake. Blocking.

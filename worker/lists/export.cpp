@@ -23,7 +23,7 @@ ExportedFeed exported(const FeedRecord& record) {
 
 }  // namespace
 
-Export::Export(std::string user) : user_(std::move(user)) {}
+Export::Export(std::string user, std::size_t stores) : user_(std::move(user)), stores_(stores) {}
 
 template <class More>
 StoreResult<std::vector<std::string>> Export::take(Names& names, std::size_t most, std::size_t at_once, More more) {
@@ -69,8 +69,7 @@ StoreResult<void> Export::write_channels(Store& store) {
     } else if (user_.empty()) {
       stage_ = Stage::rest;
     } else {
-      writer_->end();
-      stage_ = Stage::ended;
+      end_store();
     }
     return {};
   }
@@ -91,14 +90,22 @@ StoreResult<void> Export::write_channels(Store& store) {
   return {};
 }
 
+/// On to the next one, if there is another.
+void Export::end_store() {
+  channels_ = feeds_ = {};
+  stage_ = Stage::channels;
+  if (++at_ < stores_) return;
+  writer_->end();
+  stage_ = Stage::ended;
+}
+
 StoreResult<void> Export::write_rest(Store& store) {
   Feeds feeds(store);
   const auto urls = take(feeds_, feeds_at_once, held_names,
                          [&](const std::string& after) { return feeds.urls_after(after, held_names); });
   if (!urls) return urls.error();
   if (urls->empty()) {
-    writer_->end();
-    stage_ = Stage::ended;
+    end_store();
     return {};
   }
   const auto holders = Channels(store).holding(*urls);

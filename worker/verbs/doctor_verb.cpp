@@ -289,8 +289,17 @@ int run_verb(const DoctorVerb&, const Config& config, Terminal& terminal) {
   if (config.warnings.empty()) reporter.tell(Finding{"configuration", Verdict::ok, "read and legal", ""});
   reporter.tell(check_data_directory(config));
   reporter.tell(check_poison_directory(config));
-  const std::string name = check_store(config, reporter);
-  stop_if_interrupted();
+  std::string name;
+  for (std::uint32_t i = 0; i < stores_of(config); ++i) {
+    Config its = config;
+    if (stores_of(config) > 1) {
+      its.redis.partition = i;
+      if (!terminal.json()) terminal.note(fmt::format("partition {} of {}:", i, config.redis.partitions));
+    }
+    name = check_store(its, reporter);
+    terminal.flush();
+    stop_if_interrupted();
+  }
   reporter.tell(check_descriptors(descriptor_limit(), config));
   const FetchOptions fetching = fetch_options(config, *egress_policies(config), 1, RunMode::selected);
   const EgressViewer viewer(look_options(config));

@@ -14,6 +14,7 @@
 #include "storage/store/partition.hpp"
 #include "worker/base/exits.hpp"
 #include "worker/base/terminal.hpp"
+#include "worker/command_line/operation_verbs.hpp"
 #include "worker/command_line/push_verbs.hpp"
 #include "worker/config/config.hpp"
 #include "worker/egress/web_url.hpp"
@@ -25,6 +26,7 @@ namespace feedmill {
 template <class Kind>
 std::vector<std::string>* named_feeds(Kind& verb) {
   if constexpr (requires { verb.urls; }) return &verb.urls;
+  if constexpr (std::is_same_v<Kind, VerifyVerb>) return verb.feeds.empty() ? nullptr : &verb.feeds;
   return nullptr;
 }
 template <class Kind>
@@ -113,7 +115,9 @@ int in_partitions(Kind verb, const Config& config, Terminal& terminal, const Wor
     const auto canonical = canonical_feed_url(*url);
     return at(canonical ? partition_of(*canonical, count) : 0);
   }
-  if constexpr (requires { Kind::of_all_partitions; }) return at_all();
+  if constexpr (requires { verb.of_all_partitions(); }) {
+    if (verb.of_all_partitions()) return at_all();
+  }
   return work(verb, config);
 }
 

@@ -306,32 +306,13 @@ int import(const ImportVerb& verb, ListToImport& list, std::span<const VerbConte
 int run_verb(const ImportVerb& verb, const Config& config, Terminal& terminal) {
   note_interrupts();
   ListToImport list(verb.file);
-  return carry_out(verb, terminal, [&] {
-    const bool is_named = config.objection_to_partition().empty();
-    std::vector<Config> configs;
-    for (unsigned i = 0; i < (is_named ? 1 : config.redis.partitions); ++i) {
-      configs.push_back(config);
-      if (!is_named) configs.back().redis.partition = i;
-    }
-    std::vector<StoreSession> sessions;
-    std::vector<VerbContext> stores;
-    for (const Config& its : configs) sessions.push_back(StoreSession::open(its));
-    for (std::size_t i = 0; i < configs.size(); ++i) stores.push_back({configs[i], sessions[i].store(), terminal});
-    const int code = carry_out(verb, terminal, [&] { return import(verb, list, stores); });
-    terminal.flush();  // before a private server is stopped, which takes its time
-    return code;
-  });
+  return with_stores(verb, config, terminal,
+                     [&](std::span<const VerbContext> stores) { return import(verb, list, stores); });
 }
 
-int run_verb(const ExportVerb& verb, const VerbContext& context) {
-  Terminal& terminal = context.terminal;
-  if (!terminal.json()) {
-    for (Export list(verb.user); !list.ended();) {
-      stop_if_interrupted();
-      terminal.raw(or_fail(list.next(context.store)));
-    }
-    return exits::done;
-  }
+namespace {
+
+void export_rows(const ExportVerb& verb, const VerbContext& context) {
   over_all_feeds(context.store, [&](const auto& page) {
     const auto records = or_fail(Feeds(context.store).records(page));
     const auto channels = or_fail(Channels(context.store).holding(page));
@@ -342,10 +323,26 @@ int run_verb(const ExportVerb& verb, const VerbContext& context) {
       settings.folders = folders_of(channels[i], settings.folders, verb.user);
       const bool in_a_folder = std::any_of(settings.folders.begin(), settings.folders.end(),
                                            [](const std::vector<std::string>& path) { return !path.empty(); });
-      if (verb.user.empty() || in_a_folder) terminal.line(export_json(*record, settings));
+      if (verb.user.empty() || in_a_folder) context.terminal.line(export_json(*record, settings));
     }
   });
-  return exits::done;
+}
+
+}  // namespace
+
+int run_verb(const ExportVerb& verb, const Config& config, Terminal& terminal) {
+  note_interrupts();
+  return with_stores(verb, config, terminal, [&](std::span<const VerbContext> stores) {
+    if (terminal.json()) {
+      for (const VerbContext& context : stores) export_rows(verb, context);
+      return exits::done;
+    }
+    for (Export list(verb.user, stores.size()); !list.ended();) {
+      stop_if_interrupted();
+      terminal.raw(or_fail(list.next(stores[list.at()].store)));
+    }
+    return exits::done;
+  });
 }
 
 }  // namespace feedmill

@@ -81,6 +81,25 @@ int with_store(const Kind& verb, const Config& config, Terminal& terminal, Work 
   });
 }
 
+/// The same with the stores of all partitions, in their order, or of the one that is named or that there is.
+template <class Kind, class Work>
+int with_stores(const Kind& verb, const Config& config, Terminal& terminal, Work work) {
+  return carry_out(verb, terminal, [&] {
+    StoreUse use = StoreUse::change;
+    if constexpr (requires { verb.use(); }) use = verb.use();
+    const bool is_named = config.objection_to_partition().empty();
+    std::vector<Config> configs(is_named ? 1 : config.redis.partitions, config);
+    for (std::uint32_t i = 0; !is_named && i < config.redis.partitions; ++i) configs[i].redis.partition = i;
+    std::vector<StoreSession> sessions;
+    std::vector<VerbContext> stores;
+    for (const Config& its : configs) sessions.push_back(StoreSession::open(its, use));
+    for (std::size_t i = 0; i < configs.size(); ++i) stores.push_back({configs[i], sessions[i].store(), terminal});
+    const int code = carry_out(verb, terminal, [&] { return work(std::span<const VerbContext>(stores)); });
+    terminal.flush();  // before a private server is stopped, which takes its time
+    return code;
+  });
+}
+
 // What follows throws VerbFailure, too.
 
 /// The canonical spelling of addresses given as arguments, each once. Every one that is no absolute http(s) address is

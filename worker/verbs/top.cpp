@@ -37,7 +37,7 @@ constexpr char ctrl_c = 0x03, ctrl_l = 0x0C, ctrl_z = 0x1A, ctrl_backslash = 0x1
 using StatusAnswer = boost::system::result<json::object, std::string>;
 
 StatusAnswer ask(const AdminClient& client, const std::function<bool()>& go_on) {
-  const AdminAnswer answer = client.get("/status.json", go_on);
+  const AdminAnswer answer = client.get_of_store("/status.json", go_on);
   if (answer.status == 0) return visible(client.nobody(answer));
   if (answer.status == 401)
     return fmt::format("{} asks for a token (401): set admin.token_file to the file that the worker has",
@@ -174,6 +174,8 @@ class LiveScreen {
 
 int run_verb(const TopVerb& verb, const Config& config, Terminal& terminal) {
   note_interrupts();
+  if (std::string unnamed = config.objection_to_partition(); !unnamed.empty())
+    throw VerbFailure{exits::configuration, std::move(unnamed)};
   const AdminClient client = AdminClient::open(config);
   StatusAnswer status = ask(client, not_interrupted);
   if (status.has_error()) throw VerbFailure{exits::no, status.error()};

@@ -110,10 +110,11 @@ class Journal {
   UniqueFd file_;
 };
 
-std::string usual_journal() {
+std::string usual_journal(const Partition& partition) {
   std::string name = rfc3339(wall_clock());
   std::erase(name, ':');
-  return fmt::format("feedmill-repair-{}-{}.jsonl", name, ::getpid());
+  return fmt::format("feedmill-repair-{}-{}{}.jsonl", name, ::getpid(),
+                     partition.is_whole() ? "" : fmt::format("-p{}", partition.index));
 }
 
 void tell(const Violation& violation, Terminal& terminal) {
@@ -138,7 +139,9 @@ void tell(const Violation& violation, Terminal& terminal) {
                 line);
 }
 
-void tell_summary(const VerifySummary& summary, std::uint64_t left, const std::string& journal, Terminal& terminal) {
+void tell_summary(const VerifySummary& summary, std::uint64_t left, const std::string& journal,
+                  const VerbContext& context) {
+  Terminal& terminal = context.terminal;
   json::object row = {{"result", "summary"},
                       {"feeds", summary.feeds},
                       {"entries", summary.entries},
@@ -148,6 +151,7 @@ void tell_summary(const VerifySummary& summary, std::uint64_t left, const std::s
                       {"repaired", summary.repaired},
                       {"left", left},
                       {"notes", json::value_from(summary.notes)}};
+  if (const Partition mine = context.config.partition(); !mine.is_whole()) row["partition"] = mine.index;
   if (!journal.empty()) row["journal"] = byte_text(journal);
   if (!terminal.json()) {
     for (const std::string& note : summary.notes) terminal.note(terminal.verb() + ": " + note);
@@ -167,7 +171,7 @@ int run_verb(const VerifyVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const auto urls = feed_urls(terminal, verb.feeds, "nothing was looked at");
 
-  Journal journal(verb.journal.empty() ? usual_journal() : verb.journal);
+  Journal journal(verb.journal.empty() ? usual_journal(context.config.partition()) : verb.journal);
   std::string problem;  // with the journal
   Progress progress(terminal, "verifying", 0);
   VerifyOptions options;
@@ -215,7 +219,7 @@ int run_verb(const VerifyVerb& verb, const VerbContext& context) {
     }
     left = again->violations;
   }
-  tell_summary(*summary, left, journal.is_open() ? journal.path() : "", terminal);
+  tell_summary(*summary, left, journal.is_open() ? journal.path() : "", context);
   if (!problem.empty()) {
     terminal.flush();
     throw VerbFailure{exits::directory, visible(problem) + "; nothing more was repaired"};

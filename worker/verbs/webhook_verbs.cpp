@@ -52,8 +52,7 @@ void check_address(const std::string& url, const VerbContext& context) {
 void check_filter(const Subscriber& webhook, const VerbContext& context) {
   const FilterRemarks remarks = or_fail(remarks_on(context.store, webhook));
   if (!remarks.unknown_feed.empty()) {
-    throw VerbFailure{exits::no, fmt::format("{} is none of the feeds here (feedmill add URL)",
-                                             visible(redact(remarks.unknown_feed)))};
+    throw VerbFailure{exits::no, visible(remarks.unknown_feed)};
   }
   for (const std::string& note : remarks.notes) context.terminal.note(visible(note));
 }
