@@ -43,6 +43,15 @@ class Host {
     return "http://" + address + ":" + std::to_string(server.port()) + path;
   }
 
+  /// Each of its feeds lists so many posts, as `posts` says then.
+  void list(const std::atomic<int>& posts) {
+    server.serve_rest([&posts](const ServedRequest& request) {
+      std::vector<std::pair<std::string, std::string>> written;
+      for (int post = posts; post > 0; --post) written.emplace_back(request.target + std::to_string(post), "Post");
+      return Response{.body = rss(written)};
+    });
+  }
+
   const std::string address;
   HttpServer server;
 };
@@ -95,11 +104,7 @@ TEST_F(Partitions, HoldADeploymentTogether) {
   std::atomic<int> posts = 2;
   for (unsigned i = 0; i < hosts; ++i) {
     const auto& host = all.emplace_back(std::make_unique<Host>(i));
-    host->server.serve_rest([&posts](const ServedRequest& request) {
-      std::vector<std::pair<std::string, std::string>> written;
-      for (int post = posts; post > 0; --post) written.emplace_back(request.target + std::to_string(post), "Post");
-      return Response{.body = rss(written)};
-    });
+    host->list(posts);
     for (unsigned feed = 0; feed < feeds_of_each; ++feed) {
       const std::string url = host->url("/" + std::to_string(feed));
       list += url + "\n";
@@ -206,11 +211,7 @@ TEST_F(Partitions, AreServedByOneProcess) {
   std::atomic<int> posts = 2;
   for (unsigned i = 0; i < hosts; ++i) {
     const auto& host = all.emplace_back(std::make_unique<Host>(i));
-    host->server.serve_rest([&posts](const ServedRequest& request) {
-      std::vector<std::pair<std::string, std::string>> written;
-      for (int post = posts; post > 0; --post) written.emplace_back(request.target + std::to_string(post), "Post");
-      return Response{.body = rss(written)};
-    });
+    host->list(posts);
     add.push_back(host->url("/feed"));
     theirs[partition_of(add.back(), partitions)].push_back(add.back());
   }

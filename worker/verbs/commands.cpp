@@ -11,6 +11,7 @@
 #include "worker/config/config.hpp"
 #include "worker/diagnosis/doctor.hpp"
 #include "worker/process/run.hpp"
+#include "worker/process/run_options.hpp"
 #include "worker/verbs/in_partitions.hpp"
 #include "worker/verbs/open_store.hpp"
 
@@ -72,10 +73,9 @@ int run_verb(const RunVerb& verb, const Config& config, const ConfigSources& sou
   if (const Finding kept = check_poison_directory(config); kept.verdict == Verdict::fail) {
     throw VerbFailure{exits::configuration, visible("debug.keep_poison: " + kept.text + "; " + kept.remedy)};
   }
-  const bool serves_all = !config.objection_to_partition().empty();
   const bool is_reached =
       !config.websub.public_url.empty() || !config.push_out.public_url.empty() || config.push_out.listen;
-  if (serves_all && is_reached) {  // RELIABILITY L29
+  if (stores_of(config) > 1 && is_reached) {  // RELIABILITY L29
     throw VerbFailure{exits::configuration,
                       fmt::format("hubs and others outside reach one partition at an address: start a worker for each, "
                                   "--partition 0 to {}, or leave out websub.public_url, push_out.public_url and "
