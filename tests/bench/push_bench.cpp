@@ -30,12 +30,14 @@
 #include "tests/support/http_server.hpp"
 #include "tests/support/redis_server.hpp"
 #include "tests/support/websub_hub.hpp"
+#include "worker/websub/callback_listener.hpp"
 #include "worker/websub/signature.hpp"
 #include "worker/websub/websub.hpp"
 
 namespace {
 
 using namespace feedmill;
+using namespace boost::asio::experimental::awaitable_operators;
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
 using Clock = std::chrono::steady_clock;
@@ -116,22 +118,26 @@ struct Bench {
   Bench() : store(StoreOptions{.url = redis.url()}) {
     if (!store.open()) std::abort();
     WebSub::Options options;
-    options.callbacks.emplace().listen = {asio::ip::address_v4::loopback(), 0};
-    options.callbacks->per_second = options.callbacks->burst = 1'000'000'000;  // what could be, not what may be
+    CallbackListener::Options at;
+    at.listen = {asio::ip::address_v4::loopback(), 0};
+    at.per_second = at.burst = 1'000'000'000;  // what could be, not what may be
     options.intake.worker = std::string(32, 'b');
     options.subscriber.public_url = "http://127.0.0.1";
-    auto opened = WebSub::open(loop.get_executor(), StoreOptions{.url = redis.url()}, options,
-                               {refresher, threads, fetcher, memory, metrics, log});
-    websub = std::move(opened.value());
+    websub.emplace(loop.get_executor(), StoreOptions{.url = redis.url()}, options,
+                   WebSub::Parts{refresher, threads, fetcher, memory, metrics, log});
+    ByPartition<Callbacks> answers;
+    answers.add({}, *websub->callbacks());
+    callbacks = CallbackListener::open(loop.get_executor(), at, {answers, metrics, log}).value();
     for (int i = 0; i < feeds; ++i) subscribe("http://example.org/" + std::to_string(i));
     blind = Listener::open(loop.get_executor(), {asio::ip::address_v4::loopback(), 0}, "").value();
-    running = asio::co_spawn(loop, websub->run(), asio::use_future);
+    running = asio::co_spawn(loop, serve(), asio::use_future);
     Listener::Host host;
     host.answer = answer_blindly;
     host.bug = [](const char*) { std::abort(); };
-    asio::co_spawn(loop, blind->serve({connections, connections}, options.callbacks->limits, host), asio::detached);
+    asio::co_spawn(loop, blind->serve({connections, connections}, at.limits, host), asio::detached);
     runner = std::thread([this] { loop.run(); });
   }
+  asio::awaitable<void> serve() { co_await (websub->run() || callbacks->serve()); }
   ~Bench() {
     asio::post(loop, [this] { websub->hurry(); });
     running.wait();
@@ -203,7 +209,8 @@ struct Bench {
   Fetcher fetcher{loop.get_executor(), {}};
   Refresher refresher{fetcher, threads,           pool,
                       memory,  refresh_options(), [](const StoreResult<Committed>&, std::chrono::duration<double>) {}};
-  std::unique_ptr<WebSub> websub;
+  std::optional<WebSub> websub;
+  std::unique_ptr<CallbackListener> callbacks;
   std::unique_ptr<Listener> blind;
   std::vector<PushRecord> records;
   std::uint64_t claims = 0;
@@ -221,7 +228,7 @@ void print(const char* what, const Load& load) {
 
 int main() {
   Bench bench;
-  const auto callbacks = bench.websub->callbacks()->endpoint(), blind = bench.blind->endpoint();
+  const auto callbacks = bench.callbacks->endpoint(), blind = bench.blind->endpoint();
   for (const auto& [name, bytes, total] : {std::tuple("1 KiB", 1U << 10U, 40'000U), {"50 KiB", 50U << 10U, 8'000U}}) {
     const Load empty = send(blind, bench.requests(bytes, "sha256"), total);
     // Signed by sha1: verified and noted, and no more. By sha256: read and written as well, beside.

@@ -150,7 +150,7 @@ void Api::set_config(const Config& config) {
   std::erase_if(buckets_, [&](const auto& one) { return !tokens_.contains(one.first); });
   hosts_ = HostRules(config);
   import_rate_ = config.schedule.import_rate;
-  public_url_ = config.push_out.public_url;
+  public_url_ = config.url_of_partition(config.push_out.public_url);
   sample_patience_ = config.push_out.timeout;
 }
 

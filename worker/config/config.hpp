@@ -209,6 +209,12 @@ struct Config {
   /// True when the store is a private server of ours: asked for, or no URL and not forbidden.
   bool embedded() const { return redis.embedded == EmbeddedMode::always || redis.url.empty(); }
   Partition partition() const { return {redis.partition.value_or(0), redis.partitions}; }
+  /// Where websub.public_url or push_out.public_url leads to the partition that is named: "/p3" behind it (RELIABILITY
+  /// L29). As it is where there is but one, or it is empty.
+  std::string url_of_partition(const std::string& public_url) const {
+    if (public_url.empty() || redis.partitions == 1 || !redis.partition) return public_url;
+    return public_url + "/p" + std::to_string(*redis.partition);
+  }
   /// Why the store cannot be opened as it is: it has several partitions, and none is named. "" when it can.
   std::string objection_to_partition() const {
     if (redis.partitions == 1 || redis.partition) return {};

@@ -124,7 +124,7 @@ Finding check_descriptors(std::size_t limit, const Config& config) {
 }
 
 Finding check_websub(const Config& config) {
-  const std::string& url = config.websub.public_url;
+  const std::string url = config.url_of_partition(config.websub.public_url);
   if (url.empty()) return ok("websub", "off: no hub is subscribed to");
   const std::string host = host_of(url + "/");
   boost::system::error_code no_address;

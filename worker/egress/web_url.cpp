@@ -216,4 +216,8 @@ Origin origin_of(const std::string& text) {
                 static_cast<unsigned>(std::strtoul(port.value_or("0").c_str(), nullptr, 10))};
 }
 
+std::string path_of(const std::string& url) {
+  return url.substr(std::min(url.find('/', url.find("//") + 2), url.size()));
+}
+
 }  // namespace feedmill

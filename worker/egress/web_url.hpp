@@ -36,4 +36,7 @@ struct Origin {
 /// All empty when `url` is none.
 Origin origin_of(const std::string& url);
 
+/// "/hooks?a" of "https://example.org/hooks?a"; "" when nothing stands behind the host.
+std::string path_of(const std::string& url);
+
 }  // namespace feedmill

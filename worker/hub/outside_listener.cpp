@@ -2,16 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <boost/beast/http/field.hpp>
 #include <boost/beast/http/verb.hpp>
 
-#include "parsers/text/strings.hpp"
-#include "worker/egress/web_url.hpp"
-#include "worker/http/resolver.hpp"
-#include "worker/hub/hub_request.hpp"
-#include "worker/listener/bearer.hpp"
 #include "worker/listener/query.hpp"
 
 namespace feedmill {
@@ -19,63 +15,22 @@ namespace feedmill {
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
 
-namespace {
-
-HttpReply try_later() {
-  HttpReply answer = http_reply(http::status::service_unavailable);
-  answer.set(http::field::retry_after, "30");
-  return answer;
-}
-
-/// For people: why a request is not taken (WEBSUB U3).
-HttpReply refused(http::status status, std::string why) {
-  return http_reply(status, "text/plain; charset=utf-8", std::move(why) + "\n");
-}
-
-/// Why what was asked for is not remembered (WEBSUB U3, U18).
-HttpReply not_taken(AskedOfHub::Is why) {
-  if (why == AskedOfHub::Is::nothing) return refused(http::status::not_found, "there is no such subscription");
-  const bool soon = why == AskedOfHub::Is::not_verified;
-  HttpReply answer = why == AskedOfHub::Is::too_many
-                         ? refused(http::status::service_unavailable, "there are too many subscribers")
-                         : refused(http::status::too_many_requests,
-                                   soon ? "too many subscriptions wait to be verified"
-                                        : "there are too many subscriptions of that domain or network");
-  answer.set(http::field::retry_after, soon ? "60" : "3600");
-  return answer;
-}
-
-HttpReply only(std::string_view methods) {
-  HttpReply no = http_reply(http::status::method_not_allowed);
-  no.set(http::field::allow, methods);
-  return no;
-}
-
-std::string path_of(const std::string& url) {
-  return url.substr(std::min(url.find('/', url.find("//") + 2), url.size()));
-}
-
-}  // namespace
-
-OutsideListener::OutsideListener(std::unique_ptr<Listener> listener, const StoreOptions& store, Options options,
-                                 FetchOptions fetch, const Parts& parts)
+OutsideListener::OutsideListener(std::unique_ptr<Listener> listener, Options options, ByPartition<Outside> outside,
+                                 std::function<void(const char* what)> bug)
     : options_(std::move(options)),
-      base_(path_of(options_.public_url)),
-      parts_(parts),
-      egress_(std::move(fetch)),
-      store_(store),
-      pages_(store, options_.public_url),
+      outside_(std::move(outside)),
+      bug_(std::move(bug)),
       listener_(std::move(listener)),
       requests_(options_.per_second, options_.burst),
       streams_(options_.per_second, options_.streams_burst) {}
 
 boost::system::result<std::unique_ptr<OutsideListener>, ListenError> OutsideListener::open(
-    const asio::any_io_executor& executor, const StoreOptions& store, Options options, FetchOptions fetch,
-    const Parts& parts) {
+    const asio::any_io_executor& executor, Options options, ByPartition<Outside> outside,
+    std::function<void(const char* what)> bug) {
   auto listener = Listener::open(executor, options.listen, "push_out.listen");
   if (!listener) return listener.error();
   return std::unique_ptr<OutsideListener>(
-      new OutsideListener(std::move(*listener), store, std::move(options), std::move(fetch), parts));
+      new OutsideListener(std::move(*listener), std::move(options), std::move(outside), std::move(bug)));
 }
 
 asio::awaitable<void> OutsideListener::serve() {
@@ -84,11 +39,7 @@ asio::awaitable<void> OutsideListener::serve() {
   if (endpoint().address().is_loopback()) places.per_network = places.connections;
   Listener::Host host;
   host.answer = [this](Visit& visit) { return answer(visit); };
-  host.bug = [this](const char* what) {
-    parts_.metrics.bug();
-    parts_.log.write(LogLevel::error, "bug", "an unexpected error; please report it",
-                     {{"part", "push_out.listen"}, {"detail", what}});
-  };
+  host.bug = bug_;
   co_await listener_->serve(places, RequestLimits(), std::move(host));
 }
 
@@ -107,18 +58,21 @@ asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {
   const auto decoded = percent_decoded(target.substr(0, question));
   if (!decoded) co_return http_reply(http::status::not_found);
   std::string_view path = *decoded;
-  if (!base_.empty() && path.starts_with(base_)) path.remove_prefix(base_.size());
+  if (path.starts_with(options_.base)) path.remove_prefix(options_.base.size());
+  std::optional<std::size_t> partition;
+  if (const auto named = named_partition(path)) std::tie(partition, path) = *named;
+  Outside* const outside = outside_.find(partition);
   const std::string query(target.substr(std::min(question + 1, target.size())));
-  const http::verb method = visit.head().method();
-  const bool reads = method == http::verb::get || method == http::verb::head;
   if (path == "/events") {
     HttpReply reply;
     if (!streams_.take()) {
       reply = try_later();
-    } else if (method != http::verb::get) {
+    } else if (visit.head().method() != http::verb::get) {
       reply = only("GET");
+    } else if (outside == nullptr) {
+      reply = http_reply(http::status::not_found);
     } else {
-      reply = co_await follow(visit, query);
+      reply = co_await outside->follow(visit, query);
     }
     // A page elsewhere may read why, too.
     reply.set(http::field::access_control_allow_origin, "*");
@@ -126,94 +80,8 @@ asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {
     co_return reply;
   }
   if (!requests_.take()) co_return try_later();
-  if (options_.public_url.empty()) co_return http_reply(http::status::not_found);
-  if (path == "/hub") {
-    if (method != http::verb::post) co_return only("POST");
-    co_return co_await ask_hub(visit);
-  }
-  const auto topic = read_topic_target(path, query);
-  if (!topic) co_return http_reply(http::status::not_found);
-  if (!reads) co_return only("GET, HEAD");
-  if (topic->unreadable_place)
-    co_return refused(http::status::bad_request, "before is no place in a topic: take the links of its documents");
-  co_return co_await pages_.answer(visit, *topic);
-}
-
-/// Where nothing would ever be sent (WEBSUB U13); "" of others. Names are looked up when they are asked.
-std::string OutsideListener::objection_to_callback(const std::string& callback) const {
-  const EgressView view = egress_.of_text({callback, {}});
-  if (view.verdict == EgressView::Verdict::refused) return view.reason + ": " + view.detail;
-  if (origin_of(callback) != origin_of(options_.public_url)) return {};
-  std::string path = path_of(callback);
-  if (!path.starts_with(base_)) return {};
-  path = path.substr(base_.size(), path.find('?') - base_.size());
-  const bool ours = path == "/hub" || path == "/events" || path.starts_with("/t/");
-  return ours ? "it is an address of this hub" : "";
-}
-
-/// Whoever has a domain, or addresses in one place, is one, whatever hosts and ports there are below.
-std::string OutsideListener::site_of(const std::string& callback) const {
-  const std::string host = host_of(callback);
-  if (!is_address(host)) return registrable_domain(host);
-  return egress_.standard().network_of(host.starts_with('[') ? host.substr(1, host.size() - 2) : host);
-}
-
-/// WEBSUB U2, U3: taken for verification, or refused with the reason.
-asio::awaitable<HttpReply> OutsideListener::ask_hub(Visit& visit) {
-  auto refusal = co_await visit.read_body();
-  if (refusal || visit.gone()) co_return refusal.value_or(HttpReply());
-  const std::string_view type = visit.head()[http::field::content_type];
-  if (!iequals(type.substr(0, type.find_first_of("; ")), "application/x-www-form-urlencoded"))
-    co_return refused(http::status::unsupported_media_type, "write a form: application/x-www-form-urlencoded");
-  auto request = read_hub_request(visit.body());
-  if (!request) co_return refused(http::status::bad_request, request.error());
-  const std::string objection = objection_to_callback(request->callback);
-  if (!objection.empty()) co_return refused(http::status::bad_request, "hub.callback: " + objection);
-  std::optional<TopicTarget> target;
-  if (request->topic.starts_with(options_.public_url))
-    target = read_topic_target(std::string_view(request->topic).substr(options_.public_url.size()), {});
-  if (!target) co_return refused(http::status::not_found, "hub.topic is none of this hub's");
-  const StoreResult<std::optional<Topic>> topic = co_await pages_.topic_of(target->token);
-  if (!topic) co_return try_later();
-  if (!*topic) co_return refused(http::status::not_found, "hub.topic is none of this hub's");
-  Subscriber subscriber;
-  subscriber.site = site_of(request->callback);
-  subscriber.url = std::move(request->callback);
-  subscriber.topic = **topic;
-  subscriber.topic_url = std::move(request->topic);
-  subscriber.intent = {std::move(request->mode), std::move(request->secret), request->lease, "", 0};
-  const auto write = [&](Store& store) { return Subscribers(store).ask(subscriber, options_.bounds); };
-  const StoreResult<AskedOfHub> taken = co_await store_.call_again(write);
-  if (!taken) {
-    parts_.metrics.store_error(taken.error());
-    co_return try_later();
-  }
-  if (!*taken) co_return not_taken(taken->is);
-  co_return http_reply(http::status::accepted);
-}
-
-/// Who has the address of a topic may follow that; who shows the operator's token, all.
-asio::awaitable<HttpReply> OutsideListener::follow(Visit& visit, std::string_view query) {
-  LiveQuery access;
-  if (const auto token = parameter(query, "topic")) {
-    StoreResult<std::optional<Topic>> topic = co_await pages_.topic_of(*token);
-    if (!topic) co_return try_later();
-    if (!*topic) co_return refused(http::status::not_found, "there is no such topic");
-    access.only = std::move(**topic);
-    access.token = *token;
-  } else {
-    const std::string shown = parameter(query, "token").value_or("");
-    const std::string_view authorization = visit.head()[http::field::authorization];
-    const bool may = !options_.token.empty() &&
-                     (shows_token(authorization, options_.token) || shows_token("Bearer " + shown, options_.token));
-    if (!may) {
-      HttpReply no =
-          refused(http::status::unauthorized, "name a topic (topic=…), or show the token of push_out.token_file");
-      no.set(http::field::www_authenticate, "Bearer");
-      co_return no;
-    }
-  }
-  co_return co_await parts_.streams.answer(visit, std::move(access));
+  if (outside == nullptr) co_return http_reply(http::status::not_found);
+  co_return co_await outside->answer(visit, path, query);
 }
 
 }  // namespace feedmill

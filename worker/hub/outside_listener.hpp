@@ -1,23 +1,19 @@
-// push_out.listen: what strangers may ask, each behind an address that nobody can guess (WEBSUB §10, OPERATIONS V1).
+// push_out.listen: what strangers may ask (WEBSUB §10, OPERATIONS V1).
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/system/result.hpp>
 
-#include "storage/push_out/subscribers.hpp"
-#include "worker/base/log.hpp"
-#include "worker/http/egress_view.hpp"
-#include "worker/hub/topic_pages.hpp"
+#include "worker/hub/outside.hpp"
+#include "worker/listener/by_partition.hpp"
 #include "worker/listener/listener.hpp"
-#include "worker/live/live_streams.hpp"
-#include "worker/observe/metrics.hpp"
-#include "worker/push_out/store_thread.hpp"
 
 namespace feedmill {
 
@@ -26,46 +22,32 @@ class OutsideListener {
  public:
   struct Options {
     boost::asio::ip::tcp::endpoint listen;
-    std::string public_url;  ///< what addresses begin with, no slash at its end
-    std::string token;       ///< who shows it may follow events of all feeds; "" = nobody may
+    std::string base;  ///< path of push_out.public_url, which a proxy before us may have taken off or not
     Listener::Places places{.connections = 512, .per_network = 64};  ///< of requests that are being answered
     double per_second = 200, burst = 1'000;                          ///< requests; above that 503
     double streams_burst = 10'000;  ///< of those for the live stream: all may come again at once
-    SubscriberBounds bounds;
-  };
-  /// All outlive it.
-  struct Parts {
-    LiveStreams& streams;
-    Metrics& metrics;
-    Log& log;
   };
 
-  /// `fetch`: how callbacks will be reached.
+  /// `outside`: who answers, one at least, who outlive this. `bug`: told what was thrown.
   static boost::system::result<std::unique_ptr<OutsideListener>, ListenError> open(
-      const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options, FetchOptions fetch,
-      const Parts& parts);
+      const boost::asio::any_io_executor& executor, Options options, ByPartition<Outside> outside,
+      std::function<void(const char* what)> bug);
 
-  /// Until cancelled.
+  /// Until cancelled, or until close() and the end of the requests under way.
   boost::asio::awaitable<void> serve();
+  /// Nobody else is let in: others may come to another worker.
+  void close() { listener_->close(); }
   boost::asio::ip::tcp::endpoint endpoint() const { return listener_->endpoint(); }
-  /// For requests from now on.
-  void set_fetch_options(FetchOptions fetch) { egress_ = EgressViewer(std::move(fetch)); }
 
  private:
-  OutsideListener(std::unique_ptr<Listener> listener, const StoreOptions& store, Options options, FetchOptions fetch,
-                  const Parts& parts);
+  OutsideListener(std::unique_ptr<Listener> listener, Options options, ByPartition<Outside> outside,
+                  std::function<void(const char* what)> bug);
 
   boost::asio::awaitable<HttpReply> answer(Visit& visit);
-  boost::asio::awaitable<HttpReply> ask_hub(Visit& visit);
-  boost::asio::awaitable<HttpReply> follow(Visit& visit, std::string_view query);
-  std::string objection_to_callback(const std::string& callback) const;
-  std::string site_of(const std::string& callback) const;
+
   const Options options_;
-  const std::string base_;  // the path of public_url, which a proxy before us may have taken off or not
-  Parts parts_;
-  EgressViewer egress_;
-  StoreThread store_;
-  TopicPages pages_;
+  const ByPartition<Outside> outside_;
+  const std::function<void(const char* what)> bug_;
   std::unique_ptr<Listener> listener_;
   /// A token bucket: a flood is not the loop's only work.
   class Bucket {

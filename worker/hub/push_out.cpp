@@ -3,9 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include "storage/push_out/topics.hpp"
 
@@ -29,43 +27,23 @@ PushOut::PushOut(const asio::any_io_executor& executor, const StoreOptions& stor
       tells_of_store_(options.tells_of_store),
       store_(store),
       tail_(executor, store, {}),
-      fetcher_(executor, std::move(options.fetch)),
+      fetcher_(executor, options.fetch),
       engine_(executor, store, tail_, fetcher_, metrics, log, std::move(options.engine)),
       streams_(executor, tail_, options.streams),
       figures_bell_(executor),
-      topics_bell_(executor),
-      end_(executor, asio::steady_timer::time_point::max()) {}
-
-boost::system::result<std::unique_ptr<PushOut>, ListenError> PushOut::open(const asio::any_io_executor& executor,
-                                                                           const StoreOptions& store, Options options,
-                                                                           Metrics& metrics, Log& log) {
-  auto outside = std::move(options.outside);
-  FetchOptions fetch = options.fetch;
-  std::unique_ptr<PushOut> made(new PushOut(executor, store, std::move(options), metrics, log));
-  if (outside) {
-    auto opened =
-        OutsideListener::open(executor, store, std::move(*outside), std::move(fetch), {made->streams_, metrics, log});
-    if (!opened) return opened.error();
-    made->outside_ = std::move(*opened);
-  }
-  return made;
+      topics_bell_(executor) {
+  if (options.outside)
+    outside_.emplace(store, std::move(*options.outside), std::move(options.fetch), streams_, metrics);
 }
 
 asio::awaitable<void> PushOut::run() {
-  co_await (tail_.run() && push() && streams_.run() && serve() && keep_figures() && close_ended_topics());
+  co_await (tail_.run() && push() && streams_.run() && keep_figures() && close_ended_topics());
 }
 
 /// What is read of the stream is needed until the last request has ended.
 asio::awaitable<void> PushOut::push() {
   co_await engine_.run();
   tail_.stop();
-}
-
-asio::awaitable<void> PushOut::serve() {
-  const auto wait_for_end = [&]() -> asio::awaitable<void> {
-    while (!over_) co_await end_.async_wait(asio::as_tuple(asio::use_awaitable));
-  };
-  if (outside_) co_await (outside_->serve() || wait_for_end());
 }
 
 asio::awaitable<void> PushOut::keep_figures() {
@@ -121,8 +99,6 @@ void PushOut::stop() {
   if (std::exchange(stopped_, true)) return;
   engine_.stop(drain_);
   streams_.stop();
-  over_ = true;
-  end_.cancel();
   figures_bell_.ring();
   topics_bell_.ring();
 }

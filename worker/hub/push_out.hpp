@@ -1,14 +1,13 @@
-// The part of a running process that tells others (DESIGN §1): the engine, and what is reached from outside.
+// The part of what serves a store that tells others (DESIGN §1): the engine, and what is answered to those outside.
 #pragma once
 
-#include <memory>
 #include <optional>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
 
-#include "worker/hub/outside_listener.hpp"
+#include "worker/base/log.hpp"
+#include "worker/hub/outside.hpp"
 #include "worker/push_out/engine.hpp"
 #include "worker/push_out/event_tail.hpp"
 
@@ -18,16 +17,15 @@ class PushOut {
  public:
   struct Options {
     PushOutEngine::Options engine;
-    std::optional<OutsideListener::Options> outside;  ///< none: another worker has it
+    std::optional<Outside::Options> outside;  ///< none: another worker answers
     LiveStreams::Options streams;
     FetchOptions fetch;           ///< how receivers are reached
     Milliseconds drain{5'000};    ///< how long requests may go on after stop()
     bool tells_of_store = false;  ///< logs when Redis goes and comes back: nobody else in this process does
   };
 
-  static boost::system::result<std::unique_ptr<PushOut>, ListenError> open(const boost::asio::any_io_executor& executor,
-                                                                           const StoreOptions& store, Options options,
-                                                                           Metrics& metrics, Log& log);
+  PushOut(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options, Metrics& metrics,
+          Log& log);
 
   /// Until stop() and the drain after it; not cancellable but by hurry().
   boost::asio::awaitable<void> run();
@@ -39,14 +37,10 @@ class PushOut {
 
   /// Clients of the live stream.
   std::size_t open_streams() const { return streams_.figures().open; }
-  /// Null: it has none.
-  const OutsideListener* outside() const { return outside_.get(); }
+  /// Null: another worker answers those outside.
+  Outside* outside() { return outside_ ? &*outside_ : nullptr; }
 
  private:
-  PushOut(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options, Metrics& metrics,
-          Log& log);
-
-  boost::asio::awaitable<void> serve();
   boost::asio::awaitable<void> push();
   boost::asio::awaitable<void> keep_figures();
   boost::asio::awaitable<void> close_ended_topics();
@@ -60,10 +54,9 @@ class PushOut {
   Fetcher fetcher_;
   PushOutEngine engine_;
   LiveStreams streams_;
-  std::unique_ptr<OutsideListener> outside_;
+  std::optional<Outside> outside_;
   Bell figures_bell_, topics_bell_;
-  boost::asio::steady_timer end_;
-  bool stopped_ = false, over_ = false;
+  bool stopped_ = false;
 };
 
 }  // namespace feedmill

@@ -8,6 +8,7 @@
 #include <curl/curl.h>
 
 #include "worker/config/host_rules.hpp"
+#include "worker/listener/by_partition.hpp"
 #include "worker/process/process_status.hpp"
 
 namespace feedmill {
@@ -30,7 +31,7 @@ StatusPages::Options page_options(const Config& config, const std::string& redis
   StatusPages::Options options;
   options.store = store_options(config, redis_url);
   options.rules = HostRules(config);
-  if (among_others) options.prefix = "/p" + std::to_string(config.partition().index);
+  if (among_others) options.prefix = path_of_partition(config.partition().index);
   return options;
 }
 
@@ -134,8 +135,6 @@ std::string ServedParts::trouble() const {
 
 std::string ServedParts::remarks() const {
   std::string where;
-  if (websub && websub->callbacks()) where += ", callbacks at http://" + address_text(websub->callbacks()->endpoint());
-  if (push_out && push_out->outside()) where += ", others at http://" + address_text(push_out->outside()->endpoint());
   if (!reload_refused.empty()) where += ", configuration not reloaded: " + reload_refused;
   return where;
 }

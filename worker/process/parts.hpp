@@ -75,7 +75,7 @@ struct ServedParts {
   LogLevel level_among_others() const { return shared.stores == 1 ? LogLevel::info : LogLevel::debug; }
   /// Why it is not ready, as the service manager is told; "" when it is.
   std::string trouble() const;
-  /// What else there is to say, each behind ", ": where hubs and others are answered, a reload that was refused.
+  /// What else there is to say, each behind ", ": a reload that was refused.
   std::string remarks() const;
   /// Of what may be asked from any thread: all loops together.
   template <class Figure>

@@ -102,8 +102,17 @@ std::optional<int> Process::open_listeners() {
     if (!opened) return refused(opened.error());
     api_listener_ = std::move(*opened);
   }
-  for (const auto& store : stores_) {
-    if (const auto why = store->open_listeners()) return refused(*why);
+  if (auto callbacks = callbacks_of(stores_); !callbacks.empty()) {
+    auto opened = CallbackListener::open(loop_.get_executor(), callback_options(config),
+                                         {std::move(callbacks), first().metrics, first().log});
+    if (!opened) return refused(opened.error());
+    callbacks_ = std::move(*opened);
+  }
+  if (auto outside = outside_of(stores_); !outside.empty()) {
+    auto opened = OutsideListener::open(loop_.get_executor(), outside_options(config), std::move(outside),
+                                        [this](const char* what) { first().report_bug("push_out.listen", what); });
+    if (!opened) return refused(opened.error());
+    outside_ = std::move(*opened);
   }
   return {};
 }
@@ -165,6 +174,7 @@ asio::awaitable<void> Process::beside() {
     return stores_.front()->guarded(part, std::move(work));
   };
   co_await (guarded("signals", obey(stop_)) && guarded("listener", serve_admin()) && guarded("api", serve_api()) &&
+            guarded("callbacks", serve_hubs()) && guarded("push_out.listen", serve_outside()) &&
             guarded("private server", supervise(first())) && guarded("watchdog", feed_watchdog()) &&
             guarded("hang-up", obey_hang_ups()) && guarded("state", tell_state()) &&
             guarded("status", answer_questions()));
@@ -182,10 +192,15 @@ asio::awaitable<void> Process::obey(BlockedPosixSignals& signals) {
                        : "told to stop; a second signal ends it at once",
                  {{"in_flight", in_flight()}, {"partitions", stores_.size()}});
     }
-    for (const auto& store : stores_) {
-      if (store->is_at_work()) store->stop(at_terminal);
-    }
+    stop(at_terminal);
   }
+}
+
+void Process::stop(bool at_terminal) {
+  for (const auto& store : stores_) {
+    if (store->is_at_work()) store->stop(at_terminal);
+  }
+  if (outside_) outside_->close();
 }
 
 asio::awaitable<void> Process::obey_hang_ups() {
@@ -220,11 +235,22 @@ asio::awaitable<void> Process::serve_api() {
   co_await api_listener_->serve(api_places(), RequestLimits(), std::move(host));
 }
 
+/// To the end: hubs call back while the work drains.
+asio::awaitable<void> Process::serve_hubs() {
+  if (callbacks_) co_await callbacks_->serve();
+}
+
+asio::awaitable<void> Process::serve_outside() {
+  if (outside_) co_await outside_->serve();
+}
+
 /// "ready, http://127.0.0.1:9810", or why not.
 std::string Process::state() const {
   std::string where;
   if (admin_) where += ", http://" + address_text(admin_->endpoint());
   if (api_listener_) where += ", programs at http://" + address_text(api_listener_->endpoint());
+  if (callbacks_) where += ", callbacks at http://" + address_text(callbacks_->endpoint());
+  if (outside_) where += ", others at http://" + address_text(outside_->endpoint());
   where += first().remarks();
   if (stores_.size() == 1) {
     std::string trouble = first().trouble();

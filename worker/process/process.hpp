@@ -40,11 +40,14 @@ class Process {
   boost::asio::awaitable<void> first_is_known();
   void note_end(const ServedStore& store, int code);
   boost::asio::awaitable<void> beside();
+  void stop(bool at_terminal);
   boost::asio::awaitable<void> obey(BlockedPosixSignals& signals);
   boost::asio::awaitable<void> obey_hang_ups();
   boost::asio::awaitable<void> answer_questions();
   boost::asio::awaitable<void> serve_admin();
   boost::asio::awaitable<void> serve_api();
+  boost::asio::awaitable<void> serve_hubs();
+  boost::asio::awaitable<void> serve_outside();
   boost::asio::awaitable<void> tell_state();
   boost::asio::awaitable<void> feed_watchdog();
 
@@ -56,8 +59,10 @@ class Process {
   MemoryBudget memory_;
   Looks looks_;
   std::vector<std::unique_ptr<ServedStore>> stores_;
-  std::unique_ptr<Admin> admin_;            // null: not asked for
-  std::unique_ptr<Listener> api_listener_;  // null: the admin listener has it, or nobody
+  std::unique_ptr<Admin> admin_;                 // null: not asked for
+  std::unique_ptr<Listener> api_listener_;       // null: the admin listener has it, or nobody
+  std::unique_ptr<CallbackListener> callbacks_;  // null: another worker has it, or nobody
+  std::unique_ptr<OutsideListener> outside_;     // likewise
   boost::asio::steady_timer ended_{loop_,
                                    boost::asio::steady_timer::time_point::max()};  // cancelled when one has ended
   std::size_t at_work_ = 0;  // stores that have begun and not ended

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
 #include "storage/store/partition.hpp"
 #include "worker/egress/web_url.hpp"
@@ -70,13 +69,10 @@ asio::awaitable<Pinged> ping_all(ServedStores stores, std::vector<std::string> u
   co_return all;
 }
 
-/// "/p3/status": 3 and "/status"; nothing where no partition is named.
-std::optional<std::pair<std::size_t, std::string>> named_partition(const std::string& path) {
-  const std::size_t end = path.find('/', 1);
-  std::size_t partition = 0;
-  if (!path.starts_with("/p") || end == std::string::npos) return std::nullopt;
-  if (!read_number(std::string_view(path).substr(2, end - 2), partition)) return std::nullopt;
-  return std::pair(partition, path.substr(end));
+/// By which `parts` are told from those of other partitions.
+std::optional<std::size_t> name_of(const ServedParts& parts) {
+  if (parts.config.redis.partitions == 1) return std::nullopt;
+  return parts.config.partition().index;
 }
 
 /// Leads to the same page of the partition that is meant, as it stands behind a proxy's prefix, too.
@@ -84,7 +80,7 @@ AdminPage lead_on(ServedStores stores, const std::string& path, const std::strin
   const std::size_t partition = partition_of_feed(stores, parameter(query, "url").value_or(""));
   std::string there;
   for (auto depth = std::ranges::count(path, '/'); depth > 1; --depth) there += "../";
-  there += fmt::format("p{}{}{}{}", partition, path, query.empty() ? "" : "?", query);
+  there += path_of_partition(partition).substr(1) + path + (query.empty() ? "" : "?") + query;
   return {.status = 302, .type = "text/plain; charset=utf-8", .body = "", .location = std::move(there)};
 }
 
@@ -118,14 +114,32 @@ AdminPages pages_of(ServedStores stores) {
   std::vector<decltype(pages.answer)> answers;
   for (std::size_t i = 0; i < stores.size(); ++i) {
     answers.push_back(stores[i]->parts().pages.pages().answer);
-    for (const std::string& path : paths) pages.paths.push_back(fmt::format("/p{}{}", i, path));
+    for (const std::string& path : paths) pages.paths.push_back(path_of_partition(i) + path);
   }
   pages.answer = [stores, answers](std::string path, std::string query) -> asio::awaitable<AdminPage> {
-    auto named = named_partition(path);
+    const auto named = named_partition(path);
     if (!named) co_return lead_on(stores, path, query);
-    co_return co_await answers[named->first](std::move(named->second), std::move(query));
+    co_return co_await answers[named->first](std::string(named->second), std::move(query));
   };
   return pages;
+}
+
+ByPartition<Callbacks> callbacks_of(ServedStores stores) {
+  ByPartition<Callbacks> all;
+  for (const auto& store : stores) {
+    ServedParts& parts = store->parts();
+    if (parts.websub && parts.websub->callbacks() != nullptr) all.add(name_of(parts), *parts.websub->callbacks());
+  }
+  return all;
+}
+
+ByPartition<Outside> outside_of(ServedStores stores) {
+  ByPartition<Outside> all;
+  for (const auto& store : stores) {
+    ServedParts& parts = store->parts();
+    if (parts.push_out && parts.push_out->outside() != nullptr) all.add(name_of(parts), *parts.push_out->outside());
+  }
+  return all;
 }
 
 void connect_programs(ServedStores stores) {

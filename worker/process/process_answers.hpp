@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "worker/admin/admin.hpp"
+#include "worker/listener/by_partition.hpp"
 #include "worker/process/served_store.hpp"
 
 namespace feedmill {
@@ -22,6 +23,10 @@ Health health_of(ServedStores stores);
 /// Their pages. Of several, "/p3/status" is the one of partition 3, and what names neither leads to the first or, where
 /// it names a feed, to the one that has it.
 AdminPages pages_of(ServedStores stores);
+
+/// Who answers hubs, and who others outside, for each of them that has it.
+ByPartition<Callbacks> callbacks_of(ServedStores stores);
+ByPartition<Outside> outside_of(ServedStores stores);
 
 /// From now on the API of each of several leads a call to the partition that it is for. Nothing where there is one.
 void connect_programs(ServedStores stores);

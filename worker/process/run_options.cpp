@@ -122,7 +122,8 @@ std::size_t reading_threads(const Config& config, std::size_t loops) {
 
 std::size_t most_tasks(const Config& config) {
   constexpr std::size_t beside = 32;     // log, delivery, pages, API, pushing out, a private server
-  constexpr std::size_t of_a_store = 8;  // the same, but for what they share
+  // The same, but for what they share.
+  const std::size_t of_a_store = 8 + (config.websub.public_url.empty() ? 0U : 1U) + (config.worker.push_out ? 7U : 0U);
   const std::size_t stores = stores_of(config), loops = stores * loops_of(config);
   return beside + (stores - 1) * of_a_store + loops * (1 + reading_threads(config, loops) + redis_threads(config));
 }
@@ -212,14 +213,9 @@ Listener::Places api_places() {
 std::optional<WebSub::Options> websub_options(const Config& config, const std::string& id, RunMode mode) {
   if (mode != RunMode::daemon || !config.worker.ingest || config.websub.public_url.empty()) return {};
   WebSub::Options options;
-  if (config.websub.listen) {
-    CallbackListener::Options& callbacks = options.callbacks.emplace();
-    callbacks.listen = *config.websub.listen;
-    const std::string& url = config.websub.public_url;
-    callbacks.base = url.substr(std::min(url.find('/', url.find("//") + 2), url.size()));
-  }
+  options.answers_hubs = config.websub.listen.has_value();
   options.intake.worker = id;
-  options.subscriber.public_url = config.websub.public_url;
+  options.subscriber.public_url = config.url_of_partition(config.websub.public_url);
   options.subscriber.per_hub = config.websub.hub_concurrency;
   options.subscriber.spacing = config.websub.hub_spacing;
   options.drain = config.drain.listen;
@@ -231,15 +227,15 @@ std::optional<PushOut::Options> push_out_options(const Config& config, const std
   if (mode != RunMode::daemon || !config.worker.push_out) return {};
   PushOut::Options options;
   options.engine.token = token;
-  options.engine.hub = config.push_out.public_url + "/hub";
+  options.engine.hub = config.url_of_partition(config.push_out.public_url) + "/hub";
   options.engine.at_once = config.push_out.at_once;
   options.engine.per_host = config.push_out.per_host;
   options.engine.timeout = config.push_out.timeout;
   options.engine.give_up = config.push_out.give_up;
   if (config.push_out.listen) {
-    OutsideListener::Options& outside = options.outside.emplace();
-    outside.listen = *config.push_out.listen;
-    outside.public_url = config.push_out.public_url;
+    Outside::Options& outside = options.outside.emplace();
+    outside.public_url = config.url_of_partition(config.push_out.public_url);
+    outside.of_listener = config.push_out.public_url;
     outside.token = config.push_out.token;
     outside.bounds.of_site = config.push_out.per_site;
     outside.bounds.unverified_of_site =
@@ -251,6 +247,20 @@ std::optional<PushOut::Options> push_out_options(const Config& config, const std
     options.streams.per_network = options.streams.most;
   options.drain = config.drain.listen;
   options.tells_of_store = !config.worker.ingest && !config.worker.deliver;
+  return options;
+}
+
+CallbackListener::Options callback_options(const Config& config) {
+  CallbackListener::Options options;
+  options.listen = *config.websub.listen;
+  options.base = path_of(config.websub.public_url);
+  return options;
+}
+
+OutsideListener::Options outside_options(const Config& config) {
+  OutsideListener::Options options;
+  options.listen = *config.push_out.listen;
+  options.base = path_of(config.push_out.public_url);
   return options;
 }
 

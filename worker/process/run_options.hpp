@@ -16,11 +16,13 @@
 #include "worker/config/config.hpp"
 #include "worker/discovery/probe.hpp"
 #include "worker/http/fetch.hpp"
+#include "worker/hub/outside_listener.hpp"
 #include "worker/hub/push_out.hpp"
 #include "worker/ingest/refresh.hpp"
 #include "worker/ingest/worker.hpp"
 #include "worker/requests/request_work.hpp"
 #include "worker/timelines/deliver_loop.hpp"
+#include "worker/websub/callback_listener.hpp"
 #include "worker/websub/websub.hpp"
 
 namespace feedmill {
@@ -101,6 +103,10 @@ std::optional<WebSub::Options> websub_options(const Config& config, const std::s
 /// WorkerOptions.
 std::optional<PushOut::Options> push_out_options(const Config& config, const std::string& token, RunMode mode,
                                                  std::size_t descriptors);
+
+/// Of the listeners that hubs and others outside reach, where the configuration has them.
+CallbackListener::Options callback_options(const Config& config);
+OutsideListener::Options outside_options(const Config& config);
 
 /// For one look at an address at a time, as verbs and programs have it. `config` as load_config gives it: its policies
 /// can be read.

@@ -24,26 +24,25 @@ namespace feedmill {
 namespace asio = boost::asio;
 using namespace asio::experimental::awaitable_operators;
 
-std::optional<ListenError> ServedStore::open_listeners() {
+ServedStore::ServedStore(ServeTask task, SharedByStores shared)
+    : parts_(std::move(task), std::move(shared)), stopping_(parts_) {
   const Config& config = parts_.config;
+  const auto executor = parts_.loop.get_executor();
   if (auto options = websub_options(config, parts_.id, parts_.mode)) {
     options->intake.tell = [this](const Report& report) {
       parts_.history.record_push(report, std::chrono::steady_clock::now());
     };
-    auto opened = WebSub::open(parts_.loop.get_executor(), store_options(config, parts_.redis_url), std::move(*options),
-                               {parts_.ingest.refresher, parts_.ingest.threads, parts_.ingest.fetcher, parts_.memory,
-                                parts_.metrics, parts_.log});
-    if (!opened) return opened.error();
-    parts_.websub = std::move(*opened);
+    const WebSub::Parts with{parts_.ingest.refresher, parts_.ingest.threads, parts_.ingest.fetcher,
+
+                             parts_.memory,           parts_.metrics,        parts_.log};
+    parts_.websub =
+        std::make_unique<WebSub>(executor, store_options(config, parts_.redis_url), std::move(*options), with);
   }
   if (auto options = push_out_options(config, parts_.id, parts_.mode, parts_.descriptors)) {
     options->fetch = parts_.push_out_fetch_options(*egress_policies(config));
-    auto opened = PushOut::open(parts_.loop.get_executor(), store_options(config, parts_.redis_url),
-                                std::move(*options), parts_.metrics, parts_.log);
-    if (!opened) return opened.error();
-    parts_.push_out = std::move(*opened);
+    parts_.push_out = std::make_unique<PushOut>(executor, store_options(config, parts_.redis_url), std::move(*options),
+                                                parts_.metrics, parts_.log);
   }
-  return {};
 }
 
 asio::awaitable<int> ServedStore::run() {

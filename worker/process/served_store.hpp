@@ -13,10 +13,8 @@ namespace feedmill {
 /// On the loop's thread.
 class ServedStore {
  public:
-  ServedStore(ServeTask task, SharedByStores shared) : parts_(std::move(task), std::move(shared)), stopping_(parts_) {}
+  ServedStore(ServeTask task, SharedByStores shared);
 
-  /// Binds what hubs and others outside reach it by. Why one cannot be bound; nothing when all are, or none is wanted.
-  std::optional<ListenError> open_listeners();
   /// Until the work has ended; the exit code (RELIABILITY §11). Does not throw.
   boost::asio::awaitable<int> run();
   /// As Stopping::stop(); only while it is at work.

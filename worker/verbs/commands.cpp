@@ -73,15 +73,6 @@ int run_verb(const RunVerb& verb, const Config& config, const ConfigSources& sou
   if (const Finding kept = check_poison_directory(config); kept.verdict == Verdict::fail) {
     throw VerbFailure{exits::configuration, visible("debug.keep_poison: " + kept.text + "; " + kept.remedy)};
   }
-  const bool is_reached =
-      !config.websub.public_url.empty() || !config.push_out.public_url.empty() || config.push_out.listen;
-  if (stores_of(config) > 1 && is_reached) {  // RELIABILITY L29
-    throw VerbFailure{exits::configuration,
-                      fmt::format("hubs and others outside reach one partition at an address: start a worker for each, "
-                                  "--partition 0 to {}, or leave out websub.public_url, push_out.public_url and "
-                                  "push_out.listen",
-                                  config.redis.partitions - 1)};
-  }
   return run(config, sources, verb.once);
 }
 

@@ -30,7 +30,7 @@ std::string words_of(const Topic& topic) {
 }
 
 void tell_topic(std::string_view result, const TopicAddress& address, const VerbContext& context) {
-  const std::string& base = context.config.push_out.public_url;
+  const std::string base = context.config.url_of_partition(context.config.push_out.public_url);
   boost::json::object row{{"result", result}};
   for (const auto& [name, value] : topic_json(address, base)) row[name] = value;
   const TopicUrls urls = topic_urls(base, address.token);
@@ -65,7 +65,7 @@ int run_verb(const TopicAddVerb& verb, const VerbContext& context) {
 }
 
 int run_verb(const TopicListVerb&, const VerbContext& context) {
-  const std::string& base = context.config.push_out.public_url;
+  const std::string base = context.config.url_of_partition(context.config.push_out.public_url);
   bool any = false;
   for (std::string after;;) {
     stop_if_interrupted();

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "parsers/text/charset.hpp"
 #include "parsers/text/strings.hpp"
 #include "storage/records/tokens.hpp"
 #include "worker/base/redact.hpp"
+#include "worker/listener/by_partition.hpp"
 #include "worker/listener/query.hpp"
 
 namespace feedmill {
@@ -39,10 +41,10 @@ CallbackTarget read_callback_target(std::string_view target, std::string_view ba
   if (question > 1024) return read;
   const std::optional<std::string> path = percent_decoded(target.substr(0, question));
   if (!path) return read;
-  read.token = token_in(*path);
-  if (read.token.empty() && !base.empty() && path->starts_with(base)) {
-    read.token = token_in(std::string_view(*path).substr(base.size()));
-  }
+  std::string_view rest = *path;
+  if (!base.empty() && rest.starts_with(base)) rest.remove_prefix(base.size());
+  if (const auto named = named_partition(rest)) std::tie(read.partition, rest) = *named;
+  read.token = token_in(rest);
   return read;
 }
 

@@ -2,6 +2,7 @@
 // Pure.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,13 +13,14 @@ namespace feedmill {
 
 /// A request's target taken apart: the token of its path when it is one of a callback.
 struct CallbackTarget {
-  std::string token;       ///< "" = the path is no callback's
-  std::string_view query;  ///< of the target that was read; without the question mark
+  std::string token;                     ///< "" = the path is no callback's
+  std::optional<std::size_t> partition;  ///< that the path names
+  std::string_view query;                ///< of the target that was read; without the question mark
   bool has_query = false;
 };
 
-/// `base`: the path of websub.public_url, which a proxy before us may have taken off or not. The path is decoded once
-/// and matched exactly (SECURITY O5).
+/// "/w/<token>", of a partition "/p3/w/<token>". `base`: the path of websub.public_url, which a proxy before us may
+/// have taken off or not. The path is decoded once and matched exactly (SECURITY O5).
 CallbackTarget read_callback_target(std::string_view target, std::string_view base);
 
 /// The parameters of a verification, or of a denial.

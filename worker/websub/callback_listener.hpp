@@ -1,11 +1,9 @@
-// Where hubs come to: verifies intent, takes deliveries (WEBSUB §3, §6; SECURITY §11). Never shares a port with the
-// admin listener.
+// Where hubs come to (SECURITY §11). Never shares a port with the admin listener.
 #pragma once
 
 #include <chrono>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -13,12 +11,10 @@
 #include <boost/system/result.hpp>
 
 #include "worker/base/log.hpp"
-#include "worker/base/memory_budget.hpp"
+#include "worker/listener/by_partition.hpp"
 #include "worker/listener/listener.hpp"
 #include "worker/observe/metrics.hpp"
-#include "worker/websub/callback.hpp"
-#include "worker/websub/push_intake.hpp"
-#include "worker/websub/push_store.hpp"
+#include "worker/websub/callbacks.hpp"
 
 namespace feedmill {
 
@@ -38,37 +34,32 @@ class CallbackListener {
   };
   /// What it works with; all outlive it.
   struct Parts {
-    PushStore& store;
-    PushIntake& intake;
-    MemoryBudget& memory;
-    Metrics& metrics;
+    ByPartition<Callbacks> callbacks;  ///< one at least
+    Metrics& metrics;                  ///< counts what is for none of them
     Log& log;
   };
 
   /// Binds and listens; connections are answered once serve() runs. All on `executor`, which has one thread.
   static boost::system::result<std::unique_ptr<CallbackListener>, ListenError> open(
-      const boost::asio::any_io_executor& executor, const Options& options, const Parts& parts);
+      const boost::asio::any_io_executor& executor, const Options& options, Parts parts);
   CallbackListener(const CallbackListener&) = delete;
   CallbackListener& operator=(const CallbackListener&) = delete;
 
   boost::asio::ip::tcp::endpoint endpoint() const { return listener_->endpoint(); }
 
-  /// Answers until cancelled or closed; when it returns no connection is left.
+  /// Answers until cancelled; when it returns no connection is left.
   boost::asio::awaitable<void> serve();
-  void close() { listener_->close(); }
 
  private:
-  CallbackListener(std::unique_ptr<Listener> listener, const Options& options, const Parts& parts)
-      : listener_(std::move(listener)), options_(options), parts_(parts), tokens_(static_cast<double>(options.burst)) {}
+  CallbackListener(std::unique_ptr<Listener> listener, const Options& options, Parts parts)
+      : listener_(std::move(listener)),
+        options_(options),
+        parts_(std::move(parts)),
+        tokens_(static_cast<double>(options.burst)) {}
 
   boost::asio::awaitable<HttpReply> answer(Visit& visit);
-  boost::asio::awaitable<HttpReply> judge(Visit& visit);
+  HttpReply answer_for_none(const Visit& visit);
   bool is_within_rate();
-  boost::asio::awaitable<HttpReply> verify(CallbackTarget target);
-  boost::asio::awaitable<HttpReply> deliver(Visit& visit, const CallbackTarget& target);
-  boost::asio::awaitable<HttpReply> accept(Visit& visit, const PushRecord& record,
-                                           std::unique_ptr<MemoryBudget::Share> memory);
-  boost::asio::awaitable<void> tell(PushNews news);
 
   std::unique_ptr<Listener> listener_;
   Options options_;

@@ -12,36 +12,23 @@ namespace asio = boost::asio;
 using namespace asio::experimental::awaitable_operators;
 
 WebSub::WebSub(const asio::any_io_executor& executor, const StoreOptions& store, Options options, const Parts& parts)
-    : drain_(options.drain),
+    : answers_hubs_(options.answers_hubs),
+      drain_(options.drain),
       store_(executor, store),
       intake_(executor, parts.refresher, parts.threads, store_, parts.metrics, parts.log, std::move(options.intake)),
-      subscriber_(executor, parts.fetcher, store_, parts.metrics, parts.log, std::move(options.subscriber)),
+      subscriber_(executor, parts.fetcher, store_, parts.metrics, parts.log,
+                  std::move(options.subscriber)),
+      callbacks_({store_, intake_, parts.memory, parts.metrics, parts.log}),
       end_(executor, asio::steady_timer::time_point::max()) {}
 
-boost::system::result<std::unique_ptr<WebSub>, ListenError> WebSub::open(const asio::any_io_executor& executor,
-                                                                         const StoreOptions& store, Options options,
-                                                                         const Parts& parts) {
-  const auto callbacks = options.callbacks;
-  std::unique_ptr<WebSub> websub(new WebSub(executor, store, std::move(options), parts));
-  if (callbacks) {
-    auto opened = CallbackListener::open(executor, *callbacks,
-                                         {websub->store_, websub->intake_, parts.memory, parts.metrics, parts.log});
-    if (!opened) return opened.error();
-    websub->callbacks_ = std::move(*opened);
-  }
-  return websub;
-}
-
 asio::awaitable<void> WebSub::run() {
-  co_await (subscriber_.run() && intake_.run() && answer());
+  co_await (subscriber_.run() && intake_.run() && take());
 }
 
-/// Callbacks, until the drain is over; what they brought is written before the end.
-asio::awaitable<void> WebSub::answer() {
-  if (callbacks_)
-    co_await (callbacks_->serve() || wait_for_end());
-  else
-    co_await wait_for_end();
+/// What hubs bring, until the drain is over; it is written before the end.
+asio::awaitable<void> WebSub::take() {
+  co_await wait_for_end();
+  callbacks_.close();
   intake_.finish();
 }
 
@@ -57,7 +44,7 @@ asio::awaitable<void> WebSub::wait_for_end() {
 void WebSub::stop() {
   if (std::exchange(stopped_, true)) return;
   subscriber_.stop(drain_);
-  end_.expires_after(callbacks_ ? drain_ : Milliseconds(0));
+  end_.expires_after(answers_hubs_ ? drain_ : Milliseconds(0));
 }
 
 void WebSub::hurry() {

@@ -1,14 +1,11 @@
-// The subscriber as a part of a running worker: callbacks, hubs, what was pushed.
+// The subscriber as a part of what serves a store: callbacks, hubs, what was pushed.
 #pragma once
-
-#include <memory>
-#include <string>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "worker/websub/callback_listener.hpp"
+#include "worker/websub/callbacks.hpp"
 #include "worker/websub/push_intake.hpp"
 #include "worker/websub/push_store.hpp"
 #include "worker/websub/subscriber.hpp"
@@ -18,7 +15,7 @@ namespace feedmill {
 class WebSub {
  public:
   struct Options {
-    std::optional<CallbackListener::Options> callbacks;  ///< none: another worker answers them
+    bool answers_hubs = true;  ///< false: another worker does
     PushIntake::Options intake;
     HubClient::Options subscriber;
     Milliseconds drain{5'000};  ///< how long hubs may answer, and callbacks are answered, after stop()
@@ -33,9 +30,7 @@ class WebSub {
     Log& log;
   };
 
-  static boost::system::result<std::unique_ptr<WebSub>, ListenError> open(const boost::asio::any_io_executor& executor,
-                                                                          const StoreOptions& store, Options options,
-                                                                          const Parts& parts);
+  WebSub(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options, const Parts& parts);
 
   /// Until stop() and the drain after it; not cancellable but by hurry().
   boost::asio::awaitable<void> run();
@@ -44,20 +39,19 @@ class WebSub {
   /// They may not, from now on.
   void hurry();
 
-  /// Null: it has none.
-  const CallbackListener* callbacks() const { return callbacks_.get(); }
+  /// What hubs are answered until the drain is over; null: another worker answers them.
+  Callbacks* callbacks() { return answers_hubs_ ? &callbacks_ : nullptr; }
 
  private:
-  WebSub(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options, const Parts& parts);
-
-  boost::asio::awaitable<void> answer();
+  boost::asio::awaitable<void> take();
   boost::asio::awaitable<void> wait_for_end();
 
+  const bool answers_hubs_;
   Milliseconds drain_;
   PushStore store_;
   PushIntake intake_;
   HubClient subscriber_;
-  std::unique_ptr<CallbackListener> callbacks_;
+  Callbacks callbacks_;
   boost::asio::steady_timer end_;
   bool stopped_ = false;
 };

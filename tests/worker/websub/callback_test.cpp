@@ -17,6 +17,8 @@ class CallbackTargets : public testing::TestWithParam<Target> {};
 TEST_P(CallbackTargets, AreMatchedExactly) {
   const CallbackTarget read = read_callback_target(GetParam().target, GetParam().base);
   EXPECT_EQ(read.token, GetParam().ours ? token : "");
+  const bool of_one = GetParam().ours && GetParam().target.find("/p3/") != std::string::npos;
+  if (GetParam().ours) EXPECT_EQ(read.partition.value_or(0), of_one ? 3U : 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -27,6 +29,12 @@ INSTANTIATE_TEST_SUITE_P(
         Target{"BaseTakenOff", "/w/" + token, "/hooks", true}, Target{"OtherBase", "/hook/w/" + token, "/hooks", false},
         Target{"BaseGrown", "/hooksx/w/" + token, "/hooks", false},
         Target{"BaseTwice", "/hooks/hooks/w/" + token, "/hooks", false},
+        Target{"OfAPartition", "/p3/w/" + token, "", true},
+        Target{"BehindBoth", "/hooks/p3/w/" + token, "/hooks", true},
+        Target{"PartitionWithZeros", "/p03/w/" + token, "", false},
+        Target{"PartitionTwice", "/p3/p3/w/" + token, "", false},
+        Target{"PartitionWithoutNumber", "/p/w/" + token, "", false},
+        Target{"PartitionBeforeBase", "/p3/hooks/w/" + token, "/hooks", false},
         Target{"EscapedOnce", "/%77/" + token, "", true}, Target{"EscapedTwice", "/%2577/" + token, "", false},
         Target{"BrokenEscape", "/w/" + token.substr(0, 24) + "%2", "", false},
         Target{"UpperCase", "/w/ABCDEFGHIJKLMNOPQRSTUVWX27", "", false},

@@ -74,8 +74,9 @@ class HostileRequests : public testing::Test {
     Health health{nothing, nothing, [] { return std::string("metric 1\n"); }, {}, {}};
     health.ping = [](const std::vector<std::string>&) -> asio::awaitable<Pinged> { co_return Pinged{.feeds = 1}; };
     admin = Admin::open(io.get_executor(), admin_options, health).value();
-    callbacks =
-        CallbackListener::open(io.get_executor(), callback_options, {push_store, intake, memory, metrics, log}).value();
+    ByPartition<Callbacks> answers;
+    answers.add({}, answers_of_hubs);
+    callbacks = CallbackListener::open(io.get_executor(), callback_options, {answers, metrics, log}).value();
     asio::co_spawn(io, serve(), asio::bind_cancellation_slot(cancel.slot(), [](const std::exception_ptr&) {}));
     loop = std::thread([this] { io.run(); });
   }
@@ -105,6 +106,7 @@ class HostileRequests : public testing::Test {
   Refresher refresher{fetcher, threads,          pool,
                       memory,  RefreshOptions(), [](const StoreResult<Committed>&, std::chrono::duration<double>) {}};
   PushIntake intake{io.get_executor(), refresher, threads, push_store, metrics, log, {}};
+  Callbacks answers_of_hubs{{push_store, intake, memory, metrics, log}};
   std::unique_ptr<Admin> admin;
   std::unique_ptr<CallbackListener> callbacks;
   std::thread loop;

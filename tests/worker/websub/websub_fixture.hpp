@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
@@ -30,6 +31,7 @@
 #include "tests/support/free_port.hpp"
 #include "tests/support/redis_server.hpp"
 #include "tests/support/websub_hub.hpp"
+#include "worker/websub/callback_listener.hpp"
 #include "worker/websub/websub.hpp"
 
 namespace feedmill::test {
@@ -70,23 +72,31 @@ class WebSubTest : public testing::Test {
 
   void start(std::size_t per_second = 1'000'000, std::size_t burst = 1'000'000) {
     WebSub::Options options;
-    options.callbacks.emplace();
-    options.callbacks->listen = {asio::ip::address_v4::loopback(), port};
-    options.callbacks->limits.head_time = 2000ms;
-    options.callbacks->limits.body_time = 2000ms;
-    options.callbacks->per_second = per_second;
-    options.callbacks->burst = burst;
+    CallbackListener::Options at;
+    at.listen = {asio::ip::address_v4::loopback(), port};
+    at.limits.head_time = 2000ms;
+    at.limits.body_time = 2000ms;
+    at.per_second = per_second;
+    at.burst = burst;
     options.intake.worker = std::string(32, 'b');
     options.subscriber.public_url = "http://127.0.0.1:" + std::to_string(port);
     options.subscriber.spacing = 0ms;
     options.subscriber.poll = 20ms;
     if (configure) configure(options);
-    auto opened = WebSub::open(loop.get_executor(), StoreOptions{.url = redis.url(), .timeout = 1s}, options,
-                               {refresher, threads, fetcher, memory, metrics, log});
+    websub.emplace(loop.get_executor(), StoreOptions{.url = redis.url(), .timeout = 1s}, options,
+                   WebSub::Parts{refresher, threads, fetcher, memory, metrics, log});
+    ByPartition<Callbacks> callbacks;
+    callbacks.add({}, *websub->callbacks());
+    auto opened = CallbackListener::open(loop.get_executor(), at, {callbacks, metrics, log});
     ASSERT_TRUE(opened) << opened.error().detail;
-    websub = std::move(*opened);
-    running = asio::co_spawn(loop, websub->run(), asio::use_future);
+    listener = std::move(*opened);
+    running = asio::co_spawn(loop, serve(), asio::use_future);
     runner = std::thread([this] { loop.run(); });
+  }
+
+  asio::awaitable<void> serve() {
+    using namespace asio::experimental::awaitable_operators;
+    co_await (websub->run() || listener->serve());
   }
 
   static PolicyOptions policy() {
@@ -217,7 +227,8 @@ class WebSubTest : public testing::Test {
   Refresher refresher{fetcher, threads,           pool,
                       memory,  refresh_options(), [](const StoreResult<Committed>&, std::chrono::duration<double>) {}};
   std::function<void(WebSub::Options&)> configure;  ///< more of the options of what start() starts
-  std::unique_ptr<WebSub> websub;
+  std::optional<WebSub> websub;
+  std::unique_ptr<CallbackListener> listener;
   std::future<void> running;
   std::thread runner;
   std::uint64_t claims = 0;

@@ -1,0 +1,159 @@
+#include "worker/hub/outside.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <boost/beast/http/field.hpp>
+#include <boost/beast/http/verb.hpp>
+
+#include "parsers/text/strings.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/http/resolver.hpp"
+#include "worker/hub/hub_request.hpp"
+#include "worker/listener/bearer.hpp"
+#include "worker/listener/by_partition.hpp"
+#include "worker/listener/query.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+namespace http = boost::beast::http;
+
+namespace {
+
+/// For people: why a request is not taken (WEBSUB U3).
+HttpReply refused(http::status status, std::string why) {
+  return http_reply(status, "text/plain; charset=utf-8", std::move(why) + "\n");
+}
+
+/// Why what was asked for is not remembered (WEBSUB U3, U18).
+HttpReply not_taken(AskedOfHub::Is why) {
+  if (why == AskedOfHub::Is::nothing) return refused(http::status::not_found, "there is no such subscription");
+  const bool soon = why == AskedOfHub::Is::not_verified;
+  HttpReply answer = why == AskedOfHub::Is::too_many
+                         ? refused(http::status::service_unavailable, "there are too many subscribers")
+                         : refused(http::status::too_many_requests,
+                                   soon ? "too many subscriptions wait to be verified"
+                                        : "there are too many subscriptions of that domain or network");
+  answer.set(http::field::retry_after, soon ? "60" : "3600");
+  return answer;
+}
+
+}  // namespace
+
+HttpReply try_later() {
+  HttpReply answer = http_reply(http::status::service_unavailable);
+  answer.set(http::field::retry_after, "30");
+  return answer;
+}
+
+HttpReply only(std::string_view methods) {
+  HttpReply no = http_reply(http::status::method_not_allowed);
+  no.set(http::field::allow, methods);
+  return no;
+}
+
+Outside::Outside(const StoreOptions& store, Options options, FetchOptions fetch, LiveStreams& streams, Metrics& metrics)
+    : options_(std::move(options)),
+      streams_(streams),
+      metrics_(metrics),
+      egress_(std::move(fetch)),
+      store_(store),
+      pages_(store, options_.public_url) {}
+
+asio::awaitable<HttpReply> Outside::answer(Visit& visit, std::string_view path, std::string_view query) {
+  if (options_.public_url.empty()) co_return http_reply(http::status::not_found);
+  const http::verb method = visit.head().method();
+  if (path == "/hub") {
+    if (method != http::verb::post) co_return only("POST");
+    co_return co_await ask_hub(visit);
+  }
+  const auto topic = read_topic_target(path, query);
+  if (!topic) co_return http_reply(http::status::not_found);
+  if (method != http::verb::get && method != http::verb::head) co_return only("GET, HEAD");
+  if (topic->unreadable_place)
+    co_return refused(http::status::bad_request, "before is no place in a topic: take the links of its documents");
+  co_return co_await pages_.answer(visit, *topic);
+}
+
+/// Where nothing would ever be sent (WEBSUB U13); "" of others. Names are looked up when they are asked.
+std::string Outside::objection_to_callback(const std::string& callback) const {
+  const EgressView view = egress_.of_text({callback, {}});
+  if (view.verdict == EgressView::Verdict::refused) return view.reason + ": " + view.detail;
+  if (origin_of(callback) != origin_of(options_.of_listener)) return {};
+  const std::string base = path_of(options_.of_listener), there = path_of(callback);
+  if (!there.starts_with(base)) return {};
+  std::string_view path = std::string_view(there).substr(base.size());
+  if (const auto named = named_partition(path)) path = named->second;
+  path = path.substr(0, path.find('?'));
+  const bool ours = path == "/hub" || path == "/events" || path.starts_with("/t/");
+  return ours ? "it is an address of this hub" : "";
+}
+
+/// Whoever has a domain, or addresses in one place, is one, whatever hosts and ports there are below.
+std::string Outside::site_of(const std::string& callback) const {
+  const std::string host = host_of(callback);
+  if (!is_address(host)) return registrable_domain(host);
+  return egress_.standard().network_of(host.starts_with('[') ? host.substr(1, host.size() - 2) : host);
+}
+
+/// WEBSUB U2, U3: taken for verification, or refused with the reason.
+asio::awaitable<HttpReply> Outside::ask_hub(Visit& visit) {
+  auto refusal = co_await visit.read_body();
+  if (refusal || visit.gone()) co_return refusal.value_or(HttpReply());
+  const std::string_view type = visit.head()[http::field::content_type];
+  if (!iequals(type.substr(0, type.find_first_of("; ")), "application/x-www-form-urlencoded"))
+    co_return refused(http::status::unsupported_media_type, "write a form: application/x-www-form-urlencoded");
+  auto request = read_hub_request(visit.body());
+  if (!request) co_return refused(http::status::bad_request, request.error());
+  const std::string objection = objection_to_callback(request->callback);
+  if (!objection.empty()) co_return refused(http::status::bad_request, "hub.callback: " + objection);
+  std::optional<TopicTarget> target;
+  if (request->topic.starts_with(options_.public_url))
+    target = read_topic_target(std::string_view(request->topic).substr(options_.public_url.size()), {});
+  if (!target) co_return refused(http::status::not_found, "hub.topic is none of this hub's");
+  const StoreResult<std::optional<Topic>> topic = co_await pages_.topic_of(target->token);
+  if (!topic) co_return try_later();
+  if (!*topic) co_return refused(http::status::not_found, "hub.topic is none of this hub's");
+  Subscriber subscriber;
+  subscriber.site = site_of(request->callback);
+  subscriber.url = std::move(request->callback);
+  subscriber.topic = **topic;
+  subscriber.topic_url = std::move(request->topic);
+  subscriber.intent = {std::move(request->mode), std::move(request->secret), request->lease, "", 0};
+  const auto write = [&](Store& store) { return Subscribers(store).ask(subscriber, options_.bounds); };
+  const StoreResult<AskedOfHub> taken = co_await store_.call_again(write);
+  if (!taken) {
+    metrics_.store_error(taken.error());
+    co_return try_later();
+  }
+  if (!*taken) co_return not_taken(taken->is);
+  co_return http_reply(http::status::accepted);
+}
+
+/// Who has the address of a topic may follow that; who shows the operator's token, all.
+asio::awaitable<HttpReply> Outside::follow(Visit& visit, std::string_view query) {
+  LiveQuery access;
+  if (const auto token = parameter(query, "topic")) {
+    StoreResult<std::optional<Topic>> topic = co_await pages_.topic_of(*token);
+    if (!topic) co_return try_later();
+    if (!*topic) co_return refused(http::status::not_found, "there is no such topic");
+    access.only = std::move(**topic);
+    access.token = *token;
+  } else {
+    const std::string shown = parameter(query, "token").value_or("");
+    const std::string_view authorization = visit.head()[http::field::authorization];
+    const bool may = !options_.token.empty() &&
+                     (shows_token(authorization, options_.token) || shows_token("Bearer " + shown, options_.token));
+    if (!may) {
+      HttpReply no =
+          refused(http::status::unauthorized, "name a topic (topic=…), or show the token of push_out.token_file");
+      no.set(http::field::www_authenticate, "Bearer");
+      co_return no;
+    }
+  }
+  co_return co_await streams_.answer(visit, std::move(access));
+}
+
+}  // namespace feedmill

@@ -1,0 +1,57 @@
+// What strangers are answered for a store, each behind an address that nobody can guess (WEBSUB §10, OPERATIONS V1).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "storage/push_out/subscribers.hpp"
+#include "worker/http/egress_view.hpp"
+#include "worker/hub/topic_pages.hpp"
+#include "worker/listener/connection.hpp"
+#include "worker/live/live_streams.hpp"
+#include "worker/observe/metrics.hpp"
+#include "worker/push_out/store_thread.hpp"
+
+namespace feedmill {
+
+/// Lives on the loop's thread.
+class Outside {
+ public:
+  struct Options {
+    std::string public_url;   ///< what addresses begin with, no slash at its end; "" = only events are for others
+    std::string of_listener;  ///< what those of all stores begin with that are reached by the same listener
+    std::string token;        ///< who shows it may follow events of all feeds; "" = nobody may
+    SubscriberBounds bounds;
+  };
+
+  /// `fetch`: how callbacks will be reached. The others outlive this.
+  Outside(const StoreOptions& store, Options options, FetchOptions fetch, LiveStreams& streams, Metrics& metrics);
+
+  /// To a request for "/events", whose head has been read: takes the connection over, or says why not.
+  boost::asio::awaitable<HttpReply> follow(Visit& visit, std::string_view query);
+  /// To any other. `path`: decoded, behind that of public_url.
+  boost::asio::awaitable<HttpReply> answer(Visit& visit, std::string_view path, std::string_view query);
+  /// For requests from now on.
+  void set_fetch_options(FetchOptions fetch) { egress_ = EgressViewer(std::move(fetch)); }
+
+ private:
+  boost::asio::awaitable<HttpReply> ask_hub(Visit& visit);
+  std::string objection_to_callback(const std::string& callback) const;
+  std::string site_of(const std::string& callback) const;
+
+  const Options options_;
+  LiveStreams& streams_;
+  Metrics& metrics_;
+  EgressViewer egress_;
+  StoreThread store_;
+  TopicPages pages_;
+};
+
+/// With `Retry-After`.
+HttpReply try_later();
+/// 405 with `Allow`.
+HttpReply only(std::string_view methods);
+
+}  // namespace feedmill
