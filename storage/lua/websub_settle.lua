@@ -10,10 +10,12 @@
 --   lost     the lease is over, or nobody verified
 --   left     it is not wanted any more
 --   wait     nothing to be done yet
+--   turn     its turn at a hub is to come, as another partition has told: marked as websub_turn.lua marks it
 --   forget   nothing to be done any more
 -- Returns {state before, and after, 1 when that puts its hub into trouble}.
 local member, how, delay, hash, note, hub_url = ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7]
 local now = clock()
+local function time_text(at) return how == 'turn' and string.format('%.1f', at + 0.5) or text(at) end
 if ARGV[8] ~= '' then redis.pcall('HDEL', host_key(hub_gate(ARGV[8])), 's:' .. member) end
 if how == 'sent' and redis.call('EXISTS', callback_key(hash)) == 1 then
   redis.call('HSET', callback_key(hash), 'hub_url', hub_url)
@@ -24,7 +26,7 @@ if string.sub(member, 1, 1) == '#' or redis.call('SISMEMBER', feeds_key, member)
   if how == 'forget' or string.sub(member, 1, 1) ~= '#' then
     redis.call('ZREM', push_schedule_key, member)
   elseif how ~= 'sent' then
-    redis.call('ZADD', push_schedule_key, 'XX', text(now + delay), member)
+    redis.call('ZADD', push_schedule_key, 'XX', time_text(now + delay), member)
   end
   if how == 'put_off' and redis.call('EXISTS', callback_key(hash)) == 1 then
     redis.call('HINCRBY', callback_key(hash), 'ends', -1)
@@ -48,7 +50,7 @@ elseif how ~= 'sent' then  -- what has been asked for may have been verified mea
   elseif mine and how == 'again' and redis.call('EXISTS', callback_key(mine)) == 1 then
     redis.call('HSET', callback_key(mine), 'ask_at', text(at))
   end
-  redis.call('ZADD', push_schedule_key, 'XX', text(how == 'lost' and at or look_by(url, at)), url)
+  redis.call('ZADD', push_schedule_key, 'XX', time_text(how == 'lost' and at or look_by(url, at)), url)
 end
 if how ~= 'again' and how ~= 'put_off' and how ~= 'refused' and how ~= 'lost' then return {from, from, 0} end
 if hash == '' or redis.call('HGET', state_key(url), 'push_pending') == hash then

@@ -2,7 +2,7 @@
 -- uses posts host push
 -- replies text
 -- A turn at a hub, among all workers (WEBSUB S5). It ends with websub_settle, or with its lease. Who has to wait for one
--- is looked after again when it comes.
+-- is looked after again when it comes; of one that is another partition's (RELIABILITY L27) that is settled there.
 -- ARGV: prefix, host of the hub, member of websub:due, requests at once, spacing ms, lease ms, when the member was due.
 -- Returns for how long to wait in ms, 0 = the turn is taken.
 local member, concurrency, spacing, lease = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])

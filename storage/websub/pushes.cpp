@@ -1,5 +1,7 @@
 #include "storage/websub/pushes.hpp"
 
+#include <vector>
+
 #include "parsers/text/numbers.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/state_fields.hpp"
@@ -48,7 +50,8 @@ std::string_view word(PushNote::Kind kind) {
 }
 
 std::string_view word(PushSettlement::How how) {
-  constexpr std::string_view words[] = {"sent", "again", "put_off", "refused", "lost", "left", "wait", "forget"};
+  constexpr std::string_view words[] = {"sent", "again", "put_off", "refused", "lost",
+                                        "left", "wait",  "turn",    "forget"};
   return words[static_cast<std::size_t>(how)];
 }
 
@@ -141,6 +144,14 @@ StoreResult<Milliseconds> Pushes::take_turn(const HubTurn& turn) {
   const auto reply = impl_.run(Script::websub_turn, args);
   if (!reply) return reply.error();
   return Milliseconds(leading_number<std::int64_t>(reply->text()));
+}
+
+StoreResult<void> Pushes::end_turn(const std::string& host, const std::string& member) {
+  const std::string key = impl_.keys.host("hub:" + host), slot = "s:" + member;
+  const std::vector<Words> commands{{"HDEL", key, slot}};
+  const auto ended = impl_.pipeline(commands);
+  if (!ended) return ended.error();
+  return {};
 }
 
 StoreResult<std::optional<PushTurn>> Pushes::begin(const PushRecord& wanted) {

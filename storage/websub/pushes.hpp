@@ -78,6 +78,7 @@ struct PushSettlement {
     lost,     ///< the lease is over, or nobody verified
     left,     ///< it is not wanted any more
     wait,     ///< nothing to be done yet
+    turn,     ///< its turn at a hub is to come, as another partition has told
     forget    ///< nothing to be done any more
   };
   std::string member;
@@ -125,8 +126,10 @@ class Pushes {
   /// Up to `max` subscriptions that are to be looked after, hidden from others for `lease`.
   StoreResult<PushTasks> take(std::size_t max, Milliseconds lease);
   /// Takes a turn at a hub: zero when it may be asked now, until settle() says that it was; else for how long to wait.
-  /// Then it is handed out again when its turn comes, and not to be settled.
+  /// Then it is handed out again when its turn comes, and not to be settled. A subscription of another partition, whose
+  /// hub has its gate here (RELIABILITY L27), is to be settled there in either case, and ends its turn by end_turn().
   StoreResult<Milliseconds> take_turn(const HubTurn& turn);
+  StoreResult<void> end_turn(const std::string& host, const std::string& member);
   /// Remembers what a hub is about to be asked for; nothing when the feed has gone.
   StoreResult<std::optional<PushTurn>> begin(const PushRecord& wanted);
   /// Likewise the end of a subscription; false when it is not known any more.

@@ -124,7 +124,7 @@ struct Bench {
     options.intake.worker = std::string(32, 'b');
     options.subscriber.public_url = "http://127.0.0.1";
     websub.emplace(loop.get_executor(), StoreOptions{.url = redis.url()}, options,
-                   WebSub::Parts{refresher, threads, fetcher, memory, metrics, log});
+                   WebSub::Parts{refresher, threads, fetcher, pool, memory, metrics, log});
     ByPartition<Callbacks> answers;
     answers.add({}, *websub->callbacks());
     callbacks = CallbackListener::open(loop.get_executor(), at, {answers, metrics, log}).value();

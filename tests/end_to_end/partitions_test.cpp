@@ -573,5 +573,50 @@ TEST_F(Partitions, PassAHostsGateWhereverTheirFeedsAre) {
   for (std::size_t i = 1; i < starts.size(); ++i) EXPECT_GE(starts[i] - starts[i - 1], answer_takes) << i;
 }
 
+/// One hub that feeds of all partitions name, and two workers that serve them.
+TEST_F(Partitions, PassAHubsGateWhereverTheirFeedsAre) {
+  constexpr unsigned hosts = 12;
+  constexpr auto answer_takes = 60ms;
+  Authority authority;
+  HttpServer hub(authority.issue({.names = {"IP:127.0.0.1"}}));
+  std::mutex mutex;
+  std::map<std::string, Clock::time_point> asked;  // by the callback
+  hub.serve_rest([&](const ServedRequest& request) {
+    const std::lock_guard lock(mutex);
+    for (const auto& [name, value] : form_fields(request.body)) {
+      if (name == "hub.callback") asked.emplace(value, Clock::now());
+    }
+    return Response{.status = 202, .delay = answer_takes};
+  });
+  std::atomic<int> posts = 1;
+  std::vector<std::unique_ptr<Host>> all;
+  std::vector<std::string> add{"add"};
+  for (unsigned i = 0; i < hosts; ++i) {
+    all.push_back(std::make_unique<Host>(i));
+    add.push_back(all.back()->url("/feed"));
+    all.back()->list(posts, "<" + hub.url("/") + ">; rel=\"hub\", <" + add.back() + ">; rel=\"self\"");
+  }
+  ASSERT_EQ(world.run(add).exit, 0);
+  for (unsigned i = 0; i < hosts; ++i) ASSERT_EQ(world.run({"set", add[i + 1], "ca_file=" + authority.file()}).exit, 0);
+  for (const auto& [name, value] : Environment{{"FEEDMILL_WEBSUB_PUBLIC_URL", "http://127.0.0.1"},
+                                               {"FEEDMILL_WEBSUB_LISTEN", "127.0.0.1:0"},
+                                               {"FEEDMILL_WEBSUB_ALLOW_HTTP", "true"},
+                                               {"FEEDMILL_WEBSUB_HUB_SPACING", "0ms"},
+                                               {"FEEDMILL_WEBSUB_HUB_CONCURRENCY", "1"}})
+    world.environment[name] = value;
+  Program one({"run"}, world.environment), other({"run"}, world.environment);
+  EXPECT_TRUE(eventually([&] {
+    const std::lock_guard lock(mutex);
+    return asked.size() == hosts;
+  })) << one.err();
+  for (Program* const worker : {&one, &other}) worker->signal(SIGTERM);
+  EXPECT_EQ(one.wait().exit, 0);
+  EXPECT_EQ(other.wait().exit, 0);
+  std::vector<Clock::time_point> starts;
+  for (const auto& [callback, at] : asked) starts.push_back(at);
+  std::ranges::sort(starts);
+  for (std::size_t i = 1; i < starts.size(); ++i) EXPECT_GE(starts[i] - starts[i - 1], answer_takes) << i;
+}
+
 }  // namespace
 }  // namespace feedmill::test::partitions_test

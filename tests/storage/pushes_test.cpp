@@ -647,6 +647,27 @@ TEST_F(PushesTest, WhoHasWaitedForItsTurnGoesBeforeThoseThatComeLater) {
   EXPECT_NEAR(take("#h2", std::to_string(now() - 11 * 3'600'000) + ".5"), 1.44e7, 5e3);
 }
 
+/// A hub whose gate is here, of subscriptions that are not.
+TEST_F(PushesTest, TurnsMayBeOfAnotherPartition) {
+  HubTurn turn;
+  turn.host = "hub.example";
+  turn.member = "https://elsewhere.example/feed";
+  turn.at_once = 1;
+  turn.spacing = 0ms;
+  EXPECT_EQ(pushes.take_turn(turn)->count(), 0);
+  const std::string first = std::exchange(turn.member, "#h2");
+  EXPECT_GT(pushes.take_turn(turn)->count(), 0);
+  EXPECT_EQ(redis({"ZCARD", "websub:due"}), "0") << "they are looked after where they are";
+  ASSERT_TRUE(pushes.end_turn("hub.example", first));
+  EXPECT_EQ(pushes.take_turn(turn)->count(), 0);
+  // There its turn is remembered as one that was given here.
+  redis({"ZADD", "websub:due", "1", "#h3"});
+  ASSERT_TRUE(pushes.settle({"#h3", How::turn, 1h, "", "", "", ""}));
+  const std::string at = redis({"ZSCORE", "websub:due", "#h3"});
+  EXPECT_TRUE(at.ends_with(".5")) << at;
+  EXPECT_NEAR(std::stod(at), static_cast<double>(now()) + 3.6e6, 5e3);
+}
+
 TEST_F(PushesTest, WhatWasNotAskedCountsForNothing) {
   begin("h1");
   EXPECT_EQ(settle(How::put_off, "h1").to, "pending");

@@ -121,7 +121,7 @@ std::size_t reading_threads(const Config& config, std::size_t loops) {
 }
 
 std::size_t most_tasks(const Config& config) {
-  constexpr std::size_t beside = 32;     // log, delivery, pages, API, pushing out, a private server
+  constexpr std::size_t beside = 32;  // log, delivery, pages, API, pushing out, a private server
   // The same, but for what they share.
   const std::size_t of_a_store = 8 + (config.websub.public_url.empty() ? 0U : 1U) + (config.worker.push_out ? 7U : 0U);
   const std::size_t stores = stores_of(config), loops = stores * loops_of(config);
@@ -216,6 +216,7 @@ std::optional<WebSub::Options> websub_options(const Config& config, const std::s
   options.answers_hubs = config.websub.listen.has_value();
   options.intake.worker = id;
   options.subscriber.public_url = config.url_of_partition(config.websub.public_url);
+  options.subscriber.partition = config.partition();
   options.subscriber.per_hub = config.websub.hub_concurrency;
   options.subscriber.spacing = config.websub.hub_spacing;
   options.drain = config.drain.listen;

@@ -32,9 +32,13 @@ ServedStore::ServedStore(ServeTask task, SharedByStores shared)
     options->intake.tell = [this](const Report& report) {
       parts_.history.record_push(report, std::chrono::steady_clock::now());
     };
-    const WebSub::Parts with{parts_.ingest.refresher, parts_.ingest.threads, parts_.ingest.fetcher,
-
-                             parts_.memory,           parts_.metrics,        parts_.log};
+    const WebSub::Parts with{parts_.ingest.refresher,
+                             parts_.ingest.threads,
+                             parts_.ingest.fetcher,
+                             parts_.ingest.store,
+                             parts_.memory,
+                             parts_.metrics,
+                             parts_.log};
     parts_.websub =
         std::make_unique<WebSub>(executor, store_options(config, parts_.redis_url), std::move(*options), with);
   }

@@ -125,7 +125,7 @@ asio::awaitable<HttpReply> Callbacks::deliver(Visit& visit, const CallbackTarget
 }
 
 asio::awaitable<HttpReply> Callbacks::accept(Visit& visit, const PushRecord& record,
-                                                    std::unique_ptr<MemoryBudget::Share> memory) {
+                                             std::unique_ptr<MemoryBudget::Share> memory) {
   using Delivery = Metrics::Delivery;
   const Visit::Header& request = visit.head();
   Delivery kind = Delivery::thin;

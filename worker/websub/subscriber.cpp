@@ -14,6 +14,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "storage/records/tokens.hpp"
+#include "storage/store/partition.hpp"
 #include "worker/base/cancellation.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/resolver.hpp"
@@ -79,10 +80,11 @@ class HubClient::Place {
   std::string domain_;
 };
 
-HubClient::HubClient(asio::any_io_executor executor, Fetcher& fetcher, PushStore& store, Metrics& metrics, Log& log,
-                     Options options)
+HubClient::HubClient(asio::any_io_executor executor, Fetcher& fetcher, PushStore& store, StorePool& partitions,
+                     Metrics& metrics, Log& log, Options options)
     : fetcher_(fetcher),
       store_(store),
+      partitions_(partitions),
       metrics_(metrics),
       log_(log),
       options_(std::move(options)),
@@ -206,7 +208,13 @@ asio::awaitable<void> HubClient::take_step(const PushTask& task, const PushStep&
       const std::string host = host_of(step.hub), domain = registrable_domain(host);
       const StoreResult<Milliseconds> wait = co_await wait_for_hub(task, host);
       if (!wait) metrics_.store_error(wait.error());
-      if (!wait || wait->count() > 0) co_return;
+      if (!wait) co_return;
+      if (wait->count() > 0) {
+        if (!other_home_of(host)) co_return;
+        settlement.how = How::turn;
+        settlement.delay = *wait;
+        break;
+      }
       settlement.delay = wait_for_domain(domain);
       if (settlement.delay.count() > 0) {
         settlement.how = How::wait;
@@ -244,7 +252,21 @@ asio::awaitable<StoreResult<Milliseconds>> HubClient::wait_for_hub(const PushTas
   turn.spacing = task.hub_in_trouble ? 2 * options_.spacing : options_.spacing;
   turn.lease = options_.wall + Milliseconds(10'000);
   const auto take = [&](Store& store) { return Pushes(store).take_turn(turn); };
+  if (const auto home = other_home_of(turn.host)) co_return co_await partitions_.call_at(*home, take);
   co_return co_await store_.call(take);
+}
+
+/// RELIABILITY L27: nothing where the gate of a hub is in the partition that these subscriptions are of.
+std::optional<unsigned> HubClient::other_home_of(std::string_view hub_host) const {
+  const unsigned home = partition_of_name(hub_host, options_.partition.count);
+  return home == options_.partition.index ? std::nullopt : std::optional(home);
+}
+
+/// Where that fails, the turn ends with its lease.
+asio::awaitable<void> HubClient::end_turn(unsigned home, std::string host, std::string member) {
+  const auto end = [&](Store& store) { return Pushes(store).end_turn(host, member); };
+  const StoreResult<void> ended = co_await partitions_.call_at(home, end);
+  if (!ended) metrics_.store_error(ended.error());
 }
 
 PushRecord HubClient::new_record(const PushTask& task, const PushStep& step, std::string hub_url) const {
@@ -390,6 +412,8 @@ asio::awaitable<HubClient::Reply> HubClient::ask(const PushTask& task, const Pus
 }
 
 asio::awaitable<void> HubClient::settle(const PushTask& task, PushSettlement settlement, Milliseconds now) {
+  if (const auto home = settlement.turn.empty() ? std::nullopt : other_home_of(settlement.turn))
+    co_await end_turn(*home, std::exchange(settlement.turn, ""), settlement.member);
   const auto write = [&](Store& store) { return Pushes(store).settle(settlement); };
   const StoreResult<PushTurn> done = co_await store_.call(write);
   if (!done) {

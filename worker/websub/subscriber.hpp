@@ -5,7 +5,9 @@
 #include <chrono>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -13,6 +15,7 @@
 
 #include "worker/base/log.hpp"
 #include "worker/http/fetch.hpp"
+#include "worker/ingest/store_pool.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/observe/push_turns.hpp"
 #include "worker/websub/push_policy.hpp"
@@ -28,6 +31,7 @@ class HubClient {
  public:
   struct Options {
     std::string public_url;                       ///< what callbacks begin with, no slash at its end
+    Partition partition{};                        ///< whose subscriptions they are
     std::size_t at_once = most_hub_requests;      ///< subscriptions looked after
     std::size_t per_domain = 8;                   ///< of these with hubs below one registrable domain
     std::size_t per_hub = 4;                      ///< requests of all workers to one hub at once (WEBSUB S5) …
@@ -37,8 +41,9 @@ class HubClient {
     Milliseconds lease{std::chrono::minutes(5)};  ///< others do not look after what this one does
   };
 
-  HubClient(boost::asio::any_io_executor executor, Fetcher& fetcher, PushStore& store, Metrics& metrics, Log& log,
-            Options options);
+  /// `partitions`: by which gates of hubs are reached that other partitions have.
+  HubClient(boost::asio::any_io_executor executor, Fetcher& fetcher, PushStore& store, StorePool& partitions,
+            Metrics& metrics, Log& log, Options options);
 
   /// Until stop() or cancellation. What is under way then may go on for `grace`; what has not been answered by that
   /// time its hub may verify at another worker.
@@ -83,12 +88,15 @@ class HubClient {
                                     Clock::time_point deadline);
   boost::asio::awaitable<void> settle(const PushTask& task, PushSettlement settlement, Milliseconds now);
   boost::asio::awaitable<void> tell(PushNews news, Milliseconds now);
+  std::optional<unsigned> other_home_of(std::string_view hub_host) const;
+  boost::asio::awaitable<void> end_turn(unsigned home, std::string host, std::string member);
   Milliseconds wait_for_domain(const std::string& name);
   boost::asio::awaitable<StoreResult<Milliseconds>> wait_for_hub(const PushTask& task, std::string host);
   PushRecord new_record(const PushTask& task, const PushStep& step, std::string hub_url) const;
 
   Fetcher& fetcher_;
   PushStore& store_;
+  StorePool& partitions_;
   Metrics& metrics_;
   Log& log_;
   Options options_;

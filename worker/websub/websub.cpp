@@ -16,7 +16,7 @@ WebSub::WebSub(const asio::any_io_executor& executor, const StoreOptions& store,
       drain_(options.drain),
       store_(executor, store),
       intake_(executor, parts.refresher, parts.threads, store_, parts.metrics, parts.log, std::move(options.intake)),
-      subscriber_(executor, parts.fetcher, store_, parts.metrics, parts.log,
+      subscriber_(executor, parts.fetcher, store_, parts.partitions, parts.metrics, parts.log,
                   std::move(options.subscriber)),
       callbacks_({store_, intake_, parts.memory, parts.metrics, parts.log}),
       end_(executor, asio::steady_timer::time_point::max()) {}

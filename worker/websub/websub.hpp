@@ -25,6 +25,7 @@ class WebSub {
     Refresher& refresher;
     ReadingThreads& threads;
     Fetcher& fetcher;
+    StorePool& partitions;  ///< by which other partitions are asked
     MemoryBudget& memory;
     Metrics& metrics;
     Log& log;

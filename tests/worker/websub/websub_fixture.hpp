@@ -84,7 +84,7 @@ class WebSubTest : public testing::Test {
     options.subscriber.poll = 20ms;
     if (configure) configure(options);
     websub.emplace(loop.get_executor(), StoreOptions{.url = redis.url(), .timeout = 1s}, options,
-                   WebSub::Parts{refresher, threads, fetcher, memory, metrics, log});
+                   WebSub::Parts{refresher, threads, fetcher, pool, memory, metrics, log});
     ByPartition<Callbacks> callbacks;
     callbacks.add({}, *websub->callbacks());
     auto opened = CallbackListener::open(loop.get_executor(), at, {callbacks, metrics, log});
