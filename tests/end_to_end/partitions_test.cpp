@@ -454,6 +454,20 @@ TEST_F(Partitions, AreToldToWhoAsksTheWrongOne) {
   const Finished of_other_shape = world.run({"list"}, {{"FEEDMILL_REDIS_PARTITIONS", "1"}});
   EXPECT_EQ(of_other_shape.exit, 78);
   EXPECT_NE(of_other_shape.err.find("write redis.partitions = 4"), std::string::npos) << of_other_shape.err;
+
+  const std::filesystem::path directory = world.redis.directory();
+  std::ofstream(directory / "token") << "token-of-the-reader";
+  std::ofstream(directory / "feedmill.toml")
+      << "[api.token.reader]\nfile = \"" << (directory / "token").string() << "\"\n";
+  const Program worker({"run", "--config", directory / "feedmill.toml", "--listen", "127.0.0.1:0"},
+                       world.with({{"FEEDMILL_REDIS_PARTITION", std::to_string(its)}}));
+  const std::string address = listening_at(worker);
+  const auto feeds = [&](unsigned partition) {
+    return ask({.url = "http://" + address + "/api/v1/feeds?partition=" + std::to_string(partition),
+                .headers = {{"Authorization", "Bearer token-of-the-reader"}}});
+  };
+  EXPECT_TRUE(eventually([&] { return feeds(its).status == 200; })) << feeds(its).body;
+  EXPECT_NE(feeds(other).body.find("this worker serves " + std::to_string(its) + " alone"), std::string::npos);
 }
 
 /// Verbs find the partition of what they are asked for, or go to all; where they cannot know, one must be named.

@@ -252,10 +252,16 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
   if (!Place::is_free(*this, call.app)) co_return problem("busy", "too many calls are under way");
   std::optional<Place> place(std::in_place, *this, call.app);
   std::string known(route->parameters);
-  if (!partitions_.empty()) known += known.empty() ? "partition" : " partition";
+  const Partition& mine = options_.store.partition;
+  if (!mine.is_whole()) known += known.empty() ? "partition" : " partition";
   if (auto wrong = read_parameters(call, target.substr(std::min(mark + 1, target.size())), known)) co_return *wrong;
   if (!is_clean_text(call.item)) co_return problem("no_such_resource", "the path is no clean UTF-8");
   if (!partitions_.empty()) co_return co_await lead(*route, call, visit, place);
+  if (const auto named = call.parameters.find("partition"); named != call.parameters.end() && !mine.is_whole()) {
+    if (named->second != std::to_string(mine.index))
+      co_return problem("bad_parameter", fmt::format("partition: this worker serves {} alone", mine.index));
+    call.parameters.erase(named);
+  }
   co_return co_await carry_out(*route, call, visit, place);
 }
 

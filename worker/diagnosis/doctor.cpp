@@ -401,6 +401,41 @@ std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
   return findings;
 }
 
+std::vector<Finding> check_partitions(const std::vector<PlacedPartition>& partitions) {
+  if (partitions.size() < 2) return {};
+  constexpr std::uint64_t few = 1000;  // whose share says nothing
+  constexpr std::size_t most_told = 10;
+  struct Node {
+    std::size_t partitions = 0;
+    std::uint64_t feeds = 0;
+  };
+  std::map<std::string, Node> nodes;
+  for (const PlacedPartition& one : partitions) {
+    Node& node = nodes[one.node];
+    ++node.partitions;
+    node.feeds += one.feeds;
+  }
+  std::vector<Finding> findings;
+  for (const PlacedPartition& one : partitions) {
+    const Node& node = nodes[one.node];
+    if (node.partitions < 4 || one.feeds < few || one.feeds * 3 <= node.feeds) continue;
+    findings.push_back(
+        {"partitions", Verdict::warn,
+         fmt::format("partition {} has {} of the {} feeds at {}: a host, or a few, with many feeds", one.partition,
+                     grouped(std::int64_t(one.feeds)), grouped(std::int64_t(node.feeds)), one.node),
+         "move the slots of others away from that node: feeds of one host stay together"});
+  }
+  std::string text;
+  std::size_t told = 0;
+  for (const auto& [address, node] : nodes) {
+    if (++told > most_told) break;
+    text += fmt::format("{}{} at {}", text.empty() ? "" : ", ", node.partitions, address);
+  }
+  if (nodes.size() > most_told) text += fmt::format(", and {} more nodes", nodes.size() - most_told);
+  findings.push_back(ok("partitions", text));
+  return findings;
+}
+
 Finding check_requests(const RequestFigures& figures) {
   const std::string text = fmt::format("{} of programs wait, {} in Redis", grouped(std::int64_t(figures.waiting)),
                                        bytes_text(figures.bytes));

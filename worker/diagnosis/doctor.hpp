@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -73,6 +74,16 @@ std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, st
 
 /// Writes, disk, memory and role of the server, and how far its clock is from ours (`here`, unix milliseconds).
 std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here);
+
+/// Where a partition of the store is, and how many feeds it has.
+struct PlacedPartition {
+  std::uint32_t partition = 0;
+  std::string node;
+  std::uint64_t feeds = 0;
+};
+/// How many partitions each node has, and which are crowded: with a third of the feeds of a node that has four or more.
+/// Moving slots makes those no smaller. Nothing to say of less than two.
+std::vector<Finding> check_partitions(const std::vector<PlacedPartition>& partitions);
 
 /// Whether programs ask for more than is answered.
 Finding check_requests(const RequestFigures& figures);

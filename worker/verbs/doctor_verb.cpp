@@ -247,7 +247,8 @@ std::string check_feeds(const Config& config, Store& store, Milliseconds now, Re
 }
 
 /// All that hangs on Redis. Returns a name that this deployment looks up; one that always exists when it has none.
-std::string check_store(const Config& config, Reporter& reporter) {
+/// Where the store answers, it is told to `placed`.
+std::string check_store(const Config& config, Reporter& reporter, std::vector<PlacedPartition>& placed) {
   std::string name(usual_name);
   attempt(reporter, [&] {
     StoreSession session = StoreSession::prepare(config);
@@ -264,6 +265,7 @@ std::string check_store(const Config& config, Reporter& reporter) {
     }
     reporter.tell(check_server(facts, wall_clock()));
     const std::uint64_t feeds = or_fail(Feeds(store).count());
+    placed.push_back({config.partition().index, or_fail(store.node()), feeds});
     attempt(reporter, [&] {
       reporter.tell(check_requests(or_fail(Requests(store, {}).figures())));
       reporter.tell(check_fleet(or_fail(Fleet(store).figures()), or_fail(EventStream(store).figures())));
@@ -290,16 +292,18 @@ int run_verb(const DoctorVerb&, const Config& config, Terminal& terminal) {
   reporter.tell(check_data_directory(config));
   reporter.tell(check_poison_directory(config));
   std::string name;
+  std::vector<PlacedPartition> placed;
   for (std::uint32_t i = 0; i < stores_of(config); ++i) {
     Config its = config;
     if (stores_of(config) > 1) {
       its.redis.partition = i;
       if (!terminal.json()) terminal.note(fmt::format("partition {} of {}:", i, config.redis.partitions));
     }
-    name = check_store(its, reporter);
+    name = check_store(its, reporter, placed);
     terminal.flush();
     stop_if_interrupted();
   }
+  reporter.tell(check_partitions(placed));
   reporter.tell(check_descriptors(descriptor_limit(), config));
   const FetchOptions fetching = fetch_options(config, *egress_policies(config), 1, RunMode::selected);
   const EgressViewer viewer(look_options(config));

@@ -94,6 +94,23 @@ TEST(Doctor, NamesWhatWouldBeWrongOnceAnotherIsThePrimary) {
   EXPECT_EQ(findings[3].text, "10.0.0.2:6379 cannot be asked: WRONGPASS");
 }
 
+TEST(Doctor, TellsHowPartitionsArePlacedAndWhichAreCrowded) {
+  EXPECT_TRUE(check_partitions({{0, "a:1", 1'000'000}}).empty());
+  std::vector<PlacedPartition> all;
+  for (std::uint32_t i = 0; i < 8; ++i) all.push_back({i, i < 4 ? "a:1" : "b:1", 1'000});
+  EXPECT_EQ(shown(check_partitions(all)), "ok partitions");
+  EXPECT_EQ(check_partitions(all)[0].text, "4 at a:1, 4 at b:1");
+  all[2].feeds = 1'600;  // of 4,600
+  const auto findings = check_partitions(all);
+  EXPECT_EQ(shown(findings), "warn partitions, ok partitions");
+  EXPECT_EQ(findings[0].text, "partition 2 has 1,600 of the 4,600 feeds at a:1: a host, or a few, with many feeds");
+  all[3].node = "c:1";
+  EXPECT_EQ(shown(check_partitions(all)), "ok partitions") << "of three each has a third";
+  for (PlacedPartition& one : all) one.feeds /= 10;
+  all[3].node = "a:1";
+  EXPECT_EQ(shown(check_partitions(all)), "ok partitions") << "few are nowhere many";
+}
+
 TEST(Doctor, NamesIdleFleetsFeedsThatCannotBeReadAndReadersThatLag) {
   FleetFigures fleet;
   StreamFigures stream;
