@@ -499,6 +499,11 @@ TEST_F(Partitions, NeedNotBeNamedWhereFeedsAre) {
   EXPECT_EQ(lacks.exit, 1);
   EXPECT_NE(lacks.err.find("no such feed: https://unknown.example/feed.xml; nothing was resumed"), std::string::npos);
   EXPECT_EQ(count_of(world.run({"list", "--json"}).out, "\"paused\""), urls.size()) << "in no partition";
+  const auto elsewhere = std::ranges::find_if(
+      urls, [&](const auto& url) { return partition_of(url, partitions) != partition_of(urls[0], partitions); });
+  const Finished moved = world.run({"move", urls[0], *elsewhere});
+  EXPECT_EQ(moved.exit, 1) << moved.out;
+  EXPECT_NE(moved.err.find("is a feed already"), std::string::npos) << moved.err;
   const Finished of_another_shape = world.run({"run"}, {{"FEEDMILL_REDIS_PARTITIONS", "8"}});
   EXPECT_EQ(of_another_shape.exit, 78);
   EXPECT_EQ(count_of(of_another_shape.err, "write redis.partitions = 4"), 1U) << of_another_shape.err;

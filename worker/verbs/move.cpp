@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "storage/feeds/feeds.hpp"
+#include "storage/store/partition.hpp"
 #include "worker/command_line/feed_verbs.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/verbs/open_store.hpp"
@@ -27,13 +28,22 @@ void tell_moved(const std::string& url, const VerbContext& context) {
   warn_of_refusals({move.to}, read_settings(record->state.settings), context);
 }
 
+/// Whether another partition of the deployment has it: there nobody notices that two are to be one.
+bool is_feed_elsewhere(const std::string& url, const Config& config) {
+  const unsigned its = partition_of(url, config.redis.partitions);
+  return its != config.partition().index && has_all(config, its, {url});
+}
+
 }  // namespace
 
 int run_verb(const MoveVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const std::string url = feed_url(terminal, verb.url, "nothing was moved");
   const std::string to = verb.undo ? "" : feed_url(terminal, verb.to, "nothing was moved");
-  const auto result = or_fail(verb.undo ? Feeds(context.store).undo_move(url) : Feeds(context.store).move(url, to));
+  const bool taken = !verb.undo && is_feed_elsewhere(to, context.config);
+  const auto result =
+      taken ? MoveResult::taken
+            : or_fail(verb.undo ? Feeds(context.store).undo_move(url) : Feeds(context.store).move(url, to));
   switch (result) {
     case MoveResult::moved:
       tell_moved(url, context);
