@@ -209,6 +209,18 @@ struct Config {
   /// True when the store is a private server of ours: asked for, or no URL and not forbidden.
   bool embedded() const { return redis.embedded == EmbeddedMode::always || redis.url.empty(); }
   Partition partition() const { return {redis.partition.value_or(0), redis.partitions}; }
+  Config of_partition(std::uint32_t named) const {
+    Config its = *this;
+    its.redis.partition = named;
+    return its;
+  }
+  /// Of all partitions in their order, where none is named; else itself alone.
+  std::vector<Config> of_each_partition() const {
+    if (objection_to_partition().empty()) return {*this};
+    std::vector<Config> all;
+    for (std::uint32_t i = 0; i < redis.partitions; ++i) all.push_back(of_partition(i));
+    return all;
+  }
   /// Where websub.public_url or push_out.public_url leads to the partition that is named: "/p3" behind it (RELIABILITY
   /// L29). As it is where there is but one, or it is empty.
   std::string url_of_partition(const std::string& public_url) const {

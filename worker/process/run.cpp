@@ -100,10 +100,10 @@ std::vector<ServeTask> in_partitions(ServeTask task) {
     tasks.push_back(std::move(task));
     return tasks;
   }
-  for (std::uint32_t i = 0; i < task.config.redis.partitions; ++i) {
-    tasks.push_back(task);
-    tasks.back().config.redis.partition = i;
-    tasks.back().sources.flags["redis.partition"] = std::to_string(i);  // as it is read again
+  for (Config& its : task.config.of_each_partition()) {
+    ServeTask& one = tasks.emplace_back(task);
+    one.sources.flags["redis.partition"] = std::to_string(*its.redis.partition);  // as it is read again
+    one.config = std::move(its);
   }
   return tasks;
 }

@@ -293,12 +293,10 @@ int run_verb(const DoctorVerb&, const Config& config, Terminal& terminal) {
   reporter.tell(check_poison_directory(config));
   std::string name;
   std::vector<PlacedPartition> placed;
-  for (std::uint32_t i = 0; i < stores_of(config); ++i) {
-    Config its = config;
-    if (stores_of(config) > 1) {
-      its.redis.partition = i;
-      if (!terminal.json()) terminal.note(fmt::format("partition {} of {}:", i, config.redis.partitions));
-    }
+  const std::vector<Config> configs = config.of_each_partition();
+  for (const Config& its : configs) {
+    if (configs.size() > 1 && !terminal.json())
+      terminal.note(fmt::format("partition {} of {}:", its.partition().index, configs.size()));
     name = check_store(its, reporter, placed);
     terminal.flush();
     stop_if_interrupted();

@@ -68,11 +68,7 @@ std::optional<unsigned> named_by_ids(const Kind& verb, unsigned count) {
 template <class Kind, class Work>
 int in_partitions(Kind verb, const Config& config, Terminal& terminal, const Work& work) {
   const unsigned count = config.redis.partitions;
-  const auto at = [&](unsigned partition) {
-    Config one = config;
-    one.redis.partition = partition;
-    return work(verb, one);
-  };
+  const auto at = [&](unsigned partition) { return work(verb, config.of_partition(partition)); };
   const auto at_all = [&] {
     int code = exits::done;
     for (unsigned i = 0; i < count; ++i) {

@@ -87,9 +87,7 @@ int with_stores(const Kind& verb, const Config& config, Terminal& terminal, Work
   return carry_out(verb, terminal, [&] {
     StoreUse use = StoreUse::change;
     if constexpr (requires { verb.use(); }) use = verb.use();
-    const bool is_named = config.objection_to_partition().empty();
-    std::vector<Config> configs(is_named ? 1 : config.redis.partitions, config);
-    for (std::uint32_t i = 0; !is_named && i < config.redis.partitions; ++i) configs[i].redis.partition = i;
+    const std::vector<Config> configs = config.of_each_partition();
     std::vector<StoreSession> sessions;
     std::vector<VerbContext> stores;
     for (const Config& its : configs) sessions.push_back(StoreSession::open(its, use));
@@ -148,7 +146,7 @@ std::vector<FeedRecord> known_records(const VerbContext& context, const std::vec
                                       std::string_view consequence);
 
 /// Whether a partition has all of these feeds, given as canonical_feed_url() takes them.
-bool has_all(Config config, unsigned partition, const std::vector<std::string>& feed_urls);
+bool has_all(const Config& config, unsigned partition, const std::vector<std::string>& feed_urls);
 
 /// What an import says of feeds that it passed over, behind what it says of the others; "" of none.
 std::string in_other_partitions(std::uint64_t feeds);

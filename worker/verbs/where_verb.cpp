@@ -23,9 +23,8 @@ std::optional<std::uint64_t> number_of(std::string_view id) {
   return is_number ? std::optional(number) : std::nullopt;
 }
 
-StoreSession session_of(Config config, unsigned partition) {
-  config.redis.partition = partition;
-  return StoreSession::prepare(config, StoreUse::read);
+StoreSession session_of(const Config& config, unsigned partition) {
+  return StoreSession::prepare(config.of_partition(partition), StoreUse::read);
 }
 
 int tell(Store& store, unsigned partition, const Config& config, Terminal& terminal) {
