@@ -280,7 +280,7 @@ class Fields(unittest.TestCase):
         block = (DEPLOY / "nginx-push-out.conf").read_text()
         for line in ("proxy_buffering off;", "access_log off;", "proxy_read_timeout 60s;", "client_max_body_size 64k;"):
             self.assertIn(line, block)
-        self.assertEqual(re.findall(r"location (?:= )?(/\w+)", block), ["/events", "/hub", "/t"])
+        self.assertEqual(re.findall(r"location ~ \^\(/p\[0-9\]\+\)\?(/\w+)", block), ["/events", "/hub", "/t"])
 
     def test_disruptions(self):
         spec = one("standalone", "PodDisruptionBudget")["spec"]

@@ -103,7 +103,7 @@ TEST(Doctor, TellsHowPartitionsArePlacedAndWhichAreCrowded) {
   all[2].feeds = 1'600;  // of 4,600
   const auto findings = check_partitions(all);
   EXPECT_EQ(shown(findings), "warn partitions, ok partitions");
-  EXPECT_EQ(findings[0].text, "partition 2 has 1,600 of the 4,600 feeds at a:1: a host, or a few, with many feeds");
+  EXPECT_EQ(findings[0].text, "partition 2 has 1 600 of the 4 600 feeds at a:1: a host, or a few, with many feeds");
   all[3].node = "c:1";
   EXPECT_EQ(shown(check_partitions(all)), "ok partitions") << "of three each has a third";
   for (PlacedPartition& one : all) one.feeds /= 10;
