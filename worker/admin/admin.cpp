@@ -65,12 +65,6 @@ Admin::Response probe_answer(bool passed, const std::vector<Check>& checks, bool
                     json::serialize(body) + "\n");
 }
 
-Admin::Response not_allowed(std::string_view methods) {
-  Admin::Response refused = http_reply(http::status::method_not_allowed);
-  refused.set(http::field::allow, methods);
-  return refused;
-}
-
 Admin::Response token_wanted() {
   Admin::Response refused = http_reply(http::status::unauthorized);
   refused.set(http::field::www_authenticate, "Bearer realm=\"feedmill\", Basic realm=\"feedmill\"");
@@ -153,11 +147,7 @@ asio::awaitable<Admin::Response> Admin::ping(Visit& visit, bool near) {
   const std::size_t count = urls ? urls->size() : 0;
   Pinged pinged;
   if (count > 0 && count <= most_pinged && health_.ping) pinged = co_await health_.ping(std::move(*urls));
-  if (pinged.store_away) {
-    Response busy = http_reply(http::status::service_unavailable);
-    busy.set(http::field::retry_after, "10");
-    co_return busy;
-  }
+  if (pinged.store_away) co_return try_later("10");
   if (count == 1 && pinged.feeds == 1) co_return http_reply(http::status::accepted);
   if (pinged.feeds > 0) {
     co_return http_reply(http::status::accepted, "text/plain; charset=utf-8",

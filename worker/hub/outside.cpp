@@ -42,18 +42,6 @@ HttpReply not_taken(AskedOfHub::Is why) {
 
 }  // namespace
 
-HttpReply try_later() {
-  HttpReply answer = http_reply(http::status::service_unavailable);
-  answer.set(http::field::retry_after, "30");
-  return answer;
-}
-
-HttpReply only(std::string_view methods) {
-  HttpReply no = http_reply(http::status::method_not_allowed);
-  no.set(http::field::allow, methods);
-  return no;
-}
-
 Outside::Outside(const StoreOptions& store, Options options, FetchOptions fetch, LiveStreams& streams, Metrics& metrics)
     : options_(std::move(options)),
       streams_(streams),
@@ -64,17 +52,21 @@ Outside::Outside(const StoreOptions& store, Options options, FetchOptions fetch,
 
 asio::awaitable<HttpReply> Outside::answer(Visit& visit, std::string_view path, std::string_view query) {
   if (options_.public_url.empty()) co_return http_reply(http::status::not_found);
+  const auto place = way_.enter();
+  if (!place) co_return try_later("30");
   const http::verb method = visit.head().method();
   if (path == "/hub") {
-    if (method != http::verb::post) co_return only("POST");
+    if (method != http::verb::post) co_return not_allowed("POST");
     co_return co_await ask_hub(visit);
   }
   const auto topic = read_topic_target(path, query);
   if (!topic) co_return http_reply(http::status::not_found);
-  if (method != http::verb::get && method != http::verb::head) co_return only("GET, HEAD");
+  if (method != http::verb::get && method != http::verb::head) co_return not_allowed("GET, HEAD");
   if (topic->unreadable_place)
     co_return refused(http::status::bad_request, "before is no place in a topic: take the links of its documents");
-  co_return co_await pages_.answer(visit, *topic);
+  HttpReply page = co_await pages_.answer(visit, *topic);
+  way_.note(page.result() != http::status::service_unavailable);
+  co_return page;
 }
 
 /// Where nothing would ever be sent (WEBSUB U13); "" of others. Names are looked up when they are asked.
@@ -114,7 +106,8 @@ asio::awaitable<HttpReply> Outside::ask_hub(Visit& visit) {
     target = read_topic_target(std::string_view(request->topic).substr(options_.public_url.size()), {});
   if (!target) co_return refused(http::status::not_found, "hub.topic is none of this hub's");
   const StoreResult<std::optional<Topic>> topic = co_await pages_.topic_of(target->token);
-  if (!topic) co_return try_later();
+  way_.note(topic.has_value());
+  if (!topic) co_return try_later("30");
   if (!*topic) co_return refused(http::status::not_found, "hub.topic is none of this hub's");
   Subscriber subscriber;
   subscriber.site = site_of(request->callback);
@@ -124,9 +117,10 @@ asio::awaitable<HttpReply> Outside::ask_hub(Visit& visit) {
   subscriber.intent = {std::move(request->mode), std::move(request->secret), request->lease, "", 0};
   const auto write = [&](Store& store) { return Subscribers(store).ask(subscriber, options_.bounds); };
   const StoreResult<AskedOfHub> taken = co_await store_.call_again(write);
+  way_.note(taken.has_value());
   if (!taken) {
     metrics_.store_error(taken.error());
-    co_return try_later();
+    co_return try_later("30");
   }
   if (!*taken) co_return not_taken(taken->is);
   co_return http_reply(http::status::accepted);
@@ -136,8 +130,11 @@ asio::awaitable<HttpReply> Outside::ask_hub(Visit& visit) {
 asio::awaitable<HttpReply> Outside::follow(Visit& visit, std::string_view query) {
   LiveQuery access;
   if (const auto token = parameter(query, "topic")) {
+    const auto place = way_.enter();
+    if (!place) co_return try_later("30");
     StoreResult<std::optional<Topic>> topic = co_await pages_.topic_of(*token);
-    if (!topic) co_return try_later();
+    way_.note(topic.has_value());
+    if (!topic) co_return try_later("30");
     if (!*topic) co_return refused(http::status::not_found, "there is no such topic");
     access.only = std::move(**topic);
     access.token = *token;

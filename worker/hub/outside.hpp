@@ -10,6 +10,7 @@
 #include "worker/http/egress_view.hpp"
 #include "worker/hub/topic_pages.hpp"
 #include "worker/listener/connection.hpp"
+#include "worker/listener/way_to_store.hpp"
 #include "worker/live/live_streams.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/push_out/store_thread.hpp"
@@ -47,11 +48,7 @@ class Outside {
   EgressViewer egress_;
   StoreThread store_;
   TopicPages pages_;
+  WayToStore way_;
 };
-
-/// With `Retry-After`.
-HttpReply try_later();
-/// 405 with `Allow`.
-HttpReply only(std::string_view methods);
 
 }  // namespace feedmill

@@ -66,9 +66,9 @@ asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {
   if (path == "/events") {
     HttpReply reply;
     if (!streams_.take()) {
-      reply = try_later();
+      reply = try_later("30");
     } else if (visit.head().method() != http::verb::get) {
-      reply = only("GET");
+      reply = not_allowed("GET");
     } else if (outside == nullptr) {
       reply = http_reply(http::status::not_found);
     } else {
@@ -79,7 +79,7 @@ asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {
     reply.set(http::field::access_control_expose_headers, "Retry-After");
     co_return reply;
   }
-  if (!requests_.take()) co_return try_later();
+  if (!requests_.take()) co_return try_later("30");
   if (outside == nullptr) co_return http_reply(http::status::not_found);
   co_return co_await outside->answer(visit, path, query);
 }

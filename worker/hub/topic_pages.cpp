@@ -90,11 +90,7 @@ asio::awaitable<StoreResult<std::optional<TopicPages::Kept>>> TopicPages::docume
 
 asio::awaitable<HttpReply> TopicPages::answer(const Visit& visit, const TopicTarget& target) {
   const StoreResult<std::optional<Kept>> found = co_await document_of(target);
-  if (!found) {
-    HttpReply later = http_reply(http::status::service_unavailable);
-    later.set(http::field::retry_after, "30");
-    co_return later;
-  }
+  if (!found) co_return try_later("30");
   if (!*found) co_return http_reply(http::status::not_found);
   const TopicDocument& document = *(*found)->document;
   const Visit::Header& head = visit.head();

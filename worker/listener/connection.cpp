@@ -42,12 +42,6 @@ asio::ip::address without_mapping(const asio::ip::address& address) {
   return address;
 }
 
-HttpReply come_again() {
-  HttpReply reply = http_reply(http::status::service_unavailable);
-  reply.set(http::field::retry_after, "60");
-  return reply;
-}
-
 }  // namespace
 
 HttpReply http_reply(http::status status, std::string_view type, std::string body) {
@@ -61,6 +55,18 @@ HttpReply http_reply(http::status status, std::string_view type, std::string bod
 
 HttpReply http_reply(http::status status) {
   return http_reply(status, "text/plain; charset=utf-8", std::string(http::obsolete_reason(status)) + "\n");
+}
+
+HttpReply try_later(std::string_view after) {
+  HttpReply reply = http_reply(http::status::service_unavailable);
+  reply.set(http::field::retry_after, after);
+  return reply;
+}
+
+HttpReply not_allowed(std::string_view methods) {
+  HttpReply reply = http_reply(http::status::method_not_allowed);
+  reply.set(http::field::allow, methods);
+  return reply;
 }
 
 asio::ip::address client_network(const asio::ip::address& address) {
@@ -149,7 +155,7 @@ asio::awaitable<std::optional<HttpReply>> Visit::read_body(std::function<bool(st
   const auto length = parser_.content_length();
   const std::uint64_t longest = most.value_or(from.limits_.body_bytes);
   if (length && *length > longest) co_return http_reply(http::status::payload_too_large);
-  if (may_hold && !may_hold(length ? *length : 1)) co_return come_again();
+  if (may_hold && !may_hold(length ? *length : 1)) co_return try_later("60");
   parser_.body_limit(longest);
   parser_.eager(true);
   from.waiting_since_ = Connection::Clock::now();
@@ -164,7 +170,7 @@ asio::awaitable<std::optional<HttpReply>> Visit::read_body(std::function<bool(st
   for (std::uint64_t consumed = 0;;) {
     const auto refused = parse_body(consumed);
     if (refused) co_return http_reply(*refused);
-    if (may_hold && !may_hold(body().size())) co_return come_again();
+    if (may_hold && !may_hold(body().size())) co_return try_later("60");
     if (parser_.is_done()) break;
     const bool more = co_await from.receive(until);
     gone_ = !more;

@@ -27,6 +27,10 @@ using HttpReply = boost::beast::http::response<boost::beast::http::string_body>;
 HttpReply http_reply(boost::beast::http::status status, std::string_view type, std::string body);
 /// One that says its status and nothing else.
 HttpReply http_reply(boost::beast::http::status status);
+/// 503: the client is to come again, `after` so many seconds.
+HttpReply try_later(std::string_view after);
+/// 405: there are these `methods`, as "GET, HEAD".
+HttpReply not_allowed(std::string_view methods);
 
 /// What a client may send, and how long it may take.
 struct RequestLimits {

@@ -34,19 +34,14 @@ asio::awaitable<void> CallbackListener::serve() {
 
 asio::awaitable<HttpReply> CallbackListener::answer(Visit& visit) {
   const Visit::Header& request = visit.head();
-  if (request.method() != http::verb::get && request.method() != http::verb::post) {  // WEBSUB P9
-    HttpReply no = http_reply(http::status::method_not_allowed);
-    no.set(http::field::allow, "GET, POST");
-    co_return no;
-  }
+  if (request.method() != http::verb::get && request.method() != http::verb::post)
+    co_return not_allowed("GET, POST");  // WEBSUB P9
   CallbackTarget target = read_callback_target(request.target(), options_.base);
   Callbacks* const callbacks = target.token.empty() ? nullptr : parts_.callbacks.find(target.partition);
   if (callbacks == nullptr) co_return answer_for_none(visit);
   if (!is_within_rate()) {
     parts_.metrics.push_delivery(Metrics::Delivery::limited);
-    HttpReply later = http_reply(http::status::service_unavailable);
-    later.set(http::field::retry_after, "10");
-    co_return later;
+    co_return try_later("10");
   }
   co_return co_await callbacks->answer(visit, std::move(target));
 }

@@ -25,12 +25,6 @@ HttpReply not_found() {
   return http_reply(http::status::not_found);
 }
 
-HttpReply try_later(std::string_view seconds) {
-  HttpReply answer = http_reply(http::status::service_unavailable);
-  answer.set(http::field::retry_after, seconds);
-  return answer;
-}
-
 /// The values of all fields of that name, as one (RFC 9110 §5.3).
 std::string joined(const Visit::Header& head, http::field name) {
   std::string all;
@@ -42,7 +36,8 @@ std::string joined(const Visit::Header& head, http::field name) {
 }  // namespace
 
 asio::awaitable<HttpReply> Callbacks::answer(Visit& visit, CallbackTarget target) {
-  if (closed_) co_return try_later("10");
+  const auto place = way_.enter();
+  if (closed_ || !place) co_return try_later("10");
   const auto from = std::chrono::steady_clock::now();
   HttpReply reply;
   if (visit.head().method() == http::verb::get)
@@ -69,6 +64,7 @@ asio::awaitable<HttpReply> Callbacks::verify(CallbackTarget target) {
   question.renew = lease.renew;
   if (asked->mode == "denied") {
     const auto known = co_await parts_.store.find(question.hash);
+    way_.note(known.has_value());
     if (!known) {
       parts_.metrics.store_error(known.error());
       co_return try_later("30");
@@ -77,6 +73,7 @@ asio::awaitable<HttpReply> Callbacks::verify(CallbackTarget target) {
   }
   const auto ask = [&](Store& store) { return Pushes(store).answer(question); };
   const StoreResult<PushAnswer> answered = co_await parts_.store.call(ask);
+  way_.note(answered.has_value());
   if (!answered) {
     parts_.metrics.store_error(answered.error());
     co_return try_later("30");
@@ -99,6 +96,7 @@ asio::awaitable<HttpReply> Callbacks::deliver(Visit& visit, const CallbackTarget
   }
   std::string hash = hash_of_token(target.token);
   const StoreResult<std::optional<PushRecord>> record = co_await parts_.store.find(std::move(hash));
+  way_.note(record.has_value());
   if (!record) {
     parts_.metrics.store_error(record.error());
     co_return try_later("30");
@@ -144,6 +142,7 @@ asio::awaitable<HttpReply> Callbacks::accept(Visit& visit, const PushRecord& rec
                                                                : PushNote::Kind::thin};
   test_point("S13");
   const StoreResult<PushNoted> noted = co_await parts_.store.note(std::move(note));
+  way_.note(noted.has_value());
   if (!noted) {
     parts_.metrics.store_error(noted.error());
     co_return try_later("30");

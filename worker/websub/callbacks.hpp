@@ -8,6 +8,7 @@
 #include "worker/base/log.hpp"
 #include "worker/base/memory_budget.hpp"
 #include "worker/listener/connection.hpp"
+#include "worker/listener/way_to_store.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/websub/callback.hpp"
 #include "worker/websub/push_intake.hpp"
@@ -42,6 +43,7 @@ class Callbacks {
   boost::asio::awaitable<void> tell(PushNews news);
 
   Parts parts_;
+  WayToStore way_;
   bool closed_ = false;
 };
 
