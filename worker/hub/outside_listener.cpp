@@ -43,15 +43,6 @@ asio::awaitable<void> OutsideListener::serve() {
   co_await listener_->serve(places, RequestLimits(), std::move(host));
 }
 
-bool OutsideListener::Bucket::take() {
-  const auto now = std::chrono::steady_clock::now();
-  const std::chrono::duration<double> passed = now - std::exchange(counted_, now);
-  tokens_ = std::min(tokens_ + passed.count() * per_second_, burst_);
-  if (tokens_ < 1) return false;
-  --tokens_;
-  return true;
-}
-
 asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {
   const std::string_view target = visit.head().target();
   const auto question = std::min(target.find('?'), target.size());

@@ -1,7 +1,6 @@
 // push_out.listen: what strangers may ask (WEBSUB §10, OPERATIONS V1).
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +13,7 @@
 #include "worker/hub/outside.hpp"
 #include "worker/listener/by_partition.hpp"
 #include "worker/listener/listener.hpp"
+#include "worker/listener/token_bucket.hpp"
 
 namespace feedmill {
 
@@ -49,18 +49,7 @@ class OutsideListener {
   const ByPartition<Outside> outside_;
   const std::function<void(const char* what)> bug_;
   std::unique_ptr<Listener> listener_;
-  /// A token bucket: a flood is not the loop's only work.
-  class Bucket {
-   public:
-    Bucket(double per_second, double burst) : per_second_(per_second), burst_(burst), tokens_(burst) {}
-    bool take();
-
-   private:
-    const double per_second_, burst_;
-    double tokens_;
-    std::chrono::steady_clock::time_point counted_ = std::chrono::steady_clock::now();
-  };
-  Bucket requests_, streams_;
+  TokenBucket requests_, streams_;
 };
 
 }  // namespace feedmill

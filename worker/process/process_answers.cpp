@@ -69,10 +69,16 @@ asio::awaitable<Pinged> ping_all(ServedStores stores, std::vector<std::string> u
   co_return all;
 }
 
-/// By which `parts` are told from those of other partitions.
-std::optional<std::size_t> name_of(const ServedParts& parts) {
-  if (parts.config.redis.partitions == 1) return std::nullopt;
-  return parts.config.partition().index;
+/// What each has of those that answer outside; `find`: null where it has none.
+template <class Who, class Find>
+ByPartition<Who> those_of(ServedStores stores, const Find& find) {
+  ByPartition<Who> all;
+  for (const auto& store : stores) {
+    const Partition mine = store->parts().config.partition();
+    if (Who* const who = find(store->parts()))
+      all.add(mine.is_whole() ? std::nullopt : std::optional<std::size_t>(mine.index), *who);
+  }
+  return all;
 }
 
 /// Leads to the same page of the partition that is meant, as it stands behind a proxy's prefix, too.
@@ -125,21 +131,13 @@ AdminPages pages_of(ServedStores stores) {
 }
 
 ByPartition<Callbacks> callbacks_of(ServedStores stores) {
-  ByPartition<Callbacks> all;
-  for (const auto& store : stores) {
-    ServedParts& parts = store->parts();
-    if (parts.websub && parts.websub->callbacks() != nullptr) all.add(name_of(parts), *parts.websub->callbacks());
-  }
-  return all;
+  return those_of<Callbacks>(stores,
+                             [](ServedParts& parts) { return parts.websub ? parts.websub->callbacks() : nullptr; });
 }
 
 ByPartition<Outside> outside_of(ServedStores stores) {
-  ByPartition<Outside> all;
-  for (const auto& store : stores) {
-    ServedParts& parts = store->parts();
-    if (parts.push_out && parts.push_out->outside() != nullptr) all.add(name_of(parts), *parts.push_out->outside());
-  }
-  return all;
+  return those_of<Outside>(stores,
+                           [](ServedParts& parts) { return parts.push_out ? parts.push_out->outside() : nullptr; });
 }
 
 void connect_programs(ServedStores stores) {

@@ -1,6 +1,5 @@
 #include "worker/websub/callback_listener.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <boost/beast/http/field.hpp>
@@ -39,7 +38,7 @@ asio::awaitable<HttpReply> CallbackListener::answer(Visit& visit) {
   CallbackTarget target = read_callback_target(request.target(), options_.base);
   Callbacks* const callbacks = target.token.empty() ? nullptr : parts_.callbacks.find(target.partition);
   if (callbacks == nullptr) co_return answer_for_none(visit);
-  if (!is_within_rate()) {
+  if (!requests_.take()) {
     parts_.metrics.push_delivery(Metrics::Delivery::limited);
     co_return try_later("10");
   }
@@ -53,17 +52,6 @@ HttpReply CallbackListener::answer_for_none(const Visit& visit) {
   else
     parts_.metrics.push_delivery(Metrics::Delivery::unknown);
   return http_reply(http::status::not_found);
-}
-
-/// A token bucket: what hubs say after a pause of theirs is taken at once, a flood is not the loop's only work.
-bool CallbackListener::is_within_rate() {
-  const auto now = std::chrono::steady_clock::now();
-  const std::chrono::duration<double> passed = now - std::exchange(counted_, now);
-  tokens_ = std::min(tokens_ + passed.count() * static_cast<double>(options_.per_second),
-                     static_cast<double>(options_.burst));
-  if (tokens_ < 1) return false;
-  --tokens_;
-  return true;
 }
 
 }  // namespace feedmill

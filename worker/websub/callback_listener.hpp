@@ -13,6 +13,7 @@
 #include "worker/base/log.hpp"
 #include "worker/listener/by_partition.hpp"
 #include "worker/listener/listener.hpp"
+#include "worker/listener/token_bucket.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/websub/callbacks.hpp"
 
@@ -55,17 +56,15 @@ class CallbackListener {
       : listener_(std::move(listener)),
         options_(options),
         parts_(std::move(parts)),
-        tokens_(static_cast<double>(options.burst)) {}
+        requests_(static_cast<double>(options.per_second), static_cast<double>(options.burst)) {}
 
   boost::asio::awaitable<HttpReply> answer(Visit& visit);
   HttpReply answer_for_none(const Visit& visit);
-  bool is_within_rate();
 
   std::unique_ptr<Listener> listener_;
   Options options_;
   Parts parts_;
-  double tokens_;  // requests that may come at once
-  std::chrono::steady_clock::time_point counted_ = std::chrono::steady_clock::now();
+  TokenBucket requests_;
 };
 
 }  // namespace feedmill
