@@ -18,8 +18,8 @@ MergedStream::MergedStream(Store& store)
     : store_(store),
       impl_(store.impl()),
       prefix_(impl_.keys.channel_prefix()),
-      stream_(Keys(prefix_).signals()),
-      places_(Keys(prefix_).merged_places()),
+      stream_(Keys::of_all(prefix_).signals()),
+      places_(Keys::of_all(prefix_).merged_places()),
       partition_(std::to_string(impl_.options.partition.index)),
       redis_(impl_.redis.at_slot(slot_of_tag(stream_))) {}
 

@@ -26,7 +26,7 @@ if not kind then
     local all = tonumber(redis.call('HGET', subscriber_states_key, 'hub:pending') or 0)
     if all >= tonumber(ARGV[6]) or unverified >= tonumber(ARGV[7]) then return 4 end
   end
-  local newest = redis.call('XREVRANGE', prefix .. 'stream:signals', '+', '-', 'COUNT', 1)[1]
+  local newest = redis.call('XREVRANGE', events_key, '+', '-', 'COUNT', 1)[1]
   local noted = redis.call('HGET', prefix .. 'meta:store', 'last_signal') or '0-0'
   redis.call('HSET', key, 'created', text(now), 'cursor', newest and newest[1] or noted)
   redis.call('ZADD', subscribers_key, 0, id)

@@ -19,12 +19,12 @@ local place = delivered_key('push_out')
 if mark ~= '' and after(mark, redis.call('GET', place) or '') then
   redis.call('SET', place, mark)
   -- How many it has left is known to the server only at the end of the stream.
-  local stream, words = redis.pcall('XINFO', 'STREAM', prefix .. 'stream:signals'), {}
+  local stream, words = redis.pcall('XINFO', 'STREAM', events_key), {}
   for f = 1, stream.err and 0 or #stream, 2 do words[stream[f]] = stream[f + 1] end
   if words['last-generated-id'] == mark then
-    redis.pcall('XGROUP', 'SETID', prefix .. 'stream:signals', group, mark, 'ENTRIESREAD', words['entries-added'])
+    redis.pcall('XGROUP', 'SETID', events_key, group, mark, 'ENTRIESREAD', words['entries-added'])
   else
-    redis.pcall('XGROUP', 'SETID', prefix .. 'stream:signals', group, mark)
+    redis.pcall('XGROUP', 'SETID', events_key, group, mark)
   end
 end
 return 1

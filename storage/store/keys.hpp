@@ -16,7 +16,16 @@ inline constexpr std::array<std::string_view, 4> feed_key_endings{":sort", ":gui
 class Keys {
  public:
   explicit Keys(std::string key_prefix, const std::string& partition_prefix = "")
-      : key_prefix_(std::move(key_prefix)), prefix_(key_prefix_ + partition_prefix) {}
+      : key_prefix_(std::move(key_prefix)),
+        prefix_(key_prefix_ + partition_prefix),
+        signals_(prefix_ + "stream:signals") {}
+  /// Of what is of all partitions together: the one stream of their events, which no prefix of a partition stands
+  /// before, and in its slot what belongs to it (RELIABILITY L28).
+  static Keys of_all(const std::string& key_prefix) {
+    Keys keys(key_prefix);
+    keys.prefix_ = "{" + keys.signals_ + "}:";
+    return keys;
+  }
 
   /// What stands before every key.
   const std::string& prefix() const { return prefix_; }
@@ -31,9 +40,9 @@ class Keys {
   /// When the first may start of each line of feeds that wait for their hosts (HTTP H1).
   std::string lines() const { return prefix_ + "lines"; }
   std::string line(std::string_view gate) const { return join("line:", gate); }
-  std::string signals() const { return prefix_ + "stream:signals"; }
-  /// Of the one stream of all partitions, in its slot: how far each has been copied.
-  std::string merged_places() const { return "{" + signals() + "}:merged"; }
+  const std::string& signals() const { return signals_; }
+  /// Of all partitions: how far each has been copied into the one stream.
+  std::string merged_places() const { return prefix_ + "merged"; }
   std::string feed_states() const { return prefix_ + "stats:feeds:states"; }
   std::string push_states() const { return prefix_ + "stats:websub:states"; }
   std::string requests() const { return prefix_ + "stream:requests"; }
@@ -141,7 +150,7 @@ class Keys {
     return key.append(prefix_).append(left).append(right).append(end);
   }
 
-  std::string key_prefix_, prefix_;
+  std::string key_prefix_, prefix_, signals_;
 };
 
 }  // namespace feedmill

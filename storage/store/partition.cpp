@@ -1,7 +1,6 @@
 #include "storage/store/partition.hpp"
 
 #include <algorithm>
-#include <cstddef>
 
 #include "parsers/text/numbers.hpp"
 #include "storage/redis/cluster.hpp"
@@ -45,6 +44,12 @@ unsigned partition_of_name(std::string_view name, unsigned count) {
 
 unsigned partition_of(std::string_view feed_url, unsigned count) {
   return partition_of_name(host_of(feed_url), count);
+}
+
+std::map<unsigned, std::vector<std::size_t>> shares_of(std::span<const std::string> feed_urls, unsigned count) {
+  std::map<unsigned, std::vector<std::size_t>> shares;
+  for (std::size_t i = 0; i < feed_urls.size(); ++i) shares[partition_of(feed_urls[i], count)].push_back(i);
+  return shares;
 }
 
 std::optional<unsigned> partition_of_key(std::string_view key, unsigned count) {

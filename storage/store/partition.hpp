@@ -1,9 +1,13 @@
 // Partitions: the stores of which a deployment consists that is larger than one node of a cluster (RELIABILITY L27).
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace feedmill {
 
@@ -26,6 +30,9 @@ std::string tag_of(const Partition& partition);
 unsigned partition_of_name(std::string_view name, unsigned count);
 /// The same of a feed with this canonical URL.
 unsigned partition_of(std::string_view feed_url, unsigned count);
+
+/// Which of `feed_urls` each of `count` has, by their places.
+std::map<unsigned, std::vector<std::size_t>> shares_of(std::span<const std::string> feed_urls, unsigned count);
 
 /// Which of `count` has a key that is written whole, as "{p003.a}:Entry:17"; nothing where it has none of their tags.
 std::optional<unsigned> partition_of_key(std::string_view key, unsigned count);

@@ -23,7 +23,7 @@ namespace {
 constexpr int schema_version = 1;
 
 Keys keys_of(const StoreOptions& options, bool in_cluster, const Partition& partition) {
-  if (options.merged_events) return Keys(options.key_prefix);
+  if (options.of_all) return Keys::of_all(options.key_prefix);
   if (!in_cluster && partition.is_whole()) return Keys(options.key_prefix);
   return Keys(options.key_prefix, "{" + tag_of(partition) + "}:");
 }
@@ -129,7 +129,7 @@ StoreResult<std::string> Store::Impl::open(bool create) {
   if (!options.reads_only) {
     if (const auto works = check_work(version); !works) return works.error();
   }
-  if (options.merged_events) return server;
+  if (options.of_all) return server;
   const auto about = redis.command({"HMGET", keys.store(), "schema", "id", "partitions"});
   if (!about) return about.error();
   // Figures alone may stand there: of workers that ran on while a node came back empty.
@@ -455,7 +455,8 @@ Store::Store(StoreOptions options) {
     address->key_file = options.key_file;
     address->sentinel_user = options.sentinel_user;
     address->sentinel_password = options.sentinel_password;
-    address->slot = slot_of_tag(options.merged_events ? Keys(options.key_prefix).signals() : tag_of(options.partition));
+    address->slot =
+        slot_of_tag(options.of_all ? Keys::of_all(options.key_prefix).signals() : tag_of(options.partition));
   }
   impl_ = std::make_unique<Impl>(std::move(options), address ? *address : RedisAddress{});
   if (!address) impl_->bad_address = address.error();
@@ -499,6 +500,17 @@ std::optional<unsigned> Store::elsewhere(std::string_view feed_url) const {
   const Partition& mine = impl_->options.partition;
   const unsigned its = partition_of(feed_url, mine.count);
   return its == mine.index ? std::nullopt : std::optional(its);
+}
+
+StoreOptions Store::options_at(unsigned partition) const {
+  StoreOptions there = impl_->options;
+  there.partition.index = partition;
+  there.of_all = false;
+  return there;
+}
+
+bool Store::is_of_all() const {
+  return impl_->options.of_all;
 }
 
 const std::string& Store::prefix() const {

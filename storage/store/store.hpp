@@ -30,8 +30,9 @@ struct StoreOptions {
   std::string sentinel_user{}, sentinel_password{};  ///< who we are to sentinels, "" = we need not say
   std::string key_prefix{};
   Partition partition{};  ///< which one this is (RELIABILITY L27)
-  /// None of them, but the one stream of their events (RELIABILITY L28): for EventStream::read() and last_id() alone.
-  bool merged_events = false;
+  /// None of them, but what is of all: the one stream of their events, and the webhooks that are told of it
+  /// (RELIABILITY L28). For EventStream and Subscribers alone.
+  bool of_all = false;
   Milliseconds timeout{5000};  ///< of one command, of connecting
   bool allow_eviction = false;
   std::uint64_t signals_max_len = 100'000;
@@ -89,6 +90,11 @@ class Store {
   /// Which partition has the feed with this canonical URL, when that is another one (RELIABILITY L27): this store does
   /// not take it.
   std::optional<unsigned> elsewhere(std::string_view feed_url) const;
+
+  /// How to reach a partition of the deployment that this is of; of a store in one piece, itself.
+  StoreOptions options_at(unsigned partition) const;
+  /// Whether it is none of the partitions (StoreOptions::of_all).
+  bool is_of_all() const;
 
   /// What stands before every key.
   const std::string& prefix() const;

@@ -164,7 +164,7 @@ TEST_F(Partitions, HoldADeploymentTogether) {
     if (i != 1 && is_there) continue;
     EXPECT_NE(log.find("Redis serves again"), std::string::npos) << log;
   }
-  Store all_events(StoreOptions{.url = redis.url(), .merged_events = true, .timeout = 2000ms, .reads_only = true});
+  Store all_events(StoreOptions{.url = redis.url(), .of_all = true, .timeout = 2000ms, .reads_only = true});
   const auto merged = [&] {
     const auto events = EventStream(all_events).read("0-0", 100'000, 0ms);
     return events ? *events : std::vector<EventRecord>();
@@ -416,6 +416,131 @@ TEST_F(Partitions, AreReachedFromOutsideAtOneAddress) {
   posts = 3;
   EXPECT_TRUE(brings(2, 3)) << of_one->err();
   for (const HttpAnswer& answer : hub.publish(feeds[1], "")) EXPECT_EQ(answer.status, 404) << "nobody serves it here";
+}
+
+/// Webhooks, the live stream and the cursor of events speak of all partitions where none is named; a worker is killed
+/// and a node that has some of them is, and nobody misses anything.
+TEST_F(Partitions, TellWebhooksOfAllByTheOneStream) {
+  HttpServer receiver;
+  receiver.serve_rest([](const ServedRequest&) { return Response{.status = 204}; });
+  std::atomic<int> posts = 1;
+  std::vector<std::unique_ptr<Host>> hosts;
+  std::map<unsigned, std::string> feeds;
+  while (feeds.size() < partitions) {
+    const Host& host = *hosts.emplace_back(std::make_unique<Host>(static_cast<unsigned>(hosts.size())));
+    if (feeds.emplace(partition_of(host.url("/feed"), partitions), host.url("/feed")).second) hosts.back()->list(posts);
+  }
+  for (const auto& [partition, feed] : feeds) {
+    ASSERT_EQ(world.run({"add", feed}).exit, 0);
+    ASSERT_EQ(world.run({"set", feed, partition == 3 ? "republish=no" : "republish=yes"}).exit, 0);
+  }
+  const std::string token = "token-of-the-reader", file = (world.redis.directory() / "token").string();
+  const std::string config = (world.redis.directory() / "feedmill.toml").string(), port = std::to_string(free_port());
+  std::ofstream(file) << token;
+  std::ofstream(config) << "[api.token.reader]\nasks = true\nfile = \"" + file + "\"\n";
+  for (const auto& [name, value] : Environment{{"FEEDMILL_SIGNALS_MERGED", "true"},
+                                               {"FEEDMILL_PUSH_OUT_LISTEN", "127.0.0.1:" + port},
+                                               {"FEEDMILL_PUSH_OUT_TOKEN_FILE", file}})
+    world.environment[name] = value;
+  const std::vector<std::string> run{"run", "--push-out", "--config", config, "--listen", "127.0.0.1:0"};
+  auto worker = std::make_unique<Program>(run, world.environment);
+  const std::string address = listening_at(*worker);
+  const auto call = [&](const std::string& method, const std::string& path, const std::string& body = "") {
+    return ask({method,
+                "http://" + address + "/api/v1" + path,
+                {{"Authorization", "Bearer " + token}, {"Content-Type", "application/json"}},
+                body});
+  };
+  ASSERT_TRUE(eventually([&] { return get(address, "/readyz").starts_with("HTTP/1.1 200"); })) << worker->err();
+
+  const Finished added = world.run({"webhook", "add", receiver.url("/open"), "--json"});
+  ASSERT_EQ(added.exit, 0) << added.err;
+  ASSERT_EQ(world.run({"webhook", "add", receiver.url("/private"), "--private"}).exit, 0);
+  EXPECT_EQ(world.run({"webhook", "add", receiver.url("/none"), "--feed", "http://none.example/"}).exit, 1);
+  const HttpAnswer of_two =
+      call("POST", "/webhooks",
+           R"({"url":")" + receiver.url("/two") + R"(","feeds":[")" + feeds[0] + R"(",")" + feeds[1] + R"("]})");
+  ASSERT_EQ(of_two.status, 201) << of_two.body;
+  const std::string there = of_two.header("location").substr(std::string("/api/v1").size());
+  EXPECT_EQ(call("GET", there).status, 200) << there;
+  EXPECT_EQ(call("GET", there + "&partition=0").status, 404) << "it is of all of them";
+  EXPECT_EQ(count_of(call("GET", "/webhooks").body, "\"created\":"), 3U);
+  EXPECT_EQ(count_of(world.run({"webhook", "list", "--json"}).out, "\"created\":"), 3U);
+  EXPECT_EQ(count_of(run_at(0, {"webhook", "list", "--json"}).out, "\"created\":"), 0U);
+
+  std::set<std::string> were_there;
+  for (const auto& [partition, feed] : feeds) {
+    Store store = store_of(partition);
+    for (const StoredEntry& entry : *Entries(store).all_by_order(feed, 100)) were_there.insert(entry.id);
+  }
+  /// What the receiver was told of at `path`.
+  const auto told = [&](const std::string& path) {
+    std::vector<std::string> guids;
+    for (const ServedRequest& request : receiver.requests()) {
+      if (request.target != path) continue;
+      const json::object message = json::parse(request.body).as_object();
+      if (message.at("type").as_string() == "post_created")
+        guids.emplace_back(message.at("data").as_object().at("entity_id").as_string());
+    }
+    return guids;
+  };
+  const auto tells = [&](const std::string& path, std::initializer_list<unsigned> whom, int upto) {
+    const auto has_all = [&] {
+      const std::vector<std::string> guids = told(path);
+      const std::set<std::string> each(guids.begin(), guids.end());
+      for (const unsigned partition : whom) {
+        Store store = store_of(partition);
+        if (!Feeds(store).wake(std::array{feeds[partition]}, 0ms, true)) return false;
+        const auto entries = Entries(store).all_by_order(feeds[partition], 100);
+        if (!entries || entries->size() != static_cast<std::size_t>(upto)) return false;
+        for (const StoredEntry& entry : *entries) {
+          if (!were_there.contains(entry.id) && !each.contains(entry.id)) return false;
+        }
+      }
+      return true;
+    };
+    EXPECT_TRUE(eventually(has_all)) << path << " " << upto << worker->err();
+  };
+  posts = 3;
+  tells("/open", {0, 1, 2}, 3);
+  tells("/private", {0, 1, 2, 3}, 3);
+  tells("/two", {0, 1}, 3);
+
+  const std::string stream =
+      ask_raw(static_cast<std::uint16_t>(std::stoi(port)),
+              "GET /events?last_event_id=0-0 HTTP/1.1\r\nHost: me\r\nAuthorization: Bearer " + token + "\r\n\r\n", 2s)
+          .body;
+  for (unsigned i = 0; i < partitions; ++i)
+    EXPECT_EQ(stream.find("\"feed_url\":\"" + feeds[i]) == stream.npos, i == 3) << i << stream;
+  EXPECT_EQ(ask({.url = "http://127.0.0.1:" + port + "/p1/events?feed=" + percent_encoded(feeds[2]),
+                 .headers = {{"Authorization", "Bearer " + token}}})
+                .status,
+            400);
+  const std::string events = call("GET", "/events?limit=200").body;
+  for (const auto& [partition, feed] : feeds) EXPECT_NE(events.find(feed), events.npos) << events;
+  const std::string figures = get(address, "/metrics");
+  EXPECT_NE(figures.find("partition=\"all\""), figures.npos);
+
+  worker->signal(SIGKILL);
+  redis.await_replicas();
+  worker = std::make_unique<Program>(run, world.environment);
+  posts = 4;
+  for (unsigned i = 0; i < partitions; ++i)
+    redis_command(node_of(i), {"DEL", store_of(i).prefix() + "lock:delivery:000"});
+  redis.await_replicas();
+  const std::string lead = "{stream:signals}:lock:push_out";  // of who was killed, for 10 s more
+  for (unsigned i = 0; i < partitions; ++i) redis_command(node_of(i), {"DEL", lead});
+  node_of(1).kill();
+  posts = 5;
+  tells("/private", {0, 1, 2, 3}, 5);
+  tells("/open", {0, 1, 2}, 5);
+  tells("/two", {0, 1}, 5);
+  for (const std::string& id : told("/open")) EXPECT_NE(partition_of_key(id, partitions), 3U) << "it is private";
+  for (const std::string& id : told("/two")) EXPECT_LE(partition_of_key(id, partitions), 1U) << id;
+  const std::string id(json::parse(added.out).as_object().at("id").as_string());
+  EXPECT_EQ(world.run({"webhook", "remove", id, "--yes"}).exit, 0);
+  worker->signal(SIGTERM);
+  EXPECT_EQ(worker->wait().exit, 0) << worker->err();
 }
 
 TEST_F(Partitions, AreToldToWhoAsksTheWrongOne) {

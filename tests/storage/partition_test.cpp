@@ -12,6 +12,7 @@
 #include "storage/events/event_stream.hpp"
 #include "storage/events/merged_stream.hpp"
 #include "storage/ingest/ingest.hpp"
+#include "storage/push_out/subscribers.hpp"
 #include "storage/redis/cluster.hpp"
 #include "storage/timelines/channels.hpp"
 #include "storage/upkeep/archive.hpp"
@@ -372,7 +373,7 @@ class Merged : public Partitioned {
     }
   }
   std::vector<EventRecord> merged() const {
-    Store all(StoreOptions{.url = server.admin_url(), .merged_events = true, .reads_only = true});
+    Store all(StoreOptions{.url = server.admin_url(), .of_all = true, .reads_only = true});
     EXPECT_TRUE(all.open(false));
     auto records = EventStream(all).read("0-0", 10'000, 0ms);
     EXPECT_TRUE(records);
@@ -473,6 +474,41 @@ TEST_F(Merged, WhatWasTrimmedBeforeIsTold) {
   ASSERT_TRUE(step);
   EXPECT_TRUE(step->missed);
   EXPECT_EQ(step->copied, 1U);
+}
+
+TEST_F(Merged, HasWebhooksOfItsOwn) {
+  MergedStream stream(stores[1]);
+  write(1, "before");
+  copy(stream);
+  Store all(StoreOptions{.url = server.admin_url(), .of_all = true});
+  ASSERT_TRUE(all.open());
+  Subscribers of_all(all), of_one(stores[1]);
+  ASSERT_TRUE(of_all.lead("token", 30s));
+  EXPECT_EQ(*of_all.begin_leading(), "") << "nobody has looked the stream through";
+  Subscriber webhook;
+  webhook.url = "https://receiver.example/hook";
+  const std::string id = *of_all.add(webhook);
+  EXPECT_FALSE(*of_one.get(id)) << "it is none of a partition's";
+  const std::string newest = *EventStream(all).last_id();
+  EXPECT_EQ((*of_all.get(id))->cursor, newest) << "it begins at the end of the one stream";
+
+  write(1, "behind");
+  copy(stream);
+  const std::string mark = *EventStream(all).last_id();
+  EXPECT_NE(mark, newest);
+  const Subscribers::Concerned concerned{id, newest};
+  EXPECT_TRUE(*of_all.wake("token", std::span(&concerned, 1), mark));
+  const auto taken = of_all.take(10, 10s, "token");
+  ASSERT_TRUE(taken);
+  ASSERT_EQ(taken->subscribers.size(), 1U);
+  const SubscriberSettlement end{id, taken->claim, mark, SubscriberSettlement::Then::idle, {}, {}};
+  EXPECT_EQ(*of_all.settle(std::span(&end, 1), 10s), std::vector<bool>{true});
+  EXPECT_EQ((*of_all.get(id))->cursor, mark);
+  EXPECT_FALSE((*of_all.get(id))->due) << "all there is was looked at";
+  const auto group = EventStream(all).figures();
+  ASSERT_TRUE(group && !group->groups.empty());
+  EXPECT_EQ(group->groups.front().lag, 0U) << "the one stream has been looked through";
+  EXPECT_TRUE(*of_all.remove(id));
 }
 
 }  // namespace

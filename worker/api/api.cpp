@@ -275,9 +275,12 @@ asio::awaitable<ApiReply> Api::lead(const ApiRoute& route, ApiCall call, Visit& 
     body = visit.body();
   }
   const auto partition = partition_of_call(route, call, body, count);
+  if (!partition && of_all_ != nullptr && is_of_all(route))
+    co_return co_await of_all_->carry_out(route, call, visit, place);
   if (!partition) {
     co_return problem("missing_parameter",
-                      fmt::format("this is of one partition: give partition in the query, 0 to {}", count - 1));
+                      fmt::format("this is of one partition: give partition in the query, 0 to {}{}", count - 1,
+                                  is_of_all(route) ? ", or set signals.merged for one of all" : ""));
   }
   if (*partition >= count) co_return problem("bad_parameter", fmt::format("partition: 0 to {}", count - 1));
   call.parameters.erase("partition");  // it is no field of what is asked for

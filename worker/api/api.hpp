@@ -50,7 +50,11 @@ class Api {
   /// Those of all partitions, in their order, this among them, where the process serves several (RELIABILITY L29).
   /// Programs call the first of them, whose limits hold for all; a call is answered by the one that has the feed or the
   /// entry that it names, or that its parameter `partition` names. They live as long as this.
-  void set_partitions(std::vector<Api*> partitions) { partitions_ = std::move(partitions); }
+  /// `of_all`: answers for all of them by the one stream of their events what can be (is_of_all); null: nobody.
+  void set_partitions(std::vector<Api*> partitions, Api* of_all) {
+    partitions_ = std::move(partitions);
+    of_all_ = of_all;
+  }
 
   /// Of `config` as it is now.
   void set_config(const Config& config);
@@ -136,6 +140,7 @@ class Api {
   std::string public_url_;  // of what others subscribe to
   std::chrono::milliseconds sample_patience_{};
   std::vector<Api*> partitions_;  // empty: there is but this
+  Api* of_all_ = nullptr;
   Looks& looks_;
   std::set<std::string> looking_;         // tokens for which an address is looked at
   std::optional<StoreError> last_error_;  // that may pass

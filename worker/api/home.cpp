@@ -25,7 +25,11 @@ std::string feed_in(std::string_view body) {
 }  // namespace
 
 bool names_feed_in_body(const ApiRoute& route) {
-  return route.op == "add" || route.op == "entry_put";
+  return route.op == "add" || route.op == "entry_put" || route.change == add_topic;
+}
+
+bool is_of_all(const ApiRoute& route) {
+  return route.path == "/events" || route.path.starts_with("/webhook");
 }
 
 std::optional<unsigned> partition_of_call(const ApiRoute& route, const ApiCall& call, std::string_view body,
@@ -40,7 +44,8 @@ std::optional<unsigned> partition_of_call(const ApiRoute& route, const ApiCall& 
   const std::string& url = call.get("url");
   const auto feed = canonical_feed_url(url.empty() ? feed_in(body) : url);
   if (feed) return partition_of(*feed, count);
-  return !url.empty() || names_feed_in_body(route) ? std::optional(0U) : std::nullopt;  // which says what is wrong
+  const bool says_what_is_wrong = !url.empty() || (names_feed_in_body(route) && route.change == nullptr);
+  return says_what_is_wrong ? std::optional(0U) : std::nullopt;
 }
 
 }  // namespace feedmill

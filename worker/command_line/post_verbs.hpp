@@ -168,7 +168,8 @@ struct TailVerb {
     line.values("--type", "TYPE", read_type, "Only this type; may be repeated");
     line.among(event_types());
   }
-  static constexpr StoreUse use() { return StoreUse::events; }
+  static constexpr StoreUse use() { return StoreUse::read; }
+  static constexpr bool is_of_all = true;
 };
 int run_verb(const TailVerb& verb, const Config& config, Terminal& terminal);
 

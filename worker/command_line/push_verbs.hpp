@@ -19,6 +19,7 @@ namespace feedmill {
 struct WebhookVerb {
   static constexpr VerbRow family{"webhook", "Who is told of events by signed POSTs", ""};
   static constexpr std::string_view fails_as = family.name;
+  static constexpr bool is_of_all = true;
 
  protected:
   static void take_id(Arguments& line, std::string& id) {

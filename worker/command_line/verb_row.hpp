@@ -31,12 +31,12 @@ constexpr std::string_view name_in_failures(const Kind&) {
   }
 }
 
-/// What a verb does with the store; one whose Kind has no use() changes it.
+/// What a verb does with the store; one whose Kind has no use() changes it. One whose Kind has `is_of_all` is, where no
+/// partition is named, about the one stream of all (RELIABILITY L28).
 enum class StoreUse {
   change,   ///< writes; an empty store becomes one of ours: a key is written
   inspect,  ///< runs scripts, but leaves an empty store empty
-  read,     ///< reads plain keys and needs no other right (SECURITY §10)
-  events    ///< the same, of the stream of events alone: of all partitions where none is named (RELIABILITY L28)
+  read      ///< reads plain keys and needs no other right (SECURITY §10)
 };
 
 }  // namespace feedmill

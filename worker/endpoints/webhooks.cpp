@@ -161,10 +161,29 @@ std::string set_webhook(const WebhookSettings& settings, Subscriber& webhook) {
   return objection_to(webhook.filter);
 }
 
+namespace {
+
+/// As Feeds::records(), each from the partition that has it.
+StoreResult<std::vector<std::optional<FeedRecord>>> records_of(Store& store, const std::vector<std::string>& feeds) {
+  if (!store.is_of_all()) return Feeds(store).records(feeds);
+  std::vector<std::optional<FeedRecord>> all(feeds.size());
+  for (const auto& [partition, places] : shares_of(feeds, store.options_at(0).partition.count)) {
+    std::vector<std::string> share;
+    for (const std::size_t place : places) share.push_back(feeds[place]);
+    Store home(store.options_at(partition));
+    auto found = Feeds(home).records(share);
+    if (!found) return found.error();
+    for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = std::move((*found)[i]);
+  }
+  return all;
+}
+
+}  // namespace
+
 StoreResult<FilterRemarks> remarks_on(Store& store, const Subscriber& webhook) {
   FilterRemarks remarks;
   const auto& feeds = webhook.filter.feeds;
-  const auto records = Feeds(store).records(feeds);
+  const auto records = records_of(store, feeds);
   if (!records) return records.error();
   std::size_t left_out = 0;
   const auto note = [&](std::string text) {
@@ -175,7 +194,7 @@ StoreResult<FilterRemarks> remarks_on(Store& store, const Subscriber& webhook) {
   };
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     if (!(*records)[i]) {
-      const auto its = store.elsewhere(feeds[i]);
+      const auto its = store.is_of_all() ? std::nullopt : store.elsewhere(feeds[i]);
       remarks.unknown_feed =
           its ? fmt::format("partition {} has {}: a webhook is of one partition", *its, redact(feeds[i]))
               : fmt::format("{} is none of the feeds here: add it first", redact(feeds[i]));
@@ -187,6 +206,7 @@ StoreResult<FilterRemarks> remarks_on(Store& store, const Subscriber& webhook) {
     note(fmt::format("nothing is told of {} without \"private\": {}", redact(feeds[i]), republishing.why_not));
   }
   for (const std::string& uid : webhook.filter.channels) {
+    if (store.is_of_all()) break;  // each partition has channels of its own, and any may get it
     const auto known = Channels(store).is_known(uid);
     if (!known) return known.error();
     if (!*known) note(fmt::format("there is no channel {} yet: nothing is told of it until there is", uid));

@@ -25,10 +25,11 @@ PushOut::PushOut(const asio::any_io_executor& executor, const StoreOptions& stor
       log_(log),
       drain_(options.drain),
       tells_of_store_(options.tells_of_store),
+      homes_(std::move(options.homes)),
       store_(store),
-      tail_(executor, store, {}),
+      tail_(executor, store, homes_ ? &*homes_ : nullptr, {}),
       fetcher_(executor, options.fetch),
-      engine_(executor, store, tail_, fetcher_, metrics, log, std::move(options.engine)),
+      engine_(executor, store, homes_ ? &*homes_ : nullptr, tail_, fetcher_, metrics, log, std::move(options.engine)),
       streams_(executor, tail_, options.streams),
       figures_bell_(executor),
       topics_bell_(executor) {

@@ -19,9 +19,10 @@ class PushOut {
     PushOutEngine::Options engine;
     std::optional<Outside::Options> outside;  ///< none: another worker answers
     LiveStreams::Options streams;
-    FetchOptions fetch;           ///< how receivers are reached
-    Milliseconds drain{5'000};    ///< how long requests may go on after stop()
-    bool tells_of_store = false;  ///< logs when Redis goes and comes back: nobody else in this process does
+    FetchOptions fetch;                ///< how receivers are reached
+    Milliseconds drain{5'000};         ///< how long requests may go on after stop()
+    std::optional<FeedHomes> homes{};  ///< of a store of all partitions
+    bool tells_of_store = false;       ///< logs when Redis goes and comes back: nobody else in this process does
   };
 
   PushOut(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options, Metrics& metrics,
@@ -49,6 +50,7 @@ class PushOut {
   Log& log_;
   Milliseconds drain_;
   bool tells_of_store_;
+  const std::optional<FeedHomes> homes_;
   StoreThread store_;
   EventTail tail_;
   Fetcher fetcher_;

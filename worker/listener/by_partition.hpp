@@ -20,14 +20,16 @@ std::optional<std::pair<std::size_t, std::string_view>> named_partition(std::str
 template <class Who>
 class ByPartition {
  public:
-  /// `partition`: which one `who` answers for; nothing where the store has none. `who` outlives this.
+  /// `partition`: which one `who` answers for; nothing where the store has none, or it answers for all together. `who`
+  /// outlives this.
   void add(std::optional<std::size_t> partition, Who& who) { all_.emplace(partition, &who); }
   bool empty() const { return all_.empty(); }
-  /// Null: nobody here answers for it. What names none is for the only one that there is.
+  /// Null: nobody here answers for it. What names none is for all together, or for the only one that
+  /// there is.
   Who* find(std::optional<std::size_t> partition) const {
-    if (!partition) return all_.size() == 1 ? all_.begin()->second : nullptr;
     const auto found = all_.find(partition);
-    return found == all_.end() ? nullptr : found->second;
+    if (found != all_.end()) return found->second;
+    return !partition && all_.size() == 1 ? all_.begin()->second : nullptr;
   }
 
  private:

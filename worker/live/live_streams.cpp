@@ -15,6 +15,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json/object.hpp>
+#include <fmt/format.h>
 
 #include "worker/base/json_text.hpp"
 
@@ -151,6 +152,13 @@ asio::awaitable<HttpReply> LiveStreams::answer(Visit& visit, LiveQuery access) {
   const std::string_view query = target.substr(std::min(target.find('?'), target.size()));
   auto request = read_live_request(query.substr(std::min<std::size_t>(1, query.size())), visit.head()["Last-Event-ID"]);
   if (!request) co_return problem(http::status::bad_request, "bad_parameter", request.error().detail);
+  const Partition& mine = options_.partition;
+  for (const std::string& feed : request->filter.feeds) {
+    const unsigned its = partition_of(feed, mine.count);
+    if (its == mine.index) continue;
+    co_return problem(http::status::bad_request, "bad_parameter",
+                      fmt::format("feed: partition {} has it: /p{}/events", its, its));
+  }
   const auto network = client_network(visit.client());
   if (auto refused = refusal(network)) co_return std::move(*refused);
   OutsideEvents first;

@@ -21,6 +21,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "storage/records/topic.hpp"
+#include "storage/store/partition.hpp"
 #include "worker/listener/connection.hpp"
 #include "worker/live/live_request.hpp"
 #include "worker/push_out/event_tail.hpp"
@@ -47,6 +48,7 @@ class LiveStreams {
     std::chrono::milliseconds look_again{1'000};  ///< for history, after an error of the store
     std::size_t page = 100;                       ///< events looked at before the next one's turn
     int socket_bytes = 64 << 10;                  ///< that the kernel holds for a client that is slow
+    Partition partition{};                        ///< whose feeds alone there are
   };
   struct Figures {
     std::size_t open = 0;

@@ -571,13 +571,13 @@ std::string Metrics::text() const {
   return text_of(std::span(&only, 1));
 }
 
-std::string Metrics::text_of(std::span<const Metrics* const> all) {
+std::string Metrics::text_of(std::span<const Metrics* const> all, const Metrics* together) {
   std::vector<prometheus::MetricFamily> families;
   std::map<std::string, std::size_t> places;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    for (prometheus::MetricFamily& family : all[i]->series_->registry.Collect()) {
-      if (all.size() > 1) {
-        for (prometheus::ClientMetric& metric : family.metric) metric.label.push_back({"partition", std::to_string(i)});
+  const auto add = [&](const Metrics& one, const std::string& partition) {
+    for (prometheus::MetricFamily& family : one.series_->registry.Collect()) {
+      if (!partition.empty()) {
+        for (prometheus::ClientMetric& metric : family.metric) metric.label.push_back({"partition", partition});
       }
       const auto [place, is_new] = places.try_emplace(family.name, families.size());
       if (is_new) {
@@ -588,7 +588,9 @@ std::string Metrics::text_of(std::span<const Metrics* const> all) {
       known.insert(known.end(), std::make_move_iterator(family.metric.begin()),
                    std::make_move_iterator(family.metric.end()));
     }
-  }
+  };
+  for (std::size_t i = 0; i < all.size(); ++i) add(*all[i], all.size() > 1 ? std::to_string(i) : "");
+  if (together != nullptr) add(*together, "all");
   for (prometheus::MetricFamily& family : process_families()) families.push_back(std::move(family));
   return prometheus::TextSerializer().Serialize(families);
 }

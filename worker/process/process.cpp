@@ -37,7 +37,9 @@ Process::Process(std::vector<ServeTask> tasks, Log& log, BlockedPosixSignals& st
   for (ServeTask& task : tasks) {
     stores_.push_back(std::make_unique<ServedStore>(std::move(task), shared_by_stores(stores)));
   }
-  connect_programs(stores_);
+  if (stores > 1 && first().config.signals.merged && first().mode == RunMode::daemon)
+    of_all_ = std::make_unique<OfAllPartitions>(stores_, log_);
+  connect_programs(stores_, of_all_ ? &of_all_->api() : nullptr);
   if (stores == 1) return;
   std::vector<StorePool*> pools;
   for (const auto& store : stores_) pools.push_back(&store->parts().ingest.store);
@@ -93,7 +95,8 @@ std::optional<int> Process::open_listeners() {
     options.hosts = config.admin.hosts;
     AdminPages pages = pages_of(stores_);
     if (!config.api.listen) pages.programs = [this](Visit& visit) { return first().api.answer(visit); };
-    auto opened = Admin::open(loop_.get_executor(), options, health_of(stores_), std::move(pages));
+    auto opened = Admin::open(loop_.get_executor(), options,
+                              health_of(stores_, of_all_ ? &of_all_->metrics() : nullptr), std::move(pages));
     if (!opened) return refused(opened.error());
     admin_ = std::move(*opened);
   }
@@ -108,7 +111,9 @@ std::optional<int> Process::open_listeners() {
     if (!opened) return refused(opened.error());
     callbacks_ = std::move(*opened);
   }
-  if (auto outside = outside_of(stores_); !outside.empty()) {
+  auto outside = outside_of(stores_);
+  if (of_all_ && of_all_->outside() != nullptr) outside.add(std::nullopt, *of_all_->outside());
+  if (!outside.empty()) {
     auto opened = OutsideListener::open(loop_.get_executor(), outside_options(config), std::move(outside),
                                         [this](const char* what) { first().report_bug("push_out.listen", what); });
     if (!opened) return refused(opened.error());
@@ -119,7 +124,11 @@ std::optional<int> Process::open_listeners() {
 
 asio::awaitable<void> Process::run_until_done() {
   // What goes on beside the work ends by cancellation when the work has ended.
-  co_await (serve_stores() || beside());
+  co_await ((serve_stores() && serve_of_all()) || beside());
+}
+
+asio::awaitable<void> Process::serve_of_all() {
+  if (of_all_) co_await of_all_->run();
 }
 
 /// Until all have ended. What is refused of the first would be of the others, too: so it is said once.
@@ -134,6 +143,7 @@ asio::awaitable<void> Process::serve_stores() {
     if (store == stores_.front() && stores_.size() > 1) co_await first_is_known();
   }
   while (at_work_ > 0) co_await ended_.async_wait(asio::as_tuple(asio::use_awaitable));
+  if (of_all_) of_all_->stop();
 }
 
 /// Until the first store was opened, or has ended, or is waited for no longer.
@@ -197,6 +207,7 @@ asio::awaitable<void> Process::obey(BlockedPosixSignals& signals) {
 }
 
 void Process::stop(bool at_terminal) {
+  if (of_all_) first().ingest.worker.stopping() || at_terminal ? of_all_->hurry() : of_all_->stop();
   for (const auto& store : stores_) {
     if (store->is_at_work()) store->stop(at_terminal);
   }
@@ -210,6 +221,7 @@ asio::awaitable<void> Process::obey_hang_ups() {
     co_await wait.next();
     notify_.reloading();
     for (const auto& store : stores_) co_await reload(store->parts());
+    if (of_all_) of_all_->reload();
     notify_.ready(state());
   }
 }

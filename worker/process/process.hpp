@@ -12,6 +12,7 @@
 
 #include "worker/admin/admin.hpp"
 #include "worker/base/posix_signals.hpp"
+#include "worker/process/of_all.hpp"
 #include "worker/process/sd_notify.hpp"
 #include "worker/process/served_store.hpp"
 
@@ -37,6 +38,7 @@ class Process {
   std::optional<int> open_listeners();
   boost::asio::awaitable<void> run_until_done();
   boost::asio::awaitable<void> serve_stores();
+  boost::asio::awaitable<void> serve_of_all();
   boost::asio::awaitable<void> first_is_known();
   void note_end(const ServedStore& store, int code);
   boost::asio::awaitable<void> beside();
@@ -59,6 +61,7 @@ class Process {
   MemoryBudget memory_;
   Looks looks_;
   std::vector<std::unique_ptr<ServedStore>> stores_;
+  std::unique_ptr<OfAllPartitions> of_all_;      // null: there is no one stream of all, or but one store
   std::unique_ptr<Admin> admin_;                 // null: not asked for
   std::unique_ptr<Listener> api_listener_;       // null: the admin listener has it, or nobody
   std::unique_ptr<CallbackListener> callbacks_;  // null: another worker has it, or nobody

@@ -96,17 +96,17 @@ std::vector<Check> live_checks_of(ServedStores stores) {
   return checks_of(stores, [](const ServedParts& parts) { return parts.live_checks(); });
 }
 
-Health health_of(ServedStores stores) {
+Health health_of(ServedStores stores, const Metrics* together) {
   Health health;
   health.live = [stores] { return live_checks_of(stores); };
   health.ready = [stores] { return ready_checks_of(stores); };
-  health.metrics = [stores] {
+  health.metrics = [stores, together] {
     std::vector<const Metrics*> all;
     for (const auto& store : stores) {
       note_figures(store->parts());
       all.push_back(&store->parts().metrics);
     }
-    return Metrics::text_of(all);
+    return Metrics::text_of(all, together);
   };
   health.ping = [stores](std::vector<std::string> urls) { return ping_all(stores, std::move(urls)); };
   health.bug = [stores](const char* what) { stores.front()->parts().report_bug("listener", what); };
@@ -140,11 +140,12 @@ ByPartition<Outside> outside_of(ServedStores stores) {
                            [](ServedParts& parts) { return parts.push_out ? parts.push_out->outside() : nullptr; });
 }
 
-void connect_programs(ServedStores stores) {
+void connect_programs(ServedStores stores, Api* of_all) {
   if (stores.size() == 1) return;
   std::vector<Api*> apis;
   for (const auto& store : stores) apis.push_back(&store->parts().api);
-  for (Api* const api : apis) api->set_partitions(apis);
+  for (Api* const api : apis) api->set_partitions(apis, of_all);
+  if (of_all != nullptr) of_all->set_partitions(apis, of_all);
 }
 
 }  // namespace feedmill

@@ -125,7 +125,9 @@ std::size_t most_tasks(const Config& config) {
   // The same, but for what they share.
   const std::size_t of_a_store = 8 + (config.websub.public_url.empty() ? 0U : 1U) + (config.worker.push_out ? 7U : 0U);
   const std::size_t stores = stores_of(config), loops = stores * loops_of(config);
-  return beside + (stores - 1) * of_a_store + loops * (1 + reading_threads(config, loops) + redis_threads(config));
+  const std::size_t of_all = stores > 1 && config.signals.merged ? of_a_store : 0;
+  return beside + of_all + (stores - 1) * of_a_store +
+         loops * (1 + reading_threads(config, loops) + redis_threads(config));
 }
 
 RefreshOptions refresh_options(const Config& config, RunMode mode) {
@@ -246,6 +248,7 @@ std::optional<PushOut::Options> push_out_options(const Config& config, const std
   // Behind a proxy on this machine all come from there.
   if (config.push_out.listen && config.push_out.listen->address().is_loopback())
     options.streams.per_network = options.streams.most;
+  options.streams.partition = config.partition();
   options.drain = config.drain.listen;
   options.tells_of_store = !config.worker.ingest && !config.worker.deliver;
   return options;

@@ -68,6 +68,7 @@ Milliseconds receiver_back_off(std::uint32_t failures, Milliseconds retry_after)
 Dispatcher::Dispatcher(asio::any_io_executor executor, const StoreOptions& content, const Parts& parts, Options options)
     : executor_(std::move(executor)),
       store_(parts.store),
+      homes_(parts.homes),
       tail_(parts.tail),
       due_(parts.due),
       metrics_(parts.metrics),
@@ -336,8 +337,12 @@ asio::awaitable<StoreResult<void>> Dispatcher::leave_private(const Subscriber& s
   for (const auto& event : events) {
     if (std::ranges::find(urls, event->event.feed_url) == urls.end()) urls.push_back(event->event.feed_url);
   }
+  StoreResult<std::vector<Republishing>> republishing = std::vector<Republishing>();
   const auto ask = [&](Store& store) { return read_republishing(store, urls); };
-  const auto republishing = co_await store_.call(ask);
+  if (homes_ != nullptr)
+    republishing = co_await homes_->of_feeds(urls, read_republishing);
+  else
+    republishing = co_await store_.call(ask);
   if (!republishing) co_return republishing.error();
   std::erase_if(events, [&](const auto& event) {
     const auto found = std::ranges::find(urls, event->event.feed_url);
@@ -552,8 +557,12 @@ asio::awaitable<bool> Dispatcher::settle(std::vector<SubscriberSettlement> all) 
   if (!all.empty()) due_.ring();
   if (notices_.empty()) co_return true;
   const std::vector<Notice> notices = std::exchange(notices_, {});
-  const auto add = [&](Store& store) { return Notifications(store).add(notices); };
-  const StoreResult<void> told = co_await store_.call(add);
+  StoreResult<void> told;
+  const auto add = [&](Store& store) { told = Notifications(store).add(notices); };
+  if (homes_ != nullptr)
+    co_await homes_->at(0, add);
+  else
+    co_await store_.call(add);
   if (!told) metrics_.store_error(told.error());
   co_return true;
 }

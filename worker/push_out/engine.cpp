@@ -12,12 +12,12 @@ namespace feedmill {
 namespace asio = boost::asio;
 using namespace asio::experimental::awaitable_operators;
 
-PushOutEngine::PushOutEngine(asio::any_io_executor executor, const StoreOptions& store, EventTail& tail,
-                             Fetcher& fetcher, Metrics& metrics, Log& log, Options options)
+PushOutEngine::PushOutEngine(asio::any_io_executor executor, const StoreOptions& store, const FeedHomes* homes,
+                             EventTail& tail, Fetcher& fetcher, Metrics& metrics, Log& log, Options options)
     : store_(store),
       due_(executor),
       fan_out_(executor, store_, tail, due_, metrics, {options.token, options.poll}),
-      dispatcher_(executor, store, {store_, tail, due_, fetcher, metrics, log}, std::move(options)),
+      dispatcher_(executor, store, {store_, homes, tail, due_, fetcher, metrics, log}, std::move(options)),
       end_(std::move(executor), asio::steady_timer::time_point::max()) {}
 
 void PushOutEngine::stop(Milliseconds grace) {

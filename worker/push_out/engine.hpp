@@ -19,8 +19,9 @@ class PushOutEngine {
  public:
   using Options = Dispatcher::Options;
 
-  PushOutEngine(boost::asio::any_io_executor executor, const StoreOptions& store, EventTail& tail, Fetcher& fetcher,
-                Metrics& metrics, Log& log, Options options);
+  /// `homes`: as EventTail's.
+  PushOutEngine(boost::asio::any_io_executor executor, const StoreOptions& store, const FeedHomes* homes,
+                EventTail& tail, Fetcher& fetcher, Metrics& metrics, Log& log, Options options);
   PushOutEngine(const PushOutEngine&) = delete;
   PushOutEngine& operator=(const PushOutEngine&) = delete;
 

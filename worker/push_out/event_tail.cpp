@@ -20,8 +20,8 @@ constexpr std::size_t read_at_once = 500;
 
 }  // namespace
 
-EventTail::EventTail(asio::any_io_executor executor, const StoreOptions& store, Options options)
-    : options_(options), tail_store_(store), store_(store), pause_(executor) {}
+EventTail::EventTail(asio::any_io_executor executor, const StoreOptions& store, const FeedHomes* homes, Options options)
+    : homes_(homes), options_(options), tail_store_(store), store_(store), pause_(executor) {}
 
 EventTail::~EventTail() {
   tail_thread_.join();
@@ -36,19 +36,36 @@ asio::awaitable<void> EventTail::run() {
       failed = last.has_error();
       if (!failed) newest_ = *last;
     } else {
-      auto events = co_await run_on(tail_thread_, [&]() -> StoreResult<OutsideEvents> {
+      auto read = co_await run_on(tail_thread_, [&]() -> StoreResult<UnknownEvents> {
         const auto records = EventStream(tail_store_).read(newest_, read_at_once, options_.block);
         if (!records) return records.error();
-        return read_outside(tail_store_, *records);
+        return UnknownEvents(*records);
       });
-      failed = events.has_error();
-      if (!failed && !events->empty()) add(std::move(*events));
+      failed = read.has_error();
+      if (!failed) {
+        auto events = co_await known(tail_thread_, tail_store_, std::move(*read));
+        failed = events.has_error();
+        if (!failed && !events->empty()) add(std::move(*events));
+      }
       drop_old();
     }
     if (!failed || stopping_) continue;
     pause_.expires_after(options_.look_again);
     co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
   }
+}
+
+asio::awaitable<StoreResult<OutsideEvents>> EventTail::known(asio::thread_pool& thread, Store& store,
+                                                             UnknownEvents events) {
+  StoreResult<std::vector<FeedFacts>> facts = std::vector<FeedFacts>();
+  if (events.feed_urls().empty()) co_return std::move(events).with(*facts);
+  const auto here = [&] { return read_facts(store, events.feed_urls()); };
+  if (homes_ != nullptr)
+    facts = co_await homes_->of_feeds(events.feed_urls(), read_facts);
+  else
+    facts = co_await run_on(thread, here);
+  if (!facts) co_return facts.error();
+  co_return std::move(events).with(*facts);
 }
 
 void EventTail::stop() {
@@ -99,20 +116,21 @@ std::optional<OutsideEvents> EventTail::held(const std::string& after, std::size
 }
 
 asio::awaitable<StoreResult<EventTail::Since>> EventTail::since(std::string after, std::size_t most) {
-  co_return co_await run_on(thread_, [&]() -> StoreResult<Since> {
+  Since since;
+  auto read = co_await run_on(thread_, [&]() -> StoreResult<UnknownEvents> {
     store_.leave_closed();
     auto found = EventStream(store_).since(after, most);
     if (!found) return found.error();
-    Since since;
     since.oldest = std::move(found->oldest);
     since.before_oldest = std::move(found->before_oldest);
     since.missed = !found->records;
-    if (since.missed) return since;
-    auto events = read_outside(store_, *found->records);
-    if (!events) return events.error();
-    since.events = std::move(*events);
-    return since;
+    return UnknownEvents(since.missed ? std::vector<EventRecord>() : *found->records);
   });
+  if (!read) co_return read.error();
+  auto events = co_await known(thread_, store_, std::move(*read));
+  if (!events) co_return events.error();
+  since.events = std::move(*events);
+  co_return since;
 }
 
 asio::awaitable<StoreResult<EventTail::Since>> EventTail::next(std::string after, std::size_t most) {

@@ -17,6 +17,7 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "storage/store/store.hpp"
+#include "worker/push_out/feed_homes.hpp"
 #include "worker/push_out/outside_event.hpp"
 
 namespace feedmill {
@@ -32,7 +33,8 @@ class EventTail {
     Milliseconds look_again{1'000};  ///< after an error
   };
 
-  EventTail(boost::asio::any_io_executor executor, const StoreOptions& store, Options options);
+  /// `homes`: where the feeds are of a store of all partitions, which outlives this; null where they are in the store.
+  EventTail(boost::asio::any_io_executor executor, const StoreOptions& store, const FeedHomes* homes, Options options);
   ~EventTail();
   EventTail(const EventTail&) = delete;
   EventTail& operator=(const EventTail&) = delete;
@@ -68,9 +70,12 @@ class EventTail {
     std::chrono::steady_clock::time_point read;
   };
 
+  boost::asio::awaitable<StoreResult<OutsideEvents>> known(boost::asio::thread_pool& thread, Store& store,
+                                                           UnknownEvents events);
   void add(OutsideEvents events);
   void drop_old();
 
+  const FeedHomes* const homes_;
   Options options_;
   Store tail_store_, store_;  // who waits for the next event has a connection of its own
   std::deque<Held> held_;

@@ -1,8 +1,10 @@
 #include "worker/push_out/outside_event.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -10,7 +12,6 @@
 #include "storage/records/event_filter.hpp"
 #include "storage/timelines/channels.hpp"
 #include "worker/base/redact.hpp"
-#include "worker/republish/republishing.hpp"
 
 namespace feedmill {
 namespace {
@@ -50,11 +51,19 @@ std::string without_secrets(const Event& event, const std::string& text) {
   return json::serialize(value);
 }
 
-StoreResult<OutsideEvents> read_outside(Store& store, const std::vector<EventRecord>& records) {
-  OutsideEvents events;
-  std::vector<std::shared_ptr<OutsideEvent>> told;
-  std::map<std::string, std::size_t, std::less<>> places;  // of feeds, in `urls`
-  std::vector<std::string> urls;
+StoreResult<std::vector<FeedFacts>> read_facts(Store& store, std::span<const std::string> feed_urls) {
+  std::vector<FeedFacts> facts(feed_urls.size());
+  if (feed_urls.empty()) return facts;
+  auto holding = Channels(store).holding(feed_urls);
+  if (!holding) return holding.error();
+  auto republishing = read_republishing(store, feed_urls);
+  if (!republishing) return republishing.error();
+  for (std::size_t i = 0; i < facts.size(); ++i) facts[i] = {std::move((*holding)[i]), std::move((*republishing)[i])};
+  return facts;
+}
+
+UnknownEvents::UnknownEvents(const std::vector<EventRecord>& records) {
+  std::map<std::string, std::size_t, std::less<>> places;  // of feeds, in `urls_`
   for (const EventRecord& record : records) {
     auto one = std::make_shared<OutsideEvent>();
     one->id = one->prev = record.id;
@@ -63,24 +72,25 @@ StoreResult<OutsideEvents> read_outside(Store& store, const std::vector<EventRec
       one->told = is_outside_type(event->type) && !event->continued;
       if (one->told) {
         one->json = without_secrets(*event, record.json);
-        if (places.emplace(event->feed_url, urls.size()).second) urls.push_back(event->feed_url);
-        told.push_back(one);
+        const auto [place, is_new] = places.emplace(event->feed_url, urls_.size());
+        if (is_new) urls_.push_back(event->feed_url);
+        of_told_.push_back(place->second);
       }
       one->event = std::move(*event);
     }
-    events.push_back(std::move(one));
+    events_.push_back(std::move(one));
   }
-  if (urls.empty()) return events;
-  const auto holding = Channels(store).holding(urls);
-  if (!holding) return holding.error();
-  const auto republishing = read_republishing(store, urls);
-  if (!republishing) return republishing.error();
-  for (const auto& one : told) {
-    const std::size_t place = places.find(one->event.feed_url)->second;
-    one->channels = (*holding)[place];
-    one->is_private = !may_be_told(one->event, (*republishing)[place]);
+}
+
+OutsideEvents UnknownEvents::with(std::span<const FeedFacts> facts) && {
+  auto place = of_told_.begin();
+  for (const auto& one : events_) {
+    if (!one->told) continue;
+    const FeedFacts& feed = facts[*place++];
+    one->channels = feed.channels;
+    one->is_private = !may_be_told(one->event, feed.republishing);
   }
-  return events;
+  return {std::make_move_iterator(events_.begin()), std::make_move_iterator(events_.end())};
 }
 
 }  // namespace feedmill

@@ -16,10 +16,10 @@
 
 namespace feedmill {
 
-StoreSession StoreSession::prepare(const Config& config, StoreUse use) {
+StoreSession StoreSession::prepare(const Config& config, StoreUse use, bool of_all) {
   std::string unnamed = config.objection_to_partition();
-  const bool merged_events = !unnamed.empty() && use == StoreUse::events && config.signals.merged;
-  if (!unnamed.empty() && !merged_events) throw VerbFailure{exits::configuration, std::move(unnamed)};
+  of_all = of_all && !unnamed.empty() && config.signals.merged;
+  if (!unnamed.empty() && !of_all) throw VerbFailure{exits::configuration, std::move(unnamed)};
   StoreSession session;
   std::string url = config.redis.url;
   if (config.embedded()) {
@@ -33,15 +33,15 @@ StoreSession StoreSession::prepare(const Config& config, StoreUse use) {
     url = session.server_->url();
   }
   StoreOptions options = store_options(config, std::move(url));
-  options.reads_only = use == StoreUse::read || use == StoreUse::events;
-  options.merged_events = merged_events;
+  options.reads_only = use == StoreUse::read;
+  options.of_all = of_all;
   if (config.embedded()) options.password.clear();
   session.store_ = std::make_unique<Store>(std::move(options));
   return session;
 }
 
-StoreSession StoreSession::open(const Config& config, StoreUse use) {
-  StoreSession session = prepare(config, use);
+StoreSession StoreSession::open(const Config& config, StoreUse use, bool of_all) {
+  StoreSession session = prepare(config, use, of_all);
   or_fail(session.store_->open(use == StoreUse::change));
   return session;
 }

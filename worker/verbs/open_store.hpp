@@ -29,10 +29,12 @@ namespace feedmill {
 class StoreSession {
  public:
   /// Blocks until the store answers. Throws VerbFailure when the attempt failed.
-  static StoreSession open(const Config& config, StoreUse use = StoreUse::change);
+  /// `of_all`: where there are partitions, none of them is named and `signals.merged` is set, that of all (RELIABILITY
+  /// L28).
+  static StoreSession open(const Config& config, StoreUse use = StoreUse::change, bool of_all = false);
 
   /// The same, without a word to the server yet: whether it is one that we can use shows later.
-  static StoreSession prepare(const Config& config, StoreUse use = StoreUse::change);
+  static StoreSession prepare(const Config& config, StoreUse use = StoreUse::change, bool of_all = false);
 
   Store& store() { return *store_; }
 
@@ -74,7 +76,8 @@ int with_store(const Kind& verb, const Config& config, Terminal& terminal, Work 
   return carry_out(verb, terminal, [&] {
     StoreUse use = StoreUse::change;
     if constexpr (requires { verb.use(); }) use = verb.use();
-    StoreSession session = StoreSession::open(config, use);
+    StoreSession session = StoreSession::open(
+        config, use, requires { Kind::is_of_all; });
     const int code = carry_out(verb, terminal, [&] { return work(VerbContext{config, session.store(), terminal}); });
     terminal.flush();  // before a private server is stopped, which takes its time
     return code;

@@ -15,6 +15,8 @@
 -- subscribers of the hub by '<state> <site>'.
 local subscribers_key, due_key, leases_key = prefix .. 'push_out:ids', prefix .. 'push_out:due', prefix .. 'push_out:leases'
 local changes_key, gone_subscribers_key = prefix .. 'push_out:changes', prefix .. 'push_out:gone'
+-- What they are told of: the events of this partition, or of all, in whose slot these stand then (Keys::of_all).
+local events_key = string.match(prefix, '^{(.*stream:signals)}:$') or prefix .. 'stream:signals'
 local subscriber_states_key = prefix .. 'stats:push_out:states'
 local function subscriber_key(id) return prefix .. 'push_out:subscriber:' .. id end
 local function subscribers_of_key(kind, name) return prefix .. 'push_out:of:' .. kind .. ':' .. name end

@@ -116,7 +116,7 @@ class LiveStreamsTest : public StoreTest {
 
  protected:
   void start() {
-    tail.emplace(io.get_executor(), StoreOptions{.url = server.url()}, tail_options);
+    tail.emplace(io.get_executor(), StoreOptions{.url = server.url()}, nullptr, tail_options);
     streams.emplace(io.get_executor(), *tail, options);
     listener = Listener::open(io.get_executor(), {asio::ip::address_v4::loopback(), 0}, "").value();
     Listener::Host host;

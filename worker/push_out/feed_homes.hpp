@@ -1,0 +1,43 @@
+// Where the feeds are that the one stream of all partitions speaks of (RELIABILITY L28): what is asked of a feed is
+// asked of the partition that has it.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "storage/store/partition.hpp"
+#include "storage/store/store.hpp"
+
+namespace feedmill {
+
+struct FeedHomes {
+  unsigned partitions = 1;
+  /// Runs `work(store)` with the store of a partition, on a thread of its own; ends within the store's timeout.
+  std::function<boost::asio::awaitable<void>(unsigned partition, std::function<void(Store&)> work)> at;
+
+  /// What `read(store, urls)` returns for the feeds of each partition, a value for each: all of them in the order of
+  /// `urls`, or the first error.
+  template <class Read, class Values = std::invoke_result_t<Read, Store&, std::span<const std::string>>>
+  boost::asio::awaitable<Values> of_feeds(std::vector<std::string> urls, Read read) const {
+    const auto shares = shares_of(urls, partitions);
+    typename Values::value_type all(urls.size());
+    for (const auto& [partition, places] : shares) {
+      std::vector<std::string> share;
+      for (const std::size_t place : places) share.push_back(urls[place]);
+      Values found = typename Values::value_type();
+      co_await at(partition, [&](Store& store) { found = read(store, share); });
+      if (!found) co_return found.error();
+      for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = std::move((*found)[i]);
+    }
+    co_return all;
+  }
+};
+
+}  // namespace feedmill
