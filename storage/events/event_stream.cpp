@@ -31,7 +31,7 @@ StoreResult<std::vector<EventRecord>> EventStream::read(const std::string& after
   Words words{"XREAD", "COUNT", count_text};
   if (block.count() > 0) words.insert(words.end(), {"BLOCK", block_text});
   words.insert(words.end(), {"STREAMS", key, after});
-  const auto reply = impl_.redis.command(words);
+  const auto reply = block.count() > 0 ? impl_.redis.wait(words) : impl_.redis.command(words);
   if (!reply) return reply.error();
   return read_event_records((*reply)[0][1]);
 }

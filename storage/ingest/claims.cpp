@@ -120,7 +120,7 @@ StoreResult<bool> Ingest::wait_for_wish(Milliseconds longest) {
   const std::string key = impl_.keys.wake();
   const std::string thousandths = std::to_string(1000 + longest.count() % 1000).substr(1);
   const std::string seconds = std::to_string(longest.count() / 1000) + "." + thousandths;
-  const auto reply = impl_.redis.command({"BLPOP", key, seconds});
+  const auto reply = impl_.redis.wait({"BLPOP", key, seconds});
   if (!reply) return reply.error();
   return !reply->is_nil();
 }

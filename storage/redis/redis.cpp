@@ -13,7 +13,9 @@
 #include <sys/time.h>
 #include <system_error>
 
+#include <fcntl.h>
 #include <hiredis/hiredis.h>
+#include <unistd.h>
 
 #include "parsers/text/numbers.hpp"
 #include "storage/redis/address_text.hpp"
@@ -478,6 +480,31 @@ Redis::Result<Reply> Redis::command(const Words& words) {
   if (!reply) return reply;
   if (auto wrong = misshapen(words.front(), *reply)) return std::move(*wrong);
   return reply;
+}
+
+Redis::Result<Reply> Redis::wait(const Words& words) {
+  if (auto ready = connect(); !ready) return ready.error();
+  const int socket = fcntl(context_->fd, F_DUPFD_CLOEXEC, 0);
+  if (socket < 0) return command(words);  // no descriptor is left: it lasts as long as it was meant to
+  int before = no_wait;
+  if (!wait_->compare_exchange_strong(before, socket)) {
+    ::close(socket);
+    wait_->store(no_wait);
+    return StoreError{StoreError::Code::unavailable, "the wait was broken off"};
+  }
+  auto reply = command(words);
+  if (const int mine = wait_->exchange(no_wait); mine >= 0) ::close(mine);
+  return reply;
+}
+
+void Redis::break_wait() {
+  for (int found = wait_->load(); found != next_is_broken;) {
+    if (!wait_->compare_exchange_strong(found, found < 0 ? next_is_broken : no_wait)) continue;
+    if (found < 0) return;
+    ::shutdown(found, SHUT_RDWR);
+    ::close(found);
+    return;
+  }
 }
 
 void Redis::append(std::initializer_list<std::string_view> head, std::span<const std::string_view> rest) {

@@ -2,6 +2,7 @@
 // written here. Knows no keys and no scripts.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -144,6 +145,10 @@ class Redis {
 
   /// One command, one reply. A server is let go of when its answer says that another one is to be asked.
   Result<Reply> command(const Words& words);
+  /// The same of one that waits at the server for something to happen.
+  Result<Reply> wait(const Words& words);
+  /// From any thread: the wait under way ends with an error, else the next one that begins.
+  void break_wait();
 
   /// Pipelining: append commands, then take as many replies, in order. A lost connection fails all that are left. What
   /// is appended waits for next(), but not more than 64 KiB of it. A word must live until next() has answered for its
@@ -175,6 +180,10 @@ class Redis {
   std::shared_ptr<ReplyArena> arena_;  // of the next answer
   std::uint64_t connections_ = 0;
   std::unique_ptr<Sentinels> sentinels_;  // null where the address names none
+  // A duplicate of the socket of the wait under way, which is closed by whoever takes it from here; or one of two
+  // words.
+  static constexpr int no_wait = -1, next_is_broken = -2;
+  std::unique_ptr<std::atomic<int>> wait_ = std::make_unique<std::atomic<int>>(no_wait);
 };
 
 }  // namespace feedmill

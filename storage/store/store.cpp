@@ -254,6 +254,11 @@ StoreResult<void> Store::Impl::check_rights() {
   Args args;
   args.add(std::string_view(keys.channel_prefix()));
   const auto refused = run(Script::probe, args);
+  if (!refused && options.of_all && refused.error().code == StoreError::Code::auth) {
+    return StoreError{StoreError::Code::auth,
+                      "its user may not use what belongs to the one stream of all partitions: grant ~" + keys.prefix() +
+                          "* (ACL SETUSER; deploy/redis/users.acl)"};
+  }
   if (!refused) return unlike_redis(refused.error());
   std::vector<std::string> missing = refused->texts();
   if (options.durability == Durability::replica) {
@@ -481,6 +486,10 @@ void Store::leave_closed() {
 
 void Store::disconnect() {
   impl_->redis.disconnect();
+}
+
+void Store::break_wait() {
+  impl_->redis.break_wait();
 }
 
 std::uint64_t Store::reconnects() const {

@@ -80,6 +80,8 @@ class Store {
   /// Drops it where the server has closed it while nobody used it, so that the next call does not fail of that. Not
   /// between calls of which one goes on where another ended.
   void leave_closed();
+  /// From any thread: a call that waits for something to happen ends with an error, else the next one that would wait.
+  void break_wait();
   /// Connections made after the first one, for redis_reconnects_total.
   std::uint64_t reconnects() const;
   StoreResult<Milliseconds> now();

@@ -1,9 +1,11 @@
 #include "storage/redis/redis.hpp"
 
 #include <csignal>
+#include <thread>
 
 #include <gtest/gtest.h>
 
+#include "tests/support/eventually.hpp"
 #include "tests/support/redis_server.hpp"
 
 namespace feedmill::redis_test {
@@ -185,6 +187,39 @@ TEST(RedisConnection, ThatWasClosedWhileNobodyUsedItFailsNothing) {
   redis.leave_closed();
   EXPECT_TRUE(redis.connected());
   EXPECT_EQ(redis.connections(), 3U);
+}
+
+/// Before it has begun, or while it lasts; not what comes after it.
+TEST(RedisConnection, WaitsNoLongerThanUntilItIsBrokenOff) {
+  const test::RedisServer server;
+  auto address = parse_redis_url(server.url());
+  ASSERT_TRUE(address);
+  Redis redis(*address, std::chrono::seconds(60)), other(*address, std::chrono::seconds(5));
+  const auto waits = [&] { return redis.wait({"BLPOP", "nothing", "50"}); };
+  redis.break_wait();
+  const auto before = waits();
+  ASSERT_FALSE(before);
+  EXPECT_EQ(before.error().code, StoreError::Code::unavailable) << before.error().detail;
+
+  std::thread breaker([&] {
+    const auto is_blocked = [&] {
+      const auto info = other.command({"INFO", "clients"});
+      return info && info_value(info->text(), "blocked_clients") == "1";
+    };
+    EXPECT_TRUE(test::eventually(is_blocked));
+    redis.break_wait();
+  });
+  const auto broken = waits();
+  breaker.join();
+  ASSERT_FALSE(broken);
+  EXPECT_EQ(broken.error().code, StoreError::Code::unavailable) << broken.error().detail;
+
+  ASSERT_TRUE(other.command({"LPUSH", "nothing", "something"}));
+  const auto whole = waits();
+  ASSERT_TRUE(whole) << whole.error().detail;
+  EXPECT_EQ((*whole)[1].text(), "something");
+  redis.break_wait();
+  EXPECT_TRUE(redis.command({"PING"})) << "it does not wait";
 }
 
 TEST(RedisConnection, TellsThatTheServerDoesNotAnswer) {

@@ -191,7 +191,7 @@ const Option all_options[] = {
     {"schedule.commit_budget", "COMMIT_BUDGET", "", "20s", "duration", "what a commit may take of the lease",
      at<&Config::schedule, &Config::Schedule::commit_budget>,
      [](const Config& c) { return at_least(c.schedule.commit_budget, 200ms); }},
-    {"schedule.poll", "POLL", "", "500ms", "duration", "how often an idle worker looks for due feeds",
+    {"schedule.poll", "POLL", "", "2s", "duration", "how often an idle worker looks for due feeds",
      at<&Config::schedule, &Config::Schedule::poll>,
      [](const Config& c) { return between(c.schedule.poll, 10ms, 1min); }},
     {"schedule.min_floor", "MIN_FLOOR", "", "10min", "duration",

@@ -91,6 +91,10 @@ class StorePool {
 
   /// Ingest::wait_for_wish(), one at a time, on a connection of its own.
   boost::asio::awaitable<StoreResult<bool>> wait_for_wish(Milliseconds longest);
+  /// Ends that with an error.
+  void break_wait() {
+    if (wishes_) wishes_->store.break_wait();
+  }
 
   /// Runs `work(store)` on every thread, one after another.
   template <class Work>

@@ -34,8 +34,8 @@ constexpr std::chrono::milliseconds slow_commit{250};      // RELIABILITY B2
 constexpr Milliseconds worth_a_notice{5'000};              // an outage that passes by itself
 constexpr const char* suspected = "workers died while this feed was the one suspect among theirs";
 constexpr Milliseconds between_wishes{20};
-constexpr Milliseconds longest_listening{500};  // what a stop may have to wait for
-constexpr Milliseconds gather{10};              // how long free lanes are gathered before one claim takes them all
+constexpr Milliseconds longest_listening{2'000}, listens_again{500};
+constexpr Milliseconds gather{10};  // how long free lanes are gathered before one claim takes them all
 
 std::string what(const std::exception_ptr& error) {
   try {
@@ -83,6 +83,7 @@ void Worker::set_limits(const HostLimits& host, std::uint32_t catch_up_rate, Mil
 
 void Worker::stop() {
   ++stops_;
+  store_.break_wait();
   if (stops_ == 1) {
     stop_at_ = SteadyClock::now() + options_.drain;
   } else {
@@ -202,9 +203,9 @@ asio::awaitable<void> Worker::wait_for_wish() {
     const StoreResult<bool> told = co_await store_.wait_for_wish(longest_listening);
     goes_on = told && idle_ && !stopping();  // when the store is away claims find out by themselves
     wished_ = wished_ || (told && *told);
-    if (!told) {  // claims on another connection may go well meanwhile: they keep their own pace
+    if (!told && !stopping()) {  // claims on another connection may go well meanwhile: they keep their own pace
       metrics_.store_error(told.error());
-      asio::steady_timer rest(executor_, longest_listening);
+      asio::steady_timer rest(executor_, listens_again);
       co_await rest.async_wait(asio::as_tuple(asio::use_awaitable));
     }
   }

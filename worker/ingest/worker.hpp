@@ -34,7 +34,7 @@ struct WorkerOptions {
   std::string id;  ///< 32 hex digits, random for each process (RELIABILITY L2)
   std::size_t lanes = 256;
   Milliseconds lease{90'000};
-  Milliseconds poll{500};  ///< a feed that becomes due is noticed within it
+  Milliseconds poll{500};  ///< a feed that becomes due without a word (RELIABILITY L10) is noticed within it
   HostLimits host;
   std::uint64_t buffer = 32U << 20U;  ///< bytes fetched and not stored yet, from which on nothing is claimed
   std::uint32_t catch_up_rate = 200;  ///< overdue feeds per second of the whole fleet, 0 = unpaced (HTTP P12)

@@ -70,6 +70,7 @@ asio::awaitable<StoreResult<OutsideEvents>> EventTail::known(asio::thread_pool& 
 
 void EventTail::stop() {
   stopping_ = true;
+  tail_store_.break_wait();
   pause_.cancel();
 }
 

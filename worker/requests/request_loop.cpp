@@ -16,8 +16,10 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr Milliseconds look_for_requests{200};  // one XLEN: nobody measures it
-constexpr Milliseconds look_again{1'000};       // for the right to take, which another worker has
-constexpr Milliseconds look_for_pages{50};      // whether one has answered
+constexpr Milliseconds look_when_idle{1'000};   // but of hundreds of partitions
+constexpr std::chrono::minutes idle_after{1};
+constexpr Milliseconds look_again{1'000};   // for the right to take, which another worker has
+constexpr Milliseconds look_for_pages{50};  // whether one has answered
 
 }  // namespace
 
@@ -69,9 +71,12 @@ asio::awaitable<void> RequestLoop::run(bool once) {
     }
     if (step->no_memory) metrics_.store_error(*step->no_memory);
     if (look_behind(step->pages)) continue;
+    const auto now = std::chrono::steady_clock::now();
+    if (!step->idle) busy_at_ = now;
     if (!step->idle && !step->waiting && !step->resting) continue;
     if (once && under_way_.empty()) break;
-    co_await pause(step->waiting ? look_again : under_way_.empty() ? look_for_requests : look_for_pages);
+    const Milliseconds rest = now - busy_at_ < idle_after ? look_for_requests : look_when_idle;
+    co_await pause(step->waiting ? look_again : under_way_.empty() ? rest : look_for_pages);
   }
   under_way_.clear();
   const StoreResult<void> gone = co_await run_on(thread_, [&] { return work_.let_go(); });

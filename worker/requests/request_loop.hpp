@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -52,8 +53,9 @@ class RequestLoop {
   std::shared_ptr<const RequestRules> rules_;                       // shared with the step under way
   std::map<std::string, std::unique_ptr<LookUnderWay>> under_way_;  // by the request's id
   boost::asio::steady_timer timer_;
-  std::atomic<bool> stopping_ = false;  // read by the thread as well
-  bool told_ = false;                   // of an error that is no outage
+  std::chrono::steady_clock::time_point busy_at_ = std::chrono::steady_clock::now();  // when there was one to take
+  std::atomic<bool> stopping_ = false;                                                // read by the thread as well
+  bool told_ = false;                                                                 // of an error that is no outage
   int attempts_ = 0;
   std::uint64_t reconnects_ = 0;
   boost::asio::thread_pool thread_{1};

@@ -39,7 +39,8 @@ DeliverLoop::~DeliverLoop() {
 
 void DeliverLoop::finish() {
   if (finishing_) return;
-  finishing_ = go_on_ = true;
+  finishing_ = go_on_ = broke_ = true;
+  deliverer_.break_wait();
   // An owner that was killed keeps its right until it runs out.
   give_up_at_ = SteadyClock::now() + options_.deliverer.right_for + Milliseconds(5'000);
   bear_until_ = SteadyClock::now() + (options_.wait_for_others ? Milliseconds(3'000) : Milliseconds(0));
@@ -48,6 +49,7 @@ void DeliverLoop::finish() {
 
 void DeliverLoop::stop() {
   stopping_ = true;
+  deliverer_.break_wait();
   timer_.cancel();
 }
 
@@ -67,6 +69,7 @@ asio::awaitable<bool> DeliverLoop::take_step() {
   reconnects_ = deliverer_.reconnects();
   if (!step) {
     if (stopping_) co_return false;
+    if (std::exchange(broke_, false)) co_return true;
     store_went(step.error());
     if (finishing_ && SteadyClock::now() >= bear_until_) co_return false;
     co_await pause(wait_before_retry(step.error(), attempts_++));

@@ -19,7 +19,7 @@ class DeliverLoop {
  public:
   struct Options {
     DelivererOptions deliverer;
-    Milliseconds block{200};           ///< longest wait in Redis for a record, and so for stopping; 0: none
+    Milliseconds block{2'000};         ///< longest wait in Redis for a record; 0: none
     Milliseconds store_timeout{5000};  ///< of one command; waiting for records stays well below
     bool wait_for_others = false;      ///< when told to finish while another owner delivers: wait until it has
     bool tells_of_store = false;       ///< logs when Redis goes and comes back: nobody else in this process does
@@ -54,6 +54,7 @@ class DeliverLoop {
   boost::asio::steady_timer timer_;
   bool finishing_ = false;
   bool go_on_ = false;                  // told to finish while nothing waited: the next pause is none
+  bool broke_ = false;                  // told to finish while it waited in Redis: that is no error
   std::atomic<bool> stopping_ = false;  // read by the thread as well
   bool store_down_ = false, merge_down_ = false;
   std::uint64_t reconnects_ = 0;

@@ -449,6 +449,7 @@ StoreResult<std::vector<SameAsOfRecord>> Deliverer::same_as_of(const std::vector
 
 StoreResult<void> Deliverer::let_go() {
   if (!std::exchange(holding_, false)) return {};
+  store_.leave_closed();
   return deliveries_.let_go(options_.token);
 }
 

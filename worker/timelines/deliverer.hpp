@@ -62,13 +62,15 @@ class Deliverer {
   StoreResult<Step> step(Milliseconds block);
   /// Behind a step that was `unwanted`: whether a record has come since; waits up to `longest` for it.
   StoreResult<bool> wait(Milliseconds longest);
-  /// Gives the right back, so that another may go on at once.
+  /// Gives the right back, so that another may go on at once; over another connection where this one is lost.
   StoreResult<void> let_go();
   /// Whether all that is committed by now has been delivered, by whomever.
   StoreResult<bool> is_done();
   /// Asked between the steps of long work, on the thread that is in step(); true makes it end early.
   std::function<bool()> cancelled = [] { return false; };
 
+  /// From any thread: a step or wait() that waits for a record ends with an error, else the next one that would.
+  void break_wait() { store_.break_wait(); }
   std::uint64_t reconnects() const { return store_.reconnects(); }
 
  private:
