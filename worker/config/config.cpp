@@ -424,6 +424,8 @@ class Reader {
           "what is pushed over http can be read and forged; write https, or websub.allow_http=true");
     while (config_.websub.public_url.ends_with('/')) config_.websub.public_url.pop_back();
     while (config_.push_out.public_url.ends_with('/')) config_.push_out.public_url.pop_back();
+    check_public_path("websub.public_url", config_.websub.public_url);
+    check_public_path("push_out.public_url", config_.push_out.public_url);
     if (sound({"fetch.proxy"}) && !config_.fetch.proxy.empty() && !config_.fetch.proxy_enforces_egress)  // SECURITY E9
       add("fetch.proxy",
           "addresses cannot be checked behind a proxy: it must refuse private ones itself; when it does, "
@@ -468,6 +470,17 @@ class Reader {
       add("redis.partition", partitions == 1 ? "there is one partition; set redis.partitions to how many there are"
                                              : fmt::format("between 0 and {}", partitions - 1));
     }
+  }
+
+  /// Behind it "/p3" names a partition (RELIABILITY L29), wherever a proxy has taken the path off.
+  void check_public_path(std::string_view key, std::string_view url) {
+    const std::size_t host = url.find("://");
+    if (host == url.npos || url.find('/', host + 3) == url.npos) return;
+    const std::string_view last = url.substr(url.rfind('/') + 1);
+    const bool names_one =
+        last.size() > 1 && last.front() == 'p' && last.find_first_not_of("0123456789", 1) == last.npos;
+    if (names_one && config_.redis.partitions > 1)
+      add(key, "its path ends as one that names a partition does; let it end otherwise");
   }
 
   /// SECURITY §10. What would not be used is refused: who names an authority expects TLS.

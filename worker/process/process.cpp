@@ -199,7 +199,7 @@ asio::awaitable<void> Process::obey(BlockedPosixSignals& signals) {
       const bool again = first().ingest.worker.stopping();
       log_.write(LogLevel::info, again ? "stop" : "drain",
                  again ? "told to stop now: refreshes in flight are cancelled and given back"
-                       : "told to stop; a second signal ends it at once",
+                       : what_a_stop_waits_for(first(), in_flight(), at_terminal),
                  {{"in_flight", in_flight()}, {"partitions", stores_.size()}});
     }
     stop(at_terminal);

@@ -19,13 +19,20 @@ std::string joined(const std::vector<std::string>& keys) {
   return text;
 }
 
+/// What is said of a reload is said of all stores of a process, by the first of them.
+bool is_said_by_another(const ServedParts& parts) {
+  return parts.shared.stores > 1 && parts.config.partition().index > 0;
+}
+Log& log_of(ServedParts& parts) {
+  return parts.shared.stores > 1 && !is_said_by_another(parts) ? parts.shared.log : parts.log;
+}
+
 /// Said once in the log; the page and the service manager go on saying it until a reload succeeds.
 void refuse(ServedParts& parts, const std::string& why, std::string_view key) {
   std::vector<LogField> fields;
   if (!key.empty()) fields.emplace_back("reason", key);
-  const LogLevel level =
-      parts.config.partition().index > 0 && parts.shared.stores > 1 ? LogLevel::debug : LogLevel::error;
-  parts.log.write(level, "config_error", "not reloaded: " + why, fields);
+  log_of(parts).write(is_said_by_another(parts) ? LogLevel::debug : LogLevel::error, "config_error",
+                      "not reloaded: " + why, fields);
   if (parts.reload_refused.empty()) parts.reload_refused = why;
 }
 
@@ -78,10 +85,9 @@ asio::awaitable<void> reload(ServedParts& parts) {
         co_await parts.ingest.store.call([&](Store& store) { return Hosts(store).set(hosts); });
     if (!known) parts.metrics.store_error(known.error());
   }
-  const bool is_said = parts.shared.stores > 1 && parts.config.partition().index > 0;  // by another of this process
-  parts.log.write(is_said ? LogLevel::debug : LogLevel::info, "reload",
-                  "read the configuration, the resolver's and this machine's addresses again",
-                  {{"changed", joined(read->changed)}, {"needs_restart", parts.restart_awaited}});
+  log_of(parts).write(is_said_by_another(parts) ? LogLevel::debug : LogLevel::info, "reload",
+                      "read the configuration, the resolver's and this machine's addresses again",
+                      {{"changed", joined(read->changed)}, {"needs_restart", parts.restart_awaited}});
 }
 
 }  // namespace feedmill

@@ -53,18 +53,20 @@ void Stopping::stop(bool at_terminal) {
                      {{"in_flight", parts_.in_flight()}});
     return;
   }
-  const bool hubs = parts_.websub && parts_.websub->callbacks() != nullptr && !at_terminal;
+  parts_.log.write(parts_.in_flight() > 0 ? LogLevel::info : parts_.level_among_others(), "drain",
+                   what_a_stop_waits_for(parts_, parts_.in_flight(), at_terminal), {{"in_flight", parts_.in_flight()}});
+}
+
+std::string what_a_stop_waits_for(const ServedParts& parts, std::size_t in_flight, bool at_terminal) {
+  const bool hubs = parts.websub && parts.websub->callbacks() != nullptr && !at_terminal;
   std::string waits;
-  if (parts_.in_flight() > 0)
-    waits = fmt::format("up to {} for {} refreshes in flight", format_duration(parts_.config.drain.timeout),
-                        parts_.in_flight());
+  if (in_flight > 0)
+    waits = fmt::format("up to {} for {} refreshes in flight", format_duration(parts.config.drain.timeout), in_flight);
   if (hubs)
     waits += fmt::format("{}{} for answers of hubs (drain.listen)", waits.empty() ? "" : ", and ",
-                         format_duration(parts_.config.drain.listen));
-  parts_.log.write(parts_.in_flight() > 0 ? LogLevel::info : parts_.level_among_others(), "drain",
-                   waits.empty() ? "told to stop; nothing is in flight"
-                                 : "told to stop: waits " + waits + "; a second signal ends it at once",
-                   {{"in_flight", parts_.in_flight()}});
+                         format_duration(parts.config.drain.listen));
+  return waits.empty() ? "told to stop; nothing is in flight"
+                       : "told to stop: waits " + waits + "; a second signal ends it at once";
 }
 
 void Stopping::ended(int exit_code) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <exception>
 #include <optional>
+#include <string>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -36,6 +37,9 @@ class Stopping {
   bool leaving_ = false, interrupted_ = false, left_ = false;
   std::optional<std::chrono::steady_clock::time_point> since_;  // told to stop
 };
+
+/// For the log, of a daemon that was told to stop the first time.
+std::string what_a_stop_waits_for(const ServedParts& parts, std::size_t in_flight, bool at_terminal);
 
 /// Ends the process after an exception that nothing could go on behind: what is under way on the loops refers to what
 /// would be destroyed first. As after a kill, leases end by themselves.

@@ -95,7 +95,7 @@ TEST_F(ConfigTest, HasTheDefaultsOfTheManual) {
   EXPECT_GE(config.worker.cpu_threads, 1u);
   EXPECT_LE(config.worker.cpu_threads, 8u);
   EXPECT_EQ(config.schedule.lease, 90s);
-  EXPECT_EQ(config.schedule.poll, 500ms);
+  EXPECT_EQ(config.schedule.poll, 2s);
   EXPECT_EQ(config.schedule.floor, 1h);
   EXPECT_EQ(config.fetch.max_body, 16u << 20);
   EXPECT_EQ(config.fetch.proxy, "");
@@ -649,6 +649,21 @@ TEST(NearestName, ForgivesTypingErrors) {
   EXPECT_EQ(nearest_name("ad", names), "add");
   EXPECT_EQ(nearest_name("entrys", names), "entries");
   EXPECT_EQ(nearest_name("something", names), "");
+}
+
+TEST_F(ConfigTest, PublicAddressesDoNotEndAsAPartitionDoes) {
+  env("REDIS_URL", "redis://127.0.0.1:6379");
+  env("WEBSUB_PUBLIC_URL", "https://feeds.example.org/hooks/p3/");
+  EXPECT_EQ(load().websub.public_url, "https://feeds.example.org/hooks/p3") << "there is one partition";
+  env("REDIS_PARTITIONS", "4");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("let it end otherwise")));
+  for (const char* good :
+       {"https://p3", "https://p3/", "https://a.example/p3/hooks", "https://a.example/p", "https://a.example/p3a"}) {
+    env("WEBSUB_PUBLIC_URL", good);
+    EXPECT_THAT(problems(), ElementsAre()) << good;
+  }
+  env("PUSH_OUT_PUBLIC_URL", "https://a.example/p03");
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("push_out.public_url")));
 }
 
 TEST_F(ConfigTest, SubscribesToHubsOnlyWhereTheyCanReachIt) {
