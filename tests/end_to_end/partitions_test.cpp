@@ -456,6 +456,8 @@ TEST_F(Partitions, TellWebhooksOfAllByTheOneStream) {
   const Finished added = world.run({"webhook", "add", receiver.url("/open"), "--json"});
   ASSERT_EQ(added.exit, 0) << added.err;
   ASSERT_EQ(world.run({"webhook", "add", receiver.url("/private"), "--private"}).exit, 0);
+  const Finished of_none = world.run({"webhook", "add", receiver.url("/none"), "--channel", "anna/none"});
+  EXPECT_NE(of_none.err.find("there is no channel anna/none yet"), std::string::npos) << of_none.err;
   EXPECT_EQ(world.run({"webhook", "add", receiver.url("/none"), "--feed", "http://none.example/"}).exit, 1);
   const HttpAnswer of_two =
       call("POST", "/webhooks",
@@ -464,8 +466,8 @@ TEST_F(Partitions, TellWebhooksOfAllByTheOneStream) {
   const std::string there = of_two.header("location").substr(std::string("/api/v1").size());
   EXPECT_EQ(call("GET", there).status, 200) << there;
   EXPECT_EQ(call("GET", there + "&partition=0").status, 404) << "it is of all of them";
-  EXPECT_EQ(count_of(call("GET", "/webhooks").body, "\"created\":"), 3U);
-  EXPECT_EQ(count_of(world.run({"webhook", "list", "--json"}).out, "\"created\":"), 3U);
+  EXPECT_EQ(count_of(call("GET", "/webhooks").body, "\"created\":"), 4U);
+  EXPECT_EQ(count_of(world.run({"webhook", "list", "--json"}).out, "\"created\":"), 4U);
   EXPECT_EQ(count_of(run_at(0, {"webhook", "list", "--json"}).out, "\"created\":"), 0U);
 
   std::set<std::string> were_there;
@@ -519,7 +521,10 @@ TEST_F(Partitions, TellWebhooksOfAllByTheOneStream) {
   const std::string events = call("GET", "/events?limit=200").body;
   for (const auto& [partition, feed] : feeds) EXPECT_NE(events.find(feed), events.npos) << events;
   const std::string figures = get(address, "/metrics");
-  EXPECT_NE(figures.find("partition=\"all\""), figures.npos);
+  EXPECT_NE(figures.find("feedmill_subscribers{state=\"webhook_active\",partition=\"all\"}"), figures.npos);
+  EXPECT_EQ(figures.find("feedmill_ready{partition=\"all\"}"), figures.npos) << "it is that of the partitions";
+  const Finished doctor = world.run({"doctor"});
+  EXPECT_NE((doctor.out + doctor.err).find("4 webhooks"), std::string::npos) << doctor.out << doctor.err;
 
   worker->signal(SIGKILL);
   redis.await_replicas();

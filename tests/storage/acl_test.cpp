@@ -1,6 +1,7 @@
 // The published users: what each may do, and that the product needs no more (SECURITY §10).
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <span>
@@ -78,6 +79,7 @@ std::set<std::string> used(bool for_admin = false) {
       for (const char* const before : {"redis.call('", "redis.pcall('"}) find_words(text, before, '\'', words);
     } else if (extension == ".cpp" && entry.path().filename() != "reply_shape.cpp") {
       find_words(text, "command({\"", '"', words);
+      find_words(text, "wait({\"", '"', words);
       find_words(text, "append({\"", '"', words);
       find_words(text, "push_back({\"", '"', words);
       find_words(text, "Words words{\"", '"', words);
@@ -291,11 +293,12 @@ TEST_F(Users, ReadersReadWhatIsForThemAndNothingElse) {
 /// The published file as the server's own, each user's name as the password, set as OPERATIONS.md says.
 class UsersFile : public testing::Test {
  protected:
-  UsersFile()
-      : server({"--aclfile", (directory / "users.acl").string(), "--appendonly", "yes", "--appendfsync", "always"}) {}
+  explicit UsersFile(const std::string& key_prefix = "")
+      : directory(make_directory(key_prefix)),
+        server({"--aclfile", (directory / "users.acl").string(), "--appendonly", "yes", "--appendfsync", "always"}) {}
   ~UsersFile() override { fs::remove_all(directory); }
 
-  static fs::path make_directory() {
+  static fs::path make_directory(const std::string& key_prefix) {
     std::string path = (fs::temp_directory_path() / "feedmill-acl-XXXXXX").string();
     EXPECT_NE(mkdtemp(path.data()), nullptr);
     std::ifstream published(fs::path(FEEDMILL_SOURCE) / "deploy/redis/users.acl");
@@ -305,6 +308,13 @@ class UsersFile : public testing::Test {
       const auto at = line.find("resetpass");
       file << (user == "default" ? line : line.substr(0, at) + ">" + user + line.substr(at + 9)) << '\n';
     }
+    file.close();
+    if (key_prefix.empty()) return path;
+    const std::string page = content_of(fs::path(FEEDMILL_SOURCE) / "docs/OPERATIONS.md");
+    const std::size_t at = page.find("`sed '"), end = page.find('`', at + 1);
+    std::string recipe = page.substr(at + 1, end - at - 1);
+    for (std::size_t found; (found = recipe.find("PREFIX")) != recipe.npos;) recipe.replace(found, 6, key_prefix);
+    EXPECT_EQ(std::system((recipe + " -i " + path + "/users.acl").c_str()), 0);
     return path;
   }
   std::string as(const std::string& url, const std::vector<std::string>& words) {
@@ -313,9 +323,31 @@ class UsersFile : public testing::Test {
     return reply ? "ok" : reply.error().detail.substr(0, 6);
   }
 
-  const fs::path directory = make_directory();
+  const fs::path directory;
   test::RedisServer server;
 };
+
+class UsersFileWithAPrefix : public UsersFile {
+ protected:
+  UsersFileWithAPrefix() : UsersFile("mine:") {}
+};
+
+/// What is of all partitions is behind braces, which no pattern that begins with the prefix fits.
+TEST_F(UsersFileWithAPrefix, LetsWorkersHaveTheOneStreamOfAllPartitions) {
+  StoreOptions options{.url = server.url_of("feedmill"), .key_prefix = "mine:", .partition = {0, 4}};
+  const auto opened = Store(options).open();
+  EXPECT_TRUE(opened) << opened.error().detail;
+  options.of_all = true;
+  Store of_all(options);
+  const auto all = of_all.open();
+  ASSERT_TRUE(all) << all.error().detail;
+  EXPECT_TRUE(Subscribers(of_all).add({}));
+  options.key_prefix = "others:";
+  const auto others = Store(options).open();
+  ASSERT_FALSE(others);
+  EXPECT_NE(others.error().detail.find("grant ~{others:stream:signals}:* (ACL"), std::string::npos)
+      << others.error().detail;
+}
 
 TEST_F(UsersFile, LetsNobodyInWithoutAPassword) {
   EXPECT_EQ(as(server.admin_url(), {"SET", "x", "y"}), "NOAUTH");

@@ -178,6 +178,17 @@ StoreResult<std::vector<std::optional<FeedRecord>>> records_of(Store& store, con
   return all;
 }
 
+/// Whether there is a channel of that name, in any partition where it is asked of all.
+StoreResult<bool> is_known_channel(Store& store, const std::string& uid) {
+  if (!store.is_of_all()) return Channels(store).is_known(uid);
+  for (unsigned i = 0; i < store.options_at(0).partition.count; ++i) {
+    Store one(store.options_at(i));
+    const auto known = Channels(one).is_known(uid);
+    if (!known || *known) return known;
+  }
+  return false;
+}
+
 }  // namespace
 
 StoreResult<FilterRemarks> remarks_on(Store& store, const Subscriber& webhook) {
@@ -196,7 +207,7 @@ StoreResult<FilterRemarks> remarks_on(Store& store, const Subscriber& webhook) {
     if (!(*records)[i]) {
       const auto its = store.is_of_all() ? std::nullopt : store.elsewhere(feeds[i]);
       remarks.unknown_feed =
-          its ? fmt::format("partition {} has {}: a webhook is of one partition", *its, redact(feeds[i]))
+          its ? fmt::format("partition {} has {}, and the webhook is of another one", *its, redact(feeds[i]))
               : fmt::format("{} is none of the feeds here: add it first", redact(feeds[i]));
       return remarks;
     }
@@ -206,8 +217,7 @@ StoreResult<FilterRemarks> remarks_on(Store& store, const Subscriber& webhook) {
     note(fmt::format("nothing is told of {} without \"private\": {}", redact(feeds[i]), republishing.why_not));
   }
   for (const std::string& uid : webhook.filter.channels) {
-    if (store.is_of_all()) break;  // each partition has channels of its own, and any may get it
-    const auto known = Channels(store).is_known(uid);
+    const auto known = is_known_channel(store, uid);
     if (!known) return known.error();
     if (!*known) note(fmt::format("there is no channel {} yet: nothing is told of it until there is", uid));
   }

@@ -135,7 +135,11 @@ asio::awaitable<HttpReply> Outside::follow(Visit& visit, std::string_view query)
     StoreResult<std::optional<Topic>> topic = co_await pages_.topic_of(*token);
     way_.note(topic.has_value());
     if (!topic) co_return try_later("30");
-    if (!*topic) co_return refused(http::status::not_found, "there is no such topic");
+    if (!*topic) {
+      co_return refused(http::status::not_found, options_.public_url.empty() && !options_.of_listener.empty()
+                                                     ? "topics are behind the /p0, /p1 … of their partitions"
+                                                     : "there is no such topic");
+    }
     access.only = std::move(**topic);
     access.token = *token;
   } else {

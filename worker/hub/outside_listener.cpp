@@ -61,7 +61,9 @@ asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {
     } else if (visit.head().method() != http::verb::get) {
       reply = not_allowed("GET");
     } else if (outside == nullptr) {
-      reply = http_reply(http::status::not_found);
+      constexpr const char* where = "events are behind the /p0, /p1 … of their partitions; here with signals.merged\n";
+      reply = partition ? http_reply(http::status::not_found)
+                        : http_reply(http::status::not_found, "text/plain; charset=utf-8", where);
     } else {
       reply = co_await outside->follow(visit, query);
     }

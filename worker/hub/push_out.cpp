@@ -5,6 +5,7 @@
 
 #include <boost/asio/experimental/awaitable_operators.hpp>
 
+#include "storage/events/event_stream.hpp"
 #include "storage/push_out/topics.hpp"
 
 namespace feedmill {
@@ -57,6 +58,7 @@ asio::awaitable<void> PushOut::keep_figures() {
       metrics_.set_subscribers(*counts);
     else
       metrics_.store_error(counts.error());
+    if (homes_) co_await keep_stream_figures();
     const bool is_down = counts.has_error();
     if (tells_of_store_ && is_down != std::exchange(down, is_down)) {
       log_.write(is_down ? LogLevel::error : LogLevel::info, is_down ? "redis_down" : "redis_up",
@@ -68,6 +70,16 @@ asio::awaitable<void> PushOut::keep_figures() {
     streamed = streams_.figures().events;
     co_await figures_bell_.rest(figures_every);
   }
+}
+
+/// Of a partition the half that fetches keeps them.
+asio::awaitable<void> PushOut::keep_stream_figures() {
+  const auto read = [](Store& store) { return EventStream(store).figures(); };
+  const StoreResult<StreamFigures> figures = co_await store_.call(read);
+  if (figures)
+    metrics_.set_stream(*figures);
+  else
+    metrics_.store_error(figures.error());
 }
 
 /// A stream ends with the address that it was opened by.

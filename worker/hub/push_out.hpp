@@ -44,6 +44,7 @@ class PushOut {
  private:
   boost::asio::awaitable<void> push();
   boost::asio::awaitable<void> keep_figures();
+  boost::asio::awaitable<void> keep_stream_figures();
   boost::asio::awaitable<void> close_ended_topics();
 
   Metrics& metrics_;

@@ -33,6 +33,16 @@ const Buckets lateness_buckets{1, 2, 5, 10, 30, 60, 120, 300, 900, 3600, 21600};
 const Buckets freshness_buckets{60, 300, 900, 1800, 3600, 7200, 21600, 43200, 86400, 259200};
 const Buckets body_buckets{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20};
 
+/// What is told of who pushes out for all partitions together. Its stream is trimmed whoever lags, so that it is full
+/// is nothing to tell.
+constexpr std::array<std::string_view, 7> of_pushing_out = {"feedmill_webhook_requests_total",
+                                                            "feedmill_stream_events_total",
+                                                            "feedmill_subscribers",
+                                                            "feedmill_subscribers_due",
+                                                            "feedmill_streams",
+                                                            "feedmill_delivery_lag_records",
+                                                            "feedmill_delivery_lag_seconds"};
+
 template <class Metric>
 using SeriesByLabel = std::vector<std::pair<std::string_view, Metric*>>;
 
@@ -576,6 +586,7 @@ std::string Metrics::text_of(std::span<const Metrics* const> all, const Metrics*
   std::map<std::string, std::size_t> places;
   const auto add = [&](const Metrics& one, const std::string& partition) {
     for (prometheus::MetricFamily& family : one.series_->registry.Collect()) {
+      if (&one == together && std::ranges::find(of_pushing_out, family.name) == of_pushing_out.end()) continue;
       if (!partition.empty()) {
         for (prometheus::ClientMetric& metric : family.metric) metric.label.push_back({"partition", partition});
       }

@@ -104,6 +104,7 @@ class Metrics {
   /// Everything as Prometheus text 0.0.4; figures of the process are read now. Never talks to Redis.
   std::string text() const;
   /// The same of several at once, the first of them with the label partition="0" and so on; as text() of one.
+  /// `together`: of who pushes out for all of them, with "all" there; of these what is about that alone.
   static std::string text_of(std::span<const Metrics* const> all, const Metrics* together = nullptr);
 
  private:

@@ -35,6 +35,19 @@ asio::awaitable<int> check_contact(ServedParts& parts) {
   co_return exits::configuration;
 }
 
+/// What the operator must change before events can be copied into the one stream of all partitions (RELIABILITY L28).
+/// Blocking. That its node is away keeps nobody from starting.
+std::optional<StoreError> objection_to_the_one_stream(const ServedParts& parts) {
+  const bool is_asked = parts.config.signals.merged && parts.mode != RunMode::selected;
+  if (!is_asked || (parts.shared.stores > 1 && parts.config.partition().index > 0)) return std::nullopt;
+  StoreOptions of_all = store_options(parts.config, parts.redis_url);
+  of_all.of_all = true;
+  const auto opened = Store(std::move(of_all)).open();
+  const bool is_ours = opened.has_error() && (opened.error().code == StoreError::Code::unsupported ||
+                                              opened.error().code == StoreError::Code::auth);
+  return is_ours ? std::optional(opened.error()) : std::nullopt;
+}
+
 }  // namespace
 
 asio::awaitable<int> open_store(ServedParts& parts) {
@@ -49,6 +62,7 @@ asio::awaitable<int> open_store(ServedParts& parts) {
       auto named = store.id();
       if (!named) return named;
       id = std::move(*named);
+      if (auto wrong = objection_to_the_one_stream(parts)) return StoreResult<std::string>(*wrong);
       if (parts.mode == RunMode::selected) return opened;  // a verb may have been told less than the workers
       const auto known = Hosts(store).set(hosts);          // HTTP H7
       return known ? opened : StoreResult<std::string>(known.error());

@@ -246,6 +246,23 @@ std::string check_feeds(const Config& config, Store& store, Milliseconds now, Re
   return name;
 }
 
+void check_webhooks(const Config& config, Store& store, Reporter& reporter) {
+  Subscribers subscribers(store);
+  const SubscriberCounts counts = or_fail(subscribers.counts());
+  reporter.tell(check_push_out(config, counts, or_fail(subscribers.is_led())));
+}
+
+/// Of all partitions, what belongs to the one stream of their events (RELIABILITY L28).
+void check_of_all(const Config& config, Reporter& reporter) {
+  attempt(reporter, [&] {
+    StoreSession session = StoreSession::prepare(config, StoreUse::change, true);
+    or_fail(session.store().open(false));
+    Config its = config;
+    its.push_out.listen.reset();  // documents and the hub are of a partition each
+    check_webhooks(its, session.store(), reporter);
+  });
+}
+
 /// All that hangs on Redis. Returns a name that this deployment looks up; one that always exists when it has none.
 /// Where the store answers, it is told to `placed`.
 std::string check_store(const Config& config, Reporter& reporter, std::vector<PlacedPartition>& placed) {
@@ -270,11 +287,7 @@ std::string check_store(const Config& config, Reporter& reporter, std::vector<Pl
       reporter.tell(check_requests(or_fail(Requests(store, {}).figures())));
       reporter.tell(check_fleet(or_fail(Fleet(store).figures()), or_fail(EventStream(store).figures())));
     });
-    attempt(reporter, [&] {
-      Subscribers subscribers(store);
-      const SubscriberCounts counts = or_fail(subscribers.counts());
-      reporter.tell(check_push_out(config, counts, or_fail(subscribers.is_led())));
-    });
+    attempt(reporter, [&] { check_webhooks(config, store, reporter); });
     reporter.tell(check_contact(feeds, config.fetch.contact));
     attempt(reporter, [&] { name = check_feeds(config, store, facts.now, reporter); });
   });
@@ -300,6 +313,10 @@ int run_verb(const DoctorVerb&, const Config& config, Terminal& terminal) {
     name = check_store(its, reporter, placed);
     terminal.flush();
     stop_if_interrupted();
+  }
+  if (configs.size() > 1 && config.signals.merged) {
+    if (!terminal.json()) terminal.note("of all partitions:");
+    check_of_all(config, reporter);
   }
   reporter.tell(check_partitions(placed));
   reporter.tell(check_descriptors(descriptor_limit(), config));

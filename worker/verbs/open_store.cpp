@@ -18,6 +18,7 @@ namespace feedmill {
 
 StoreSession StoreSession::prepare(const Config& config, StoreUse use, bool of_all) {
   std::string unnamed = config.objection_to_partition();
+  if (of_all && !unnamed.empty() && !config.signals.merged) unnamed += ", or signals.merged = true for that of all";
   of_all = of_all && !unnamed.empty() && config.signals.merged;
   if (!unnamed.empty() && !of_all) throw VerbFailure{exits::configuration, std::move(unnamed)};
   StoreSession session;

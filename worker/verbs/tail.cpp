@@ -162,7 +162,7 @@ std::string signal_json(const EventRecord& record) {
 
 int run_verb(const TailVerb& verb, const Config& config, Terminal& terminal) {
   note_interrupts();
-  return Follower(verb, config, StoreSession::open(config, verb.use()), terminal).follow();
+  return Follower(verb, config, StoreSession::open(config, verb.use(), TailVerb::is_of_all), terminal).follow();
 }
 
 }  // namespace feedmill

@@ -23,13 +23,16 @@ namespace {
 
 constexpr std::size_t webhooks_a_call = 200;  // records of a call
 
-VerbFailure no_such_webhook(const std::string& id) {
-  return {exits::no, fmt::format("no such webhook: {} (see feedmill webhook list)", id)};
+VerbFailure no_such_webhook(const VerbContext& context, const std::string& id) {
+  const std::string_view beside = context.store.is_of_all()       ? ", with --partition for those of one"
+                                  : context.config.signals.merged ? ", without --partition for those of all"
+                                                                  : "";
+  return {exits::no, fmt::format("no such webhook: {} (see feedmill webhook list{})", id, beside)};
 }
 
 Subscriber known_webhook(const VerbContext& context, const std::string& id) {
   auto webhook = or_fail(Subscribers(context.store).get(id));
-  if (!webhook) throw no_such_webhook(id);
+  if (!webhook) throw no_such_webhook(context, id);
   return std::move(*webhook);
 }
 
@@ -74,7 +77,10 @@ void tell_result(std::string_view result, const std::string& id, Terminal& termi
 void note_without_push_out(const VerbContext& context) {
   const auto led = Subscribers(context.store).is_led();
   if (led.has_error() || *led) return;
-  context.terminal.note("no worker pushes out yet: feedmill run --push-out (worker.push_out)");
+  context.terminal.note(context.store.is_of_all()
+                            ? "no worker that serves all partitions pushes out yet: feedmill run --push-out "
+                              "(worker.push_out, without --partition)"
+                            : "no worker pushes out yet: feedmill run --push-out (worker.push_out)");
 }
 
 int run_verb(const WebhookAddVerb& verb, const VerbContext& context) {
@@ -109,7 +115,10 @@ int run_verb(const WebhookListVerb&, const VerbContext& context) {
     if (page.size() < webhooks_a_call) break;
     after = page.back().id;
   }
-  if (!any) terminal.note("no webhooks yet: feedmill webhook add URL");
+  if (!any) {
+    terminal.note(context.config.redis.partition ? "no webhooks of this partition yet"
+                                                 : "no webhooks yet: feedmill webhook add URL");
+  }
   return exits::done;
 }
 
@@ -126,7 +135,7 @@ int run_verb(const WebhookSetVerb& verb, const VerbContext& context) {
   if (!wrong.empty()) throw VerbFailure{exits::bad_input, visible(wrong)};
   if (verb.settings.url) check_address(webhook.url, context);
   if (verb.settings.feeds || verb.settings.channels || verb.settings.with_private) check_filter(webhook, context);
-  if (!or_fail(Subscribers(context.store).edit(webhook))) throw no_such_webhook(verb.id);
+  if (!or_fail(Subscribers(context.store).edit(webhook))) throw no_such_webhook(context, verb.id);
   tell_result("set", verb.id, context.terminal);
   return exits::done;
 }
@@ -135,7 +144,8 @@ int run_verb(const WebhookRotateVerb& verb, const VerbContext& context) {
   const Subscriber webhook = known_webhook(context, verb.id);
   const bool had_two = secrets_in_use(webhook, or_fail(context.store.now())).size() > 1;
   const std::string secret = public_key_of(webhook.secret).empty() ? new_shared_secret() : new_signing_key();
-  if (!or_fail(Subscribers(context.store).rotate(verb.id, secret, verb.old_for))) throw no_such_webhook(verb.id);
+  if (!or_fail(Subscribers(context.store).rotate(verb.id, secret, verb.old_for)))
+    throw no_such_webhook(context, verb.id);
   tell_key("rotated", verb.id, secret, context.terminal);
   if (had_two) {
     context.terminal.note(
@@ -146,7 +156,7 @@ int run_verb(const WebhookRotateVerb& verb, const VerbContext& context) {
 }
 
 int run_verb(const WebhookResumeVerb& verb, const VerbContext& context) {
-  if (!or_fail(Subscribers(context.store).resume(verb.id))) throw no_such_webhook(verb.id);
+  if (!or_fail(Subscribers(context.store).resume(verb.id))) throw no_such_webhook(context, verb.id);
   tell_result("resumed", verb.id, context.terminal);
   note_without_push_out(context);
   return exits::done;
@@ -158,7 +168,7 @@ int run_verb(const WebhookRemoveVerb& verb, const VerbContext& context) {
     confirm(context.terminal, fmt::format("Delete webhook {}?", verb.id),
             "this deletes a webhook with its place; say --yes", "nothing was deleted");
   }
-  if (!or_fail(Subscribers(context.store).remove(verb.id))) throw no_such_webhook(verb.id);
+  if (!or_fail(Subscribers(context.store).remove(verb.id))) throw no_such_webhook(context, verb.id);
   tell_result("removed", verb.id, context.terminal);
   return exits::done;
 }
