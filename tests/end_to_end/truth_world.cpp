@@ -1,5 +1,7 @@
 #include "tests/end_to_end/truth_world.hpp"
 
+#include <sstream>
+
 #include <gtest/gtest.h>
 
 #include "storage/feeds/feeds.hpp"
@@ -79,7 +81,16 @@ void TruthWorld::restart_redis() {
   world.redis.start();
 }
 
+/// Who has it and was stopped is handed no record any more, which it has not waited out: that is over long before its
+/// right is.
 void TruthWorld::forget_delivery_right() {
+  EXPECT_TRUE(eventually([&] {
+    std::istringstream clients(redis_command(world.redis, {"CLIENT", "LIST"}));
+    for (std::string line; std::getline(clients, line);) {
+      if (line.find(" flags=b") != line.npos && line.find(" cmd=xreadgroup") != line.npos) return false;
+    }
+    return true;
+  }));
   redis_command(world.redis, {"DEL", "lock:delivery:000"});
 }
 

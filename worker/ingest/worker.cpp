@@ -201,9 +201,10 @@ asio::awaitable<void> Worker::wait_for_wish() {
   bool goes_on = true;
   while (goes_on && !wished_) {
     const StoreResult<bool> told = co_await store_.wait_for_wish(longest_listening);
-    goes_on = told && idle_ && !stopping();  // when the store is away claims find out by themselves
+    goes_on = told && idle_ && !stopping();
     wished_ = wished_ || (told && *told);
-    if (!told && !stopping()) {  // claims on another connection may go well meanwhile: they keep their own pace
+    if (!told && !stopping()) {
+      tell_changed();  // a claim finds out whether the store is away; where it is not they keep their own pace
       metrics_.store_error(told.error());
       asio::steady_timer rest(executor_, listens_again);
       co_await rest.async_wait(asio::as_tuple(asio::use_awaitable));

@@ -19,7 +19,8 @@ class DeliverLoop {
  public:
   struct Options {
     DelivererOptions deliverer;
-    Milliseconds block{2'000};         ///< longest wait in Redis for a record; 0: none
+    Milliseconds block{2'000};         ///< longest wait in Redis for a record, which is handed to who waits: far below
+                                       ///< what its right to deliver lasts still; 0: none
     Milliseconds store_timeout{5000};  ///< of one command; waiting for records stays well below
     bool wait_for_others = false;      ///< when told to finish while another owner delivers: wait until it has
     bool tells_of_store = false;       ///< logs when Redis goes and comes back: nobody else in this process does
