@@ -706,6 +706,8 @@ class Deployment(contextlib.ExitStack):
         self.signal(signal.SIGSTOP)
         count = sum(self.each(lambda client, key: client.zadd(
             key("schedule"), {url: int(time.time() * 1000) for url in client.smembers(key("feeds"))}, ch=True)))
+        # Whoever waits looks at once.
+        self.each(lambda client, key: client.lpush(key("state:wake"), *["1"] * -(-len(self.workers) // self.partitions)))
         Site.came.clear()
         before = self.spent()
         self.signal(signal.SIGCONT)
@@ -779,7 +781,7 @@ def measure_idle(deployment, partition=None):
     deployment.start(partition)
     until(lambda: all(deployment.each(lambda client, key: client.exists(key("meta:store")))) or partition is not None, 60,
           "that all partitions are served")
-    time.sleep(1 if tiny else 5)
+    time.sleep(1 if tiny else 15)  # longer than requests of programs are looked for in haste
     _, *spent = deployment.idle(2 if tiny else 20)
     status = dict(line.split(":", 1) for line in open(f"/proc/{deployment.workers[0].pid}/status"))
     clients = sum(node.client.info("clients")["connected_clients"] - 1 for node in deployment.nodes)

@@ -17,7 +17,7 @@ namespace {
 
 constexpr Milliseconds look_for_requests{200};  // one XLEN: nobody measures it
 constexpr Milliseconds look_when_idle{1'000};   // but of hundreds of partitions
-constexpr std::chrono::minutes idle_after{1};
+constexpr std::chrono::seconds idle_after{10};
 constexpr Milliseconds look_again{1'000};   // for the right to take, which another worker has
 constexpr Milliseconds look_for_pages{50};  // whether one has answered
 
