@@ -180,8 +180,7 @@ class Redis {
   std::shared_ptr<ReplyArena> arena_;  // of the next answer
   std::uint64_t connections_ = 0;
   std::unique_ptr<Sentinels> sentinels_;  // null where the address names none
-  // A duplicate of the socket of the wait under way, which is closed by whoever takes it from here; or one of two
-  // words.
+  // A duplicate of the socket of the wait under way, which whoever takes it from here closes; or one of these two.
   static constexpr int no_wait = -1, next_is_broken = -2;
   std::unique_ptr<std::atomic<int>> wait_ = std::make_unique<std::atomic<int>>(no_wait);
 };

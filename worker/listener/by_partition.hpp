@@ -24,8 +24,7 @@ class ByPartition {
   /// outlives this.
   void add(std::optional<std::size_t> partition, Who& who) { all_.emplace(partition, &who); }
   bool empty() const { return all_.empty(); }
-  /// Null: nobody here answers for it. What names none is for all together, or for the only one that
-  /// there is.
+  /// Null: nobody here answers for it. What names none is for all together, or for the only one that there is.
   Who* find(std::optional<std::size_t> partition) const {
     const auto found = all_.find(partition);
     if (found != all_.end()) return found->second;

@@ -61,7 +61,7 @@ class Process {
   MemoryBudget memory_;
   Looks looks_;
   std::vector<std::unique_ptr<ServedStore>> stores_;
-  std::unique_ptr<OfAllPartitions> of_all_;      // null: there is no one stream of all, or but one store
+  std::unique_ptr<OfAllPartitions> of_all_;      // null: one store, or no merged stream
   std::unique_ptr<Admin> admin_;                 // null: not asked for
   std::unique_ptr<Listener> api_listener_;       // null: the admin listener has it, or nobody
   std::unique_ptr<CallbackListener> callbacks_;  // null: another worker has it, or nobody
