@@ -11,5 +11,6 @@ if is ~= 'none' then
   local _, egress = read_marks(marks)
   event = note_answer(read_host(name, now, egress), url, claim, now, is, cause, tonumber(retry_at), marks)
 end
-free_slots(claim, name)
+-- Whoever asks here has a line of its own: those of this partition look at theirs only now and then.
+if free_slots(claim, name) then wake_a_worker() end
 return event ~= '' and 1 or 0

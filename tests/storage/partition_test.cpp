@@ -352,6 +352,22 @@ TEST_F(Gates, RememberWhatTheHostAnswered) {
   EXPECT_GT(take(0), 5min) << "its circuit is open for all partitions";
 }
 
+/// Otherwise the line would stand until the next poll of who serves it, while the next start is kept for it.
+TEST_F(Gates, TellWhoServesTheirLineThatItMayGoOn) {
+  add(home, feed_at(host_in({1, count})));
+  const auto told = [&](Milliseconds longest) { return *Ingest(home).wait_for_wish(longest); };
+  EXPECT_TRUE(told(1s)) << "it was added";
+  EXPECT_EQ(take(0), 0ms);
+  ClaimRequest request;
+  request.worker = std::string(32, 'c');
+  request.request = 1;
+  request.host = {1, Milliseconds(0), ""};
+  ASSERT_TRUE(Ingest(home).claim(request)->claims.empty()) << "it stands in the line";
+  EXPECT_FALSE(told(10ms));
+  ASSERT_TRUE(Ingest(home).leave_slot(claims[0], host, nullptr));
+  EXPECT_TRUE(told(1s));
+}
+
 /// The events of all partitions in one stream.
 class Merged : public Partitioned {
  protected:

@@ -222,18 +222,23 @@ local function write_slots(gate, now)
   if gate.reserved or gate.taken then keep_host(gate, now) end
 end
 
--- A request to a host has ended: the next in its line may start.
+-- A request to a host has ended: the next in its line may start. Returns whether there is one.
 local function tell_line(gate)
-  if redis.pcall('HGET', host_key(gate), 'waiting') == '1' then redis.pcall('ZADD', lines_key, 'XX', 'LT', '0', gate) end
+  local waits = redis.pcall('HGET', host_key(gate), 'waiting') == '1'
+  if waits then redis.pcall('ZADD', lines_key, 'XX', 'LT', '0', gate) end
+  return waits
 end
 
--- Gives back what a claim holds: at the gate that is asked first, and at those of the hosts that it was led to.
+-- Gives back what a claim holds: at the gate that is asked first, and at those of the hosts that it was led to. Returns
+-- whether somebody waits there.
 local function free_slots(claim, first_gate, more_hosts)
+  local waits = false
   local function free(gate)
-    if redis.pcall('HDEL', host_key(gate), 's:' .. claim) == 1 then tell_line(gate) end
+    if redis.pcall('HDEL', host_key(gate), 's:' .. claim) == 1 then waits = tell_line(gate) or waits end
   end
   free(first_gate)
   for host in string.gmatch(more_hosts or '', '%S+') do free((gate_of_host(host))) end
+  return waits
 end
 
 -- Requests at this pace were served one behind the other: a shorter one may be tried, half as long at most. Once that is
