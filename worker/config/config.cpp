@@ -4,17 +4,15 @@
 #include <span>
 #include <stdexcept>
 #include <thread>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
 #include <unistd.h>
 
-#include "worker/base/memory_budget.hpp"
 #include "worker/base/small_file.hpp"
-#include "worker/base/units.hpp"
 #include "worker/config/config_named.hpp"
+#include "worker/config/config_together.hpp"
 #include "worker/config/config_values.hpp"
 
 namespace feedmill {
@@ -396,110 +394,12 @@ class Reader {
 
   void warn_readable(const fs::path& file) { config_.warnings.push_back(readable_warning(file)); }
 
-  // What must hold between options. Only options that are sound by themselves are compared.
-
   void check_together() {
-    if (sound({"schedule.lease", "fetch.wall", "schedule.commit_budget"})) {
-      const auto least = config_.fetch.wall + config_.schedule.commit_budget;
-      if (config_.schedule.lease < least)
-        add("schedule.lease", "at least fetch.wall + schedule.commit_budget, which is " + format_duration(least));
-    }
-    if (sound({"schedule.floor", "schedule.min_floor"}) && config_.schedule.floor < config_.schedule.min_floor)
-      add("schedule.floor", "at least schedule.min_floor, which is " + format_duration(config_.schedule.min_floor));
-    if (sound({"schedule.ceiling", "schedule.floor"}) && config_.schedule.ceiling < config_.schedule.floor)
-      add("schedule.ceiling", "at least schedule.floor, which is " + format_duration(config_.schedule.floor));
-    if (sound({"retention.hard_cap", "retention.entries"}) && config_.retention.hard_cap < config_.retention.entries)
-      add("retention.hard_cap", "at least retention.entries, which is " + std::to_string(config_.retention.entries));
-    const Config::Worker& parts = config_.worker;
-    if (sound({"worker.ingest", "worker.deliver", "worker.push_out"}) && !parts.ingest && !parts.deliver &&
-        !parts.push_out)
-      add("worker.deliver", "with worker.ingest off as well there is nothing to do; leave one of them on");
-    if (sound({"memory.budget", "fetch.max_body"})) check_memory();
-    if (sound({"redis.url", "redis.embedded"})) check_embedded();
-    if (sound({"redis.url"})) check_redis_tls();
-    if (sound({"redis.url"})) check_sentinels();
-    if (sound({"redis.url", "redis.partitions", "redis.partition", "signals.merged"})) check_partition();
-    if (sound({"websub.public_url"}) && config_.websub.public_url.starts_with("http:") && !config_.websub.allow_http)
-      add("websub.public_url",
-          "what is pushed over http can be read and forged; write https, or websub.allow_http=true");
     while (config_.websub.public_url.ends_with('/')) config_.websub.public_url.pop_back();
     while (config_.push_out.public_url.ends_with('/')) config_.push_out.public_url.pop_back();
-    check_public_path("websub.public_url", config_.websub.public_url);
-    check_public_path("push_out.public_url", config_.push_out.public_url);
-    if (sound({"fetch.proxy"}) && !config_.fetch.proxy.empty() && !config_.fetch.proxy_enforces_egress)  // SECURITY E9
-      add("fetch.proxy",
-          "addresses cannot be checked behind a proxy: it must refuse private ones itself; when it does, "
-          "set fetch.proxy_enforces_egress=true");
-  }
-
-  void check_memory() {
-    std::string objection =
-        objection_to_memory(config_.memory.budget, config_.fetch.max_body, sound({"redis.url"}) && config_.embedded());
-    if (!objection.empty()) add("memory.budget", std::move(objection));
-  }
-
-  void check_embedded() {
-    const bool has_url = !config_.redis.url.empty();
-    if (config_.redis.embedded == EmbeddedMode::always && has_url)
-      add("redis.embedded", "contradicts redis.url; leave one of them out");
-    if (config_.redis.embedded == EmbeddedMode::never && !has_url)
-      add("redis.url", "redis.embedded is false, so a server is needed: redis://host:port");
-    if (config_.redis.embedded == EmbeddedMode::automatic && !has_url &&
-        !variable(sources_, "KUBERNETES_SERVICE_HOST").empty())  // RELIABILITY R12
-      add("redis.url", "in Kubernetes name a server, or set redis.embedded=true and run one replica");
-  }
-
-  void check_sentinels() {
-    const bool asked = config_.redis.url.find("+sentinel://") != std::string::npos;
-    const bool has_user = !config_.redis.sentinel_user.empty();
-    const bool has_password = !config_.redis.sentinel_password_file.empty();
-    constexpr const char* not_asked = "is for redis+sentinel:// in redis.url; leave it out";
-    if (!asked && has_user) add("redis.sentinel_user", not_asked);
-    if (!asked && has_password) add("redis.sentinel_password_file", not_asked);
-    if (asked && has_user && !has_password) add("redis.sentinel_user", "needs redis.sentinel_password_file");
-  }
-
-  /// That one is named is asked for where a store is opened: some verbs speak of all.
-  void check_partition() {
-    const std::uint32_t partitions = config_.redis.partitions, mine = config_.redis.partition.value_or(0);
-    if (partitions == 1 && config_.signals.merged)
-      add("signals.merged", "is for several redis.partitions; a store of one has one stream");
-    if (partitions > 1 && config_.embedded())
-      add("redis.partitions", "a private server holds one; leave it out, or name a cluster in redis.url");
-    if (mine >= partitions) {
-      add("redis.partition", partitions == 1 ? "there is one partition; set redis.partitions to how many there are"
-                                             : fmt::format("between 0 and {}", partitions - 1));
-    }
-  }
-
-  /// Behind it "/p3" names a partition (RELIABILITY L29), wherever a proxy has taken the path off.
-  void check_public_path(std::string_view key, std::string_view url) {
-    const std::size_t host = url.find("://");
-    if (host == url.npos || url.find('/', host + 3) == url.npos) return;
-    const std::string_view last = url.substr(url.rfind('/') + 1);
-    const bool names_one =
-        last.size() > 1 && last.front() == 'p' && last.find_first_not_of("0123456789", 1) == last.npos;
-    if (names_one && config_.redis.partitions > 1)
-      add(key, "its path ends as one that names a partition does; let it end otherwise");
-  }
-
-  /// SECURITY §10. What would not be used is refused: who names an authority expects TLS.
-  void check_redis_tls() {
-    const auto& [ca, cert, key] = std::tie(config_.redis.ca_file, config_.redis.cert_file, config_.redis.key_file);
-    for (const auto& [option, file] :
-         {std::pair("redis.ca_file", &ca), {"redis.cert_file", &cert}, {"redis.key_file", &key}}) {
-      if (file->empty()) continue;
-      if (!config_.redis.url.starts_with("rediss")) {
-        add(option, "is for TLS: write rediss in place of redis into redis.url, or leave it out");
-      } else if (::access(file->c_str(), R_OK) != 0) {
-        add(option, "the file cannot be read; check its path and permissions");
-      } else if (std::error_code ignored; !fs::is_regular_file(*file, ignored)) {
-        add(option, "is read anew with each connection, so it must be a plain file");
-      }
-    }
-    if (cert.empty() != key.empty())
-      add(cert.empty() ? "redis.cert_file" : "redis.key_file",
-          "redis.cert_file and redis.key_file go together: set both");
+    feedmill::check_together(config_, !variable(sources_, "KUBERNETES_SERVICE_HOST").empty(),
+                             {[this](auto keys) { return sound(keys); },
+                              [this](std::string_view key, std::string remedy) { add(key, std::move(remedy)); }});
   }
 
   bool sound(std::initializer_list<std::string_view> keys) const {
