@@ -26,11 +26,12 @@ PushOut::PushOut(const asio::any_io_executor& executor, const StoreOptions& stor
       log_(log),
       drain_(options.drain),
       tells_of_store_(options.tells_of_store),
-      homes_(std::move(options.homes)),
+      is_of_all_(store.of_all),
       store_(store),
-      tail_(executor, store, homes_ ? &*homes_ : nullptr, {}),
+      homes_(std::move(options.homes).value_or(all_in(store_))),
+      tail_(executor, store, homes_, {}),
       fetcher_(executor, options.fetch),
-      engine_(executor, store, homes_ ? &*homes_ : nullptr, tail_, fetcher_, metrics, log, std::move(options.engine)),
+      engine_(executor, store, homes_, tail_, fetcher_, metrics, log, std::move(options.engine)),
       streams_(executor, tail_, options.streams),
       figures_bell_(executor),
       topics_bell_(executor) {
@@ -58,7 +59,7 @@ asio::awaitable<void> PushOut::keep_figures() {
       metrics_.set_subscribers(*counts);
     else
       metrics_.store_error(counts.error());
-    if (homes_) co_await keep_stream_figures();
+    if (is_of_all_) co_await keep_stream_figures();
     const bool is_down = counts.has_error();
     if (tells_of_store_ && is_down != std::exchange(down, is_down)) {
       log_.write(is_down ? LogLevel::error : LogLevel::info, is_down ? "redis_down" : "redis_up",

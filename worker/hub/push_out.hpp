@@ -21,7 +21,7 @@ class PushOut {
     LiveStreams::Options streams;
     FetchOptions fetch;                ///< how receivers are reached
     Milliseconds drain{5'000};         ///< how long requests may go on after stop()
-    std::optional<FeedHomes> homes{};  ///< of a store of all partitions
+    std::optional<FeedHomes> homes{};  ///< where feeds are; none: all are in the store
     bool tells_of_store = false;       ///< logs when Redis goes and comes back: nobody else in this process does
   };
 
@@ -51,8 +51,9 @@ class PushOut {
   Log& log_;
   Milliseconds drain_;
   bool tells_of_store_;
-  const std::optional<FeedHomes> homes_;
+  const bool is_of_all_;
   StoreThread store_;
+  const FeedHomes homes_;
   EventTail tail_;
   Fetcher fetcher_;
   PushOutEngine engine_;

@@ -337,12 +337,7 @@ asio::awaitable<StoreResult<void>> Dispatcher::leave_private(const Subscriber& s
   for (const auto& event : events) {
     if (std::ranges::find(urls, event->event.feed_url) == urls.end()) urls.push_back(event->event.feed_url);
   }
-  StoreResult<std::vector<Republishing>> republishing = std::vector<Republishing>();
-  const auto ask = [&](Store& store) { return read_republishing(store, urls); };
-  if (homes_ != nullptr)
-    republishing = co_await homes_->of_feeds(urls, read_republishing);
-  else
-    republishing = co_await store_.call(ask);
+  const auto republishing = co_await homes_.of_feeds(urls, read_republishing);
   if (!republishing) co_return republishing.error();
   std::erase_if(events, [&](const auto& event) {
     const auto found = std::ranges::find(urls, event->event.feed_url);
@@ -559,10 +554,7 @@ asio::awaitable<bool> Dispatcher::settle(std::vector<SubscriberSettlement> all) 
   const std::vector<Notice> notices = std::exchange(notices_, {});
   StoreResult<void> told;
   const auto add = [&](Store& store) { told = Notifications(store).add(notices); };
-  if (homes_ != nullptr)
-    co_await homes_->at(0, add);
-  else
-    co_await store_.call(add);
+  co_await homes_.at(0, add);
   if (!told) metrics_.store_error(told.error());
   co_return true;
 }

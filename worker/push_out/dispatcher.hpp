@@ -51,7 +51,7 @@ class Dispatcher {
 
   struct Parts {
     StoreThread& store;
-    const FeedHomes* homes;  ///< null: all is in the store
+    const FeedHomes& homes;
     EventTail& tail;
     Bell& due;  ///< rung when somebody may be due
     Fetcher& fetcher;
@@ -116,7 +116,7 @@ class Dispatcher {
 
   boost::asio::any_io_executor executor_;
   StoreThread& store_;
-  const FeedHomes* const homes_;
+  const FeedHomes& homes_;
   EventTail& tail_;
   Bell& due_;
   Metrics& metrics_;

@@ -12,7 +12,7 @@ namespace feedmill {
 namespace asio = boost::asio;
 using namespace asio::experimental::awaitable_operators;
 
-PushOutEngine::PushOutEngine(asio::any_io_executor executor, const StoreOptions& store, const FeedHomes* homes,
+PushOutEngine::PushOutEngine(asio::any_io_executor executor, const StoreOptions& store, const FeedHomes& homes,
                              EventTail& tail, Fetcher& fetcher, Metrics& metrics, Log& log, Options options)
     : store_(store),
       due_(executor),

@@ -20,7 +20,7 @@ constexpr std::size_t read_at_once = 500;
 
 }  // namespace
 
-EventTail::EventTail(asio::any_io_executor executor, const StoreOptions& store, const FeedHomes* homes, Options options)
+EventTail::EventTail(asio::any_io_executor executor, const StoreOptions& store, const FeedHomes& homes, Options options)
     : homes_(homes), options_(options), tail_store_(store), store_(store), pause_(executor) {}
 
 EventTail::~EventTail() {
@@ -43,7 +43,7 @@ asio::awaitable<void> EventTail::run() {
       });
       failed = read.has_error();
       if (!failed) {
-        auto events = co_await known(tail_thread_, tail_store_, std::move(*read));
+        auto events = co_await known(std::move(*read));
         failed = events.has_error();
         if (!failed && !events->empty()) add(std::move(*events));
       }
@@ -55,15 +55,8 @@ asio::awaitable<void> EventTail::run() {
   }
 }
 
-asio::awaitable<StoreResult<OutsideEvents>> EventTail::known(asio::thread_pool& thread, Store& store,
-                                                             UnknownEvents events) {
-  StoreResult<std::vector<FeedFacts>> facts = std::vector<FeedFacts>();
-  if (events.feed_urls().empty()) co_return std::move(events).with(*facts);
-  const auto here = [&] { return read_facts(store, events.feed_urls()); };
-  if (homes_ != nullptr)
-    facts = co_await homes_->of_feeds(events.feed_urls(), read_facts);
-  else
-    facts = co_await run_on(thread, here);
+asio::awaitable<StoreResult<OutsideEvents>> EventTail::known(UnknownEvents events) {
+  const auto facts = co_await homes_.of_feeds(events.feed_urls(), read_facts);
   if (!facts) co_return facts.error();
   co_return std::move(events).with(*facts);
 }
@@ -128,7 +121,7 @@ asio::awaitable<StoreResult<EventTail::Since>> EventTail::since(std::string afte
     return UnknownEvents(since.missed ? std::vector<EventRecord>() : *found->records);
   });
   if (!read) co_return read.error();
-  auto events = co_await known(thread_, store_, std::move(*read));
+  auto events = co_await known(std::move(*read));
   if (!events) co_return events.error();
   since.events = std::move(*events);
   co_return since;

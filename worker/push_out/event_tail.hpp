@@ -33,8 +33,8 @@ class EventTail {
     Milliseconds look_again{1'000};  ///< after an error
   };
 
-  /// `homes`: where the feeds are of a store of all partitions, which outlives this; null where they are in the store.
-  EventTail(boost::asio::any_io_executor executor, const StoreOptions& store, const FeedHomes* homes, Options options);
+  /// `homes`, which outlives this: where the feeds are that the events are about.
+  EventTail(boost::asio::any_io_executor executor, const StoreOptions& store, const FeedHomes& homes, Options options);
   ~EventTail();
   EventTail(const EventTail&) = delete;
   EventTail& operator=(const EventTail&) = delete;
@@ -70,12 +70,11 @@ class EventTail {
     std::chrono::steady_clock::time_point read;
   };
 
-  boost::asio::awaitable<StoreResult<OutsideEvents>> known(boost::asio::thread_pool& thread, Store& store,
-                                                           UnknownEvents events);
+  boost::asio::awaitable<StoreResult<OutsideEvents>> known(UnknownEvents events);
   void add(OutsideEvents events);
   void drop_old();
 
-  const FeedHomes* const homes_;
+  const FeedHomes& homes_;
   Options options_;
   Store tail_store_, store_;  // who waits for the next event has a connection of its own
   std::deque<Held> held_;

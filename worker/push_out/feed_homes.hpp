@@ -1,5 +1,5 @@
-// Where the feeds are that the one stream of all partitions speaks of (RELIABILITY L28): what is asked of a feed is
-// asked of the partition that has it.
+// Where the feeds are that a stream of events speaks of: in the store that it is of, or, of the one stream of all
+// partitions (RELIABILITY L28), in several. What is asked of a feed is asked of the one that has it.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +14,7 @@
 
 #include "storage/store/partition.hpp"
 #include "storage/store/store.hpp"
+#include "worker/push_out/store_thread.hpp"
 
 namespace feedmill {
 
@@ -39,5 +40,17 @@ struct FeedHomes {
     co_return all;
   }
 };
+
+/// All in the store of `thread`, which outlives them.
+inline FeedHomes all_in(StoreThread& thread) {
+  FeedHomes homes;
+  homes.at = [&thread](unsigned, std::function<void(Store&)> work) {
+    return thread.call([work = std::move(work)](Store& store) {
+      store.leave_closed();
+      work(store);
+    });
+  };
+  return homes;
+}
 
 }  // namespace feedmill

@@ -116,7 +116,7 @@ class LiveStreamsTest : public StoreTest {
 
  protected:
   void start() {
-    tail.emplace(io.get_executor(), StoreOptions{.url = server.url()}, nullptr, tail_options);
+    tail.emplace(io.get_executor(), StoreOptions{.url = server.url()}, homes, tail_options);
     streams.emplace(io.get_executor(), *tail, options);
     listener = Listener::open(io.get_executor(), {asio::ip::address_v4::loopback(), 0}, "").value();
     Listener::Host host;
@@ -201,6 +201,8 @@ class LiveStreamsTest : public StoreTest {
   LiveQuery access;
   asio::io_context io{1};
   asio::cancellation_signal cancel;
+  StoreThread facts{StoreOptions{.url = server.url()}};
+  const FeedHomes homes = all_in(facts);
   std::optional<EventTail> tail;
   std::optional<LiveStreams> streams;
   std::unique_ptr<Listener> listener;
