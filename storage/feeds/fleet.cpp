@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <random>
+#include <span>
+#include <utility>
 
 #include "parsers/text/numbers.hpp"
 #include "storage/records/host_records.hpp"
@@ -9,6 +11,31 @@
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {
+
+namespace {
+
+/// Of a text, every bit of which changes each of its bits: FNV-1a, stirred as splitmix64 does. The same in every build.
+std::uint64_t stirred(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
+  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
+  return hash ^ (hash >> 31);
+}
+
+/// The process that stands first here, by rendezvous: each of several has as many partitions as another, and whoever
+/// comes or goes takes or leaves its own alone.
+std::string first_of(std::span<const std::string> workers, const std::string& partition) {
+  std::pair<std::uint64_t, std::string_view> best;
+  for (const std::string& worker : workers) {
+    const std::string_view process = process_of(worker);
+    best = std::max(best, {stirred(std::string(process) + partition), process});
+  }
+  return std::string(best.second);
+}
+
+}  // namespace
+
 StoreResult<void> Fleet::heartbeat(const std::string& worker, const Fields& fields, Milliseconds ttl) {
   const auto time = impl_.now();
   if (!time) return time.error();
@@ -111,6 +138,7 @@ StoreResult<FleetFigures> Fleet::figures(bool counts_claims) {
   }
   const std::vector<std::string> alive = row[5].texts();
   figures.workers = alive.size();
+  figures.first = first_of(alive, keys.prefix());
   figures.open_circuits = static_cast<std::uint64_t>(row[7].integer());
 
   if (!row[9][1].is_nil()) figures.oldest_success = Milliseconds(row[9][1].integer());

@@ -4,12 +4,18 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "storage/redis/values.hpp"
 
 namespace feedmill {
+
+/// What the ids of a process' workers, which are its loops, have in common.
+inline std::string_view process_of(std::string_view worker) {
+  return worker.substr(0, 28);
+}
 
 /// What a worker tells of itself.
 struct WorkerRecord {
@@ -57,6 +63,9 @@ struct FleetFigures {
   Milliseconds now{};
   Milliseconds oldest_success{};           ///< of the healthy feed that had none for longest, once noted; 0 = none
   std::optional<Milliseconds> oldest_due;  ///< due time of the feed that waits longest
+  /// Who looks for due feeds soonest of the processes that live (RELIABILITY L30), as what the ids of its workers begin
+  /// with (process_of()); "" = none does.
+  std::string first;
 };
 
 }  // namespace feedmill

@@ -680,6 +680,52 @@ TEST_F(Partitions, NeedNotBeNamedWhereFeedsAre) {
   }
 }
 
+/// Two that serve all: what becomes due in a partition is taken by one of them, and by the other once that is dead.
+TEST_F(Partitions, AreLeftToWhoStandsFirst) {
+  constexpr unsigned hosts = 12;
+  std::mutex mutex;
+  std::map<unsigned, std::vector<std::string>> urls;
+  std::map<unsigned, std::string> polls;  // by partition: who it was that polled, each time
+  std::vector<std::unique_ptr<Host>> all;
+  std::vector<std::string> add{"add"};
+  for (unsigned i = 0; i < hosts; ++i) {
+    all.push_back(std::make_unique<Host>(i));
+    add.push_back(all.back()->url("/feed"));
+    const unsigned partition = partition_of(add.back(), partitions);
+    urls[partition].push_back(add.back());
+    all.back()->server.serve_rest([&, partition](const ServedRequest& request) {
+      const std::lock_guard lock(mutex);
+      polls[partition] += request.header("User-Agent").find("//one.") == std::string::npos ? 'o' : '1';
+      return Response{.body = rss({{request.target, "Post"}})};
+    });
+  }
+  ASSERT_EQ(world.run(add).exit, 0);
+  Program one({"run"}, world.with({{"FEEDMILL_FETCH_CONTACT", "http://one.example"}}));
+  Program other({"run"}, world.with({{"FEEDMILL_FETCH_CONTACT", "http://other.example"}}));
+  const auto is_of = [&](const std::string& whose, std::size_t rounds) {
+    for (const auto& [partition, feeds] : urls) {
+      Store store = store_of(partition);
+      if (!Feeds(store).wake(feeds, 0ms, true)) return false;
+    }
+    std::this_thread::sleep_for(100ms);  // for some of them to be polled
+    const std::lock_guard lock(mutex);
+    return std::ranges::all_of(urls, [&](const auto& its) {
+      const std::string& made = polls[its.first];
+      const std::size_t last = rounds * its.second.size();
+      return made.size() >= last && whose.find(made.back()) != whose.npos &&
+             made.find_first_not_of(made.back(), made.size() - last) == made.npos;
+    });
+  };
+  const auto shared_out = [&] { return is_of("1o", 10); };  // they hear of each other within 20 s
+  EXPECT_TRUE(eventually(shared_out) || eventually(shared_out)) << testing::PrintToString(polls);
+  one.signal(SIGKILL);
+  const auto taken_over = [&] { return is_of("o", 1); };
+  EXPECT_TRUE(eventually(taken_over)) << other.err();
+  other.signal(SIGTERM);
+  const Finished ended = other.wait();
+  EXPECT_EQ(ended.exit, 0) << ended.err;
+}
+
 /// One host, to which feeds of all partitions lead: by a redirect, or because they have moved there.
 TEST_F(Partitions, PassAHostsGateWhereverTheirFeedsAre) {
   constexpr unsigned hosts = 12;

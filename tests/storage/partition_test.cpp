@@ -11,6 +11,7 @@
 #include "storage/entries/entries.hpp"
 #include "storage/events/event_stream.hpp"
 #include "storage/events/merged_stream.hpp"
+#include "storage/feeds/fleet.hpp"
 #include "storage/ingest/ingest.hpp"
 #include "storage/push_out/subscribers.hpp"
 #include "storage/redis/cluster.hpp"
@@ -306,6 +307,37 @@ TEST(PartitionsOfAStore, StandOnAllNodesOfACluster) {
     EXPECT_TRUE(Feeds(looks).is_registered(feed));
   }
   EXPECT_EQ(nodes.size(), 3U);
+}
+
+/// Who comes or goes takes or leaves its own alone.
+TEST_F(Partitioned, HaveProcessesThatStandFirst) {
+  constexpr unsigned many = 48;
+  const std::vector<std::string> processes{std::string(28, 'a'), std::string(28, 'b'), std::string(28, 'c')};
+  std::array<std::string, many> first;
+  std::map<std::string, unsigned> shares;
+  for (unsigned i = 0; i < many; ++i) {
+    Store store = store_at(server.admin_url(), {i, many});
+    ASSERT_TRUE(store.open());
+    EXPECT_EQ(Fleet(store).figures()->first, "");
+    for (const std::string& process : processes) {
+      for (const char* const loop : {"0000", "0001"})
+        ASSERT_TRUE(Fleet(store).heartbeat(process + loop, {{"in_flight", "0"}}, 60s));
+    }
+    first[i] = Fleet(store).figures()->first;
+    ++shares[first[i]];
+  }
+  for (const std::string& process : processes) EXPECT_NEAR(shares[process], many / 3, 10) << process;
+  for (unsigned i = 0; i < many; ++i) {
+    Store store = store_at(server.admin_url(), {i, many});
+    ASSERT_TRUE(Fleet(store).retire(processes[0] + "0000"));
+    EXPECT_EQ(Fleet(store).figures()->first, first[i]) << "a loop of it is left";
+    ASSERT_TRUE(Fleet(store).retire(processes[0] + "0001"));
+    const std::string then = Fleet(store).figures()->first;
+    if (first[i] == processes[0])
+      EXPECT_NE(then, processes[0]);
+    else
+      EXPECT_EQ(then, first[i]);
+  }
 }
 
 /// A claim of another partition at a host whose gate is here.

@@ -34,6 +34,7 @@ constexpr std::chrono::milliseconds slow_commit{250};      // RELIABILITY B2
 constexpr Milliseconds worth_a_notice{5'000};              // an outage that passes by itself
 constexpr const char* suspected = "workers died while this feed was the one suspect among theirs";
 constexpr Milliseconds between_wishes{20};
+constexpr Milliseconds longest_rest{10'000};  // of who yields: what may pass before the death of the first is noticed
 constexpr Milliseconds longest_listening{2'000}, listens_again{500};
 constexpr Milliseconds gather{10};  // how long free lanes are gathered before one claim takes them all
 
@@ -129,17 +130,32 @@ asio::awaitable<void> Worker::claim_until_stopped() {
     for (const auto& feed : batch->quarantined)
       notices.push_back(quarantine_notice(feed.feed_url, suspected, batch->now));
     co_await tell_operators(std::move(notices));
+    if (!batch->exhausted) rest_ = options_.poll;
     if (!batch->exhausted || stopping() || scope_.is_done()) continue;
     if (wished_) {  // however many wishes come, there are as many claims as there are such breaks
       co_await pause(between_wishes);
       wished_ = false;
       continue;
     }
-    Milliseconds nap = options_.poll;
-    if (const auto next = scope_.next_wanted(*batch))
-      nap = std::clamp(*next - batch->now, Milliseconds(1), options_.poll);
-    co_await pause_for_wish(nap);
+    if (yields_)
+      co_await rest();
+    else
+      co_await pause_for_wish(until_next_look(*batch));
   }
+}
+
+/// Whatever becomes due or ends meanwhile. The longer there is no more to do than one claim takes, the longer: whoever
+/// stands first keeps up.
+asio::awaitable<void> Worker::rest() {
+  rest_ = std::min(2 * rest_, std::max(longest_rest, options_.poll));
+  const auto until = SteadyClock::now() + rest_;
+  while (yields_ && !stopping() && SteadyClock::now() < until)
+    co_await pause(std::chrono::ceil<Milliseconds>(until - SteadyClock::now()));
+}
+
+Milliseconds Worker::until_next_look(const ClaimBatch& batch) {
+  const auto next = scope_.next_wanted(batch);
+  return next ? std::clamp(*next - batch.now, Milliseconds(1), options_.poll) : options_.poll;
 }
 
 asio::awaitable<StoreResult<ClaimBatch>> Worker::claim(std::size_t max) {
@@ -201,7 +217,7 @@ asio::awaitable<void> Worker::wait_for_wish() {
   bool goes_on = true;
   while (goes_on && !wished_) {
     const StoreResult<bool> told = co_await store_.wait_for_wish(longest_listening);
-    goes_on = told && idle_ && !stopping();
+    goes_on = told && idle_ && !yields_ && !stopping();
     wished_ = wished_ || (told && *told);
     if (!told && !stopping()) {
       tell_changed();  // a claim finds out whether the store is away; where it is not they keep their own pace
@@ -225,6 +241,10 @@ std::size_t Worker::allowed_now() {
 
 void Worker::set_fleet(const FleetFigures& figures) {
   catch_up_.set_feeds(figures.feeds);
+  const bool yielded = yields_;
+  yields_ = options_.yields && !figures.first.empty() && figures.first != process_of(options_.id);
+  if (yields_ && !yielded) rest_ = options_.poll;
+  if (yielded && !yields_) tell_changed();
 }
 
 void Worker::note_batch(const ClaimBatch& batch) {

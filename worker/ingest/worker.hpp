@@ -39,7 +39,9 @@ struct WorkerOptions {
   std::uint64_t buffer = 32U << 20U;  ///< bytes fetched and not stored yet, from which on nothing is claimed
   std::uint32_t catch_up_rate = 200;  ///< overdue feeds per second of the whole fleet, 0 = unpaced (HTTP P12)
   Milliseconds drain{25'000};         ///< for refreshes in flight after stop()
-  bool tells_of_eviction = true;      ///< a notice, when the server evicts keys; false: another loop gives it
+  bool yields =
+      false;  ///< leaves what becomes due to the process that stands first, as far as that keeps up (RELIABILITY L30)
+  bool tells_of_eviction = true;  ///< a notice, when the server evicts keys; false: another loop gives it
 };
 
 /// Must outlive its run(). Everything on the executor's one thread, but for id() and in_flight().
@@ -61,7 +63,7 @@ class Worker {
   /// What may change while it runs; the rest of the options holds until it ends.
   void set_limits(const HostLimits& host, std::uint32_t catch_up_rate, Milliseconds drain);
 
-  /// How large the fleet is, for pacing; as often as it is known (HTTP P12).
+  /// How large the fleet is, for pacing (HTTP P12), and who stands first in it; as often as it is known.
   void set_fleet(const FleetFigures& figures);
 
   /// First call: no new claim, refreshes in flight may finish within `drain`. Second: they are cancelled now.
@@ -80,6 +82,8 @@ class Worker {
 
   const std::string& id() const { return options_.id; }
   std::size_t in_flight() const { return in_flight_; }
+  /// Whether another process stands first, as of the last set_fleet().
+  bool yields() const { return yields_; }
 
  private:
   /// A place for one refresh under way.
@@ -93,6 +97,8 @@ class Worker {
   boost::asio::awaitable<void> wait_for_lanes();
   std::size_t worth_a_claim() const { return std::max<std::size_t>(lanes_.size() / 4, 1); }
   boost::asio::awaitable<void> pause(Milliseconds longest);
+  boost::asio::awaitable<void> rest();
+  Milliseconds until_next_look(const ClaimBatch& batch);
   boost::asio::awaitable<void> pause_for_wish(Milliseconds longest);
   boost::asio::awaitable<void> wait_for_wish();
   boost::asio::awaitable<void> drain();
@@ -136,6 +142,8 @@ class Worker {
   bool gave_up_ = false;
   bool idle_ = false;     // it waits until something becomes due
   bool listens_ = false;  // for wishes of others
+  bool yields_ = false;   // another process looks for due feeds first
+  Milliseconds rest_{};   // between two looks of who yields
   bool wished_ = false;   // somebody made a feed due, and what was due then is not claimed for certain
 
   CatchUpRate catch_up_;

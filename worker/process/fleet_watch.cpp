@@ -157,6 +157,8 @@ asio::awaitable<void> watch_fleet(ServedParts& parts) {
     if (figures) {
       parts.metrics.set_fleet(*figures);
       parts.on_each_loop([figures = *figures](IngestParts& loop) { loop.worker.set_fleet(figures); });
+      parts.requests.set_yields(parts.ingest.worker.yields());
+      parts.deliver.set_yields(parts.ingest.worker.yields());
     }
     const StoreResult<StreamFigures> stream = co_await parts.ingest.store.call_aside(
         [leads](Store& store) { return leads ? EventStream(store).trim() : EventStream(store).figures(); });

@@ -86,6 +86,7 @@ IngestTask ServedParts::ingest_task(std::string worker, EgressPolicies egress) {
   made.cpu_threads = reading_threads(config, loops * shared.stores);
   made.fetch = fetch_options_with(std::move(egress));
   made.worker = worker_options(config, std::move(worker), lanes);
+  made.worker.yields = shared.stores > 1 && mode == RunMode::daemon;
   return made;
 }
 

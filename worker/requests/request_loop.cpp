@@ -17,6 +17,7 @@ namespace {
 
 constexpr Milliseconds look_for_requests{200};  // one XLEN: nobody measures it
 constexpr Milliseconds look_when_idle{1'000};   // but of hundreds of partitions
+constexpr Milliseconds look_late{10'000};       // while another process looks for them
 constexpr std::chrono::seconds idle_after{10};
 constexpr Milliseconds look_again{1'000};   // for the right to take, which another worker has
 constexpr Milliseconds look_for_pages{50};  // whether one has answered
@@ -75,7 +76,7 @@ asio::awaitable<void> RequestLoop::run(bool once) {
     if (!step->idle) busy_at_ = now;
     if (!step->idle && !step->waiting && !step->resting) continue;
     if (once && under_way_.empty()) break;
-    const Milliseconds rest = now - busy_at_ < idle_after ? look_for_requests : look_when_idle;
+    const Milliseconds rest = now - busy_at_ < idle_after ? look_for_requests : yields_ ? look_late : look_when_idle;
     co_await pause(step->waiting ? look_again : under_way_.empty() ? rest : look_for_pages);
   }
   under_way_.clear();

@@ -38,6 +38,8 @@ class RequestLoop {
   void stop();
   /// Looks for requests now: one was made.
   void look() { timer_.cancel(); }
+  /// Whether another process looks for requests first: this one seldom does then, but for look() (RELIABILITY L30).
+  void set_yields(bool yields) { yields_ = yields; }
   /// For requests that are begun from now on.
   void set_rules(RequestRules rules);
 
@@ -54,8 +56,9 @@ class RequestLoop {
   std::map<std::string, std::unique_ptr<LookUnderWay>> under_way_;  // by the request's id
   boost::asio::steady_timer timer_;
   std::chrono::steady_clock::time_point busy_at_ = std::chrono::steady_clock::now();  // when there was one to take
-  std::atomic<bool> stopping_ = false;                                                // read by the thread as well
-  bool told_ = false;                                                                 // of an error that is no outage
+  bool yields_ = false;
+  std::atomic<bool> stopping_ = false;  // read by the thread as well
+  bool told_ = false;                   // of an error that is no outage
   int attempts_ = 0;
   std::uint64_t reconnects_ = 0;
   boost::asio::thread_pool thread_{1};

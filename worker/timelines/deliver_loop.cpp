@@ -16,6 +16,7 @@ using SteadyClock = std::chrono::steady_clock;
 namespace {
 
 constexpr Milliseconds look_again{1'000};        // for a right that another owner has
+constexpr Milliseconds look_again_late{5'000};   // the same, while another process looks for it
 constexpr Milliseconds look_again_soon{50};      // the same, when there is nothing else to wait for
 constexpr Milliseconds between_passes{200};      // over records that are for nobody
 constexpr Milliseconds longest_unwanted{5'000};  // until the right and the stream are looked after again
@@ -83,7 +84,7 @@ asio::awaitable<bool> DeliverLoop::take_step() {
       const StoreResult<bool> done = co_await run_on(thread_, [&] { return deliverer_.is_done(); });
       if (done && *done) co_return false;
     }
-    co_await pause(last ? look_again_soon : look_again);
+    co_await pause(last ? look_again_soon : yields_ ? look_again_late : look_again);
     co_return true;
   }
   if (last || !step->idle) co_return !step->idle;

@@ -35,6 +35,8 @@ class DeliverLoop {
 
   /// Until finish() or stop() was called and heeded. Does not throw but for want of memory.
   boost::asio::awaitable<void> run();
+  /// Whether another process looks for the right to deliver first: this one seldom does then (RELIABILITY L30).
+  void set_yields(bool yields) { yields_ = yields; }
   /// Delivers what has been committed, then ends.
   void finish();
   /// Ends after the step under way; what is left is delivered by the next.
@@ -53,6 +55,7 @@ class DeliverLoop {
   Log& log_;
   Deliverer deliverer_;
   boost::asio::steady_timer timer_;
+  bool yields_ = false;
   bool finishing_ = false;
   bool go_on_ = false;                  // told to finish while nothing waited: the next pause is none
   bool broke_ = false;                  // told to finish while it waited in Redis: that is no error
