@@ -12,6 +12,8 @@ tests/bench/scale.py crowds [COUNT…]     so many feeds in one channel, and a t
 tests/bench/scale.py partitions [COUNT…] unchanged polls of so many feeds by 4 partitions in a cluster, and by one worker
                                          at one server: CPU of Redis and of workers, commands; what 256 partitions take
                                          when they are empty, what an idle worker asks, and which nodes have how many
+tests/bench/scale.py workers [COUNT…]    so many feeds that are polled about every 10 s, by one worker of 16 partitions and
+                                         by four: CPU of Redis and of workers, commands
 tests/bench/scale.py all
 
     --rounds N    of waiting, scheduled and partitions, interleaved: medians are told (3)
@@ -48,7 +50,7 @@ except ImportError:
 
 program = os.environ.get("FEEDMILL", "build/release/feedmill")
 longest_limit, memory_limit, import_limit, late_limit, flat_limit = 20.0, 128.0, 60.0, 1.0, 1.1
-empty_limit = 16.0  # MiB of 256 partitions
+empty_limit, workers_limit = 16.0, 1.3  # MiB of 256 partitions; CPU of 4 workers by that of one
 slots = 16_384
 page_limit = 1000  # members that one command may name or answer with
 tiny = own_clock_wanted = False
@@ -76,13 +78,14 @@ class Site(http.server.BaseHTTPRequestHandler):
     """/crowd never ends; any other path is a small feed, and its arrival is noted."""
 
     protocol_version = "HTTP/1.1"
-    came = {}
+    came, polls = {}, itertools.count()
     posts = 1
 
     def do_GET(self):
         if self.path.startswith("/crowd"):
             time.sleep(3600)
         Site.came.setdefault(self.path, time.time())
+        next(Site.polls)
         items = "".join(f"<item><guid>{self.path}/{i}</guid><title>t{i}</title></item>" for i in range(Site.posts))
         body = f"<rss version='2.0'><channel><title>t</title><link>http://x.example/</link>{items}</channel></rss>".encode()
         self.send_response(200)
@@ -749,6 +752,41 @@ def measure_partitions(counts, rounds):
     tell_shares()
 
 
+def measure_workers(counts, _):
+    """Feeds that come due all the time, so that whoever looks for them first has them; behind the first 40 s it is
+    known who stands first in which partition."""
+    columns = {"worker": "worker CPU µs a poll", "redis": "Redis CPU µs a poll", "commands": "commands a poll",
+               "rate": "polls a second"}
+    for count in counts:
+        server, hosts, rows = Server(), max(count // 5, 1), {}
+        urls = [f"http://127.3.{i % hosts // 250}.{i % hosts % 250 + 1}:{server.port}/other/{i}" for i in range(count)]
+        for workers in (1, 4):
+            with Deployment(3, 4 if tiny else 16) as deployment:
+                deployment.first.environment.update(dict.fromkeys(
+                    ("FEEDMILL_MIN_FLOOR", "FEEDMILL_FLOOR", "FEEDMILL_CEILING"), "1s" if tiny else "10s"))
+                deployment.first.verb("import", deployment.first.write_list(urls))
+                for _ in range(workers):
+                    deployment.start()
+                time.sleep(3 if tiny else 40)
+                polls, before = next(Site.polls), deployment.spent()
+                time.sleep(3 if tiny else 30)
+                seconds, redis_s, commands, _, worker_s = (end - begin for end, begin in zip(deployment.spent(), before))
+                polls = next(Site.polls) - polls
+                hold(polls, f"{workers} workers polled nothing")
+                rows[workers] = {"worker": worker_s / polls * 1e6, "redis": redis_s / polls * 1e6,
+                                 "commands": commands / polls, "rate": polls / seconds}
+        server.shutdown()
+        print(f"\n| {count:,} feeds, workers of all of 16 partitions | " + " | ".join(columns.values()) + " |")
+        print("|---" * (len(columns) + 1) + "|")
+        for workers, row in rows.items():
+            print(f"| {workers} | " + " | ".join(f"{row[name]:.1f}, x {row[name] / rows[1][name]:.2f}" for name in columns)
+                  + " |", flush=True)
+        for name, what, limit in (("worker", "their CPU", workers_limit), ("redis", "CPU of Redis", flat_limit),
+                                  ("commands", "commands", flat_limit)):
+            if not tiny:
+                judge(f"4 workers: {what} a poll by that of one", rows[4][name] / rows[1][name], limit, "times")
+
+
 def measure_empty(partitions):
     """What they take before there is a feed in them, and what idle workers of one, of some and of all of them ask."""
     def taken():
@@ -808,7 +846,7 @@ def main():
                 "verbs": (measure_verbs, [1_000_000], [2_000]),
                 "channels": (measure_channels, [1, 1_000, 100_000], [1, 1_200]),
                 "crowds": (measure_crowds, [1_000_000], [12_000]),
-                "partitions": (measure_partitions, [2_000], [40])}
+                "partitions": (measure_partitions, [2_000], [40]), "workers": (measure_workers, [2_000], [200])}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("measure", choices=[*measures, "all"])
     parser.add_argument("counts", nargs="*", type=int)
