@@ -92,6 +92,7 @@ StoreResult<std::vector<WorkerRecord>> Fleet::workers() {
       workers[i].fields.emplace_back(commands[i][field + 2], row[field].text());
     }
   }
+  std::erase_if(workers, [](const WorkerRecord& gone) { return gone.alive_at.count() == 0; });  // a moment ago
   return workers;
 }
 

@@ -410,7 +410,10 @@ TEST_F(PushOutKillLoop, LosesNoEvent) {
   EXPECT_EQ(it.wrongs_once_told(), "") << "seed " << seed;
   ingest->signal(SIGTERM);
   EXPECT_EQ(ingest->wait().exit, 0);
-  for (auto& worker : workers) worker->signal(SIGTERM);
+  for (auto& worker : workers) {  // the last may have been started just now
+    EXPECT_TRUE(eventually([&] { return worker->err().find("event=ready") != std::string::npos; })) << worker->err();
+    worker->signal(SIGTERM);
+  }
   for (auto& worker : workers) EXPECT_EQ(worker->wait().exit, 0);
   EXPECT_EQ(it.wrongs(), "");
   EXPECT_EQ(it.it.wrongs_now(Stage::caught_up), "");

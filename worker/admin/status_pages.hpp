@@ -72,7 +72,10 @@ class StatusPages {
   template <class Work, class Result = std::invoke_result_t<Work, Store&>>
   boost::asio::awaitable<Result> ask(Work work) {
     if (const auto away = known_to_be_away()) co_return *away;
-    auto task = [this, &work] { return work(store_); };  // `work` lives on this frame meanwhile
+    auto task = [this, &work] {  // `work` lives on this frame meanwhile
+      store_.leave_closed();     // nobody may have asked for hours
+      return work(store_);
+    };
     Result result = co_await run_on(thread_, task);
     if (result.has_error()) note_error(result.error());
     co_return result;

@@ -34,7 +34,8 @@ constexpr std::chrono::milliseconds slow_commit{250};      // RELIABILITY B2
 constexpr Milliseconds worth_a_notice{5'000};              // an outage that passes by itself
 constexpr const char* suspected = "workers died while this feed was the one suspect among theirs";
 constexpr Milliseconds between_wishes{20};
-constexpr Milliseconds longest_rest{10'000};  // of who yields: what may pass before the death of the first is noticed
+constexpr Milliseconds longest_rest{10'000};  // of who yields: what may pass before it is seen that the first is gone
+constexpr Milliseconds late_for_first{1'000}, shortest_help{10'000}, longest_help{60'000};
 constexpr Milliseconds longest_listening{2'000}, listens_again{500};
 constexpr Milliseconds gather{10};  // how long free lanes are gathered before one claim takes them all
 
@@ -130,26 +131,46 @@ asio::awaitable<void> Worker::claim_until_stopped() {
     for (const auto& feed : batch->quarantined)
       notices.push_back(quarantine_notice(feed.feed_url, suspected, batch->now));
     co_await tell_operators(std::move(notices));
-    if (!batch->exhausted) rest_ = options_.poll;
+    if (yields_) look_at_first(*batch);
     if (!batch->exhausted || stopping() || scope_.is_done()) continue;
     if (wished_) {  // however many wishes come, there are as many claims as there are such breaks
       co_await pause(between_wishes);
       wished_ = false;
       continue;
     }
-    if (yields_)
+    if (rests())
       co_await rest();
     else
       co_await pause_for_wish(until_next_look(*batch));
   }
 }
 
-/// Whatever becomes due or ends meanwhile. The longer there is no more to do than one claim takes, the longer: whoever
-/// stands first keeps up.
+/// Of who yields. It helps where the first has left something undone, and longer if that is so again soon.
+void Worker::look_at_first(const ClaimBatch& batch) {
+  if (!rests()) return;
+  const bool is_left = !batch.exhausted || std::ranges::any_of(batch.claims, [&](const Claim& claim) {
+    return batch.now - claim.due > options_.poll + late_for_first;
+  });
+  const Milliseconds longest = std::max(longest_rest, options_.poll);
+  if (is_left) {
+    help_ = std::clamp(2 * help_, shortest_help, longest_help);
+    helps_until_ = SteadyClock::now() + help_;
+    rest_ = options_.poll / 2;
+  } else if (rest_ < longest) {
+    rest_ = std::min(2 * rest_, longest);
+  } else {
+    help_ = {};
+  }
+}
+
+bool Worker::rests() const {
+  return yields_ && SteadyClock::now() >= helps_until_;
+}
+
+/// Whatever becomes due or ends meanwhile.
 asio::awaitable<void> Worker::rest() {
-  rest_ = std::min(2 * rest_, std::max(longest_rest, options_.poll));
   const auto until = SteadyClock::now() + rest_;
-  while (yields_ && !stopping() && SteadyClock::now() < until)
+  while (rests() && !stopping() && SteadyClock::now() < until)
     co_await pause(std::chrono::ceil<Milliseconds>(until - SteadyClock::now()));
 }
 
@@ -217,7 +238,7 @@ asio::awaitable<void> Worker::wait_for_wish() {
   bool goes_on = true;
   while (goes_on && !wished_) {
     const StoreResult<bool> told = co_await store_.wait_for_wish(longest_listening);
-    goes_on = told && idle_ && !yields_ && !stopping();
+    goes_on = told && idle_ && !rests() && !stopping();
     wished_ = wished_ || (told && *told);
     if (!told && !stopping()) {
       tell_changed();  // a claim finds out whether the store is away; where it is not they keep their own pace
@@ -243,7 +264,11 @@ void Worker::set_fleet(const FleetFigures& figures) {
   catch_up_.set_feeds(figures.feeds);
   const bool yielded = yields_;
   yields_ = options_.yields && !figures.first.empty() && figures.first != process_of(options_.id);
-  if (yields_ && !yielded) rest_ = options_.poll;
+  if (yields_ && !yielded) {
+    rest_ = options_.poll;
+    help_ = {};
+    helps_until_ = {};
+  }
   if (yielded && !yields_) tell_changed();
 }
 

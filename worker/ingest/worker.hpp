@@ -39,9 +39,8 @@ struct WorkerOptions {
   std::uint64_t buffer = 32U << 20U;  ///< bytes fetched and not stored yet, from which on nothing is claimed
   std::uint32_t catch_up_rate = 200;  ///< overdue feeds per second of the whole fleet, 0 = unpaced (HTTP P12)
   Milliseconds drain{25'000};         ///< for refreshes in flight after stop()
-  bool yields =
-      false;  ///< leaves what becomes due to the process that stands first, as far as that keeps up (RELIABILITY L30)
-  bool tells_of_eviction = true;  ///< a notice, when the server evicts keys; false: another loop gives it
+  bool yields = false;                ///< to the process that stands first, while that keeps up (RELIABILITY L30)
+  bool tells_of_eviction = true;      ///< a notice, when the server evicts keys; false: another loop gives it
 };
 
 /// Must outlive its run(). Everything on the executor's one thread, but for id() and in_flight().
@@ -97,6 +96,8 @@ class Worker {
   boost::asio::awaitable<void> wait_for_lanes();
   std::size_t worth_a_claim() const { return std::max<std::size_t>(lanes_.size() / 4, 1); }
   boost::asio::awaitable<void> pause(Milliseconds longest);
+  void look_at_first(const ClaimBatch& batch);
+  bool rests() const;
   boost::asio::awaitable<void> rest();
   Milliseconds until_next_look(const ClaimBatch& batch);
   boost::asio::awaitable<void> pause_for_wish(Milliseconds longest);
@@ -140,11 +141,13 @@ class Worker {
   bool repeat_request_ = false;  // the answer to the last claim was lost
   Milliseconds store_now_{};     // when the store answered the last claim
   bool gave_up_ = false;
-  bool idle_ = false;     // it waits until something becomes due
-  bool listens_ = false;  // for wishes of others
-  bool yields_ = false;   // another process looks for due feeds first
-  Milliseconds rest_{};   // between two looks of who yields
-  bool wished_ = false;   // somebody made a feed due, and what was due then is not claimed for certain
+  bool idle_ = false;                                  // it waits until something becomes due
+  bool listens_ = false;                               // for wishes of others
+  bool yields_ = false;                                // another process looks for due feeds first
+  Milliseconds rest_{};                                // of who yields, until its next look
+  std::chrono::steady_clock::time_point helps_until_;  // or works as the first does until then …
+  Milliseconds help_{};                                // … which is so long
+  bool wished_ = false;  // somebody made a feed due, and what was due then is not claimed for certain
 
   CatchUpRate catch_up_;
   StoreHealth health_;
