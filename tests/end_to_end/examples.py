@@ -17,7 +17,7 @@ TYPES = ["post_created", "post_modified", "post_trimmed"]
 
 
 def wait_for(done):
-    until = time.monotonic() + 60
+    until = time.monotonic() + 180
     while not done():
         if time.monotonic() > until:
             sys.exit("it did not come to its end")
