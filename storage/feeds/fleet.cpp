@@ -5,6 +5,8 @@
 #include <span>
 #include <utility>
 
+#include <xxhash.h>
+
 #include "parsers/text/numbers.hpp"
 #include "storage/records/host_records.hpp"
 #include "storage/redis/address_text.hpp"
@@ -14,22 +16,14 @@ namespace feedmill {
 
 namespace {
 
-/// Of a text, every bit of which changes each of its bits: FNV-1a, stirred as splitmix64 does. The same in every build.
-std::uint64_t stirred(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
-  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
-  return hash ^ (hash >> 31);
-}
-
-/// The process that stands first here, by rendezvous: each of several has as many partitions as another, and whoever
+/// The process that stands first here, by rendezvous: of many partitions each has about as many as another, and whoever
 /// comes or goes takes or leaves its own alone.
 std::string first_of(std::span<const std::string> workers, const std::string& partition) {
   std::pair<std::uint64_t, std::string_view> best;
   for (const std::string& worker : workers) {
     const std::string_view process = process_of(worker);
-    best = std::max(best, {stirred(std::string(process) + partition), process});
+    const std::string both = std::string(process) + partition;
+    best = std::max(best, {XXH3_64bits(both.data(), both.size()), process});
   }
   return std::string(best.second);
 }

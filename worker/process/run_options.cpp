@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "parsers/text/limits.hpp"
+#include "storage/records/fleet_figures.hpp"
 #include "worker/config/host_rules.hpp"
 #include "worker/egress/web_url.hpp"
 
@@ -113,7 +114,7 @@ std::string worker_id() {
 }
 
 std::string worker_id(const std::string& first, std::size_t loop) {
-  return first.substr(0, 28) + fmt::format("{:04x}", loop);
+  return std::string(process_of(first)) + fmt::format("{:04x}", loop);
 }
 
 std::size_t reading_threads(const Config& config, std::size_t loops) {
