@@ -702,12 +702,19 @@ TEST_F(Partitions, AreLeftToWhoStandsFirst) {
   ASSERT_EQ(world.run(add).exit, 0);
   Program one({"run"}, world.with({{"FEEDMILL_FETCH_CONTACT", "http://one.example"}}));
   Program other({"run"}, world.with({{"FEEDMILL_FETCH_CONTACT", "http://other.example"}}));
+  const auto made_in_all = [&] {
+    const std::lock_guard lock(mutex);
+    std::size_t sum = 0;
+    for (const auto& [partition, made] : polls) sum += made.size();
+    return sum;
+  };
   const auto is_of = [&](const std::string& whose, std::size_t rounds) {
+    const std::size_t before = made_in_all();
     for (const auto& [partition, feeds] : urls) {
       Store store = store_of(partition);
       if (!Feeds(store).wake(feeds, 0ms, true)) return false;
     }
-    std::this_thread::sleep_for(100ms);  // for some of them to be polled
+    if (!eventually([&] { return made_in_all() > before; })) return false;
     const std::lock_guard lock(mutex);
     return std::ranges::all_of(urls, [&](const auto& its) {
       const std::string& made = polls[its.first];

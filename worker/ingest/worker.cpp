@@ -34,8 +34,6 @@ constexpr std::chrono::milliseconds slow_commit{250};      // RELIABILITY B2
 constexpr Milliseconds worth_a_notice{5'000};              // an outage that passes by itself
 constexpr const char* suspected = "workers died while this feed was the one suspect among theirs";
 constexpr Milliseconds between_wishes{20};
-constexpr Milliseconds longest_rest{10'000};  // of who yields: what may pass before it is seen that the first is gone
-constexpr Milliseconds late_for_first{1'000}, shortest_help{10'000}, longest_help{60'000};
 constexpr Milliseconds longest_listening{2'000}, listens_again{500};
 constexpr Milliseconds gather{10};  // how long free lanes are gathered before one claim takes them all
 
@@ -64,6 +62,7 @@ Worker::Worker(asio::any_io_executor executor, Refresher& refresher, StorePool& 
       tell_(std::move(tell)),
       lanes_(options_.lanes),
       changed_(executor_),
+      yielding_(options_.poll),
       catch_up_(options_.catch_up_rate),
       health_(outages),
       pace_(max_claims_per_call) {
@@ -131,7 +130,9 @@ asio::awaitable<void> Worker::claim_until_stopped() {
     for (const auto& feed : batch->quarantined)
       notices.push_back(quarantine_notice(feed.feed_url, suspected, batch->now));
     co_await tell_operators(std::move(notices));
-    if (yields_) look_at_first(*batch);
+    Milliseconds due_for{};
+    for (const Claim& claim : batch->claims) due_for = std::max(due_for, batch->now - claim.due);
+    yielding_.looked(due_for, batch->exhausted, SteadyClock::now());
     if (!batch->exhausted || stopping() || scope_.is_done()) continue;
     if (wished_) {  // however many wishes come, there are as many claims as there are such breaks
       co_await pause(between_wishes);
@@ -145,31 +146,9 @@ asio::awaitable<void> Worker::claim_until_stopped() {
   }
 }
 
-/// Of who yields. It helps where the first has left something undone, and longer if that is so again soon.
-void Worker::look_at_first(const ClaimBatch& batch) {
-  if (!rests()) return;
-  const bool is_left = !batch.exhausted || std::ranges::any_of(batch.claims, [&](const Claim& claim) {
-    return batch.now - claim.due > options_.poll + late_for_first;
-  });
-  const Milliseconds longest = std::max(longest_rest, options_.poll);
-  if (is_left) {
-    help_ = std::clamp(2 * help_, shortest_help, longest_help);
-    helps_until_ = SteadyClock::now() + help_;
-    rest_ = options_.poll / 2;
-  } else if (rest_ < longest) {
-    rest_ = std::min(2 * rest_, longest);
-  } else {
-    help_ = {};
-  }
-}
-
-bool Worker::rests() const {
-  return yields_ && SteadyClock::now() >= helps_until_;
-}
-
 /// Whatever becomes due or ends meanwhile.
 asio::awaitable<void> Worker::rest() {
-  const auto until = SteadyClock::now() + rest_;
+  const auto until = SteadyClock::now() + yielding_.rest();
   while (rests() && !stopping() && SteadyClock::now() < until)
     co_await pause(std::chrono::ceil<Milliseconds>(until - SteadyClock::now()));
 }
@@ -262,14 +241,9 @@ std::size_t Worker::allowed_now() {
 
 void Worker::set_fleet(const FleetFigures& figures) {
   catch_up_.set_feeds(figures.feeds);
-  const bool yielded = yields_;
-  yields_ = options_.yields && !figures.first.empty() && figures.first != process_of(options_.id);
-  if (yields_ && !yielded) {
-    rest_ = options_.poll;
-    help_ = {};
-    helps_until_ = {};
-  }
-  if (yielded && !yields_) tell_changed();
+  const bool yielded = yields();
+  yielding_.set(options_.yields && !figures.first.empty() && figures.first != process_of(options_.id));
+  if (yielded && !yields()) tell_changed();
 }
 
 void Worker::note_batch(const ClaimBatch& batch) {

@@ -23,6 +23,7 @@
 #include "worker/ingest/refresh.hpp"
 #include "worker/ingest/scope_progress.hpp"
 #include "worker/ingest/store_pool.hpp"
+#include "worker/ingest/yielding.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/observe/store_health.hpp"
 
@@ -82,7 +83,7 @@ class Worker {
   const std::string& id() const { return options_.id; }
   std::size_t in_flight() const { return in_flight_; }
   /// Whether another process stands first, as of the last set_fleet().
-  bool yields() const { return yields_; }
+  bool yields() const { return yielding_.is_set(); }
 
  private:
   /// A place for one refresh under way.
@@ -96,8 +97,7 @@ class Worker {
   boost::asio::awaitable<void> wait_for_lanes();
   std::size_t worth_a_claim() const { return std::max<std::size_t>(lanes_.size() / 4, 1); }
   boost::asio::awaitable<void> pause(Milliseconds longest);
-  void look_at_first(const ClaimBatch& batch);
-  bool rests() const;
+  bool rests() const { return yielding_.rests(std::chrono::steady_clock::now()); }
   boost::asio::awaitable<void> rest();
   Milliseconds until_next_look(const ClaimBatch& batch);
   boost::asio::awaitable<void> pause_for_wish(Milliseconds longest);
@@ -141,14 +141,11 @@ class Worker {
   bool repeat_request_ = false;  // the answer to the last claim was lost
   Milliseconds store_now_{};     // when the store answered the last claim
   bool gave_up_ = false;
-  bool idle_ = false;                                  // it waits until something becomes due
-  bool listens_ = false;                               // for wishes of others
-  bool yields_ = false;                                // another process looks for due feeds first
-  Milliseconds rest_{};                                // of who yields, until its next look
-  std::chrono::steady_clock::time_point helps_until_;  // or works as the first does until then …
-  Milliseconds help_{};                                // … which is so long
-  bool wished_ = false;  // somebody made a feed due, and what was due then is not claimed for certain
+  bool idle_ = false;     // it waits until something becomes due
+  bool listens_ = false;  // for wishes of others
+  bool wished_ = false;   // somebody made a feed due, and what was due then is not claimed for certain
 
+  Yielding yielding_;
   CatchUpRate catch_up_;
   StoreHealth health_;
   bool evicts_keys_ = false;  // the server evicts keys
