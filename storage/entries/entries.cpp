@@ -55,9 +55,9 @@ StoreResult<std::vector<StoredEntry>> Entries::get_all(std::span<const std::stri
 
 StoreResult<std::vector<StoredEntry>> Entries::all_by_order(const std::string& feed_url, std::size_t limit,
                                                             const std::optional<EntryCursor>& before) {
-  const auto ids = impl_.newest(impl_.keys.sort(feed_url), limit, before);
-  if (!ids) return ids.error();
-  return impl_.entries(*ids);
+  const auto places = impl_.newest(impl_.keys.sort(feed_url), limit, before);
+  if (!places) return places.error();
+  return impl_.entries(ids_of(*places));
 }
 
 StoreResult<bool> Entries::remove(const std::string& id) {

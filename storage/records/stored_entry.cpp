@@ -13,9 +13,15 @@ const std::string& StoredEntry::get(const std::string& field) const {
   return value == nullptr ? absent : *value;
 }
 
-std::vector<std::string> ids_of(const std::vector<StoredEntry>& entries) {
+std::vector<std::string> ids_of(std::span<const StoredEntry> entries) {
   std::vector<std::string> ids;
   for (const StoredEntry& entry : entries) ids.push_back(entry.id);
+  return ids;
+}
+
+std::vector<std::string> ids_of(std::span<const EntryCursor> places) {
+  std::vector<std::string> ids;
+  for (const EntryCursor& place : places) ids.push_back(place.id);
   return ids;
 }
 

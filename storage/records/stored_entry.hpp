@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +19,6 @@ struct StoredEntry {
   /// Value of a field, "" when absent.
   const std::string& get(const std::string& field) const;
 };
-
-std::vector<std::string> ids_of(const std::vector<StoredEntry>& entries);
 
 /// Whether it may name a post: its number, or a key that ends in one.
 bool is_entry_id(std::string_view given);
@@ -51,5 +50,8 @@ struct EntryCursor {
   std::int64_t score = 0;
   std::string id;
 };
+
+std::vector<std::string> ids_of(std::span<const StoredEntry> entries);
+std::vector<std::string> ids_of(std::span<const EntryCursor> places);
 
 }  // namespace feedmill

@@ -1,6 +1,7 @@
 #include "storage/store/partition.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "parsers/text/numbers.hpp"
 #include "storage/redis/cluster.hpp"
@@ -58,6 +59,17 @@ std::optional<unsigned> partition_of_key(std::string_view key, unsigned count) {
   const std::string_view tag = key.substr(open + 1, close - open - 1);
   const unsigned index = leading_number<unsigned>(tag.substr(std::min<std::size_t>(1, tag.size())), count);
   return index < count && tag == tag_of({index, count}) ? std::optional(index) : std::nullopt;
+}
+
+unsigned partition_of_entry(std::string_view id, unsigned count) {
+  if (const auto its = partition_of_key(id, count)) return *its;
+  return static_cast<unsigned>(leading_number<std::uint64_t>(id.substr(id.rfind(':') + 1)) % count);
+}
+
+std::map<unsigned, std::vector<std::size_t>> shares_of_entries(std::span<const std::string> ids, unsigned count) {
+  std::map<unsigned, std::vector<std::size_t>> shares;
+  for (std::size_t i = 0; i < ids.size(); ++i) shares[partition_of_entry(ids[i], count)].push_back(i);
+  return shares;
 }
 
 }  // namespace feedmill

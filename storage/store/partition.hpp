@@ -37,4 +37,9 @@ std::map<unsigned, std::vector<std::size_t>> shares_of(std::span<const std::stri
 /// Which of `count` has a key that is written whole, as "{p003.a}:Entry:17"; nothing where it has none of their tags.
 std::optional<unsigned> partition_of_key(std::string_view key, unsigned count);
 
+/// Which of `count` has the entry that is named by its key, or by its number; 0 where nothing can be called so.
+unsigned partition_of_entry(std::string_view id, unsigned count);
+/// Which of these entries each of `count` has, by their places.
+std::map<unsigned, std::vector<std::size_t>> shares_of_entries(std::span<const std::string> ids, unsigned count);
+
 }  // namespace feedmill

@@ -124,8 +124,8 @@ class Store::Impl {
   std::vector<StoreResult<Reply>> run_all(Script script, std::span<const Args> calls);
   /// Calls a script on another server than this store's. `arguments`: how many keys, these, and what it is told.
   StoreResult<Reply> run_at(Redis& server, Script script, const Words& arguments);
-  /// Newest first members of a sorted set of entry ids, at most `limit`, after `before` when given (DESIGN §3.2).
-  StoreResult<std::vector<std::string>> newest(const std::string& key, std::size_t limit,
+  /// The newest first of a sorted set of entry ids, at most `limit`, after `before` when given (DESIGN §3.2).
+  StoreResult<std::vector<EntryCursor>> newest(const std::string& key, std::size_t limit,
                                                const std::optional<EntryCursor>& before);
   /// The first `most` members of a set behind `after` in their order that begin with `beginning`; "" = from the first,
   /// any. In steps that keep nobody waiting; looks at every member, holds `most`. What is there all the while is among

@@ -43,31 +43,37 @@ StoreResult<std::vector<std::string>> Store::Impl::members_after(const std::stri
   return std::vector<std::string>(first.begin(), first.end());
 }
 
-StoreResult<std::vector<std::string>> Store::Impl::newest(const std::string& key, std::size_t limit,
+StoreResult<std::vector<EntryCursor>> Store::Impl::newest(const std::string& key, std::size_t limit,
                                                           const std::optional<EntryCursor>& before) {
   if (auto connected = ready(); !connected) return connected.error();
-  if (limit == 0) return std::vector<std::string>();
+  std::vector<EntryCursor> places;
+  const auto add = [&](ReplyView reply) {
+    for (const auto& [id, its] : reply.pairs()) {
+      if (places.size() < limit) places.push_back({leading_number<std::int64_t>(its), id});
+    }
+  };
+  if (limit == 0) return places;
   if (!before) {
-    const auto reply = redis.command({"ZREVRANGE", key, "0", std::to_string(limit - 1)});
+    const auto reply = redis.command({"ZREVRANGE", key, "0", std::to_string(limit - 1), "WITHSCORES"});
     if (!reply) return reply.error();
-    return reply->texts();
+    add(*reply);
+    return places;
   }
   // The order is (score, member), both falling: of equal scores only members below the cursor's come after it.
   const std::string score = std::to_string(before->score);
   const auto equal = redis.command({"ZRANGEBYSCORE", key, score, score});
   if (!equal) return equal.error();
   std::vector<std::string> ids = equal->texts();
-  std::erase_if(ids, [&](const std::string& id) { return id >= before->id; });
   std::reverse(ids.begin(), ids.end());
-  if (ids.size() < limit) {
-    const auto older = redis.command(
-        {"ZRANGE", key, "(" + score, "-inf", "BYSCORE", "REV", "LIMIT", "0", std::to_string(limit - ids.size())});
-    if (!older) return older.error();
-    const std::vector<std::string> more = older->texts();
-    ids.insert(ids.end(), more.begin(), more.end());
+  for (std::string& id : ids) {
+    if (id < before->id && places.size() < limit) places.push_back({before->score, std::move(id)});
   }
-  if (ids.size() > limit) ids.resize(limit);
-  return ids;
+  if (places.size() == limit) return places;
+  const auto older = redis.command({"ZRANGE", key, "(" + score, "-inf", "BYSCORE", "REV", "LIMIT", "0",
+                                    std::to_string(limit - places.size()), "WITHSCORES"});
+  if (!older) return older.error();
+  add(*older);
+  return places;
 }
 
 StoreResult<std::vector<StoredEntry>> Store::Impl::entries(std::span<const std::string> ids) {

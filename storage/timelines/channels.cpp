@@ -170,6 +170,11 @@ StoreResult<std::vector<std::string>> Channels::feeds_after(const std::string& u
 }
 
 StoreResult<std::vector<std::optional<bool>>> Channels::follow(std::span<const Membership> memberships) {
+  return put_in(memberships, !impl_.options.partition.is_whole());
+}
+
+StoreResult<std::vector<std::optional<bool>>> Channels::put_in(std::span<const Membership> memberships,
+                                                               bool makes_channels) {
   std::vector<std::optional<bool>> answers;
   while (!memberships.empty()) {
     const auto batch = memberships.first(std::min(calls_per_trip, memberships.size()));
@@ -177,6 +182,7 @@ StoreResult<std::vector<std::optional<bool>>> Channels::follow(std::span<const M
     for (std::size_t i = 0; i < batch.size(); ++i) {
       calls[i].add(std::string_view(batch[i].uid));
       calls[i].add(std::string_view(batch[i].feed_url));
+      calls[i].add(std::string_view(makes_channels ? "1" : ""));
     }
     for (const auto& reply : impl_.run_all(Script::channel_follow, calls)) {
       if (!reply) return reply.error();
@@ -308,34 +314,42 @@ StoreResult<std::vector<std::string>> Channels::unbuilt() {
   return std::vector<std::string>(found.begin(), found.end());
 }
 
+StoreResult<std::optional<std::vector<EntryCursor>>> Channels::places(const std::string& uid, Of which,
+                                                                      std::size_t limit,
+                                                                      const std::optional<EntryCursor>& before) {
+  const auto known = is_known(uid);
+  if (!known) return known.error();
+  if (!*known) return std::optional<std::vector<EntryCursor>>();
+  auto found = impl_.newest(which == Of::all ? impl_.keys.channel_index(uid) : impl_.keys.timeline(uid), limit, before);
+  if (!found) return found.error();
+  if (which == Of::all) {
+    const auto built = is_built(uid);
+    if (!built) return built.error();
+    if (!*built) {
+      return StoreError{
+          StoreError::Code::refused,
+          "the list of all posts of this channel is not built yet: a worker that delivers does that by itself"};
+    }
+  }
+  return std::optional(std::move(*found));
+}
+
 StoreResult<std::optional<std::vector<StoredEntry>>> Channels::timeline(const std::string& uid, std::size_t limit,
                                                                         const std::optional<EntryCursor>& before) {
-  return page(uid, impl_.keys.timeline(uid), limit, before);
+  return page(uid, Of::unread, limit, before);
 }
 
 StoreResult<std::optional<std::vector<StoredEntry>>> Channels::posts(const std::string& uid, std::size_t limit,
                                                                      const std::optional<EntryCursor>& before) {
-  auto found = page(uid, impl_.keys.channel_index(uid), limit, before);
-  if (!found || !*found) return found;
-  const auto built = is_built(uid);
-  if (!built) return built.error();
-  if (!*built) {
-    return StoreError{
-        StoreError::Code::refused,
-        "the list of all posts of this channel is not built yet: a worker that delivers does that by itself"};
-  }
-  return found;
+  return page(uid, Of::all, limit, before);
 }
 
-StoreResult<std::optional<std::vector<StoredEntry>>> Channels::page(const std::string& uid, const std::string& key,
-                                                                    std::size_t limit,
+StoreResult<std::optional<std::vector<StoredEntry>>> Channels::page(const std::string& uid, Of which, std::size_t limit,
                                                                     const std::optional<EntryCursor>& before) {
-  const auto known = is_known(uid);
-  if (!known) return known.error();
-  if (!*known) return std::optional<std::vector<StoredEntry>>();
-  const auto ids = impl_.newest(key, limit, before);
-  if (!ids) return ids.error();
-  auto entries = impl_.entries(*ids);
+  const auto found = places(uid, which, limit, before);
+  if (!found) return found.error();
+  if (!*found) return std::optional<std::vector<StoredEntry>>();
+  auto entries = impl_.entries(ids_of(**found));
   if (!entries) return entries.error();
   return std::optional(std::move(*entries));
 }
@@ -443,7 +457,7 @@ StoreResult<void> Channels::rebuild(const std::string& uid, const std::function<
       ended_early = !step();
       if (ended_early) return false;
       const auto batch = left.first(std::min(calls_per_trip, left.size()));
-      if (const auto followed = follow(batch); !followed) return followed.error();
+      if (const auto done = put_in(batch, false); !done) return done.error();
       left = left.subspan(batch.size());
     }
     return true;

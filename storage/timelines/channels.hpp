@@ -69,7 +69,7 @@ class Channels {
   /// Which of these are feeds of a channel, in the order given.
   StoreResult<std::vector<bool>> holds(const std::string& uid, std::span<const std::string> feed_urls);
   /// Puts feeds into channels, their posts into the timelines; true where the feed was new to the channel. Absent also
-  /// where there is no such feed.
+  /// where there is no such feed. In a partition a channel is made that is not there (RELIABILITY L31).
   StoreResult<std::vector<std::optional<bool>>> follow(std::span<const Membership> memberships);
   /// Takes a feed and its posts out of a channel; false when it was not in it.
   StoreResult<std::optional<bool>> unfollow(const Membership& membership);
@@ -80,11 +80,18 @@ class Channels {
   /// The channels that hold each feed, sorted.
   StoreResult<std::vector<std::vector<std::string>>> holding(std::span<const std::string> feed_urls);
 
-  /// What is unread, newest first, at most `limit`, after `before` when given.
+  /// Which of a channel's posts are meant.
+  enum class Of {
+    unread,
+    all  ///< read or not: at least the newest 1000, where there are so many
+  };
+  /// Where the posts of a channel stand, newest first, at most `limit`, after `before` when given. Error `refused`
+  /// where all are meant, while the channel is of an older store and its index is not built yet.
+  StoreResult<std::optional<std::vector<EntryCursor>>> places(const std::string& uid, Of which, std::size_t limit,
+                                                              const std::optional<EntryCursor>& before = {});
+  /// The posts themselves.
   StoreResult<std::optional<std::vector<StoredEntry>>> timeline(const std::string& uid, std::size_t limit,
                                                                 const std::optional<EntryCursor>& before = {});
-  /// All posts, read or not, in the same way: at least the newest 1000, where there are so many. Error `refused` while
-  /// the channel is of an older store and its index is not built yet.
   StoreResult<std::optional<std::vector<StoredEntry>>> posts(const std::string& uid, std::size_t limit,
                                                              const std::optional<EntryCursor>& before = {});
   /// Marks posts; returns how many changed. What is of no feed of the channel is left alone.
@@ -106,6 +113,8 @@ class Channels {
   StoreResult<std::size_t> expire_marks(Milliseconds grace = std::chrono::hours(24 * 7));
 
  private:
+  /// `makes_channels`: those that are not there.
+  StoreResult<std::vector<std::optional<bool>>> put_in(std::span<const Membership> memberships, bool makes_channels);
   /// `only_gone`: unless it is a feed.
   StoreResult<std::optional<bool>> take_out(const Membership& membership, bool only_gone, InParts& parts);
   StoreResult<std::optional<std::size_t>> mark(const std::string& uid, std::string_view how,
@@ -114,8 +123,7 @@ class Channels {
   StoreResult<bool> exists(const std::string& uid);
   StoreResult<bool> is_built(const std::string& uid);
   StoreResult<void> mark_index(const std::string& uid, std::string_view how);
-  StoreResult<std::optional<std::vector<StoredEntry>>> page(const std::string& uid, const std::string& key,
-                                                            std::size_t limit,
+  StoreResult<std::optional<std::vector<StoredEntry>>> page(const std::string& uid, Of which, std::size_t limit,
                                                             const std::optional<EntryCursor>& before);
 
   Store::Impl& impl_;

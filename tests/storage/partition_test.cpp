@@ -40,6 +40,16 @@ TEST(PartitionsOfKeys, AreThoseOfTheirTags) {
   }
 }
 
+TEST(PartitionsOfEntries, AreNamedByKeysAndNumbers) {
+  const std::string third = "{" + tag_of({3, 16}) + "}:Entry:51";
+  for (const auto& [id, partition] : std::map<std::string, unsigned>{
+           {third, 3}, {"pre:" + third, 3}, {"Entry:51", 3}, {"51", 3}, {"32", 0}, {"nonsense", 0}, {"", 0}})
+    EXPECT_EQ(partition_of_entry(id, 16), partition) << id;
+  EXPECT_EQ(partition_of_entry("Entry:51", 1), 0U);
+  const std::vector<std::string> ids{"3", third, "Entry:32"};
+  EXPECT_EQ(shares_of_entries(ids, 16), (std::map<unsigned, std::vector<std::size_t>>{{0, {2}}, {3, {0, 1}}}));
+}
+
 std::string feed_at(unsigned host) {
   return "https://host" + std::to_string(host) + ".example/feed.xml";
 }
