@@ -1,6 +1,7 @@
 // The verbs of users, timelines and notices of theirs: what each is called, takes and needs.
 #pragma once
 
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -46,7 +47,7 @@ struct ChannelListVerb : ChannelVerb {
   void take(Arguments& line) { take_user(line, user); }
   static constexpr StoreUse use() { return StoreUse::read; }
 };
-int run_verb(const ChannelListVerb& verb, const VerbContext& context);
+int run_verb(const ChannelListVerb& verb, std::span<const VerbContext> stores);
 
 struct ChannelAddVerb : ChannelVerb {
   static constexpr VerbRow row{"channel add", "Create channels", "feedmill channel add anna/news"};
@@ -59,7 +60,7 @@ struct ChannelAddVerb : ChannelVerb {
     });
   }
 };
-int run_verb(const ChannelAddVerb& verb, const VerbContext& context);
+int run_verb(const ChannelAddVerb& verb, std::span<const VerbContext> stores);
 
 struct ChannelRemoveVerb : ChannelVerb {
   static constexpr VerbRow row{"channel remove", "Delete channels with their read marks and rules",
@@ -72,7 +73,7 @@ struct ChannelRemoveVerb : ChannelVerb {
     line.flag("--yes", yes, "Do not ask");
   }
 };
-int run_verb(const ChannelRemoveVerb& verb, const VerbContext& context);
+int run_verb(const ChannelRemoveVerb& verb, std::span<const VerbContext> stores);
 
 struct ChannelOrderVerb : ChannelVerb {
   static constexpr VerbRow row{"channel order", "Put channels first, in this order; the others keep theirs",
@@ -81,7 +82,7 @@ struct ChannelOrderVerb : ChannelVerb {
 
   void take(Arguments& line) { take_channels(line, channels); }
 };
-int run_verb(const ChannelOrderVerb& verb, const VerbContext& context);
+int run_verb(const ChannelOrderVerb& verb, std::span<const VerbContext> stores);
 
 struct ChannelFeedsVerb : ChannelVerb {
   static constexpr VerbRow row{"channel feeds", "The feeds of a channel, and putting feeds into it or out of it",
@@ -99,7 +100,7 @@ struct ChannelFeedsVerb : ChannelVerb {
   }
   StoreUse use() const { return add.empty() && remove.empty() ? StoreUse::read : StoreUse::change; }
 };
-int run_verb(const ChannelFeedsVerb& verb, const VerbContext& context);
+int run_verb(const ChannelFeedsVerb& verb, std::span<const VerbContext> stores);
 
 struct ChannelTimelineVerb : ChannelVerb, EntryPage {
   static constexpr VerbRow row{"channel timeline", "What is unread in a channel, newest first",
@@ -115,7 +116,7 @@ struct ChannelTimelineVerb : ChannelVerb, EntryPage {
   }
   static constexpr StoreUse use() { return StoreUse::read; }
 };
-int run_verb(const ChannelTimelineVerb& verb, const VerbContext& context);
+int run_verb(const ChannelTimelineVerb& verb, std::span<const VerbContext> stores);
 
 struct ChannelReadVerb : ChannelVerb {
   static constexpr VerbRow row{"channel read", "Mark entries of a channel read: they leave its timeline",
@@ -134,7 +135,7 @@ struct ChannelReadVerb : ChannelVerb {
     });
   }
 };
-int run_verb(const ChannelReadVerb& verb, const VerbContext& context);
+int run_verb(const ChannelReadVerb& verb, std::span<const VerbContext> stores);
 
 struct ChannelUnreadVerb : ChannelVerb {
   static constexpr VerbRow row{"channel unread", "Mark entries of a channel unread: they come back",
@@ -148,7 +149,7 @@ struct ChannelUnreadVerb : ChannelVerb {
     line.check([this] { check_entries(entries); });
   }
 };
-int run_verb(const ChannelUnreadVerb& verb, const VerbContext& context);
+int run_verb(const ChannelUnreadVerb& verb, std::span<const VerbContext> stores);
 
 struct ChannelUnreadCountVerb : ChannelVerb {
   static constexpr VerbRow row{"channel unread-count", "How many entries are unread, in each channel",
@@ -164,7 +165,7 @@ struct ChannelUnreadCountVerb : ChannelVerb {
   }
   static constexpr StoreUse use() { return StoreUse::read; }
 };
-int run_verb(const ChannelUnreadCountVerb& verb, const VerbContext& context);
+int run_verb(const ChannelUnreadCountVerb& verb, std::span<const VerbContext> stores);
 
 struct NotifyVerb {
   static constexpr VerbRow family{"notify", "What users asked to be told of", ""};

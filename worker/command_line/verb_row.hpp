@@ -11,7 +11,7 @@ namespace feedmill {
 struct Config;         ///< a configuration that was read and is legal
 struct ConfigSources;  ///< where it would be read from
 class Terminal;        ///< to whom it speaks
-struct VerbContext;    ///< all of it and an open store
+struct VerbContext;    ///< all of it and an open store; a span of them: of each partition
 
 /// Its group is that of the list it stands in.
 struct VerbRow {

@@ -1,15 +1,15 @@
 #include <algorithm>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "storage/entries/entries.hpp"
 #include "storage/timelines/channels.hpp"
-#include "storage/timelines/stories.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/user_verbs.hpp"
+#include "worker/verbs/channels_of_all.hpp"
 #include "worker/verbs/entry_list.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/words/record_text.hpp"
@@ -47,12 +47,6 @@ void tell_number(const std::string& uid, std::string_view name, std::uint64_t nu
   terminal.tell({{"channel", uid}, {name, number}}, fmt::format("{} {}", number, visible(uid)));
 }
 
-/// The keys of entries that may be given as numbers.
-std::vector<std::string> keys_of(std::vector<std::string> ids, Store& store) {
-  for (std::string& id : ids) id = Entries(store).id_of(id);
-  return ids;
-}
-
 bool holds(const std::vector<std::string>& uids, const std::string& uid) {
   return std::find(uids.begin(), uids.end(), uid) != uids.end();
 }
@@ -63,9 +57,9 @@ bool holds(const std::vector<ChannelRecord>& channels, const std::string& uid) {
 
 }  // namespace
 
-int run_verb(const ChannelListVerb& verb, const VerbContext& context) {
-  Terminal& terminal = context.terminal;
-  const auto all = or_fail(Channels(context.store).list());
+int run_verb(const ChannelListVerb& verb, std::span<const VerbContext> stores) {
+  Terminal& terminal = stores.front().terminal;
+  const auto all = ChannelsOfAll(stores).list();
   Columns table(terminal, {{"UNREAD", 8, true}, {"FEEDS", 7, true}, {"CHANNEL", 0}});
   table.heading();
   for (const ChannelRecord& channel : all) {
@@ -80,52 +74,53 @@ int run_verb(const ChannelListVerb& verb, const VerbContext& context) {
   return exits::done;
 }
 
-int run_verb(const ChannelUnreadCountVerb& verb, const VerbContext& context) {
-  const auto all = or_fail(Channels(context.store).list());
+int run_verb(const ChannelUnreadCountVerb& verb, std::span<const VerbContext> stores) {
+  Terminal& terminal = stores.front().terminal;
+  const auto all = ChannelsOfAll(stores).list();
   int code = exits::done;
   for (const std::string& uid : verb.channels) {
-    if (!holds(all, uid)) code = tell_missing(uid, context.terminal);
+    if (!holds(all, uid)) code = tell_missing(uid, terminal);
   }
   if (code != exits::done) return code;
-  if (all.empty()) context.terminal.note("no channels yet: feedmill channel add NAME, or feedmill import FILE");
+  if (all.empty()) terminal.note("no channels yet: feedmill channel add NAME, or feedmill import FILE");
   for (const ChannelRecord& channel : all) {
     const bool asked_for = verb.channels.empty() || holds(verb.channels, channel.uid);
-    if (asked_for && is_wanted(verb.user, channel.uid)) {
-      tell_number(channel.uid, "unread", channel.unread, context.terminal);
-    }
+    if (asked_for && is_wanted(verb.user, channel.uid)) tell_number(channel.uid, "unread", channel.unread, terminal);
   }
   return code;
 }
 
-int run_verb(const ChannelAddVerb& verb, const VerbContext& context) {
-  const auto added = or_fail(Channels(context.store).add(verb.channels));
-  for (std::size_t i = 0; i < added.size(); ++i) {
-    tell_result(added[i] ? "added" : "present", verb.channels[i], context.terminal);
+int run_verb(const ChannelAddVerb& verb, std::span<const VerbContext> stores) {
+  for (const std::string& uid : verb.channels) {
+    stop_if_interrupted();
+    tell_result(ChannelsOfAll(stores).add(uid) ? "added" : "present", uid, stores.front().terminal);
   }
   return exits::done;
 }
 
-int run_verb(const ChannelRemoveVerb& verb, const VerbContext& context) {
+int run_verb(const ChannelRemoveVerb& verb, std::span<const VerbContext> stores) {
+  Terminal& terminal = stores.front().terminal;
   if (!verb.yes) {
     const std::size_t number = verb.channels.size();
-    confirm(context.terminal, fmt::format("Delete {} channel{}?", number, number == 1 ? "" : "s"),
+    confirm(terminal, fmt::format("Delete {} channel{}?", number, number == 1 ? "" : "s"),
             "this deletes channels and what was marked read in them; say --yes", "nothing was deleted");
   }
   int code = exits::done;
   for (const std::string& uid : verb.channels) {
     stop_if_interrupted();
-    if (or_fail(Channels(context.store).remove(uid))) {
-      tell_result("removed", uid, context.terminal);
+    if (ChannelsOfAll(stores).remove(uid)) {
+      tell_result("removed", uid, terminal);
     } else {
-      code = tell_missing(uid, context.terminal);
+      code = tell_missing(uid, terminal);
     }
   }
   return code;
 }
 
 /// Those named first, then the others as they stand.
-int run_verb(const ChannelOrderVerb& verb, const VerbContext& context) {
-  const auto all = or_fail(Channels(context.store).list());
+int run_verb(const ChannelOrderVerb& verb, std::span<const VerbContext> stores) {
+  const ChannelsOfAll channels(stores);
+  const auto all = channels.list();
   std::vector<std::string> order;
   for (const std::string& uid : verb.channels) {
     if (!holds(all, uid)) throw no_such_channel(uid);
@@ -135,45 +130,49 @@ int run_verb(const ChannelOrderVerb& verb, const VerbContext& context) {
   for (const ChannelRecord& channel : all) {
     if (!named.contains(channel.uid)) order.push_back(channel.uid);
   }
-  or_fail(Channels(context.store).order(order));
+  channels.order(order);
   return exits::done;
 }
 
-int run_verb(const ChannelFeedsVerb& verb, const VerbContext& context) {
-  Terminal& terminal = context.terminal;
-  Channels channels(context.store);
+namespace {
+
+/// Puts feeds into a channel, unless one of them is unknown; the exit code.
+int add_feeds(const ChannelsOfAll& channels, const std::string& uid, const std::vector<std::string>& urls,
+              Terminal& terminal) {
+  if (const auto unknown = channels.unknown_feed(urls)) {
+    terminal.error(fmt::format("no such feed: {}; add it first: feedmill add URL", visible(*unknown)));
+    return exits::no;
+  }
+  const auto followed = channels.follow(uid, urls);
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    if (!followed[i]) throw no_such_channel(uid);
+    tell_feed(uid, *followed[i] ? "added" : "present", urls[i], terminal);
+  }
+  return exits::done;
+}
+
+}  // namespace
+
+int run_verb(const ChannelFeedsVerb& verb, std::span<const VerbContext> stores) {
+  Terminal& terminal = stores.front().terminal;
+  const ChannelsOfAll channels(stores);
   const std::string& uid = verb.channel;
   std::vector<std::string> both = verb.add;
   both.insert(both.end(), verb.remove.begin(), verb.remove.end());
   feed_urls(terminal, both, "nothing was changed");
-  const auto adding = feed_urls(terminal, verb.add, ""), removing = feed_urls(terminal, verb.remove, "");
-  const auto records = all_records(context.store, adding);
-  std::vector<Membership> memberships;
-  for (std::size_t i = 0; i < adding.size(); ++i) {
-    if (!records[i]) {
-      terminal.error(fmt::format("no such feed: {}; add it first: feedmill add URL", visible(adding[i])));
-      return exits::no;
-    }
-    memberships.push_back({uid, adding[i]});
-  }
-  const auto followed = or_fail(channels.follow(memberships));
-  for (std::size_t i = 0; i < followed.size(); ++i) {
-    if (!followed[i]) throw no_such_channel(uid);
-    tell_feed(uid, *followed[i] ? "added" : "present", adding[i], terminal);
-  }
-  for (const std::string& url : removing) {
+  if (!channels.is_known(uid)) throw no_such_channel(uid);
+  const int code = add_feeds(channels, uid, feed_urls(terminal, verb.add, ""), terminal);
+  if (code != exits::done) return code;
+  for (const std::string& url : feed_urls(terminal, verb.remove, "")) {
     stop_if_interrupted();
-    const std::optional<bool> removed = or_fail(channels.unfollow({uid, url}));
-    if (!removed) throw no_such_channel(uid);
-    tell_feed(uid, *removed ? "removed" : "not in it", url, terminal);
+    tell_feed(uid, channels.unfollow({uid, url}) ? "removed" : "not in it", url, terminal);
   }
   if (!both.empty()) return exits::done;
-  if (!or_fail(channels.is_known(uid))) throw no_such_channel(uid);
   constexpr std::size_t stretch = 50'000;  // each look goes over all feeds of the channel
   std::string after;
   for (std::size_t found = stretch; found == stretch;) {
     stop_if_interrupted();
-    const auto urls = or_fail(channels.feeds_after(uid, after, stretch));
+    const auto urls = channels.feeds_after(uid, after, stretch);
     for (const std::string& url : urls) terminal.tell({{"channel", uid}, {"url", url}}, visible(url));
     found = urls.size();
     if (found > 0) after = urls.back();
@@ -181,37 +180,37 @@ int run_verb(const ChannelFeedsVerb& verb, const VerbContext& context) {
   return exits::done;
 }
 
-int run_verb(const ChannelTimelineVerb& verb, const VerbContext& context) {
+int run_verb(const ChannelTimelineVerb& verb, std::span<const VerbContext> stores) {
   const std::string& uid = verb.channel;
-  Channels channels(context.store);
+  const ChannelsOfAll channels(stores);
+  const Channels::Of which = verb.all ? Channels::Of::all : Channels::Of::unread;
+  if (!channels.is_known(uid)) throw no_such_channel(uid);
   tell_entries(
       verb, "channel timeline " + visible(uid) + (verb.all ? " --all" : "") + (verb.once ? " --once" : ""),
-      context.terminal,
+      stores.front().terminal,
       [&](std::size_t most, const std::optional<EntryCursor>& before) {
-        auto page = or_fail(verb.all ? channels.posts(uid, most, before) : channels.timeline(uid, most, before));
-        if (!page) throw no_such_channel(uid);
-        return std::move(*page);
+        return channels.entries(uid, which, most, before);
       },
-      verb.once ? EntryFilter([&](const std::vector<StoredEntry>& page) {
-        return or_fail(Stories(context.store).is_first_told(uid, verb.all, ids_of(page)));
-      })
-                : EntryFilter());
+      verb.once
+          ? EntryFilter([&](const std::vector<StoredEntry>& page) { return channels.are_first_told(uid, which, page); })
+          : EntryFilter());
   return exits::done;
 }
 
-int run_verb(const ChannelReadVerb& verb, const VerbContext& context) {
-  Channels channels(context.store);
-  const auto marked = or_fail(verb.all ? channels.mark_all_read(verb.channel)
-                                       : channels.mark_read(verb.channel, keys_of(verb.entries, context.store)));
-  if (!marked) throw no_such_channel(verb.channel);
-  tell_number(verb.channel, "marked_read", *marked, context.terminal);
+int run_verb(const ChannelReadVerb& verb, std::span<const VerbContext> stores) {
+  const ChannelsOfAll channels(stores);
+  if (!channels.is_known(verb.channel)) throw no_such_channel(verb.channel);
+  const std::size_t marked = verb.all ? channels.mark_all_read(verb.channel)
+                                      : channels.mark(verb.channel, ChannelsOfAll::As::read, verb.entries);
+  tell_number(verb.channel, "marked_read", marked, stores.front().terminal);
   return exits::done;
 }
 
-int run_verb(const ChannelUnreadVerb& verb, const VerbContext& context) {
-  const auto marked = or_fail(Channels(context.store).mark_unread(verb.channel, keys_of(verb.entries, context.store)));
-  if (!marked) throw no_such_channel(verb.channel);
-  tell_number(verb.channel, "marked_unread", *marked, context.terminal);
+int run_verb(const ChannelUnreadVerb& verb, std::span<const VerbContext> stores) {
+  const ChannelsOfAll channels(stores);
+  if (!channels.is_known(verb.channel)) throw no_such_channel(verb.channel);
+  tell_number(verb.channel, "marked_unread", channels.mark(verb.channel, ChannelsOfAll::As::unread, verb.entries),
+              stores.front().terminal);
   return exits::done;
 }
 

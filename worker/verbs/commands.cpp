@@ -55,11 +55,16 @@ int carry_out(const Kind& verb, const ConfigSources& sources, Terminal& terminal
       return carry_out(verb, terminal, [&] { return run_verb(verb, *config, sources); });
     } else {
       note_interrupts();
-      const auto work = [&](const Kind& meant, const Config& its) {
-        return with_store(meant, its, terminal, [&](const VerbContext& context) { return run_verb(meant, context); });
-      };
-      const bool is_named = config->objection_to_partition().empty();
-      return is_named ? work(verb, *config) : in_partitions(verb, *config, terminal, work);
+      if constexpr (requires(std::span<const VerbContext> stores) { run_verb(verb, stores); }) {
+        return with_stores(verb, *config, terminal,
+                           [&](std::span<const VerbContext> stores) { return run_verb(verb, stores); });
+      } else {
+        const auto work = [&](const Kind& meant, const Config& its) {
+          return with_store(meant, its, terminal, [&](const VerbContext& context) { return run_verb(meant, context); });
+        };
+        const bool is_named = config->objection_to_partition().empty();
+        return is_named ? work(verb, *config) : in_partitions(verb, *config, terminal, work);
+      }
     }
   }
 }
