@@ -86,6 +86,14 @@ HttpReply http_reply_of(ApiReply reply, const Visit::Header& head) {
   return sent;
 }
 
+/// Where an answer leads to is in that partition.
+void name_partition(ApiReply& reply, unsigned partition) {
+  for (auto& [name, value] : reply.headers) {
+    if (name == "Location")
+      value += fmt::format("{}partition={}", value.find('?') == value.npos ? '?' : '&', partition);
+  }
+}
+
 }  // namespace
 
 /// One of the calls that may be under way; given up with the object.
@@ -274,6 +282,10 @@ asio::awaitable<ApiReply> Api::lead(const ApiRoute& route, ApiCall call, Visit& 
     if (visit.gone()) co_return ApiReply();
     body = visit.body();
   }
+  if (!call.parameters.contains("partition")) {
+    if (route.list != ApiList::none) co_return co_await read_list(route.list, call, partitions_);
+    if (route.op.starts_with("channel_")) co_return co_await ask_of_channel(route, call, visit, place);
+  }
   const auto partition = partition_of_call(route, call, body, count);
   if (!partition && of_all_ != nullptr && is_of_all(route))
     co_return co_await of_all_->carry_out(route, call, visit, place);
@@ -285,10 +297,15 @@ asio::awaitable<ApiReply> Api::lead(const ApiRoute& route, ApiCall call, Visit& 
   if (*partition >= count) co_return problem("bad_parameter", fmt::format("partition: 0 to {}", count - 1));
   call.parameters.erase("partition");  // it is no field of what is asked for
   ApiReply reply = co_await partitions_[*partition]->carry_out(route, call, visit, place);
-  for (auto& [name, value] : reply.headers) {
-    if (name == "Location")
-      value += fmt::format("{}partition={}", value.find('?') == value.npos ? '?' : '&', *partition);
-  }
+  name_partition(reply, *partition);
+  co_return reply;
+}
+
+asio::awaitable<ApiReply> Api::ask_partition(unsigned partition, const ApiRoute& route, const ApiCall& call,
+                                             const Visit::Header& head, const std::string& body,
+                                             std::optional<Place>& place) {
+  ApiReply reply = co_await partitions_[partition]->ask(route, call, head, body, place);
+  if (reply.status == 202) name_partition(reply, partition);
   co_return reply;
 }
 
@@ -301,6 +318,8 @@ asio::awaitable<ApiReply> Api::carry_out(const ApiRoute& route, const ApiCall& c
   if (route.op == "topic_remove") co_return co_await remove_topic(call, visit);
   if (route.change != nullptr) co_return co_await change(route, call, visit);
   if (!route.op.empty()) co_return co_await ask(route, call, visit, place);
+  Api* const alone = this;
+  if (route.list != ApiList::none) co_return co_await read_list(route.list, call, Parts(&alone, 1));
   co_return co_await read(route, call);
 }
 
@@ -355,14 +374,19 @@ asio::awaitable<ApiReply> Api::ask(const ApiRoute& route, const ApiCall& call, V
   const Visit::Header& head = visit.head();
   if (auto refused = co_await read_body(visit, longest_request)) co_return *refused;
   if (visit.gone()) co_return ApiReply();
-  if (!visit.body().empty() && !is_json(head[http::field::content_type])) {
+  co_return co_await ask(route, call, head, visit.body(), place);
+}
+
+asio::awaitable<ApiReply> Api::ask(const ApiRoute& route, const ApiCall& call, const Visit::Header& head,
+                                   const std::string& body, std::optional<Place>& place) {
+  if (!body.empty() && !is_json(head[http::field::content_type])) {
     co_return problem("unsupported_media_type", "send Content-Type: application/json");
   }
   const std::string key = key_of(head["Idempotency-Key"]);
   if (key.empty() && head.count("Idempotency-Key") > 0) co_return problem("bad_key", "Idempotency-Key is empty");
   const auto until = Clock::now() + wished_wait(head["Prefer"], options_.wait);
   ApiAsk asking;
-  const auto begin = [&](Store& store) { return begin_asking(store, route.op, call, visit.body(), key, asking); };
+  const auto begin = [&](Store& store) { return begin_asking(store, route.op, call, body, key, asking); };
   const auto at_once = co_await with_store(call.app, begin);
   if (!at_once) co_return store_is_away(at_once.error());
   if (*at_once) co_return **at_once;

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 
 #include "storage/store/store.hpp"
 #include "worker/api/routes.hpp"
+#include "worker/base/at_once.hpp"
 #include "worker/base/run_on.hpp"
 #include "worker/config/config.hpp"
 #include "worker/config/host_rules.hpp"
@@ -83,6 +85,13 @@ class Api {
   };
   class Place;
   class Waiting;
+  /// Of which stores a list is read: all partitions in their order, or one.
+  using Parts = std::span<Api* const>;
+  /// A row of a timeline; not wanted where its post went meanwhile, or its story was told before.
+  struct Shown {
+    bool is_wanted = false;
+    StoredEntry entry{};
+  };
 
   const std::pair<const std::string, ApiToken>* token_of(const Visit::Header& head) const;
   bool may_call(const std::string& app);
@@ -91,6 +100,21 @@ class Api {
   boost::asio::awaitable<ApiReply> carry_out(const ApiRoute& route, const ApiCall& call, Visit& visit,
                                              std::optional<Place>& place);
   boost::asio::awaitable<ApiReply> read(const ApiRoute& route, const ApiCall& call);
+  boost::asio::awaitable<ApiReply> read_list(ApiList list, const ApiCall& call, Parts parts);
+  boost::asio::awaitable<ApiReply> list_feeds(const ApiCall& call, Parts parts);
+  boost::asio::awaitable<ApiReply> list_channels(const ApiCall& call, Parts parts);
+  boost::asio::awaitable<ApiReply> list_channel_feeds(const ApiCall& call, Parts parts);
+  boost::asio::awaitable<ApiReply> list_timeline(const ApiCall& call, Parts parts);
+  boost::asio::awaitable<StoreResult<std::vector<EntryCursor>>> timeline_places(
+      const ApiCall& call, Parts parts, std::size_t most, const std::optional<EntryCursor>& before);
+  boost::asio::awaitable<StoreResult<std::vector<Shown>>> shown_entries(const ApiCall& call, Parts parts,
+                                                                        const std::vector<std::string>& ids);
+  /// Which of the parts have the channel that the call names.
+  boost::asio::awaitable<StoreResult<std::vector<bool>>> parts_with_channel(const ApiCall& call, Parts parts);
+  boost::asio::awaitable<ApiReply> ask_of_channel(const ApiRoute& route, const ApiCall& call, Visit& visit,
+                                                  std::optional<Place>& place);
+  /// Gives those a place among the channels of their user, who is that of the first, that have parts elsewhere alone.
+  boost::asio::awaitable<StoreResult<void>> give_places(const ApiCall& call, const std::vector<std::string>& uids);
   boost::asio::awaitable<ApiReply> import(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<ApiReply> export_list(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<ApiReply> change(const ApiRoute& route, const ApiCall& call, Visit& visit);
@@ -100,6 +124,13 @@ class Api {
   boost::asio::awaitable<std::optional<ApiReply>> read_body(Visit& visit, std::uint64_t most);
   boost::asio::awaitable<ApiReply> ask(const ApiRoute& route, const ApiCall& call, Visit& visit,
                                        std::optional<Place>& place);
+  /// The same with what was read of the visit.
+  boost::asio::awaitable<ApiReply> ask(const ApiRoute& route, const ApiCall& call, const Visit::Header& head,
+                                       const std::string& body, std::optional<Place>& place);
+  /// The same of a partition. Where it waits still, Location names the partition.
+  boost::asio::awaitable<ApiReply> ask_partition(unsigned partition, const ApiRoute& route, const ApiCall& call,
+                                                 const Visit::Header& head, const std::string& body,
+                                                 std::optional<Place>& place);
   ApiReply store_is_away(const StoreError& error);
 
   /// Asks the store for the token of that name, unless it was away a moment ago. What takes long is charged: lists of
@@ -120,6 +151,26 @@ class Api {
     else
       charge(app, took);
     co_return result;
+  }
+  /// What `work(reading, part)` finds in each of the parts, which are asked at once; the first error.
+  template <class Found, class Work>
+  boost::asio::awaitable<StoreResult<std::vector<Found>>> of_each(Parts parts, const ApiCall& call, Work work) {
+    std::vector<StoreResult<Found>> answers;
+    for (std::size_t part = 0; part < parts.size(); ++part) answers.emplace_back(Found());
+    const auto ask = [&](std::size_t part) -> boost::asio::awaitable<void> {
+      Api& its = *parts[part];
+      const auto read = [&](Store& store) -> StoreResult<Found> {
+        return work(ApiReading{store, its.hosts_, its.stretches_, call, its.public_url_}, part);
+      };
+      answers[part] = co_await its.with_store(call.app, read);
+    };
+    co_await at_once(executor_, parts.size(), ask);
+    std::vector<Found> found;
+    for (StoreResult<Found>& answer : answers) {
+      if (!answer) co_return answer.error();
+      found.push_back(std::move(*answer));
+    }
+    co_return found;
   }
   void charge(const std::string& app, Clock::duration took);
   std::int64_t rest_of(const std::string& app) const;

@@ -7,6 +7,7 @@
 
 #include "parsers/text/numbers.hpp"
 #include "storage/records/json_member.hpp"
+#include "storage/records/stored_entry.hpp"
 #include "storage/store/partition.hpp"
 #include "worker/egress/web_url.hpp"
 
@@ -38,9 +39,8 @@ std::optional<unsigned> partition_of_call(const ApiRoute& route, const ApiCall& 
     unsigned partition = 0;
     return read_number(std::string_view(named), partition) ? std::min(partition, count) : count;
   }
-  const bool is_of_none = route.read == nullptr && route.op.empty() && route.change == nullptr;
-  if (is_of_none) return 0;
-  if (const auto its = partition_of_key(call.item, count)) return its;
+  if (route.is_of_none()) return 0;
+  if (route.path == "/entries/{id}" && is_entry_id(call.item)) return partition_of_entry(call.item, count);
   const std::string& url = call.get("url");
   const auto feed = canonical_feed_url(url.empty() ? feed_in(body) : url);
   if (feed) return partition_of(*feed, count);

@@ -8,7 +8,7 @@ namespace {
 using boost::beast::http::verb;
 
 constexpr ApiRoute routes[] = {
-    {verb::get, "/feeds", "after limit", read_feeds},
+    {verb::get, "/feeds", "after limit", nullptr, {}, nullptr, ApiList::feeds},
     {verb::post, "/feeds", "", nullptr, "add"},
     {verb::get, "/feed", "url!", read_feed},
     {verb::patch, "/feed", "url!", nullptr, "set"},
@@ -23,14 +23,14 @@ constexpr ApiRoute routes[] = {
     {verb::post, "/entries", "", nullptr, "entry_put"},
     {verb::get, "/entries/{id}", "", read_entry},
     {verb::delete_, "/entries/{id}", "", nullptr, "entry_remove"},
-    {verb::get, "/channels", "user after limit", read_channels},
+    {verb::get, "/channels", "user after limit", nullptr, {}, nullptr, ApiList::channels},
     {verb::post, "/channels", "", nullptr, "channel_add"},
     {verb::post, "/channels/order", "", nullptr, "channel_order"},
     {verb::delete_, "/channel", "channel!", nullptr, "channel_remove"},
-    {verb::get, "/channel/feeds", "channel! after limit", read_channel_feeds},
+    {verb::get, "/channel/feeds", "channel! after limit", nullptr, {}, nullptr, ApiList::channel_feeds},
     {verb::put, "/channel/feed", "channel! url!", nullptr, "channel_follow"},
     {verb::delete_, "/channel/feed", "channel! url!", nullptr, "channel_unfollow"},
-    {verb::get, "/channel/entries", "channel! before limit once", read_timeline},
+    {verb::get, "/channel/entries", "channel! before limit once", nullptr, {}, nullptr, ApiList::timeline},
     {verb::post, "/channel/marks", "channel!", nullptr, "channel_mark"},
     {verb::get, "/notices", "user!", read_notices},
     {verb::post, "/notices/marks", "user!", nullptr, "notice_mark"},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,6 +51,9 @@ struct ApiChange {
   const std::string& public_url;    ///< push_out.public_url
 };
 
+/// The lists that are of a store, or of all partitions together (RELIABILITY L31).
+enum class ApiList { none, feeds, channels, channel_feeds, timeline };
+
 struct ApiRoute {
   boost::beast::http::verb method{};
   std::string_view path;        ///< "/entries/{id}", behind api_base; {…} is one segment
@@ -59,8 +63,12 @@ struct ApiRoute {
   /// the operation that is asked for (docs/REQUESTS.md), or `import`, `export`, `discover`, `webhook_test`,
   /// `topic_remove`; or null and
   std::string_view op = {};
-  /// changes the store, blocking and bounded. None of them: api_description.
+  /// changes the store, blocking and bounded; or null, and
   StoreResult<ApiReply> (*change)(const ApiChange& change) = nullptr;
+  /// the list that is read. None of them: api_description.
+  ApiList list = ApiList::none;
+
+  bool is_of_none() const { return read == nullptr && op.empty() && change == nullptr && list == ApiList::none; }
 };
 
 inline constexpr std::string_view api_base = "/api/v1";
@@ -83,6 +91,10 @@ std::size_t limit_of(const ApiCall& call);
 ApiReply bad_limit();
 /// "1763689990:Entry:17"
 bool read_place(const std::string& text, EntryCursor& place);
+/// `before` of a call, where it has one; what is wrong with it.
+std::optional<ApiReply> read_before(const ApiCall& call, std::optional<EntryCursor>& before);
+/// Of its names and values, in bytes.
+std::size_t size_of(const StoredEntry& entry);
 struct NamePage {
   std::vector<std::string> names;
   boost::json::value next;  ///< the cursor of the page behind it; null: none
@@ -91,15 +103,11 @@ struct NamePage {
 StoreResult<NamePage> feed_page(const ApiReading& reading, const std::string& after, std::size_t limit);
 
 // What the table refers to.
-StoreResult<ApiReply> read_feeds(const ApiReading& reading);
 StoreResult<ApiReply> read_feed(const ApiReading& reading);
 StoreResult<ApiReply> read_explanation(const ApiReading& reading);
 StoreResult<ApiReply> read_feed_entries(const ApiReading& reading);
 StoreResult<ApiReply> read_entry_by_guid(const ApiReading& reading);
 StoreResult<ApiReply> read_entry(const ApiReading& reading);
-StoreResult<ApiReply> read_channels(const ApiReading& reading);
-StoreResult<ApiReply> read_channel_feeds(const ApiReading& reading);
-StoreResult<ApiReply> read_timeline(const ApiReading& reading);
 StoreResult<ApiReply> read_notices(const ApiReading& reading);
 StoreResult<ApiReply> read_rules(const ApiReading& reading);
 StoreResult<ApiReply> read_events(const ApiReading& reading);

@@ -24,7 +24,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t most_entries = 500, most_channels = 500, longest_title = 1024, longest_shown = 100;
+constexpr std::size_t most_entries = 500, longest_title = 1024, longest_shown = 100;
 
 /// Which fields an operation takes besides op, app and ref, those it cannot do without first. "set." stands for all
 /// that begin so.
@@ -246,8 +246,9 @@ class RequestReader {
   void read_channels() {
     boost::system::error_code error;
     const json::value list = json::parse(value("channels"), error);
-    const std::string wanted = fmt::format("channels: a JSON array of 1 to {} channels, each once", most_channels);
-    if (error || !list.is_array() || list.get_array().empty() || list.get_array().size() > most_channels) {
+    const std::string wanted =
+        fmt::format("channels: a JSON array of 1 to {} channels, each once", most_channels_of_request);
+    if (error || !list.is_array() || list.get_array().empty() || list.get_array().size() > most_channels_of_request) {
       return refuse("bad_value", wanted);
     }
     for (const json::value& one : list.get_array()) {

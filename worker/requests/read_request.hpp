@@ -1,6 +1,7 @@
 // A record of stream:requests as a value (docs/REQUESTS.md).
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,8 @@
 #include "storage/timelines/notifications.hpp"
 
 namespace feedmill {
+
+inline constexpr std::size_t most_channels_of_request = 500;  ///< that are put into an order
 
 /// Why a request cannot be carried out, as its answer says it.
 struct RequestProblem {

@@ -50,6 +50,8 @@ TEST(HomeOfACall, IsWhereTheFeedOrTheEntryIs) {
   }
   const std::string tag = tag_of({.index = 7, .count = count});
   EXPECT_EQ(home(route_of(verb::get, "/entries/{id}"), with({}, "{" + tag + "}:Entry:23")), 7U);
+  EXPECT_EQ(home(route_of(verb::get, "/entries/{id}"), with({}, "Entry:23")), 7U) << "numbers are shared out";
+  EXPECT_EQ(home(route_of(verb::delete_, "/entries/{id}"), with({}, "23")), 7U);
   EXPECT_TRUE(names_feed_in_body(route_of(verb::post, "/entries")));
   EXPECT_FALSE(names_feed_in_body(route_of(verb::post, "/import"))) << "a list may be long";
 }
