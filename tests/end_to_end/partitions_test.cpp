@@ -286,14 +286,13 @@ TEST_F(Partitions, AreServedByOneProcess) {
   Store its = store_of(partitions - 1);
   const std::string id = Entries(its).all_by_order(last, 1)->front().id;
   EXPECT_EQ(call("GET", "/entries/" + percent_encoded(id)).status, 200) << id;
-  EXPECT_EQ(call("POST", "/channels", R"({"channel":"anna/news"})").status, 400);
   EXPECT_EQ(call("POST", "/channels?partition=2", R"({"channel":"anna/news"})").status, 201);
   EXPECT_NE(call("GET", "/channels?user=anna&partition=2").body.find("anna/news"), std::string::npos);
   const HttpAnswer webhook = call("POST", "/webhooks?partition=2", R"({"url":"https://hooks.example/"})");
   ASSERT_EQ(webhook.status, 201) << webhook.body;
   const std::string there = webhook.header("location").substr(std::string("/api/v1").size());
   EXPECT_EQ(call("GET", there).status, 200) << there;
-  EXPECT_EQ(call("GET", "/feeds").status, 400) << "which of them is not said";
+  EXPECT_EQ(call("GET", "/webhooks").status, 400) << "which of them is not said";
   EXPECT_EQ(call("GET", "/feeds?partition=4").status, 400);
   const HttpAnswer listed = call("GET", "/feeds?partition=3");
   EXPECT_EQ(count_of(listed.body, "\"url\":"), theirs[3].size()) << listed.body;
@@ -673,11 +672,140 @@ TEST_F(Partitions, NeedNotBeNamedWhereFeedsAre) {
   EXPECT_EQ(count_of(world.run({"list", "--json"}).out, "\"url\":"), 1U);
 
   for (const auto& words : std::vector<std::vector<std::string>>{
-           {"top"}, {"tail"}, {"store", "export"}, {"channel", "list"}, {"webhook", "list"}}) {
+           {"top"}, {"tail"}, {"store", "export"}, {"notify", "list", "anna"}, {"webhook", "list"}}) {
     const Finished asked = world.run(words);
     EXPECT_EQ(asked.exit, 78) << words[0] << asked.out;
     EXPECT_NE(asked.err.find("--partition 0 to 3"), std::string::npos) << words[0] << asked.err;
   }
+}
+
+/// A channel with feeds of every partition is one to verbs, and to programs that call a worker of all.
+TEST_F(Partitions, HaveChannelsTogether) {
+  constexpr unsigned hosts = 12;
+  std::vector<std::unique_ptr<Host>> all;
+  std::vector<std::string> urls, add{"add"}, follow{"channel", "feeds", "anna/news"};
+  std::set<unsigned> theirs;
+  std::atomic<int> posts = 2;
+  for (unsigned i = 0; i < hosts; ++i) {
+    const auto& host = all.emplace_back(std::make_unique<Host>(i));
+    host->list(posts);
+    urls.push_back(host->url("/feed"));
+    add.push_back(urls.back());
+    follow.insert(follow.end(), {"--add", urls.back()});
+    theirs.insert(partition_of(urls.back(), partitions));
+  }
+  ASSERT_EQ(theirs.size(), partitions);
+  ASSERT_EQ(world.run(add).exit, 0);
+  EXPECT_EQ(world.run(follow).exit, 1) << "there is no such channel, and none is made";
+  EXPECT_EQ(world.run({"channel", "list", "--json"}).out, "");
+  EXPECT_EQ(world.run({"channel", "add", "anna/work", "anna/news"}).exit, 0);
+  EXPECT_EQ(count_of(world.run({"channel", "add", "anna/news", "--json"}).out, "\"present\""), 1U);
+  const Finished followed = world.run(follow);
+  EXPECT_EQ(followed.exit, 0) << followed.err;
+  EXPECT_EQ(count_of(followed.out, "added "), hosts) << followed.out;
+  const Finished once = world.run({"run", "--once"});
+  EXPECT_EQ(once.exit, 0) << once.err;
+
+  const std::string token = "token-of-the-reader", secret = (world.redis.directory() / "token").string(),
+                    config = (world.redis.directory() / "feedmill.toml").string();
+  std::ofstream(secret) << token;
+  std::ofstream(config) << "[api.token.reader]\nasks = true\nfile = \"" + secret + "\"\n";
+  Program worker({"run", "--config", config, "--listen", "127.0.0.1:0"}, world.environment);
+  const std::string address = listening_at(worker);
+  const auto call = [&](const std::string& method, const std::string& path, const std::string& body = "") {
+    const HttpAnswer answer =
+        ask({method,
+             "http://" + address + "/api/v1" + path,
+             {{"Authorization", "Bearer " + token}, {"Content-Type", "application/json"}, {"Prefer", "wait=10"}},
+             body});
+    json::object object = json::parse(answer.body).as_object();
+    object["code"] = answer.status;
+    return object;
+  };
+  const auto unread = [&] {
+    const json::array rows = call("GET", "/channels?user=anna").at("channels").as_array();
+    for (const json::value& row : rows) {
+      if (row.at("channel") == "anna/news") return row.at("unread").as_int64();
+    }
+    return std::int64_t{-1};
+  };
+  constexpr std::int64_t expected = hosts * 2;
+  ASSERT_TRUE(eventually([&] { return unread() == expected; })) << worker.err();
+
+  // Many posts are of the same second: those of all parts stand in one order, and a cursor holds in each.
+  const auto rows_of = [](const std::string& lines) {
+    std::vector<std::string> ids;
+    std::istringstream rows(lines);
+    for (std::string row; std::getline(rows, row);) ids.emplace_back(json::parse(row).at("id").as_string());
+    return ids;
+  };
+  const Finished shown = world.run({"channel", "timeline", "anna/news", "--json", "--limit", "100"});
+  const std::vector<std::string> timeline = rows_of(shown.out);
+  EXPECT_EQ(std::set<std::string>(timeline.begin(), timeline.end()).size(), std::size_t{expected}) << shown.out;
+  EXPECT_EQ(rows_of(world.run({"channel", "timeline", "anna/news", "--all", "--json", "--limit", "100"}).out),
+            timeline);
+  const auto pages = [&](const std::string& path, const std::string& list, const std::string& cursor) {
+    std::vector<std::string> found;
+    std::string from;
+    for (bool more = true; more;) {
+      const json::object page = call("GET", path + (from.empty() ? "" : "&" + cursor + "=" + percent_encoded(from)));
+      for (const json::value& row : page.at(list).as_array())
+        found.emplace_back(row.is_string() ? row.as_string()
+                                           : row.at(row.as_object().contains("id") ? "id" : "url").as_string());
+      more = page.at("next").is_string();
+      if (more) from = page.at("next").as_string();
+    }
+    return found;
+  };
+  EXPECT_EQ(pages("/channel/entries?channel=anna/news&limit=5", "entries", "before"), timeline);
+  std::vector<std::string> sorted = urls;
+  std::ranges::sort(sorted);
+  EXPECT_EQ(pages("/channel/feeds?channel=anna/news&limit=5", "feeds", "after"), sorted);
+  EXPECT_EQ(pages("/feeds?limit=5", "feeds", "after"), sorted);
+  EXPECT_EQ(call("GET", "/channel/entries?channel=anna/none").at("reason"), "no_such_channel");
+
+  // Marks go where the posts are, whether they are named by keys or by numbers.
+  const std::string number = timeline[1].substr(timeline[1].rfind(':') + 1);
+  const json::object marks{{"as", "read"}, {"entries", {timeline[0], std::stoll(number), timeline.back()}}};
+  const json::object marked = call("POST", "/channel/marks?channel=anna/news", json::serialize(marks));
+  EXPECT_EQ(marked.at("code"), 200) << json::serialize(marked);
+  EXPECT_EQ(marked.at("changed"), 3) << json::serialize(marked);
+  EXPECT_EQ(unread(), expected - 3);
+  EXPECT_EQ(world.run({"channel", "unread", "anna/news", number, timeline[0]}).exit, 0);
+  EXPECT_EQ(unread(), expected - 1);
+  EXPECT_EQ(world.run({"channel", "read", "anna/news", "--all"}).exit, 0);
+  EXPECT_EQ(unread(), 0);
+  EXPECT_EQ(call("GET", "/channel/entries?channel=anna/news").at("entries").as_array().size(), 0U);
+
+  // A feed may come into a channel that has had nothing in its partition; a channel that is nowhere is not made.
+  const std::string put = "/channel/feed?channel=anna/work&url=" + percent_encoded(urls[0]);
+  EXPECT_EQ(call("DELETE", put).at("result"), "not_followed");
+  EXPECT_EQ(call("PUT", put).at("result"), "followed");
+  EXPECT_EQ(call("PUT", put).at("result"), "followed_already");
+  EXPECT_EQ(call("DELETE", put).at("result"), "unfollowed");
+  EXPECT_EQ(call("PUT", "/channel/feed?channel=anna/none&url=" + percent_encoded(urls[0])).at("code"), 404);
+  EXPECT_EQ(call("POST", "/feeds", R"({"url":")" + all[0]->url("/another") + R"(","channel":"anna/found"})").at("code"),
+            201);
+  EXPECT_EQ(call("POST", "/channels/order", R"({"channels":["anna/found","anna/news","anna/work"]})").at("result"),
+            "ordered");
+  const auto order = [&] {
+    std::string uids;
+    std::istringstream rows(world.run({"channel", "list", "--user", "anna", "--json"}).out);
+    for (std::string row; std::getline(rows, row);)
+      uids += std::string(json::parse(row).at("channel").as_string()) + " ";
+    return uids;
+  };
+  EXPECT_EQ(order(), "anna/found anna/news anna/work ");
+  EXPECT_EQ(world.run({"channel", "order", "anna/work"}).exit, 0);
+  EXPECT_EQ(order(), "anna/work anna/found anna/news ");
+
+  EXPECT_EQ(call("DELETE", "/channel?channel=anna/news").at("result"), "removed");
+  EXPECT_EQ(call("DELETE", "/channel?channel=anna/news").at("code"), 404);
+  EXPECT_EQ(world.run({"channel", "remove", "anna/work", "anna/found", "--yes"}).exit, 0);
+  EXPECT_EQ(world.run({"channel", "list", "--json"}).out, "");
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+  EXPECT_EQ(world.run({"verify"}).exit, 0);
 }
 
 /// Two that serve all: what becomes due in a partition is taken by one of them, and by the other once that is dead.
