@@ -72,15 +72,23 @@ StoreResult<std::vector<bool>> add_batch(Store& store, const SubscriptionBatch& 
   return Feeds(store).add(feeds);
 }
 
-StoreResult<void> put_into_channels(Store& store, const SubscriptionBatch& batch, std::string_view user) {
-  std::vector<std::string> uids;  // in the order in which they come
+std::vector<std::string> channels_in(const SubscriptionBatch& batch, std::string_view user) {
+  std::vector<std::string> uids;
   std::unordered_set<std::string> known;
-  std::vector<Membership> memberships;
   for (const Subscription& subscription : batch) {
     for (std::string& uid : channels_of(subscription.folders, user)) {
-      if (known.insert(uid).second) uids.push_back(uid);
-      memberships.push_back({std::move(uid), subscription.feed_url});
+      if (known.insert(uid).second) uids.push_back(std::move(uid));
     }
+  }
+  return uids;
+}
+
+StoreResult<void> put_into_channels(Store& store, const SubscriptionBatch& batch, std::string_view user) {
+  const std::vector<std::string> uids = channels_in(batch, user);
+  std::vector<Membership> memberships;
+  for (const Subscription& subscription : batch) {
+    for (std::string& uid : channels_of(subscription.folders, user))
+      memberships.push_back({std::move(uid), subscription.feed_url});
   }
   if (uids.empty()) return {};
   Channels channels(store);

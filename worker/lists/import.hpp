@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <ranges>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,10 @@ SubscriptionList share_of(const Store& store, SubscriptionList& list);
 /// feeds of this import stand before the batch. Those that stand in folders are wanted for channels alone.
 StoreResult<std::vector<bool>> add_batch(Store& store, const SubscriptionBatch& batch, const SubscriptionList& list,
                                          std::size_t added, std::uint64_t rate);
+
+/// The channels that the folders of these feeds stand for, each once, in the order in which they come. `user`: whose,
+/// "" = of nobody.
+std::vector<std::string> channels_in(const SubscriptionBatch& batch, std::string_view user);
 
 /// Puts the feeds into the channels that their folders stand for; also those that were there before.
 StoreResult<void> put_into_channels(Store& store, const SubscriptionBatch& batch, std::string_view user);

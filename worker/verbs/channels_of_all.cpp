@@ -22,9 +22,7 @@ bool ChannelsOfAll::is_known(const std::string& uid) const {
 }
 
 bool ChannelsOfAll::add(const std::string& uid) const {
-  const bool was_there = is_known(uid);
-  const bool is_made = or_fail(Channels(home_of(uid).store).add(std::span(&uid, 1))).front();
-  return is_made && !was_there;
+  return or_fail(Channels(home_of(uid).store).add(std::span(&uid, 1))).front();
 }
 
 bool ChannelsOfAll::remove(const std::string& uid) const {
@@ -87,10 +85,9 @@ std::vector<StoredEntry> ChannelsOfAll::entries(const std::string& uid, Channels
     parts.push_back(places ? std::move(*places) : std::vector<EntryCursor>());
   }
   const std::vector<std::string> ids = ids_of(places_together(parts, most));
-  std::map<std::string_view, StoredEntry> found;
-  for (std::size_t i = 0; i < stores_.size(); ++i) {
-    for (StoredEntry& entry : or_fail(Entries(stores_[i].store).get_all(ids)))
-      found.emplace(entry.id, std::move(entry));
+  std::map<std::string, StoredEntry> found;
+  for (const VerbContext& at : stores_) {
+    for (StoredEntry& entry : or_fail(Entries(at.store).get_all(ids))) found[entry.id] = std::move(entry);
   }
   std::vector<StoredEntry> entries;
   for (const std::string& id : ids) {

@@ -22,7 +22,7 @@ class ChannelsOfAll {
 
   std::vector<ChannelRecord> list() const;
   bool is_known(const std::string& uid) const;
-  /// True where it was new.
+  /// True where it was new to its home.
   bool add(const std::string& uid) const;
   /// False where it was unknown.
   bool remove(const std::string& uid) const;

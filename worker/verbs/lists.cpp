@@ -2,6 +2,7 @@
 #include <iterator>
 #include <optional>
 #include <ranges>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "worker/command_line/feed_verbs.hpp"
 #include "worker/lists/export.hpp"
 #include "worker/lists/import.hpp"
+#include "worker/verbs/channels_of_all.hpp"
 #include "worker/verbs/input_file.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/words/record_text.hpp"
@@ -271,7 +273,14 @@ int import(const ImportVerb& verb, ListToImport& list, std::span<const VerbConte
     std::vector<RefusedRow> places;  // of OPML alone, the first hundred
     const std::size_t total = list.size();
     Progress progress(terminal, "importing", total);
+    std::set<std::string> made;
     for (std::optional<SubscriptionList> part = list.next(); part; part = list.next()) {
+      // In the order of the list, which no partition sees whole (RELIABILITY L31).
+      if (stores.size() > 1 && !verb.dry_run) {
+        for (const std::string& uid : channels_in({part->feeds.begin(), part->feeds.end()}, verb.user)) {
+          if (made.insert(uid).second) ChannelsOfAll(stores).add(uid);
+        }
+      }
       for (const VerbContext& context : stores)
         import_part(verb, share_of(context.store, *part), total, counts, progress, context);
       counts.elsewhere += part->feeds.size();

@@ -93,7 +93,14 @@ int with_stores(const Kind& verb, const Config& config, Terminal& terminal, Work
     const std::vector<Config> configs = config.of_each_partition();
     std::vector<StoreSession> sessions;
     std::vector<VerbContext> stores;
-    for (const Config& its : configs) sessions.push_back(StoreSession::open(its, use));
+    for (const Config& its : configs) {
+      try {
+        sessions.push_back(StoreSession::open(its, use));
+      } catch (VerbFailure& failure) {
+        if (configs.size() > 1) failure.text = "partition " + std::to_string(sessions.size()) + ": " + failure.text;
+        throw;
+      }
+    }
     for (std::size_t i = 0; i < configs.size(); ++i) stores.push_back({configs[i], sessions[i].store(), terminal});
     const int code = carry_out(verb, terminal, [&] { return work(std::span<const VerbContext>(stores)); });
     terminal.flush();  // before a private server is stopped, which takes its time
