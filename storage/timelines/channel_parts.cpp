@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "storage/store/partition.hpp"
+#include "storage/timelines/notice_parts.hpp"
 
 namespace feedmill {
 
@@ -21,7 +21,7 @@ std::string_view user_of(std::string_view uid) {
 }  // namespace
 
 unsigned home_of_channel(std::string_view uid, unsigned count) {
-  return partition_of_name(user_of(uid), count);
+  return home_of_user(user_of(uid), count);
 }
 
 std::vector<ChannelRecord> channels_together(std::span<const std::vector<ChannelRecord>> parts) {

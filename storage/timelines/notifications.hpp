@@ -15,6 +15,7 @@ namespace feedmill {
 
 inline constexpr std::string_view operator_user = "_operator";
 inline constexpr std::size_t max_watches = 200;  ///< rules a user may have
+inline constexpr std::size_t max_notices = 30;   ///< that a store keeps of a user, as deliver_notices.lua has it
 
 /// A notice as it is kept: `json` begins with the member "read".
 struct StoredNotice {

@@ -1,0 +1,49 @@
+// Rules and notices that are in parts (RELIABILITY L32).
+#include "storage/timelines/notice_parts.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "storage/store/partition.hpp"
+
+namespace feedmill::test::notice_parts_test {
+namespace {
+
+constexpr unsigned count = 4;
+
+TEST(NoticeParts, HaveRulesWhereThePostsAre) {
+  const unsigned home = home_of_user("anna", count);
+  std::string url;
+  for (unsigned host = 0; url.empty() || partition_of(url, count) == home; ++host)
+    url = "https://host" + std::to_string(host) + ".example/feed.xml";
+  EXPECT_EQ(copies_of_rule({"anna", "", Watch::Kind::feed, url}, count),
+            (std::vector<unsigned>{partition_of(url, count)}));
+  for (const Watch::Kind kind : {Watch::Kind::channel, Watch::Kind::words}) {
+    const auto copies = copies_of_rule({"anna", "", kind, "news"}, count);
+    EXPECT_EQ(copies.size(), count - 1);
+    for (const unsigned copy : copies) EXPECT_NE(copy, home);
+  }
+  EXPECT_EQ(copies_of_rule({"anna", "", Watch::Kind::words, "news"}, 1).size(), 0U);
+  EXPECT_TRUE(is_same_rule({"anna", "1", Watch::Kind::words, "news"}, {"anna", "7", Watch::Kind::words, "news"}));
+  EXPECT_FALSE(is_same_rule({"anna", "1", Watch::Kind::words, "news"}, {"anna", "1", Watch::Kind::channel, "news"}));
+}
+
+TEST(NoticeParts, AreTheNewestOfAll) {
+  const auto ids = [](const std::vector<std::vector<StoredNotice>>& parts) {
+    std::string text;
+    for (const StoredNotice& notice : notices_together(parts)) text += notice.id + " ";
+    return text;
+  };
+  EXPECT_EQ(ids({{{"9-2", ""}, {"7-0", ""}}, {}, {{"10-0", ""}, {"9-10", ""}, {"9-1", ""}}}), "10-0 9-10 9-2 9-1 7-0 ");
+  EXPECT_EQ(ids({{{"7-0", ""}, {"9-0", ""}}}), "7-0 9-0 ") << "of one, as they were given";
+  std::vector<StoredNotice> many;
+  for (int i = 99; i > 70; --i) many.push_back({std::to_string(i) + "-0", ""});
+  const auto newest = notices_together(std::vector{many, many});
+  EXPECT_EQ(newest.size(), max_notices);
+  EXPECT_EQ(newest.back().id, "85-0");
+}
+
+}  // namespace
+}  // namespace feedmill::test::notice_parts_test
