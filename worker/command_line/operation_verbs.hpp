@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -65,7 +66,7 @@ struct NoticesVerb {
   void take(Arguments& line) { line.flag("--clear", clear, "Delete them all"); }
   StoreUse use() const { return clear ? StoreUse::change : StoreUse::read; }
 };
-int run_verb(const NoticesVerb& verb, const VerbContext& context);
+int run_verb(const NoticesVerb& verb, std::span<const VerbContext> stores);
 
 struct WhereVerb {
   static constexpr VerbRow row{"where", "Which partition, and which node of a cluster, have a feed or an entry",

@@ -213,7 +213,7 @@ struct NotifyRulesVerb : NotifyVerb {
     return asks ? StoreUse::read : StoreUse::change;
   }
 };
-int run_verb(const NotifyRulesVerb& verb, const VerbContext& context);
+int run_verb(const NotifyRulesVerb& verb, std::span<const VerbContext> stores);
 
 struct NotifyListVerb : NotifyVerb {
   static constexpr VerbRow row{"notify list", "A user's notices, newest first", "feedmill notify list anna --unread"};
@@ -225,7 +225,7 @@ struct NotifyListVerb : NotifyVerb {
   }
   static constexpr StoreUse use() { return StoreUse::read; }
 };
-int run_verb(const NotifyListVerb& verb, const VerbContext& context);
+int run_verb(const NotifyListVerb& verb, std::span<const VerbContext> stores);
 
 struct NotifyReadVerb : NotifyVerb {
   static constexpr VerbRow row{"notify read", "Mark notices read", "feedmill notify read anna --all"};
@@ -237,7 +237,7 @@ struct NotifyReadVerb : NotifyVerb {
     take_ids(line, ids, all);
   }
 };
-int run_verb(const NotifyReadVerb& verb, const VerbContext& context);
+int run_verb(const NotifyReadVerb& verb, std::span<const VerbContext> stores);
 
 struct NotifyDeleteVerb : NotifyVerb {
   static constexpr VerbRow row{"notify delete", "Delete notices", "feedmill notify delete anna --all"};
@@ -249,7 +249,7 @@ struct NotifyDeleteVerb : NotifyVerb {
     take_ids(line, ids, all);
   }
 };
-int run_verb(const NotifyDeleteVerb& verb, const VerbContext& context);
+int run_verb(const NotifyDeleteVerb& verb, std::span<const VerbContext> stores);
 
 struct UserVerbs {
   static constexpr std::string_view group = "Users";

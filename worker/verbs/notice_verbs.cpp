@@ -1,9 +1,14 @@
+#include <algorithm>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "storage/records/json_member.hpp"
+#include "storage/timelines/notice_parts.hpp"
 #include "storage/timelines/notifications.hpp"
 #include "worker/admin/status_json.hpp"
 #include "worker/command_line/operation_verbs.hpp"
@@ -50,10 +55,16 @@ std::string line_of(const StoredNotice& notice, const json::object& object) {
   return link.empty() ? line : line + "  " + link;
 }
 
-void tell_notices(Notifications& notifications, const std::string& user, bool unread, Terminal& terminal) {
-  const auto notices = or_fail(notifications.list(user));
+std::vector<StoredNotice> notices_of(const std::string& user, std::span<const VerbContext> stores) {
+  std::vector<std::vector<StoredNotice>> parts;
+  for (const VerbContext& at : stores) parts.push_back(or_fail(Notifications(at.store).list(user)));
+  return notices_together(parts);
+}
+
+void tell_notices(const std::string& user, bool unread, std::span<const VerbContext> stores) {
+  Terminal& terminal = stores.front().terminal;
   bool any = false;
-  for (const StoredNotice& notice : notices) {
+  for (const StoredNotice& notice : notices_of(user, stores)) {
     // A feed's address may hold a secret, and operators read this aloud (SECURITY K1).
     const json::object object =
         user == operator_user ? without_secrets(object_of(notice)).as_object() : object_of(notice);
@@ -62,6 +73,15 @@ void tell_notices(Notifications& notifications, const std::string& user, bool un
     terminal.tell(object, line_of(notice, object));
   }
   if (!any) terminal.note(unread ? "no unread notices" : "no notices");
+}
+
+/// Changes these notices of a user, all where none are named, in all partitions; returns how many changed.
+using Edit = StoreResult<std::size_t> (Notifications::*)(const std::string& user, std::span<const std::string> ids);
+std::size_t edit(Edit how, const std::string& user, const std::vector<std::string>& ids,
+                 std::span<const VerbContext> stores) {
+  std::size_t changed = 0;
+  for (const VerbContext& at : stores) changed += or_fail((Notifications(at.store).*how)(user, ids));
+  return changed;
 }
 
 void tell_count(Terminal& terminal, const std::string& user, std::string_view name, std::size_t number) {
@@ -86,26 +106,55 @@ std::vector<Watch> rules_of(const NotifyRulesVerb& verb, Terminal& terminal) {
   return rules;
 }
 
+const VerbContext& home_of(const std::string& user, std::span<const VerbContext> stores) {
+  return stores[home_of_user(user, static_cast<unsigned>(stores.size()))];
+}
+
+std::vector<unsigned> copies_of(const Watch& rule, std::span<const VerbContext> stores) {
+  return copies_of_rule(rule, static_cast<unsigned>(stores.size()));
+}
+
+/// False where the user has as many rules as there may be.
+bool add_rule(const Watch& rule, std::span<const VerbContext> stores) {
+  bool fits = or_fail(Notifications(home_of(rule.user, stores).store).watch(rule)).has_value();
+  for (const unsigned copy : copies_of(rule, stores))
+    fits = fits && or_fail(Notifications(stores[copy].store).watch(rule)).has_value();
+  return fits;
+}
+
+/// False where there is no rule with that id. The home forgets it last: who is interrupted removes it once more.
+bool remove_rule(const std::string& user, const std::string& id, std::span<const VerbContext> stores) {
+  Notifications home(home_of(user, stores).store);
+  const auto all = or_fail(home.watches(user));
+  const auto rule = std::ranges::find(all, id, &Watch::id);
+  if (rule == all.end()) return false;
+  for (const unsigned copy : copies_of(*rule, stores)) {
+    Notifications there(stores[copy].store);
+    for (const Watch& one : or_fail(there.watches(user))) {
+      if (is_same_rule(one, *rule)) or_fail(there.unwatch(user, std::span(&one.id, 1)));
+    }
+  }
+  return or_fail(home.unwatch(user, std::span(&id, 1))) > 0;
+}
+
 }  // namespace
 
-int run_verb(const NotifyRulesVerb& verb, const VerbContext& context) {
-  Terminal& terminal = context.terminal;
-  Notifications notifications(context.store);
-  for (const Watch& watch : rules_of(verb, terminal)) {
-    if (!or_fail(notifications.watch(watch))) {
+int run_verb(const NotifyRulesVerb& verb, std::span<const VerbContext> stores) {
+  Terminal& terminal = stores.front().terminal;
+  for (const Watch& rule : rules_of(verb, terminal)) {
+    if (!add_rule(rule, stores)) {
       terminal.error(fmt::format("{} has {} rules, which is as many as there may be; --remove some", visible(verb.user),
                                  max_watches));
       return exits::no;
     }
   }
-  if (!verb.remove.empty()) {
-    const auto gone = or_fail(notifications.unwatch(verb.user, verb.remove));
-    if (gone < verb.remove.size()) {
-      terminal.error(fmt::format("{} of these are no rules of {}", verb.remove.size() - gone, visible(verb.user)));
-      return exits::no;
-    }
+  std::size_t unknown = 0;
+  for (const std::string& id : verb.remove) unknown += remove_rule(verb.user, id, stores) ? 0 : 1;
+  if (unknown > 0) {
+    terminal.error(fmt::format("{} of these are no rules of {}", unknown, visible(verb.user)));
+    return exits::no;
   }
-  const auto all = or_fail(notifications.watches(verb.user));
+  const auto all = or_fail(Notifications(home_of(verb.user, stores).store).watches(verb.user));
   if (all.empty()) terminal.note(fmt::format("no rules of {}: feedmill notify rules -h", visible(verb.user)));
   Columns table(terminal, {{"ID", 8}, {"KIND", 8}, {"WATCHED", 0}});
   table.heading();
@@ -116,33 +165,29 @@ int run_verb(const NotifyRulesVerb& verb, const VerbContext& context) {
   return exits::done;
 }
 
-int run_verb(const NotifyListVerb& verb, const VerbContext& context) {
-  Notifications notifications(context.store);
-  tell_notices(notifications, verb.user, verb.unread, context.terminal);
+int run_verb(const NotifyListVerb& verb, std::span<const VerbContext> stores) {
+  tell_notices(verb.user, verb.unread, stores);
   return exits::done;
 }
 
-int run_verb(const NotifyReadVerb& verb, const VerbContext& context) {
-  const std::size_t marked = or_fail(Notifications(context.store).mark_read(verb.user, verb.ids));
-  tell_count(context.terminal, verb.user, "marked_read", marked);
+int run_verb(const NotifyReadVerb& verb, std::span<const VerbContext> stores) {
+  tell_count(stores.front().terminal, verb.user, "marked_read",
+             edit(&Notifications::mark_read, verb.user, verb.ids, stores));
   return exits::done;
 }
 
-int run_verb(const NotifyDeleteVerb& verb, const VerbContext& context) {
-  const std::size_t deleted = or_fail(Notifications(context.store).remove(verb.user, verb.ids));
-  tell_count(context.terminal, verb.user, "deleted", deleted);
+int run_verb(const NotifyDeleteVerb& verb, std::span<const VerbContext> stores) {
+  tell_count(stores.front().terminal, verb.user, "deleted", edit(&Notifications::remove, verb.user, verb.ids, stores));
   return exits::done;
 }
 
-int run_verb(const NoticesVerb& verb, const VerbContext& context) {
-  Terminal& terminal = context.terminal;
-  Notifications notifications(context.store);
+int run_verb(const NoticesVerb& verb, std::span<const VerbContext> stores) {
   const std::string user(operator_user);
-  if (verb.clear) {
-    tell_count(terminal, user, "deleted", or_fail(notifications.remove(user)));
+  if (!verb.clear) {
+    tell_notices(user, false, stores);
     return exits::done;
   }
-  tell_notices(notifications, user, false, terminal);
+  tell_count(stores.front().terminal, user, "deleted", edit(&Notifications::remove, user, {}, stores));
   return exits::done;
 }
 
