@@ -285,6 +285,8 @@ asio::awaitable<ApiReply> Api::lead(const ApiRoute& route, ApiCall call, Visit& 
   if (!call.parameters.contains("partition")) {
     if (route.list != ApiList::none) co_return co_await read_list(route.list, call, partitions_);
     if (route.op.starts_with("channel_")) co_return co_await ask_of_channel(route, call, visit, place);
+    if (route.path.starts_with("/notices") || route.path.starts_with("/rules"))
+      co_return co_await ask_of_user(route, call, visit, place);
   }
   const auto partition = partition_of_call(route, call, body, count);
   if (!partition && of_all_ != nullptr && is_of_all(route))

@@ -1,6 +1,7 @@
 // /api/v1: what programs read and ask for over HTTP (docs/API.md; OPERATIONS A1–A8).
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -13,6 +14,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <boost/json/object.hpp>
 
 #include "storage/store/store.hpp"
 #include "worker/api/routes.hpp"
@@ -105,14 +107,35 @@ class Api {
   boost::asio::awaitable<ApiReply> list_channels(const ApiCall& call, Parts parts);
   boost::asio::awaitable<ApiReply> list_channel_feeds(const ApiCall& call, Parts parts);
   boost::asio::awaitable<ApiReply> list_timeline(const ApiCall& call, Parts parts);
-  boost::asio::awaitable<StoreResult<std::vector<EntryCursor>>> timeline_places(
+  boost::asio::awaitable<ApiReply> list_notices(const ApiCall& call, Parts parts);
+  boost::asio::awaitable<ApiReply> list_rules(const ApiCall& call, Parts parts);
+  /// Absent where no part has the channel.
+  boost::asio::awaitable<StoreResult<std::optional<std::vector<EntryCursor>>>> timeline_places(
       const ApiCall& call, Parts parts, std::size_t most, const std::optional<EntryCursor>& before);
   boost::asio::awaitable<StoreResult<std::vector<Shown>>> shown_entries(const ApiCall& call, Parts parts,
-                                                                        const std::vector<std::string>& ids);
+                                                                        std::span<const EntryCursor> places);
   /// Which of the parts have the channel that the call names.
   boost::asio::awaitable<StoreResult<std::vector<bool>>> parts_with_channel(const ApiCall& call, Parts parts);
   boost::asio::awaitable<ApiReply> ask_of_channel(const ApiRoute& route, const ApiCall& call, Visit& visit,
                                                   std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> mark_channel(const ApiRoute& route, const ApiCall& call, Visit& visit,
+                                                std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> ask_of_membership(const ApiRoute& route, const ApiCall& call, Visit& visit,
+                                                     std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> unless_known(const ApiCall& call, const ApiReply& unknown,
+                                                boost::json::object instead);
+  boost::asio::awaitable<ApiReply> ask_of_user(const ApiRoute& route, const ApiCall& call, Visit& visit,
+                                               std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> remove_rule(const ApiRoute& route, const ApiCall& call, const Visit::Header& head,
+                                               std::optional<Place>& place);
+  struct PartAsk {
+    unsigned partition = 0;
+    ApiCall call;
+    std::string body;
+  };
+  /// Asks partitions at once, and puts together what they answer: 200 without a body where there are none.
+  boost::asio::awaitable<ApiReply> ask_parts(const ApiRoute& route, const std::vector<PartAsk>& parts,
+                                             const Visit::Header& head, std::optional<Place>& place);
   /// Gives those a place among the channels of their user, who is that of the first, that have parts elsewhere alone.
   boost::asio::awaitable<StoreResult<void>> give_places(const ApiCall& call, const std::vector<std::string>& uids);
   boost::asio::awaitable<ApiReply> import(const ApiCall& call, Visit& visit);
@@ -137,8 +160,15 @@ class Api {
   /// everything, one after the other, would keep Redis from its work.
   template <class Work, class Result = std::invoke_result_t<Work, Store&>>
   boost::asio::awaitable<Result> with_store(const std::string& app, Work work) {
-    if (last_error_ && Clock::now() - last_error_at_ < options_.patience) co_return *last_error_;
     Clock::duration took{};
+    Result result = co_await ask_store(std::move(work), took);
+    if (!result.has_error()) charge(app, took);
+    co_return result;
+  }
+  /// The same, charged to nobody: `took` is how long it kept the store.
+  template <class Work, class Result = std::invoke_result_t<Work, Store&>>
+  boost::asio::awaitable<Result> ask_store(Work work, Clock::duration& took) {
+    if (last_error_ && Clock::now() - last_error_at_ < options_.patience) co_return *last_error_;
     auto task = [this, &work, &took] {  // both live on this frame meanwhile
       const auto begun = Clock::now();
       Result result = work(store_);
@@ -146,25 +176,27 @@ class Api {
       return result;
     };
     Result result = co_await run_on(thread_, task);
-    if (result.has_error())
-      note_error(result.error());
-    else
-      charge(app, took);
+    if (result.has_error()) note_error(result.error());
     co_return result;
   }
-  /// What `work(reading, part)` finds in each of the parts, which are asked at once; the first error.
+  /// What `work(reading, part)` finds in each of the parts, which are asked at once; the first error. The longest of
+  /// them is charged: they are of many nodes.
   template <class Found, class Work>
   boost::asio::awaitable<StoreResult<std::vector<Found>>> of_each(Parts parts, const ApiCall& call, Work work) {
     std::vector<StoreResult<Found>> answers;
     for (std::size_t part = 0; part < parts.size(); ++part) answers.emplace_back(Found());
+    Clock::duration longest{};
     const auto ask = [&](std::size_t part) -> boost::asio::awaitable<void> {
       Api& its = *parts[part];
       const auto read = [&](Store& store) -> StoreResult<Found> {
         return work(ApiReading{store, its.hosts_, its.stretches_, call, its.public_url_}, part);
       };
-      answers[part] = co_await its.with_store(call.app, read);
+      Clock::duration took{};
+      answers[part] = co_await its.ask_store(read, took);
+      longest = std::max(longest, took);
     };
     co_await at_once(executor_, parts.size(), ask);
+    charge(call.app, longest);
     std::vector<Found> found;
     for (StoreResult<Found>& answer : answers) {
       if (!answer) co_return answer.error();

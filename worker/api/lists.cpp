@@ -9,13 +9,18 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "parsers/text/numbers.hpp"
 #include "storage/entries/entries.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/store/partition.hpp"
 #include "storage/timelines/channel_parts.hpp"
 #include "storage/timelines/channels.hpp"
+#include "storage/timelines/notice_parts.hpp"
+#include "storage/timelines/notifications.hpp"
 #include "storage/timelines/stories.hpp"
+#include "worker/admin/status_json.hpp"
 #include "worker/api/api.hpp"
+#include "worker/base/json_text.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
@@ -78,27 +83,32 @@ std::vector<std::string> picked(const std::vector<std::string>& all, const std::
   return some;
 }
 
-bool holds_any(const std::vector<bool>& parts) {
-  return std::ranges::find(parts, true) != parts.end();
-}
-
 using Shares = std::map<unsigned, std::vector<std::size_t>>;
 
-/// What of `all` is the share of a part.
-std::vector<std::string> share_of(const std::vector<std::string>& all, const Shares& shares, std::size_t part) {
-  const auto its = shares.find(static_cast<unsigned>(part));
-  return its == shares.end() ? std::vector<std::string>() : picked(all, its->second);
-}
-
-/// What the parts have found of their shares, in the order of all.
+/// What the parts that have some have found of their shares, in the order of all.
 template <class Found>
 std::vector<Found> in_order(std::size_t all, const Shares& shares, std::vector<std::vector<Found>> found) {
   std::vector<Found> ordered(all);
+  auto its = found.begin();
   for (const auto& [part, places] : shares) {
-    for (std::size_t i = 0; i < std::min(places.size(), found[part].size()); ++i)
-      ordered[places[i]] = std::move(found[part][i]);
+    for (std::size_t i = 0; i < std::min(places.size(), its->size()); ++i) ordered[places[i]] = std::move((*its)[i]);
+    ++its;
   }
   return ordered;
+}
+
+/// The names of each part that has some.
+std::vector<std::vector<std::string>> in_shares(const std::vector<std::string>& all, const Shares& shares) {
+  std::vector<std::vector<std::string>> own;
+  for (const auto& [part, places] : shares) own.push_back(picked(all, places));
+  return own;
+}
+
+/// The parts that have some.
+std::vector<Api*> having_shares(std::span<Api* const> parts, const Shares& shares) {
+  std::vector<Api*> some;
+  for (const auto& [part, places] : shares) some.push_back(parts[part]);
+  return some;
 }
 
 }  // namespace
@@ -113,6 +123,8 @@ asio::awaitable<ApiReply> Api::read_list(ApiList list, const ApiCall& call, Part
   if (list == ApiList::feeds) co_return co_await list_feeds(call, parts);
   if (list == ApiList::channels) co_return co_await list_channels(call, parts);
   if (list == ApiList::channel_feeds) co_return co_await list_channel_feeds(call, parts);
+  if (list == ApiList::notices) co_return co_await list_notices(call, parts);
+  if (list == ApiList::rules) co_return co_await list_rules(call, parts);
   co_return co_await list_timeline(call, parts);
 }
 
@@ -126,10 +138,12 @@ asio::awaitable<ApiReply> Api::list_feeds(const ApiCall& call, Parts parts) {
   const NamePage page = page_together(std::move(*pages), limit);
   const Shares shares = shares_of(page.names, static_cast<unsigned>(parts.size()));
   using Records = std::vector<std::optional<FeedRecord>>;
+  const auto own = in_shares(page.names, shares);
   const auto read_records = [&](const ApiReading& reading, std::size_t part) {
-    return Feeds(reading.store).records(share_of(page.names, shares, part));
+    return Feeds(reading.store).records(own[part]);
   };
-  auto records = co_await of_each<Records>(parts, call, read_records);
+  const auto some = having_shares(parts, shares);
+  auto records = co_await of_each<Records>(some, call, read_records);
   if (!records) co_return store_is_away(records.error());
   json::array feeds;
   for (const auto& record : in_order(page.names.size(), shares, std::move(*records))) {
@@ -143,23 +157,28 @@ asio::awaitable<ApiReply> Api::list_channels(const ApiCall& call, Parts parts) {
   const std::string& user = call.get("user");
   if (user.empty() && call.parameters.contains("user")) co_return problem("bad_parameter", "user: it is empty");
   const std::string beginning = user.empty() ? std::string() : user + "/";
-  const auto read_names = [&](const ApiReading& reading, std::size_t) {
-    return name_page(
-        reading.stretches.channels, beginning, reading.call.get("after"), limit,
-        [&](const std::string& after) { return Channels(reading.store).names_after(after, stretch_size, beginning); });
+  using Part = std::pair<NamePage, std::vector<ChannelRecord>>;
+  const auto read = [&](const ApiReading& reading, std::size_t) -> StoreResult<Part> {
+    Channels channels(reading.store);
+    auto page =
+        name_page(reading.stretches.channels, beginning, reading.call.get("after"), limit,
+                  [&](const std::string& after) { return channels.names_after(after, stretch_size, beginning); });
+    if (!page) return page.error();
+    auto records = channels.records(page->names);
+    if (!records) return records.error();
+    return Part(std::move(*page), std::move(*records));
   };
-  auto pages = co_await of_each<NamePage>(parts, call, read_names);
-  if (!pages) co_return store_is_away(pages.error());
-  std::vector<std::vector<std::string>> own;
-  for (const NamePage& part : *pages) own.push_back(part.names);
-  const NamePage page = page_together(std::move(*pages), limit);
-  const auto read_records = [&](const ApiReading& reading, std::size_t part) {
-    std::erase_if(own[part], [&](const std::string& uid) { return page.names.back() < uid; });
-    return Channels(reading.store).records(own[part]);
-  };
-  const auto records = co_await of_each<std::vector<ChannelRecord>>(parts, call, read_records);
-  if (!records) co_return store_is_away(records.error());
-  auto channels = channels_together(*records);
+  auto found = co_await of_each<Part>(parts, call, read);
+  if (!found) co_return store_is_away(found.error());
+  std::vector<NamePage> pages;
+  std::vector<std::vector<ChannelRecord>> records;
+  for (auto& [page, its] : *found) {
+    pages.push_back(std::move(page));
+    records.push_back(std::move(its));
+  }
+  const NamePage page = page_together(std::move(pages), limit);
+  auto channels = channels_together(records);
+  std::erase_if(channels, [&](const ChannelRecord& channel) { return page.names.back() < channel.uid; });
   std::ranges::sort(channels, {}, &ChannelRecord::uid);
   json::array rows;
   for (const ChannelRecord& channel : channels) {
@@ -174,40 +193,51 @@ asio::awaitable<ApiReply> Api::list_channels(const ApiCall& call, Parts parts) {
 asio::awaitable<ApiReply> Api::list_channel_feeds(const ApiCall& call, Parts parts) {
   const std::size_t limit = limit_of(call);
   const std::string& uid = call.get("channel");
-  const auto known = co_await parts_with_channel(call, parts);
-  if (!known) co_return store_is_away(known.error());
-  if (!holds_any(*known)) co_return no_such_channel();
-  const auto read_names = [&](const ApiReading& reading, std::size_t) {
-    return name_page(
-        reading.stretches.channel_feeds, uid, reading.call.get("after"), limit,
-        [&](const std::string& after) { return Channels(reading.store).feeds_after(uid, after, stretch_size); });
+  using Part = std::optional<NamePage>;
+  const auto read = [&](const ApiReading& reading, std::size_t) -> StoreResult<Part> {
+    Channels channels(reading.store);
+    const auto known = channels.is_known(uid);
+    if (!known) return known.error();
+    if (!*known) return Part();
+    auto page = name_page(reading.stretches.channel_feeds, uid, reading.call.get("after"), limit,
+                          [&](const std::string& after) { return channels.feeds_after(uid, after, stretch_size); });
+    if (!page) return page.error();
+    return Part(std::move(*page));
   };
-  auto pages = co_await of_each<NamePage>(parts, call, read_names);
-  if (!pages) co_return store_is_away(pages.error());
-  const NamePage page = page_together(std::move(*pages), limit);
+  auto found = co_await of_each<Part>(parts, call, read);
+  if (!found) co_return store_is_away(found.error());
+  std::vector<NamePage> pages;
+  for (Part& part : *found) {
+    if (part) pages.push_back(std::move(*part));
+  }
+  if (pages.empty()) co_return no_such_channel();
+  const NamePage page = page_together(std::move(pages), limit);
   co_return resource(
       {{"channel", uid}, {"feeds", json::array(page.names.begin(), page.names.end())}, {"next", page.next}});
 }
 
-asio::awaitable<StoreResult<std::vector<EntryCursor>>> Api::timeline_places(const ApiCall& call, Parts parts,
-                                                                            std::size_t most,
-                                                                            const std::optional<EntryCursor>& before) {
-  using Places = std::vector<EntryCursor>;
-  const auto read = [&](const ApiReading& reading, std::size_t) -> StoreResult<Places> {
-    auto places = Channels(reading.store).places(reading.call.get("channel"), Channels::Of::unread, most, before);
-    if (!places) return places.error();
-    return *places ? std::move(**places) : Places();
+asio::awaitable<StoreResult<std::optional<std::vector<EntryCursor>>>> Api::timeline_places(
+    const ApiCall& call, Parts parts, std::size_t most, const std::optional<EntryCursor>& before) {
+  using Places = std::optional<std::vector<EntryCursor>>;
+  const auto read = [&](const ApiReading& reading, std::size_t) {
+    return Channels(reading.store).places(reading.call.get("channel"), Channels::Of::unread, most, before);
   };
-  const auto found = co_await of_each<Places>(parts, call, read);
+  auto found = co_await of_each<Places>(parts, call, read);
   if (!found) co_return found.error();
-  co_return places_together(*found, most);
+  std::vector<std::vector<EntryCursor>> known;
+  for (Places& places : *found) {
+    if (places) known.push_back(std::move(*places));
+  }
+  co_return known.empty() ? Places() : Places(places_together(known, most));
 }
 
 asio::awaitable<StoreResult<std::vector<Api::Shown>>> Api::shown_entries(const ApiCall& call, Parts parts,
-                                                                         const std::vector<std::string>& ids) {
+                                                                         std::span<const EntryCursor> places) {
+  const std::vector<std::string> ids = ids_of(places);
   const Shares shares = shares_of_entries(ids, static_cast<unsigned>(parts.size()));
+  const auto shared = in_shares(ids, shares);
   const auto read = [&](const ApiReading& reading, std::size_t part) -> StoreResult<std::vector<Shown>> {
-    const std::vector<std::string> own = share_of(ids, shares, part);
+    const std::vector<std::string>& own = shared[part];
     auto entries = Entries(reading.store).get_all(own);
     if (!entries) return entries.error();
     auto first = std::vector<bool>(own.size(), true);
@@ -223,7 +253,8 @@ asio::awaitable<StoreResult<std::vector<Api::Shown>>> Api::shown_entries(const A
     }
     return shown;
   };
-  auto found = co_await of_each<std::vector<Shown>>(parts, call, read);
+  const auto some = having_shares(parts, shares);
+  auto found = co_await of_each<std::vector<Shown>>(some, call, read);
   if (!found) co_return found.error();
   co_return in_order(ids.size(), shares, std::move(*found));
 }
@@ -234,32 +265,63 @@ asio::awaitable<ApiReply> Api::list_timeline(const ApiCall& call, Parts parts) {
   if (!once.empty() && once != "true" && once != "false") co_return problem("bad_parameter", "once: true or false");
   std::optional<EntryCursor> before;
   if (const auto wrong = read_before(call, before)) co_return *wrong;
-  const auto known = co_await parts_with_channel(call, parts);
-  if (!known) co_return store_is_away(known.error());
-  if (!holds_any(*known)) co_return no_such_channel();
   json::array rows;
   json::value next;
   std::size_t bytes = 0, seen = 0;
-  while (rows.size() < limit && bytes < enough_bytes && seen < enough_entries) {
-    const std::size_t most = std::min(entries_at_once, limit - rows.size());
+  for (bool goes_on = true; goes_on && rows.size() < limit && bytes < enough_bytes && seen < enough_entries;) {
+    const std::size_t most = limit - rows.size();
     const auto places = co_await timeline_places(call, parts, most, before);
     if (!places) co_return store_is_away(places.error());
-    const auto entries = co_await shown_entries(call, parts, ids_of(*places));
-    if (!entries) co_return store_is_away(entries.error());
-    seen += places->size();
-    for (const Shown& shown : *entries) {
-      bytes += size_of(shown.entry);
-      if (shown.is_wanted) rows.emplace_back(entry_json(shown.entry));
-    }
-    if (!places->empty()) {
-      before = places->back();
-      next = fmt::format("{}:{}", before->score, before->id);
-    }
-    if (places->size() == most) continue;
+    if (!*places) co_return no_such_channel();
+    goes_on = (*places)->size() == most;
     next = nullptr;
-    break;
+    for (std::span<const EntryCursor> left = **places; !left.empty();) {
+      if (bytes >= enough_bytes) {
+        goes_on = true;  // on the page behind this one
+        break;
+      }
+      const auto some = left.first(std::min(entries_at_once, left.size()));
+      const auto entries = co_await shown_entries(call, parts, some);
+      if (!entries) co_return store_is_away(entries.error());
+      for (const Shown& shown : *entries) {
+        bytes += size_of(shown.entry);
+        if (shown.is_wanted) rows.emplace_back(entry_json(shown.entry));
+      }
+      seen += some.size();
+      before = some.back();
+      left = left.subspan(some.size());
+    }
+    if (goes_on) next = fmt::format("{}:{}", before->score, before->id);
   }
   co_return resource({{"entries", std::move(rows)}, {"next", std::move(next)}});
+}
+
+asio::awaitable<ApiReply> Api::list_notices(const ApiCall& call, Parts parts) {
+  const std::string& user = call.get("user");
+  const auto read = [&](const ApiReading& reading, std::size_t) { return Notifications(reading.store).list(user); };
+  const auto found = co_await of_each<std::vector<StoredNotice>>(parts, call, read);
+  if (!found) co_return store_is_away(found.error());
+  json::array notices;
+  for (const StoredNotice& notice : notices_together(*found)) {
+    json::value one = embedded_json(notice.json);
+    // A feed's address may hold a secret, and operators read this aloud (SECURITY K1).
+    notices.push_back(user == operator_user ? without_secrets(std::move(one)) : std::move(one));
+  }
+  co_return resource({{"user", user}, {"notices", std::move(notices)}});
+}
+
+asio::awaitable<ApiReply> Api::list_rules(const ApiCall& call, Parts parts) {
+  const std::string& user = call.get("user");
+  Api& home = *parts[home_of_user(user, static_cast<unsigned>(parts.size()))];
+  const auto read = [&](Store& store) { return Notifications(store).watches(user); };
+  const auto all = co_await home.with_store(call.app, read);
+  if (!all) co_return store_is_away(all.error());
+  json::array rules;
+  for (const Watch& watch : *all) {
+    rules.push_back(json::object{
+        {"id", leading_number<std::uint64_t>(watch.id)}, {"kind", to_string(watch.kind)}, {"watched", watch.target}});
+  }
+  co_return resource({{"user", user}, {"rules", std::move(rules)}});
 }
 
 asio::awaitable<StoreResult<std::vector<bool>>> Api::parts_with_channel(const ApiCall& call, Parts parts) {

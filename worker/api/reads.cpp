@@ -9,7 +9,6 @@
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/requests/requests.hpp"
-#include "storage/timelines/notifications.hpp"
 #include "storage/timelines/stories.hpp"
 #include "worker/admin/status_json.hpp"
 #include "worker/api/routes.hpp"
@@ -147,31 +146,6 @@ StoreResult<ApiReply> read_entry(const ApiReading& reading) {
     return problem("no_such_entry", "an entry is Entry:17 or 17");
   }
   return one_entry(reading.store, entries.get(id));
-}
-
-StoreResult<ApiReply> read_notices(const ApiReading& reading) {
-  const std::string& user = reading.call.get("user");
-  const auto all = Notifications(reading.store).list(user);
-  if (!all) return all.error();
-  json::array notices;
-  for (const StoredNotice& notice : *all) {
-    json::value one = embedded_json(notice.json);
-    // A feed's address may hold a secret, and operators read this aloud (SECURITY K1).
-    notices.push_back(user == operator_user ? without_secrets(std::move(one)) : std::move(one));
-  }
-  return resource({{"user", user}, {"notices", std::move(notices)}});
-}
-
-StoreResult<ApiReply> read_rules(const ApiReading& reading) {
-  const std::string& user = reading.call.get("user");
-  const auto all = Notifications(reading.store).watches(user);
-  if (!all) return all.error();
-  json::array rules;
-  for (const Watch& watch : *all) {
-    rules.push_back(json::object{
-        {"id", leading_number<std::uint64_t>(watch.id)}, {"kind", to_string(watch.kind)}, {"watched", watch.target}});
-  }
-  return resource({{"user", user}, {"rules", std::move(rules)}});
 }
 
 StoreResult<ApiReply> read_events(const ApiReading& reading) {

@@ -51,8 +51,8 @@ struct ApiChange {
   const std::string& public_url;    ///< push_out.public_url
 };
 
-/// The lists that are of a store, or of all partitions together (RELIABILITY L31).
-enum class ApiList { none, feeds, channels, channel_feeds, timeline };
+/// The lists that are of a store, or of all partitions together (RELIABILITY L31, L32).
+enum class ApiList { none, feeds, channels, channel_feeds, timeline, notices, rules };
 
 struct ApiRoute {
   boost::beast::http::verb method{};
@@ -108,8 +108,6 @@ StoreResult<ApiReply> read_explanation(const ApiReading& reading);
 StoreResult<ApiReply> read_feed_entries(const ApiReading& reading);
 StoreResult<ApiReply> read_entry_by_guid(const ApiReading& reading);
 StoreResult<ApiReply> read_entry(const ApiReading& reading);
-StoreResult<ApiReply> read_notices(const ApiReading& reading);
-StoreResult<ApiReply> read_rules(const ApiReading& reading);
 StoreResult<ApiReply> read_events(const ApiReading& reading);
 StoreResult<ApiReply> read_snapshot(const ApiReading& reading);
 StoreResult<ApiReply> read_answer(const ApiReading& reading);

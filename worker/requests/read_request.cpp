@@ -24,7 +24,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t most_entries = 500, longest_title = 1024, longest_shown = 100;
+constexpr std::size_t longest_title = 1024, longest_shown = 100;
 
 /// Which fields an operation takes besides op, app and ref, those it cannot do without first. "set." stands for all
 /// that begin so.
@@ -220,9 +220,9 @@ class RequestReader {
       if (space > 0) ids.emplace_back(rest.substr(0, space));
       rest.remove_prefix(std::min(space + 1, rest.size()));
     }
-    if (ids.empty() || ids.size() > most_entries) {
-      refuse("bad_value",
-             fmt::format("{}: 1 to {} ids with spaces between; as read also the word all", name, most_entries));
+    if (ids.empty() || ids.size() > most_entries_of_request) {
+      refuse("bad_value", fmt::format("{}: 1 to {} ids with spaces between; as read also the word all", name,
+                                      most_entries_of_request));
     }
     return ids;
   }

@@ -14,6 +14,7 @@
 namespace feedmill {
 
 inline constexpr std::size_t most_channels_of_request = 500;  ///< that are put into an order
+inline constexpr std::size_t most_entries_of_request = 500;   ///< that are marked
 
 /// Why a request cannot be carried out, as its answer says it.
 struct RequestProblem {

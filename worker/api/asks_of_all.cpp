@@ -1,0 +1,259 @@
+// What is asked for of all partitions together: each that has a part of a channel, a rule or a list of notices is asked
+// for its own (RELIABILITY L31, L32).
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/json.hpp>
+
+#include "storage/records/json_member.hpp"
+#include "storage/records/stored_entry.hpp"
+#include "storage/requests/requests.hpp"
+#include "storage/store/partition.hpp"
+#include "storage/timelines/channel_parts.hpp"
+#include "storage/timelines/channels.hpp"
+#include "storage/timelines/notice_parts.hpp"
+#include "worker/api/api.hpp"
+#include "worker/base/at_once.hpp"
+#include "worker/base/json_text.hpp"
+#include "worker/egress/web_url.hpp"
+#include "worker/requests/read_request.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+namespace json = boost::json;
+
+namespace {
+
+/// Empty where a body is no object: whoever is asked says so.
+json::object object_in(const std::string& body) {
+  boost::system::error_code error;
+  const json::value value = json::parse(body, error);
+  return error || !value.is_object() ? json::object() : value.get_object();
+}
+
+/// The names in its member `channels`.
+std::vector<std::string> channels_in(const json::object& body) {
+  std::vector<std::string> names;
+  const json::value* const list = body.if_contains("channels");
+  if (list == nullptr || !list->is_array()) return names;
+  for (const json::value& one : list->get_array()) {
+    if (one.is_string()) names.emplace_back(one.get_string());
+  }
+  return names;
+}
+
+/// The bodies that mark the entries which `body` names, each for the partition that has them; nothing where it names
+/// none, or what cannot be marked: then whoever is asked says so.
+std::map<unsigned, std::string> marks_by_partition(json::object body, unsigned count) {
+  std::map<unsigned, json::array> shares;
+  const json::value* const entries = body.if_contains("entries");
+  if (entries == nullptr || !entries->is_array() || entries->get_array().size() > most_entries_of_request) return {};
+  for (const json::value& one : entries->get_array()) {
+    const std::string id = one.is_string() ? std::string(one.get_string()) : json_text(one);
+    if (!is_entry_id(id)) return {};
+    shares[partition_of_entry(id, count)].push_back(one);
+  }
+  std::map<unsigned, std::string> bodies;
+  for (auto& [partition, share] : shares) {
+    body["entries"] = std::move(share);
+    bodies[partition] = json::serialize(body);
+  }
+  return bodies;
+}
+
+/// What the parts have answered, as one: the first that was not done, else how much changed in all.
+ApiReply together(const std::vector<ApiReply>& replies) {
+  const auto unlike = [](const ApiReply& reply) { return reply.status != 200 && reply.status != 404; };
+  const auto failed = std::ranges::find_if(replies, unlike);
+  if (failed != replies.end()) return *failed;
+  const auto done = std::ranges::find(replies, 200U, &ApiReply::status);
+  if (done == replies.end()) return replies.front();
+  std::int64_t changed = 0;
+  for (const ApiReply& reply : replies) {
+    const json::object told = object_in(reply.body);
+    const json::value* const its = told.if_contains("changed");
+    if (its != nullptr && its->is_int64()) changed += its->get_int64();
+  }
+  ApiReply all = *done;
+  json::object told = object_in(all.body);
+  if (!told.contains("changed")) return all;
+  told["changed"] = changed;
+  all.body = json_text(told) + "\n";
+  return all;
+}
+
+}  // namespace
+
+asio::awaitable<StoreResult<void>> Api::give_places(const ApiCall& call, const std::vector<std::string>& uids) {
+  const auto look = [&](const ApiReading& reading, std::size_t) -> StoreResult<std::vector<bool>> {
+    std::vector<bool> known;
+    for (const std::string& uid : uids) {
+      const auto its = Channels(reading.store).is_known(uid);
+      if (!its) return its.error();
+      known.push_back(*its);
+    }
+    return known;
+  };
+  const auto count = static_cast<unsigned>(partitions_.size());
+  const unsigned home = home_of_channel(uids.front(), count);
+  const auto at_home = co_await of_each<std::vector<bool>>(Parts(&partitions_[home], 1), call, look);
+  if (!at_home) co_return at_home.error();
+  if (std::ranges::find(at_home->front(), false) == at_home->front().end()) co_return StoreResult<void>();
+  const auto found = co_await of_each<std::vector<bool>>(partitions_, call, look);
+  if (!found) co_return found.error();
+  std::vector<std::string> missing;
+  for (std::size_t i = 0; i < uids.size(); ++i) {
+    const bool is_somewhere = std::ranges::any_of(*found, [i](const auto& known) { return known[i]; });
+    if (is_somewhere && !(*found)[home][i] && home_of_channel(uids[i], count) == home) missing.push_back(uids[i]);
+  }
+  const auto add = [&](Store& store) { return Channels(store).add(missing); };
+  const auto added = co_await partitions_[home]->with_store(call.app, add);
+  if (!added) co_return added.error();
+  co_return StoreResult<void>();
+}
+
+asio::awaitable<ApiReply> Api::ask_of_channel(const ApiRoute& route, const ApiCall& call, Visit& visit,
+                                              std::optional<Place>& place) {
+  if (auto refused = co_await read_body(visit, longest_request)) co_return *refused;
+  if (visit.gone()) co_return ApiReply();
+  if (call.parameters.contains("url")) co_return co_await ask_of_membership(route, call, visit, place);
+  if (route.op == "channel_mark") co_return co_await mark_channel(route, call, visit, place);
+  const auto count = static_cast<unsigned>(partitions_.size());
+  const json::object body = object_in(visit.body());
+  std::vector<PartAsk> parts;
+  if (route.op == "channel_add") {
+    parts.push_back({home_of_channel(string_member(body, "channel"), count), call, visit.body()});
+  } else if (route.op == "channel_order") {
+    const std::vector<std::string> uids = channels_in(body);
+    if (!uids.empty() && uids.size() <= most_channels_of_request) {
+      const auto given = co_await give_places(call, uids);
+      if (!given) co_return store_is_away(given.error());
+    }
+    parts.push_back({uids.empty() ? 0 : home_of_channel(uids.front(), count), call, visit.body()});
+  } else {
+    // Each: rules that watch a channel are in partitions, too, that have nothing else of it.
+    for (unsigned partition = 0; partition < count; ++partition) parts.push_back({partition, call, visit.body()});
+  }
+  co_return co_await ask_parts(route, parts, visit.head(), place);
+}
+
+asio::awaitable<ApiReply> Api::mark_channel(const ApiRoute& route, const ApiCall& call, Visit& visit,
+                                            std::optional<Place>& place) {
+  const auto count = static_cast<unsigned>(partitions_.size());
+  std::vector<PartAsk> parts;
+  for (auto& [partition, body] : marks_by_partition(object_in(visit.body()), count))
+    parts.push_back({partition, call, body});
+  if (parts.empty()) {
+    const auto known = co_await parts_with_channel(call, partitions_);
+    if (!known) co_return store_is_away(known.error());
+    // Where it is gone, each tells what it has answered to this key before.
+    const bool is_gone = std::ranges::find(*known, true) == known->end();
+    for (unsigned partition = 0; partition < count; ++partition) {
+      if (is_gone || (*known)[partition]) parts.push_back({partition, call, visit.body()});
+    }
+  }
+  const ApiReply reply = co_await ask_parts(route, parts, visit.head(), place);
+  const json::object nothing{{"result", "marked"}, {"changed", 0}};
+  if (reply.status == 404) co_return co_await unless_known(call, reply, nothing);
+  co_return reply;
+}
+
+/// Where a partition has no part of a channel that is there, nothing of it was there either.
+asio::awaitable<ApiReply> Api::unless_known(const ApiCall& call, const ApiReply& unknown, json::object instead) {
+  const auto known = co_await parts_with_channel(call, partitions_);
+  if (!known) co_return store_is_away(known.error());
+  if (std::ranges::find(*known, true) == known->end()) co_return unknown;
+  instead["channel"] = call.get("channel");
+  co_return resource(instead);
+}
+
+asio::awaitable<ApiReply> Api::ask_of_membership(const ApiRoute& route, const ApiCall& call, Visit& visit,
+                                                 std::optional<Place>& place) {
+  const auto count = static_cast<unsigned>(partitions_.size());
+  const unsigned home = home_of_channel(call.get("channel"), count);
+  const auto url = canonical_feed_url(call.get("url"));
+  const unsigned its = url ? partition_of(*url, count) : home;
+  if (url && route.op == "channel_follow") {
+    // It would be made there.
+    Api* const likely[] = {partitions_[home], partitions_[its]};
+    auto known = co_await parts_with_channel(call, likely);
+    const bool is_likely = known && std::ranges::find(*known, true) != known->end();
+    if (!is_likely) known = co_await parts_with_channel(call, partitions_);
+    if (!known) co_return store_is_away(known.error());
+    if (std::ranges::find(*known, true) == known->end()) {
+      const std::string key(visit.head()["Idempotency-Key"]);
+      const auto look = [&](Store& store) { return RequestStream(store).answer(call.app, key); };
+      const auto answer = co_await partitions_[its]->with_store(call.app, look);
+      if (!answer) co_return store_is_away(answer.error());
+      if (!*answer) co_return problem("no_such_channel", "nothing of that name is there");
+    }
+  }
+  const ApiReply reply = co_await ask_partition(its, route, call, visit.head(), visit.body(), place);
+  if (!url || route.op != "channel_unfollow" || reply.status != 404) co_return reply;
+  const json::object nothing{{"result", "not_followed"}, {"url", *url}};
+  co_return co_await unless_known(call, reply, nothing);
+}
+
+asio::awaitable<ApiReply> Api::ask_of_user(const ApiRoute& route, const ApiCall& call, Visit& visit,
+                                           std::optional<Place>& place) {
+  if (auto refused = co_await read_body(visit, longest_request)) co_return *refused;
+  if (visit.gone()) co_return ApiReply();
+  if (route.op == "watch_remove") co_return co_await remove_rule(route, call, visit.head(), place);
+  const auto count = static_cast<unsigned>(partitions_.size());
+  std::vector<PartAsk> parts;
+  if (route.op == "notice_mark") {
+    for (unsigned partition = 0; partition < count; ++partition) parts.push_back({partition, call, visit.body()});
+    co_return co_await ask_parts(route, parts, visit.head(), place);
+  }
+  // The home says whether the rule makes sense and is one too many, and gives the id.
+  const ApiReply first =
+      co_await ask_partition(home_of_user(call.get("user"), count), route, call, visit.head(), visit.body(), place);
+  if (first.status != 200) co_return first;
+  Watch rule{call.get("user"), "", Watch::Kind::words, ""};
+  if (const auto url = canonical_feed_url(string_member(object_in(visit.body()), "url")))
+    rule = {rule.user, "", Watch::Kind::feed, *url};
+  for (const unsigned copy : copies_of_rule(rule, count)) parts.push_back({copy, call, visit.body()});
+  const ApiReply others = co_await ask_parts(route, parts, visit.head(), place);
+  co_return others.status == 200 ? first : others;
+}
+
+asio::awaitable<ApiReply> Api::remove_rule(const ApiRoute& route, const ApiCall& call, const Visit::Header& head,
+                                           std::optional<Place>& place) {
+  const auto count = static_cast<unsigned>(partitions_.size());
+  const std::string& user = call.get("user");
+  const unsigned home = home_of_user(user, count);
+  const auto read = [&](const ApiReading& reading, std::size_t) { return Notifications(reading.store).watches(user); };
+  const auto all = co_await of_each<std::vector<Watch>>(partitions_, call, read);
+  if (!all) co_return store_is_away(all.error());
+  std::vector<PartAsk> parts;
+  const auto rule = std::ranges::find((*all)[home], call.item, &Watch::id);
+  if (rule != (*all)[home].end()) {
+    for (const unsigned copy : copies_of_rule(*rule, count)) {
+      const auto same = [&](const Watch& one) { return is_same_rule(one, *rule); };
+      const auto its = std::ranges::find_if((*all)[copy], same);
+      if (its == (*all)[copy].end()) continue;
+      parts.push_back({copy, call, ""});
+      parts.back().call.item = its->id;
+    }
+  }
+  const ApiReply copies = co_await ask_parts(route, parts, head, place);
+  if (copies.status != 200 && copies.status != 404) co_return copies;
+  co_return co_await ask_partition(home, route, call, head, "", place);  // last: until then the call can be repeated
+}
+
+asio::awaitable<ApiReply> Api::ask_parts(const ApiRoute& route, const std::vector<PartAsk>& parts,
+                                         const Visit::Header& head, std::optional<Place>& place) {
+  std::vector<ApiReply> replies(parts.size());
+  const auto ask = [&](std::size_t i) -> asio::awaitable<void> {
+    replies[i] = co_await ask_partition(parts[i].partition, route, parts[i].call, head, parts[i].body, place);
+  };
+  co_await at_once(executor_, parts.size(), ask);
+  co_return replies.empty() ? ApiReply() : together(replies);
+}
+
+}  // namespace feedmill
