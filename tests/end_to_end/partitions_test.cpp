@@ -19,6 +19,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/push_out/subscribers.hpp"
 #include "storage/store/partition.hpp"
+#include "storage/timelines/notifications.hpp"
 #include "tests/end_to_end/program.hpp"
 #include "tests/end_to_end/truth_world.hpp"
 #include "tests/support/certificates.hpp"
@@ -60,6 +61,44 @@ class Host {
 
   const std::string address;
   HttpServer server;
+};
+
+/// A worker that serves all, and a program that calls it.
+class Reader {
+ public:
+  explicit Reader(const World& world)
+      : worker({"run", "--config", config_of(world), "--listen", "127.0.0.1:0"}, world.environment),
+        address_(listening_at(worker)) {}
+
+  /// The answer, its status as `code`.
+  json::object call(const std::string& method, const std::string& path, const std::string& body = "",
+                    const std::string& key = "") const {
+    std::vector<std::pair<std::string, std::string>> headers{
+        {"Authorization", "Bearer " + token}, {"Content-Type", "application/json"}, {"Prefer", "wait=10"}};
+    if (!key.empty()) headers.emplace_back("Idempotency-Key", key);
+    const HttpAnswer answer = ask({method, "http://" + address_ + "/api/v1" + path, headers, body});
+    json::object object = json::parse(answer.body).as_object();
+    object["code"] = answer.status;
+    return object;
+  }
+  void stop() {
+    worker.signal(SIGTERM);
+    EXPECT_EQ(worker.wait().exit, 0);
+  }
+
+  Program worker;
+
+ private:
+  static inline const std::string token = "token-of-the-reader";
+  static std::string config_of(const World& world) {
+    const std::string secret = (world.redis.directory() / "token").string(),
+                      config = (world.redis.directory() / "feedmill.toml").string();
+    std::ofstream(secret) << token;
+    std::ofstream(config) << "[api.token.reader]\nasks = true\nfile = \"" + secret + "\"\n";
+    return config;
+  }
+
+  const std::string address_;
 };
 
 class Partitions : public testing::Test {
@@ -672,7 +711,7 @@ TEST_F(Partitions, NeedNotBeNamedWhereFeedsAre) {
   EXPECT_EQ(count_of(world.run({"list", "--json"}).out, "\"url\":"), 1U);
 
   for (const auto& words : std::vector<std::vector<std::string>>{
-           {"top"}, {"tail"}, {"store", "export"}, {"notify", "list", "anna"}, {"webhook", "list"}}) {
+           {"top"}, {"tail"}, {"store", "export"}, {"topic", "list"}, {"webhook", "list"}}) {
     const Finished asked = world.run(words);
     EXPECT_EQ(asked.exit, 78) << words[0] << asked.out;
     EXPECT_NE(asked.err.find("--partition 0 to 3"), std::string::npos) << words[0] << asked.err;
@@ -706,25 +745,15 @@ TEST_F(Partitions, HaveChannelsTogether) {
   const Finished once = world.run({"run", "--once"});
   EXPECT_EQ(once.exit, 0) << once.err;
 
-  const std::string token = "token-of-the-reader", secret = (world.redis.directory() / "token").string(),
-                    config = (world.redis.directory() / "feedmill.toml").string();
-  std::ofstream(secret) << token;
-  std::ofstream(config) << "[api.token.reader]\nasks = true\nfile = \"" + secret + "\"\n";
-  Program worker({"run", "--config", config, "--listen", "127.0.0.1:0"}, world.environment);
-  const std::string address = listening_at(worker);
+  Reader reader(world);
+  const Program& worker = reader.worker;
   const auto call = [&](const std::string& method, const std::string& path, const std::string& body = "") {
-    const HttpAnswer answer =
-        ask({method,
-             "http://" + address + "/api/v1" + path,
-             {{"Authorization", "Bearer " + token}, {"Content-Type", "application/json"}, {"Prefer", "wait=10"}},
-             body});
-    json::object object = json::parse(answer.body).as_object();
-    object["code"] = answer.status;
-    return object;
+    return reader.call(method, path, body);
   };
   const auto unread = [&] {
-    const json::array rows = call("GET", "/channels?user=anna").at("channels").as_array();
-    for (const json::value& row : rows) {
+    const json::object told = call("GET", "/channels?user=anna");
+    if (!told.contains("channels")) return std::int64_t{-1};  // it has just begun
+    for (const json::value& row : told.at("channels").as_array()) {
       if (row.at("channel") == "anna/news") return row.at("unread").as_int64();
     }
     return std::int64_t{-1};
@@ -777,6 +806,46 @@ TEST_F(Partitions, HaveChannelsTogether) {
   EXPECT_EQ(unread(), 0);
   EXPECT_EQ(call("GET", "/channel/entries?channel=anna/news").at("entries").as_array().size(), 0U);
 
+  // What cannot be marked keeps all from being marked; a key is good for a call whatever became of the channel.
+  EXPECT_EQ(world.run({"channel", "unread", "anna/news", number}).exit, 0);
+  const json::object refused =
+      call("POST", "/channel/marks?channel=anna/news",
+           json::serialize(json::object{{"as", "read"}, {"entries", json::array{std::stoll(number), "nonsense"}}}));
+  EXPECT_EQ(refused.at("code"), 422) << json::serialize(refused);
+  EXPECT_EQ(unread(), 1);
+  EXPECT_EQ(call("POST", "/channels", R"({"channel":"bert/empty"})").at("code"), 201);
+  EXPECT_EQ(call("POST", "/channel/marks?channel=bert/empty", json::serialize(marks)).at("changed"), 0);
+  EXPECT_EQ(call("POST", "/channel/marks?channel=bert/none", json::serialize(marks)).at("code"), 404);
+  EXPECT_EQ(reader.call("DELETE", "/channel?channel=bert/empty", "", "key-1").at("result"), "removed");
+  const json::object again = reader.call("DELETE", "/channel?channel=bert/empty", "", "key-1");
+  EXPECT_EQ(again.at("result"), "removed") << json::serialize(again);
+  EXPECT_TRUE(again.contains("repeated"));
+  EXPECT_EQ(reader.call("DELETE", "/channel?channel=bert/late", "", "key-2").at("code"), 404);
+  EXPECT_EQ(call("POST", "/channels", R"({"channel":"bert/late"})").at("code"), 201);
+  EXPECT_EQ(reader.call("DELETE", "/channel?channel=bert/late", "", "key-2").at("code"), 404) << "as it was answered";
+  EXPECT_EQ(world.run({"channel", "remove", "bert/late", "--yes"}).exit, 0);
+
+  // A list of subscriptions puts its folders into their order, though each partition sees some of them.
+  const std::string opml = (world.redis.directory() / "list.opml").string();
+  std::ofstream list(opml);
+  list << "<opml version=\"2.0\"><body>";
+  for (const char* const folder : {"a", "b", "c", "d", "e", "f"}) {
+    list << "<outline text=\"" << folder << "\">";
+    list << "<outline type=\"rss\" xmlUrl=\"" << urls[static_cast<std::size_t>(folder[0]) % hosts] << "\"/></outline>";
+  }
+  list << "</body></opml>";
+  list.close();
+  EXPECT_EQ(world.run({"import", opml, "--user", "carl"}).exit, 0);
+  std::string folders;
+  std::istringstream folder_rows(world.run({"channel", "list", "--user", "carl", "--json"}).out);
+  for (std::string row; std::getline(folder_rows, row);) {
+    folders += std::string(json::parse(row).at("channel").as_string()) + " ";
+    EXPECT_EQ(json::parse(row).at("feeds"), 1) << row;
+  }
+  EXPECT_EQ(folders, "carl/a carl/b carl/c carl/d carl/e carl/f ");
+  EXPECT_EQ(world.run({"channel", "remove", "carl/a", "carl/b", "carl/c", "carl/d", "carl/e", "carl/f", "--yes"}).exit,
+            0);
+
   // A feed may come into a channel that has had nothing in its partition; a channel that is nowhere is not made.
   const std::string put = "/channel/feed?channel=anna/work&url=" + percent_encoded(urls[0]);
   EXPECT_EQ(call("DELETE", put).at("result"), "not_followed");
@@ -803,9 +872,77 @@ TEST_F(Partitions, HaveChannelsTogether) {
   EXPECT_EQ(call("DELETE", "/channel?channel=anna/news").at("code"), 404);
   EXPECT_EQ(world.run({"channel", "remove", "anna/work", "anna/found", "--yes"}).exit, 0);
   EXPECT_EQ(world.run({"channel", "list", "--json"}).out, "");
-  worker.signal(SIGTERM);
-  EXPECT_EQ(worker.wait().exit, 0);
+  reader.stop();
   EXPECT_EQ(world.run({"verify"}).exit, 0);
+}
+
+/// A rule of a user tells of posts in every partition, and what it told is one list.
+TEST_F(Partitions, TellUsersTogether) {
+  constexpr unsigned hosts = 12;
+  std::vector<std::unique_ptr<Host>> all;
+  std::vector<std::string> urls, add{"add"};
+  std::atomic<int> posts = 1;
+  for (unsigned i = 0; i < hosts; ++i) {
+    const auto& host = all.emplace_back(std::make_unique<Host>(i));
+    host->list(posts);
+    urls.push_back(host->url("/feed"));
+    add.push_back(urls.back());
+  }
+  ASSERT_EQ(world.run(add).exit, 0);
+  ASSERT_EQ(world.run({"run", "--once"}).exit, 0) << "what a feed begins with is told to nobody";
+  const auto id_of = [](const std::string& rows, const std::string& kind) {
+    std::istringstream lines(rows);
+    for (std::string row; std::getline(lines, row);) {
+      const json::object rule = json::parse(row).as_object();
+      if (rule.at("kind").as_string() == kind) return std::string(rule.at("id").as_string());
+    }
+    return std::string();
+  };
+  const Finished words = world.run({"notify", "rules", "anna", "--words", "post", "--feed", urls[3], "--json"});
+  ASSERT_EQ(words.exit, 0) << words.err;
+  EXPECT_EQ(count_of(words.out, "\n"), 2U) << "each once: " << words.out;
+  EXPECT_EQ(world.run({"notify", "rules", "anna", "--words", "post", "--json"}).out, words.out) << "there it is";
+
+  Reader reader(world);
+  const auto notices = [&](const std::string& user) {
+    const json::object told = reader.call("GET", "/notices?user=" + user);
+    return told.contains("notices") ? told.at("notices").as_array().size() : 0;
+  };
+  const auto publish = [&](int number) {
+    posts = number;
+    for (unsigned i = 0; i < partitions; ++i) {
+      Store store = store_of(i);
+      EXPECT_TRUE(Feeds(store).wake(*Feeds(store).urls_after("", 1000), 0ms, true));
+    }
+  };
+  publish(2);
+  ASSERT_TRUE(eventually([&] { return notices("anna") == hosts; })) << reader.worker.err();
+  EXPECT_EQ(count_of(world.run({"notify", "list", "anna", "--unread", "--json"}).out, "\n"), hosts);
+  const json::array shown = reader.call("GET", "/notices?user=anna").at("notices").as_array();
+  for (std::size_t i = 1; i < shown.size(); ++i)
+    EXPECT_GE(shown[i - 1].at("timestamp").as_int64(), shown[i].at("timestamp").as_int64());
+  const json::object one{{"as", "read"}, {"notices", json::array{shown[5].at("id")}}};
+  EXPECT_GE(reader.call("POST", "/notices/marks?user=anna", json::serialize(one)).at("changed").as_int64(), 1);
+  EXPECT_EQ(world.run({"notify", "read", "anna", "--all"}).exit, 0);
+  EXPECT_EQ(world.run({"notify", "list", "anna", "--unread", "--json"}).out, "");
+
+  // Removed by its id it tells of nothing any more, wherever; that of the feed still does.
+  EXPECT_EQ(reader.call("DELETE", "/rules/" + id_of(words.out, "words") + "?user=anna").at("result"), "removed");
+  EXPECT_EQ(reader.call("DELETE", "/rules/" + id_of(words.out, "words") + "?user=anna").at("code"), 404);
+  EXPECT_EQ(reader.call("POST", "/rules?user=bert", R"({"words":"post"})").at("result"), "watching");
+  const json::array berts = reader.call("GET", "/rules?user=bert").at("rules").as_array();
+  ASSERT_EQ(berts.size(), 1U);
+  EXPECT_EQ(world.run({"notify", "delete", "anna", "--all"}).out, "deleted " + std::to_string(hosts) + "\n");
+  publish(3);
+  EXPECT_TRUE(eventually([&] { return notices("bert") == hosts; })) << reader.worker.err();
+  EXPECT_EQ(notices("anna"), 1U);
+  EXPECT_EQ(world.run({"notify", "rules", "bert", "--remove", std::to_string(berts[0].at("id").as_int64())}).exit, 0);
+  for (unsigned i = 0; i < partitions; ++i) {
+    Store store = store_of(i);
+    EXPECT_EQ(Notifications(store).watches("bert")->size(), 0U) << i;
+  }
+  EXPECT_EQ(world.run({"notices"}).exit, 0);
+  reader.stop();
 }
 
 /// Two that serve all: what becomes due in a partition is taken by one of them, and by the other once that is dead.
