@@ -133,7 +133,7 @@ StoreResult<FleetFigures> Fleet::figures(bool counts_claims) {
   }
   const std::vector<std::string> alive = row[5].texts();
   figures.workers = alive.size();
-  figures.first = first_of(alive, keys.prefix());
+  if (!impl_.options.partition.is_whole()) figures.first = first_of(alive, keys.prefix());
   figures.open_circuits = static_cast<std::uint64_t>(row[7].integer());
 
   if (!row[9][1].is_nil()) figures.oldest_success = Milliseconds(row[9][1].integer());

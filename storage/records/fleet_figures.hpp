@@ -24,7 +24,6 @@ struct WorkerRecord {
   Fields fields;  ///< host, pid, version, in_flight
 };
 
-/// What the server itself is like, for `doctor`.
 /// A replica that may be the primary tomorrow.
 struct StandbyFacts {
   std::string address;  ///< "host:port", as the primary tells it
@@ -35,6 +34,7 @@ struct StandbyFacts {
   Milliseconds then{};  ///< … and that of the primary
 };
 
+/// What the server itself is like, for `doctor`.
 struct ServerFacts {
   std::string server;  ///< "redis 7.0.15"
   std::string
@@ -63,8 +63,8 @@ struct FleetFigures {
   Milliseconds now{};
   Milliseconds oldest_success{};           ///< of the healthy feed that had none for longest, once noted; 0 = none
   std::optional<Milliseconds> oldest_due;  ///< due time of the feed that waits longest
-  /// Who looks for due feeds soonest of the processes that live (RELIABILITY L30), as what the ids of its workers begin
-  /// with (process_of()); "" = none does.
+  /// Who looks for due feeds soonest of the processes that live in a partition (RELIABILITY L30), as what the ids of its
+  /// workers begin with (process_of()); "" = none does, or the store is in one piece.
   std::string first;
 };
 

@@ -965,7 +965,7 @@ TEST_F(Partitions, AreLeftToWhoStandsFirst) {
     });
   }
   ASSERT_EQ(world.run(add).exit, 0);
-  Program one({"run"}, world.with({{"FEEDMILL_FETCH_CONTACT", "http://one.example"}}));
+  Program one({"run", "--listen", "127.0.0.1:0"}, world.with({{"FEEDMILL_FETCH_CONTACT", "http://one.example"}}));
   Program other({"run"}, world.with({{"FEEDMILL_FETCH_CONTACT", "http://other.example"}}));
   const auto made_in_all = [&] {
     const std::lock_guard lock(mutex);
@@ -990,6 +990,13 @@ TEST_F(Partitions, AreLeftToWhoStandsFirst) {
   };
   const auto shared_out = [&] { return is_of("1o", 10); };  // they hear of each other within 20 s
   EXPECT_TRUE(eventually(shared_out) || eventually(shared_out)) << testing::PrintToString(polls);
+  const std::string address = listening_at(one);
+  for (unsigned i = 0; i < partitions; ++i) {
+    const std::string status = get(address, "/p" + std::to_string(i) + "/status.json");
+    EXPECT_EQ(count_of(status, "\"stands_first\":true"), 1U) << status;
+    EXPECT_EQ(count_of(status, "\"stands_first\":false"), 1U) << status;
+    EXPECT_EQ(count_of(get(address, "/p" + std::to_string(i) + "/status"), ", which stands first"), 1U);
+  }
   one.signal(SIGKILL);
   const auto taken_over = [&] { return is_of("o", 1); };
   EXPECT_TRUE(eventually(taken_over)) << other.err();

@@ -72,6 +72,7 @@ json::object store_json(const StoreStatus& store) {
   json::array& workers = object["workers"].emplace_array();
   for (const WorkerRecord& worker : store.workers) {
     json::object row{{"id", worker.id}, {"heartbeat_age_seconds", seconds(fleet.now - worker.alive_at)}};
+    if (!fleet.first.empty()) row["stands_first"] = process_of(worker.id) == fleet.first;
     for (const auto& [name, value] : worker.fields) row[name] = value;
     workers.push_back(std::move(row));
   }

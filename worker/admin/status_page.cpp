@@ -477,9 +477,10 @@ Html workers_section(const StoreStatus& store, const std::string& own) {
       "<th scope=\"col\" class=\"number\">In flight</th></tr></thead><tbody>\n");
   for (const WorkerRecord& worker : store.workers) {
     html.add(
-        "<tr><td><bdi>{}</bdi>{} <span class=\"sub\">process {}, version {}</span></td><td>{}</td><td "
+        "<tr><td><bdi>{}</bdi>{}{} <span class=\"sub\">process {}, version {}</span></td><td>{}</td><td "
         "class=\"number\">{}</td></tr>\n",
         short_text(field_of(worker.fields, "host"), 100), worker.id == own ? " (this one)" : "",
+        process_of(worker.id) == store.fleet.first ? ", which stands first" : "",
         short_text(field_of(worker.fields, "pid"), 20), short_text(field_of(worker.fields, "version"), 40),
         time_ago(worker.alive_at, store.fleet.now), number_text(field_of(worker.fields, "in_flight")));
   }
