@@ -518,6 +518,10 @@ StoreOptions Store::options_at(unsigned partition) const {
   return there;
 }
 
+const Partition& Store::partition() const {
+  return impl_->options.partition;
+}
+
 bool Store::is_of_all() const {
   return impl_->options.of_all;
 }

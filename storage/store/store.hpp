@@ -93,6 +93,7 @@ class Store {
   /// not take it.
   std::optional<unsigned> elsewhere(std::string_view feed_url) const;
 
+  const Partition& partition() const;
   /// How to reach a partition of the deployment that this is of; of a store in one piece, itself.
   StoreOptions options_at(unsigned partition) const;
   /// Whether it is none of the partitions (StoreOptions::of_all).

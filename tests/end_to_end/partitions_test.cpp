@@ -857,6 +857,9 @@ TEST_F(Partitions, HaveChannelsTogether) {
             201);
   EXPECT_EQ(call("POST", "/channels/order", R"({"channels":["anna/found","anna/news","anna/work"]})").at("result"),
             "ordered");
+  EXPECT_EQ(call("POST", "/channels/order", R"({"channels":["anna/found","zoe/news","yan/news","xia/a","wim/b"]})")
+                .at("reason"),
+            "bad_value");
   const auto order = [&] {
     std::string uids;
     std::istringstream rows(world.run({"channel", "list", "--user", "anna", "--json"}).out);
@@ -930,6 +933,11 @@ TEST_F(Partitions, TellUsersTogether) {
   EXPECT_EQ(reader.call("DELETE", "/rules/" + id_of(words.out, "words") + "?user=anna").at("result"), "removed");
   EXPECT_EQ(reader.call("DELETE", "/rules/" + id_of(words.out, "words") + "?user=anna").at("code"), 404);
   EXPECT_EQ(reader.call("POST", "/rules?user=bert", R"({"words":"post"})").at("result"), "watching");
+  for (const std::string& url : urls) {  // whichever partition has it, and the user
+    const json::object watching = reader.call("POST", "/rules?user=dora", json::serialize(json::object{{"url", url}}));
+    EXPECT_EQ(watching.at("code"), 200) << json::serialize(watching);
+  }
+  EXPECT_EQ(reader.call("GET", "/rules?user=dora").at("rules").as_array().size(), hosts);
   const json::array berts = reader.call("GET", "/rules?user=bert").at("rules").as_array();
   ASSERT_EQ(berts.size(), 1U);
   EXPECT_EQ(world.run({"notify", "delete", "anna", "--all"}).out, "deleted " + std::to_string(hosts) + "\n");

@@ -55,12 +55,6 @@ std::chrono::milliseconds wished_wait(std::string_view prefer, std::chrono::mill
   return std::min<std::chrono::milliseconds>(most, std::chrono::seconds(std::min(seconds, 3600U)));
 }
 
-/// Idempotency-Key as it stands, or as a string in quotes.
-std::string key_of(std::string_view field) {
-  if (field.size() >= 2 && field.front() == '"' && field.back() == '"') field = field.substr(1, field.size() - 2);
-  return std::string(field);
-}
-
 bool is_json(std::string_view type) {
   type = type.substr(0, type.find(';'));
   while (type.ends_with(' ')) type.remove_suffix(1);
@@ -384,7 +378,7 @@ asio::awaitable<ApiReply> Api::ask(const ApiRoute& route, const ApiCall& call, c
   if (!body.empty() && !is_json(head[http::field::content_type])) {
     co_return problem("unsupported_media_type", "send Content-Type: application/json");
   }
-  const std::string key = key_of(head["Idempotency-Key"]);
+  const std::string key = key_in(head["Idempotency-Key"]);
   if (key.empty() && head.count("Idempotency-Key") > 0) co_return problem("bad_key", "Idempotency-Key is empty");
   const auto until = Clock::now() + wished_wait(head["Prefer"], options_.wait);
   ApiAsk asking;

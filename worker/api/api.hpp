@@ -126,6 +126,8 @@ class Api {
                                                 boost::json::object instead);
   boost::asio::awaitable<ApiReply> ask_of_user(const ApiRoute& route, const ApiCall& call, Visit& visit,
                                                std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> add_rule(const ApiRoute& route, const ApiCall& call, Visit& visit,
+                                            std::optional<Place>& place);
   boost::asio::awaitable<ApiReply> remove_rule(const ApiRoute& route, const ApiCall& call, const Visit::Header& head,
                                                std::optional<Place>& place);
   struct PartAsk {
@@ -136,7 +138,7 @@ class Api {
   /// Asks partitions at once, and puts together what they answer: 200 without a body where there are none.
   boost::asio::awaitable<ApiReply> ask_parts(const ApiRoute& route, const std::vector<PartAsk>& parts,
                                              const Visit::Header& head, std::optional<Place>& place);
-  /// Gives those a place among the channels of their user, who is that of the first, that have parts elsewhere alone.
+  /// Gives channels of one user that have parts elsewhere alone a place among the others.
   boost::asio::awaitable<StoreResult<void>> give_places(const ApiCall& call, const std::vector<std::string>& uids);
   boost::asio::awaitable<ApiReply> import(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<ApiReply> export_list(const ApiCall& call, Visit& visit);
@@ -170,6 +172,7 @@ class Api {
   boost::asio::awaitable<Result> ask_store(Work work, Clock::duration& took) {
     if (last_error_ && Clock::now() - last_error_at_ < options_.patience) co_return *last_error_;
     auto task = [this, &work, &took] {  // both live on this frame meanwhile
+      store_.leave_closed();            // nobody may have asked for hours
       const auto begun = Clock::now();
       Result result = work(store_);
       took = Clock::now() - begun;

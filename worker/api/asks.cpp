@@ -128,6 +128,11 @@ ApiReply reply_of(const ApiAsk& ask, const RequestStream::Answer& answer, bool r
 
 }  // namespace
 
+std::string key_in(std::string_view field) {
+  if (field.size() >= 2 && field.front() == '"' && field.back() == '"') field = field.substr(1, field.size() - 2);
+  return std::string(field);
+}
+
 std::string random_ref() {
   std::random_device random;
   std::string hex;

@@ -18,6 +18,9 @@ struct ApiAsk {
   std::string id;    ///< of the request, "" where none was made
 };
 
+/// An Idempotency-Key as it stands, or as a string in quotes.
+std::string key_in(std::string_view field);
+
 /// A name for a request whose program gives none: a UUID.
 std::string random_ref();
 

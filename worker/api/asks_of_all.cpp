@@ -1,6 +1,7 @@
 // What is asked for of all partitions together: each that has a part of a channel, a rule or a list of notices is asked
 // for its own (RELIABILITY L31, L32).
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 #include "storage/timelines/channels.hpp"
 #include "storage/timelines/notice_parts.hpp"
 #include "worker/api/api.hpp"
+#include "worker/api/asks.hpp"
 #include "worker/base/at_once.hpp"
 #include "worker/base/json_text.hpp"
 #include "worker/egress/web_url.hpp"
@@ -109,7 +111,7 @@ asio::awaitable<StoreResult<void>> Api::give_places(const ApiCall& call, const s
   std::vector<std::string> missing;
   for (std::size_t i = 0; i < uids.size(); ++i) {
     const bool is_somewhere = std::ranges::any_of(*found, [i](const auto& known) { return known[i]; });
-    if (is_somewhere && !(*found)[home][i] && home_of_channel(uids[i], count) == home) missing.push_back(uids[i]);
+    if (is_somewhere && !(*found)[home][i]) missing.push_back(uids[i]);
   }
   const auto add = [&](Store& store) { return Channels(store).add(missing); };
   const auto added = co_await partitions_[home]->with_store(call.app, add);
@@ -130,6 +132,9 @@ asio::awaitable<ApiReply> Api::ask_of_channel(const ApiRoute& route, const ApiCa
     parts.push_back({home_of_channel(string_member(body, "channel"), count), call, visit.body()});
   } else if (route.op == "channel_order") {
     const std::vector<std::string> uids = channels_in(body);
+    const auto home = [count](const std::string& uid) { return home_of_channel(uid, count); };
+    if (std::ranges::adjacent_find(uids, std::ranges::not_equal_to(), home) != uids.end())
+      co_return problem("bad_value", "channels: those of one user at a time, where there are partitions");
     if (!uids.empty() && uids.size() <= most_channels_of_request) {
       const auto given = co_await give_places(call, uids);
       if (!given) co_return store_is_away(given.error());
@@ -186,7 +191,7 @@ asio::awaitable<ApiReply> Api::ask_of_membership(const ApiRoute& route, const Ap
     if (!is_likely) known = co_await parts_with_channel(call, partitions_);
     if (!known) co_return store_is_away(known.error());
     if (std::ranges::find(*known, true) == known->end()) {
-      const std::string key(visit.head()["Idempotency-Key"]);
+      const std::string key = key_in(visit.head()["Idempotency-Key"]);
       const auto look = [&](Store& store) { return RequestStream(store).answer(call.app, key); };
       const auto answer = co_await partitions_[its]->with_store(call.app, look);
       if (!answer) co_return store_is_away(answer.error());
@@ -210,16 +215,32 @@ asio::awaitable<ApiReply> Api::ask_of_user(const ApiRoute& route, const ApiCall&
     for (unsigned partition = 0; partition < count; ++partition) parts.push_back({partition, call, visit.body()});
     co_return co_await ask_parts(route, parts, visit.head(), place);
   }
-  // The home says whether the rule makes sense and is one too many, and gives the id.
-  const ApiReply first =
-      co_await ask_partition(home_of_user(call.get("user"), count), route, call, visit.head(), visit.body(), place);
-  if (first.status != 200) co_return first;
-  Watch rule{call.get("user"), "", Watch::Kind::words, ""};
-  if (const auto url = canonical_feed_url(string_member(object_in(visit.body()), "url")))
+  co_return co_await add_rule(route, call, visit, place);
+}
+
+asio::awaitable<ApiReply> Api::add_rule(const ApiRoute& route, const ApiCall& call, Visit& visit,
+                                        std::optional<Place>& place) {
+  const auto count = static_cast<unsigned>(partitions_.size());
+  const unsigned home = home_of_user(call.get("user"), count);
+  // It says whether the rule makes sense and is one too many, and gives the id.
+  const ApiReply first = co_await ask_partition(home, route, call, visit.head(), visit.body(), place);
+  if (first.status != 200 && first.status != 202) co_return first;
+  const json::object body = object_in(visit.body());
+  Watch rule{call.get("user"), "", Watch::Kind::words, std::string(string_member(body, "words"))};
+  if (const auto url = canonical_feed_url(string_member(body, "url")))
     rule = {rule.user, "", Watch::Kind::feed, *url};
+  else if (const std::string_view channel = string_member(body, "channel"); !channel.empty())
+    rule = {rule.user, "", Watch::Kind::channel, std::string(channel)};
+  std::vector<PartAsk> parts;
   for (const unsigned copy : copies_of_rule(rule, count)) parts.push_back({copy, call, visit.body()});
   const ApiReply others = co_await ask_parts(route, parts, visit.head(), place);
-  co_return others.status == 200 ? first : others;
+  if (others.status != 200) co_return others;
+  if (first.status != 200) co_return first;
+  // Whoever removes it meanwhile may have been at home before, and elsewhere after us.
+  const auto make_whole = [&](Store& store) { return Notifications(store).watch(rule); };
+  const auto is_whole = co_await partitions_[home]->with_store(call.app, make_whole);
+  if (!is_whole) co_return store_is_away(is_whole.error());
+  co_return first;
 }
 
 asio::awaitable<ApiReply> Api::remove_rule(const ApiRoute& route, const ApiCall& call, const Visit::Header& head,
@@ -232,18 +253,32 @@ asio::awaitable<ApiReply> Api::remove_rule(const ApiRoute& route, const ApiCall&
   if (!all) co_return store_is_away(all.error());
   std::vector<PartAsk> parts;
   const auto rule = std::ranges::find((*all)[home], call.item, &Watch::id);
-  if (rule != (*all)[home].end()) {
-    for (const unsigned copy : copies_of_rule(*rule, count)) {
-      const auto same = [&](const Watch& one) { return is_same_rule(one, *rule); };
-      const auto its = std::ranges::find_if((*all)[copy], same);
-      if (its == (*all)[copy].end()) continue;
-      parts.push_back({copy, call, ""});
-      parts.back().call.item = its->id;
-    }
+  const bool is_there = rule != (*all)[home].end();
+  for (const unsigned copy : is_there ? copies_of_rule(*rule, count) : std::vector<unsigned>()) {
+    const auto same = [&](const Watch& one) { return is_same_rule(one, *rule); };
+    const auto its = std::ranges::find_if((*all)[copy], same);
+    if (its == (*all)[copy].end()) continue;
+    parts.push_back({copy, call, ""});
+    parts.back().call.item = its->id;
   }
   const ApiReply copies = co_await ask_parts(route, parts, head, place);
-  if (copies.status != 200 && copies.status != 404) co_return copies;
-  co_return co_await ask_partition(home, route, call, head, "", place);  // last: until then the call can be repeated
+  const bool are_gone = copies.status == 200 || copies.status == 404 || copies.status == 202;
+  if (!are_gone) co_return copies;
+  const ApiReply last = co_await ask_partition(home, route, call, head, "", place);  // until then it can be repeated
+  if (!is_there || last.status != 200) co_return last;
+  // Whoever adds it meanwhile may have been at home before, and elsewhere after us.
+  const auto still = co_await of_each<std::vector<Watch>>(partitions_, call, read);
+  if (!still) co_return store_is_away(still.error());
+  const auto same = [&](const Watch& one) { return is_same_rule(one, *rule); };
+  if (std::ranges::any_of((*still)[home], same)) co_return last;
+  const auto sweep = [&](const ApiReading& reading, std::size_t part) -> StoreResult<std::size_t> {
+    const auto its = std::ranges::find_if((*still)[part], same);
+    if (its == (*still)[part].end()) return std::size_t{0};
+    return Notifications(reading.store).unwatch(user, std::span(&its->id, 1));
+  };
+  const auto swept = co_await of_each<std::size_t>(partitions_, call, sweep);
+  if (!swept) co_return store_is_away(swept.error());
+  co_return last;
 }
 
 asio::awaitable<ApiReply> Api::ask_parts(const ApiRoute& route, const std::vector<PartAsk>& parts,

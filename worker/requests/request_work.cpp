@@ -9,6 +9,7 @@
 #include "parsers/text/strings.hpp"
 #include "storage/records/event_json.hpp"
 #include "storage/redis/test_point.hpp"
+#include "storage/timelines/notice_parts.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/config/hub_choice.hpp"
@@ -229,7 +230,7 @@ StoreResult<RequestWork::Came> RequestWork::work_on(const Request& request, cons
   parts.go_on = [this, first = true, until = Clock::now() + part]() mutable {
     return !cancelled() && (std::exchange(first, false) || Clock::now() < until);
   };
-  const auto problem = request.problem ? request.problem : elsewhere(request.url);
+  const auto problem = request.problem || is_rule_at_home(request) ? request.problem : elsewhere(request.url);
   auto done = problem ? requests_.fail(request.asked, problem->reason, problem->detail)
                       : carry_out(request, begun->note, parts, rules);
   const bool part_way = done && parts.ended_early;
@@ -258,6 +259,12 @@ std::optional<RequestProblem> RequestWork::elsewhere(const std::string& feed_url
   const auto its = feed_url.empty() ? std::nullopt : store_.elsewhere(feed_url);
   if (!its) return {};
   return RequestProblem{"bad_value", fmt::format("partition {} has {}: ask there", *its, visible(feed_url))};
+}
+
+/// All rules of a user stand at home, those that watch feeds of other partitions, too (RELIABILITY L32).
+bool RequestWork::is_rule_at_home(const Request& request) const {
+  const Partition& here = store_.partition();
+  return request.op == RequestOp::watch_add && home_of_user(request.watch.user, here.count) == here.index;
 }
 
 StoreResult<void> RequestWork::carry_out(const Request& request, const std::string& note, InParts& parts,

@@ -87,6 +87,7 @@ class RequestWork {
   StoreResult<Came> work_on(const Request& request, const RequestRules& rules, RequestStep& step);
   /// What is wrong with a feed that another partition has.
   std::optional<RequestProblem> elsewhere(const std::string& feed_url) const;
+  bool is_rule_at_home(const Request& request) const;
   StoreResult<void> carry_out(const Request& request, const std::string& note, InParts& parts,
                               const RequestRules& rules);
   Came ended(const std::string& id);

@@ -114,12 +114,35 @@ std::vector<unsigned> copies_of(const Watch& rule, std::span<const VerbContext> 
   return copies_of_rule(rule, static_cast<unsigned>(stores.size()));
 }
 
+/// Removes a rule from the partitions that have copies of it.
+void remove_copies(const Watch& rule, std::span<const VerbContext> stores) {
+  for (const unsigned copy : copies_of(rule, stores)) {
+    Notifications there(stores[copy].store);
+    for (const Watch& one : or_fail(there.watches(rule.user))) {
+      if (is_same_rule(one, rule)) or_fail(there.unwatch(rule.user, std::span(&one.id, 1)));
+    }
+  }
+}
+
+bool is_at_home(const Watch& rule, std::span<const VerbContext> stores) {
+  const auto all = or_fail(Notifications(home_of(rule.user, stores).store).watches(rule.user));
+  return std::ranges::any_of(all, [&](const Watch& one) { return is_same_rule(one, rule); });
+}
+
 /// False where the user has as many rules as there may be.
 bool add_rule(const Watch& rule, std::span<const VerbContext> stores) {
-  bool fits = or_fail(Notifications(home_of(rule.user, stores).store).watch(rule)).has_value();
-  for (const unsigned copy : copies_of(rule, stores))
-    fits = fits && or_fail(Notifications(stores[copy].store).watch(rule)).has_value();
-  return fits;
+  Notifications home(home_of(rule.user, stores).store);
+  if (!or_fail(home.watch(rule))) return false;
+  for (const unsigned copy : copies_of(rule, stores)) {
+    if (or_fail(Notifications(stores[copy].store).watch(rule))) continue;
+    remove_copies(rule, stores);
+    for (const Watch& one : or_fail(home.watches(rule.user))) {
+      if (is_same_rule(one, rule)) or_fail(home.unwatch(rule.user, std::span(&one.id, 1)));
+    }
+    return false;
+  }
+  // Whoever removes it meanwhile may have been at home before, and elsewhere after us.
+  return stores.size() == 1 || or_fail(home.watch(rule));
 }
 
 /// False where there is no rule with that id. The home forgets it last: who is interrupted removes it once more.
@@ -128,13 +151,11 @@ bool remove_rule(const std::string& user, const std::string& id, std::span<const
   const auto all = or_fail(home.watches(user));
   const auto rule = std::ranges::find(all, id, &Watch::id);
   if (rule == all.end()) return false;
-  for (const unsigned copy : copies_of(*rule, stores)) {
-    Notifications there(stores[copy].store);
-    for (const Watch& one : or_fail(there.watches(user))) {
-      if (is_same_rule(one, *rule)) or_fail(there.unwatch(user, std::span(&one.id, 1)));
-    }
-  }
-  return or_fail(home.unwatch(user, std::span(&id, 1))) > 0;
+  remove_copies(*rule, stores);
+  const bool is_gone = or_fail(home.unwatch(user, std::span(&id, 1))) > 0;
+  // Whoever adds it meanwhile may have been at home before, and elsewhere after us.
+  if (stores.size() > 1 && !is_at_home(*rule, stores)) remove_copies(*rule, stores);
+  return is_gone;
 }
 
 }  // namespace
