@@ -63,8 +63,8 @@ struct FleetFigures {
   Milliseconds now{};
   Milliseconds oldest_success{};           ///< of the healthy feed that had none for longest, once noted; 0 = none
   std::optional<Milliseconds> oldest_due;  ///< due time of the feed that waits longest
-  /// Who looks for due feeds soonest of the processes that live in a partition (RELIABILITY L30), as what the ids of its
-  /// workers begin with (process_of()); "" = none does, or the store is in one piece.
+  /// Who looks for due feeds soonest of the processes that live in a partition (RELIABILITY L30), as what the ids of
+  /// its workers begin with (process_of()); "" = none does, or the store is in one piece.
   std::string first;
 };
 
