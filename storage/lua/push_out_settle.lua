@@ -7,7 +7,8 @@
 -- something else since, that is looked at next, and nothing is written over it (WEBSUB U5).
 -- Returns 1 for each, or 0 where it was not in hand any more: then nothing was written.
 local lease, now, done = tonumber(ARGV[2]), clock(), {}
-local mark = redis.call('GET', delivered_key('push_out')) or '0-0'
+local mark, begun = redis.call('GET', delivered_key('push_out')) or '0-0', redis.call('GET', begun_key) or '0-0'
+if after(begun, mark) then mark = begun end
 local i = 3
 while i <= #ARGV do
   local id, claim, cursor, becomes, delay, count = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], tonumber(ARGV[i + 4]),

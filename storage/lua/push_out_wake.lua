@@ -3,12 +3,12 @@
 -- replies integer
 -- Makes subscribers due whom events concern (WEBSUB U14). Who is due already, or in hand, is told of all that there is
 -- anyway; for others their place is right before the event: what they passed over without a word needs no write.
--- ARGV: prefix, token of who leads, group, mark ('' = there is more of these events), then id, stream id before the event
--- each. Returns 1, or 0 when another leads: then nothing was written.
-local token, group, mark = ARGV[2], ARGV[3], ARGV[4]
+-- ARGV: prefix, token of who leads, group, the last of these events, '1' = nobody else is concerned, then id, stream id
+-- before the event each. Returns 1, or 0 when another leads: then nothing was written.
+local token, group, mark, is_last = ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1'
 if redis.call('GET', prefix .. 'lock:push_out') ~= token then return 0 end
 local now = text(clock())
-for i = 5, #ARGV, 2 do
+for i = 6, #ARGV, 2 do
   local id, before = ARGV[i], ARGV[i + 1]
   local record = redis.call('HMGET', subscriber_key(id), 'state', 'cursor')
   if record[1] == 'active' and redis.call('ZADD', due_key, 'NX', now, id) == 1 and after(before, record[2] or '0-0') then
@@ -16,7 +16,10 @@ for i = 5, #ARGV, 2 do
   end
 end
 local place = delivered_key('push_out')
-if mark ~= '' and after(mark, redis.call('GET', place) or '') then
+if not is_last then
+  -- Who is served before the mark is there, and has not seen these events, looks again (push_out_settle.lua).
+  redis.call('SET', begun_key, mark)
+elseif after(mark, redis.call('GET', place) or '') then
   redis.call('SET', place, mark)
   -- How many it has left is known to the server only at the end of the stream.
   local stream, words = redis.pcall('XINFO', 'STREAM', events_key), {}

@@ -339,11 +339,12 @@ StoreResult<SubscriberChanges> Subscribers::changes(std::uint64_t after, std::si
 }
 
 StoreResult<bool> Subscribers::wake(const std::string& token, std::span<const Concerned> concerned,
-                                    const std::string& mark) {
+                                    const std::string& mark, bool is_last) {
   Args args;
   args.add(std::string_view(token));
   args.add(group);
   args.add(std::string_view(mark));
+  args.add(std::string_view(is_last ? "1" : ""));
   for (const Concerned& one : concerned) {
     args.add(std::string_view(one.id));
     args.add(std::string_view(one.before));

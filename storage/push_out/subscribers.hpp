@@ -180,12 +180,13 @@ class Subscribers {
   StoreResult<std::string> begin_leading();
   StoreResult<SubscriberChanges> changes(std::uint64_t after, std::size_t most);
   /// Makes those due that an event concerns, who waits for nothing yet with its place right before it: {id, stream id
-  /// before the event}. Then, unless `mark` is "", notes that the stream has been looked through up to there. False:
-  /// the token holds the right no more, and nothing was written. At most 500 at once.
+  /// before the event}. Up to `mark` the stream has been looked through once the last of them are. False: the token
+  /// holds the right no more, and nothing was written. At most 500 at once.
   struct Concerned {
     std::string id, before;
   };
-  StoreResult<bool> wake(const std::string& token, std::span<const Concerned> concerned, const std::string& mark);
+  StoreResult<bool> wake(const std::string& token, std::span<const Concerned> concerned, const std::string& mark,
+                         bool is_last = true);
   StoreResult<TakenSubscribers> take(std::size_t most, Milliseconds lease, const std::string& token);
   /// For each whether it was still in hand; else nothing of it was written. `lease`: of those that are held on to.
   StoreResult<std::vector<bool>> settle(std::span<const SubscriberSettlement> settlements, Milliseconds lease);

@@ -53,9 +53,9 @@ class PushOutStore : public StoreTest {
     return held && held->front();
   }
 
-  bool wake(const std::string& id, const std::string& before, const std::string& mark) {
+  bool wake(const std::string& id, const std::string& before, const std::string& mark, bool is_last = true) {
     const Subscribers::Concerned one{id, before};
-    const auto done = subscribers.wake(token, std::span(&one, 1), mark);
+    const auto done = subscribers.wake(token, std::span(&one, 1), mark, is_last);
     EXPECT_TRUE(done) << done.error().detail;
     return done && *done;
   }
@@ -120,6 +120,25 @@ TEST_F(PushOutStore, WhoWaitsForNothingIsNotWritten) {
   EXPECT_FALSE(subscribers.get(id)->value().due);
   EXPECT_FALSE(settle(taken, id, "99-0", Then::later)) << "not in hand any more";
   EXPECT_EQ(subscribers.get(id)->value().cursor, "12-0");
+}
+
+/// Of many whom an event concerns the first may be served before the last are due, by somebody who has not read it yet.
+TEST_F(PushOutStore, WhoIsServedBeforeAllAreDueIsLookedAtAgain) {
+  lead();
+  const std::string first = webhook(), other = webhook(), last = webhook();
+  ASSERT_TRUE(wake(other, "0-0", "4-0"));
+  TakenSubscribers in_hand = take();
+  ASSERT_TRUE(wake(first, "4-0", "5-0", false));
+  TakenSubscribers taken = take();
+  ASSERT_EQ(taken.subscribers.size(), 1U);
+  EXPECT_TRUE(settle(taken, first, "", Then::idle)) << "it has seen nothing";
+  ASSERT_TRUE(wake(other, "4-0", "5-0", false));
+  EXPECT_TRUE(settle(in_hand, other, "4-0", Then::idle)) << "as of a moment before";
+  ASSERT_TRUE(wake(last, "4-0", "5-0"));
+  taken = take();
+  EXPECT_EQ(taken.subscribers.size(), 3U);
+  for (const std::string& id : {first, other, last}) EXPECT_TRUE(settle(taken, id, "5-0", Then::idle));
+  EXPECT_TRUE(take().subscribers.empty());
 }
 
 TEST_F(PushOutStore, APlaceNeverGoesBack) {

@@ -130,9 +130,8 @@ asio::awaitable<bool> FanOut::wake(std::vector<Subscribers::Concerned> concerned
   for (std::size_t from = 0;;) {
     const std::size_t count = std::min(most_woken, concerned.size() - from);
     const bool last = from + count == concerned.size();
-    const std::string up_to = last ? mark : std::string();
     const auto write = [&](Store& store) {
-      return Subscribers(store).wake(options_.token, std::span(concerned).subspan(from, count), up_to);
+      return Subscribers(store).wake(options_.token, std::span(concerned).subspan(from, count), mark, last);
     };
     const StoreResult<bool> done = co_await store_.call(write);
     test_point("S20");

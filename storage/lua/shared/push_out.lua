@@ -12,11 +12,13 @@
 -- push_out:due holds when to look at those for whom something waits; in hand, when the lease ends. push_out:ids holds all,
 -- push_out:of:<kind>:<name> those of a topic, push_out:leases when hub subscribers end. push_out:changes and push_out:gone
 -- hold, by a number that push_out:number counts, whose record was written or taken away last. push_out:sites counts
--- subscribers of the hub by '<state> <site>'.
+-- subscribers of the hub by '<state> <site>'. push_out:begun is the last event that some are made due for, though not all
+-- whom it concerns.
 local subscribers_key, due_key, leases_key = prefix .. 'push_out:ids', prefix .. 'push_out:due', prefix .. 'push_out:leases'
 local changes_key, gone_subscribers_key = prefix .. 'push_out:changes', prefix .. 'push_out:gone'
 -- What they are told of: the events of this partition, or of all, in whose slot these stand then (Keys::of_all).
 local events_key = string.match(prefix, '^{(.*stream:signals)}:$') or prefix .. 'stream:signals'
+local begun_key = prefix .. 'push_out:begun'
 local subscriber_states_key = prefix .. 'stats:push_out:states'
 local function subscriber_key(id) return prefix .. 'push_out:subscriber:' .. id end
 local function subscribers_of_key(kind, name) return prefix .. 'push_out:of:' .. kind .. ':' .. name end
