@@ -180,8 +180,8 @@ class Subscribers {
   StoreResult<std::string> begin_leading();
   StoreResult<SubscriberChanges> changes(std::uint64_t after, std::size_t most);
   /// Makes those due that an event concerns, who waits for nothing yet with its place right before it: {id, stream id
-  /// before the event}. Up to `mark` the stream has been looked through once the last of them are. False: the token
-  /// holds the right no more, and nothing was written. At most 500 at once.
+  /// before the event}. `mark`: the last of these events; `is_last`: nobody else is concerned, so the stream has been
+  /// looked through up to there. False: the token holds the right no more, nothing was written. At most 500 at once.
   struct Concerned {
     std::string id, before;
   };

@@ -690,6 +690,7 @@ TEST_F(Partitions, NeedNotBeNamedWhereFeedsAre) {
   Store its = store_of(partition_of(urls[0], partitions));
   const std::string id = Entries(its).all_by_order(urls[0])->front().id;
   EXPECT_EQ(world.run({"entry", id}).exit, 0) << "the id says where it is";
+  EXPECT_EQ(world.run({"entry", id.substr(id.rfind(':') + 1)}).exit, 0) << "and so does its number";
   EXPECT_EQ(world.run({"entry", "remove", id, "--yes"}).exit, 0);
 
   const std::string file = (world.redis.directory() / "feeds.txt").string();

@@ -83,8 +83,7 @@ std::optional<ApiReply> fields_of(std::string_view op, const ApiCall& call, std:
     if (!value.is_object()) return problem("bad_json", "the body is no JSON object");
     if (auto wrong = add_members(value.get_object(), fields)) return wrong;
   }
-  std::size_t bytes = op.size() + call.app.size();
-  for (const auto& [name, value] : fields) bytes += name.size() + value.size();
+  const std::size_t bytes = op.size() + call.app.size() + size_of(fields);
   if (bytes > longest_request - 1024 || fields.size() > most_fields - 3) {
     return problem("too_long", fmt::format("a request has {} KiB and {} values", longest_request >> 10U, most_fields));
   }

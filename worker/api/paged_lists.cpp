@@ -284,7 +284,7 @@ asio::awaitable<ApiReply> Api::list_timeline(const ApiCall& call, Parts parts) {
       const auto entries = co_await shown_entries(call, parts, some);
       if (!entries) co_return store_is_away(entries.error());
       for (const Shown& shown : *entries) {
-        bytes += size_of(shown.entry);
+        bytes += size_of(shown.entry.fields);
         if (shown.is_wanted) rows.emplace_back(entry_json(shown.entry));
       }
       seen += some.size();

@@ -48,9 +48,9 @@ ApiReply bad_limit() {
   return problem("bad_parameter", fmt::format("limit: 1 to {}", most_limit));
 }
 
-std::size_t size_of(const StoredEntry& entry) {
+std::size_t size_of(const Fields& fields) {
   std::size_t bytes = 0;
-  for (const auto& [name, value] : entry.fields) bytes += name.size() + value.size();
+  for (const auto& [name, value] : fields) bytes += name.size() + value.size();
   return bytes;
 }
 
@@ -118,7 +118,7 @@ StoreResult<ApiReply> read_feed_entries(const ApiReading& reading) {
     const auto page = Entries(reading.store).all_by_order(*url, most, before);
     if (!page) return page.error();
     for (const StoredEntry& entry : *page) {
-      bytes += size_of(entry);
+      bytes += size_of(entry.fields);
       entries.emplace_back(entry_json(entry));
       before = place_of(entry);
       next = cursor_of(entry);

@@ -93,8 +93,8 @@ ApiReply bad_limit();
 bool read_place(const std::string& text, EntryCursor& place);
 /// `before` of a call, where it has one; what is wrong with it.
 std::optional<ApiReply> read_before(const ApiCall& call, std::optional<EntryCursor>& before);
-/// Of its names and values, in bytes.
-std::size_t size_of(const StoredEntry& entry);
+/// Of names and values, in bytes.
+std::size_t size_of(const Fields& fields);
 struct NamePage {
   std::vector<std::string> names;
   boost::json::value next;  ///< the cursor of the page behind it; null: none

@@ -83,7 +83,7 @@ StoreResult<ApiReply> read_snapshot(const ApiReading& reading) {
   json::value next;
   std::size_t bytes = 0;
   const auto add = [&](json::object row, const Fields& fields) {
-    for (const auto& [name, value] : fields) bytes += name.size() + value.size();
+    bytes += size_of(fields);
     rows.emplace_back(std::move(row));
   };
   bool inside = place.before.has_value();

@@ -1,6 +1,7 @@
 // The verbs of feeds: what each is called, takes and needs. Its function run_verb() stands in worker/verbs.
 #pragma once
 
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -235,7 +236,7 @@ struct ExportVerb {
   }
   static constexpr StoreUse use() { return StoreUse::read; }
 };
-int run_verb(const ExportVerb& verb, const Config& config, Terminal& terminal);
+int run_verb(const ExportVerb& verb, std::span<const VerbContext> stores);
 
 /// In the order of the help, as in all such lists.
 struct FeedVerbs {

@@ -22,7 +22,7 @@ class Yielding {
   }
   bool is_set() const { return yields_; }
 
-  /// Nothing is looked for now. Else it works as the first does, which it is, or which it helps.
+  /// Whether it leaves looking to the first now. When not, it is the first, or helps it by working as the first does.
   bool rests(Clock::time_point now) const { return yields_ && now >= helps_until_; }
   /// From one look to the next while it rests.
   Milliseconds rest() const { return rest_; }

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "storage/records/stored_entry.hpp"
 #include "storage/store/partition.hpp"
 #include "worker/base/exits.hpp"
 #include "worker/base/terminal.hpp"
@@ -56,8 +57,8 @@ std::optional<unsigned> named_by_ids(const Kind& verb, unsigned count) {
     ids = {verb.id};
   std::optional<unsigned> named;
   for (const std::string& id : ids) {
-    const auto its = partition_of_key(id, count);
-    if (!its || (named && *named != *its)) return std::nullopt;
+    const unsigned its = partition_of_entry(id, count);
+    if (!is_entry_id(id) || (named && *named != its)) return std::nullopt;
     named = its;
   }
   return named;

@@ -339,19 +339,17 @@ void export_rows(const ExportVerb& verb, const VerbContext& context) {
 
 }  // namespace
 
-int run_verb(const ExportVerb& verb, const Config& config, Terminal& terminal) {
-  note_interrupts();
-  return with_stores(verb, config, terminal, [&](std::span<const VerbContext> stores) {
-    if (terminal.json()) {
-      for (const VerbContext& context : stores) export_rows(verb, context);
-      return exits::done;
-    }
-    for (Export list(verb.user, stores.size()); !list.ended();) {
-      stop_if_interrupted();
-      terminal.raw(or_fail(list.next(stores[list.at()].store)));
-    }
+int run_verb(const ExportVerb& verb, std::span<const VerbContext> stores) {
+  Terminal& terminal = stores.front().terminal;
+  if (terminal.json()) {
+    for (const VerbContext& context : stores) export_rows(verb, context);
     return exits::done;
-  });
+  }
+  for (Export list(verb.user, stores.size()); !list.ended();) {
+    stop_if_interrupted();
+    terminal.raw(or_fail(list.next(stores[list.at()].store)));
+  }
+  return exits::done;
 }
 
 }  // namespace feedmill

@@ -114,14 +114,16 @@ std::vector<unsigned> copies_of(const Watch& rule, std::span<const VerbContext> 
   return copies_of_rule(rule, static_cast<unsigned>(stores.size()));
 }
 
+void remove_at(const VerbContext& at, const Watch& rule) {
+  Notifications there(at.store);
+  for (const Watch& one : or_fail(there.watches(rule.user))) {
+    if (is_same_rule(one, rule)) or_fail(there.unwatch(rule.user, std::span(&one.id, 1)));
+  }
+}
+
 /// Removes a rule from the partitions that have copies of it.
 void remove_copies(const Watch& rule, std::span<const VerbContext> stores) {
-  for (const unsigned copy : copies_of(rule, stores)) {
-    Notifications there(stores[copy].store);
-    for (const Watch& one : or_fail(there.watches(rule.user))) {
-      if (is_same_rule(one, rule)) or_fail(there.unwatch(rule.user, std::span(&one.id, 1)));
-    }
-  }
+  for (const unsigned copy : copies_of(rule, stores)) remove_at(stores[copy], rule);
 }
 
 bool is_at_home(const Watch& rule, std::span<const VerbContext> stores) {
@@ -136,9 +138,7 @@ bool add_rule(const Watch& rule, std::span<const VerbContext> stores) {
   for (const unsigned copy : copies_of(rule, stores)) {
     if (or_fail(Notifications(stores[copy].store).watch(rule))) continue;
     remove_copies(rule, stores);
-    for (const Watch& one : or_fail(home.watches(rule.user))) {
-      if (is_same_rule(one, rule)) or_fail(home.unwatch(rule.user, std::span(&one.id, 1)));
-    }
+    remove_at(home_of(rule.user, stores), rule);
     return false;
   }
   // Whoever removes it meanwhile may have been at home before, and elsewhere after us.
