@@ -159,7 +159,8 @@ Listener::Room Listener::make_room(const Connection& newcomer, const Places& pla
     ++of_network[one->network()];
     ++all;
   }
-  const bool crowded = of_network[newcomer.network()] > places.per_network;
+  // A network that may have all places is crowded when all are: its next one waits as anybody's does.
+  const bool crowded = places.per_network < places.connections && of_network[newcomer.network()] > places.per_network;
   if (!crowded && all <= places.connections) return Room::made;
   const auto may_go = [&](const Connection& one) {
     return &one != &newcomer && !one.dropped() && one.waiting_since() &&

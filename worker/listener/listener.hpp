@@ -54,8 +54,8 @@ class Listener {
 
   /// Serves until cancelled or closed. Where a client has all places of its network, or where there are no more at all,
   /// the connection that has been waited for longest is dropped for the new one: of that network, or of the one with
-  /// the most. Where none is waited for, a network's new one is closed, and others wait in the kernel's queue. When it
-  /// returns no connection is left.
+  /// the most. Where none is waited for, a new one of a network with all its places is closed; where there are no more
+  /// at all, it waits in the kernel's queue. When it returns no connection is left.
   boost::asio::awaitable<void> serve(Places places, RequestLimits limits, Host host);
 
   /// Accepts nobody any more; serve() ends with the conversations under way.
