@@ -11,18 +11,17 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include "storage/store/store.hpp"
 #include "worker/admin/admin.hpp"
 #include "worker/admin/page_parts.hpp"
 #include "worker/admin/status.hpp"
-#include "worker/base/run_on.hpp"
+#include "worker/base/blocking_calls.hpp"
 #include "worker/config/host_rules.hpp"
 
 namespace feedmill {
 
-/// Asks the store on a thread and a connection of its own, so that nobody who looks delays a refresh, one question at a
+/// Asks the store over a connection of its own, so that nobody who looks delays a refresh, one question at a
 /// time. All members are called on the loop's thread.
 class StatusPages {
  public:
@@ -39,7 +38,6 @@ class StatusPages {
   /// should not happen.
   StatusPages(boost::asio::any_io_executor executor, Options options, const StatusHistory& history,
               std::function<ProcessStatus()> process, std::function<void(const char*)> bug);
-  ~StatusPages() { thread_.join(); }
   StatusPages(const StatusPages&) = delete;
   StatusPages& operator=(const StatusPages&) = delete;
 
@@ -76,7 +74,7 @@ class StatusPages {
       store_.leave_closed();     // nobody may have asked for hours
       return work(store_);
     };
-    Result result = co_await run_on(thread_, task);
+    Result result = co_await run_on(calls_, task);
     if (result.has_error()) note_error(result.error());
     co_return result;
   }
@@ -96,7 +94,7 @@ class StatusPages {
   Clock::time_point last_error_at_;
   bool busy_ = false;
   boost::asio::steady_timer freed_;  ///< cancelled when `busy_` ends
-  boost::asio::thread_pool thread_{1};
+  BlockingCalls calls_;
 };
 
 }  // namespace feedmill

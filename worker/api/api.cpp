@@ -143,10 +143,6 @@ Api::Api(asio::any_io_executor executor, Options options, const Config& config, 
   set_config(config);
 }
 
-Api::~Api() {
-  thread_.join();
-}
-
 void Api::set_config(const Config& config) {
   tokens_ = config.api_tokens;
   std::erase_if(buckets_, [&](const auto& one) { return !tokens_.contains(one.first); });

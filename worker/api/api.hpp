@@ -13,13 +13,12 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <boost/json/object.hpp>
 
 #include "storage/store/store.hpp"
 #include "worker/api/routes.hpp"
 #include "worker/base/at_once.hpp"
-#include "worker/base/run_on.hpp"
+#include "worker/base/blocking_calls.hpp"
 #include "worker/config/config.hpp"
 #include "worker/config/host_rules.hpp"
 #include "worker/discovery/looks.hpp"
@@ -27,7 +26,7 @@
 
 namespace feedmill {
 
-/// Asks the store on a thread and a connection of its own, one question at a time, so that nothing that a program asks
+/// Asks the store over a connection of its own, one question at a time, so that nothing that a program asks
 /// delays a refresh. All members are called on the loop's thread.
 class Api {
  public:
@@ -47,7 +46,6 @@ class Api {
   /// request was made. `bug`: told of what should not happen.
   Api(boost::asio::any_io_executor executor, Options options, const Config& config, Looks& looks,
       std::function<void()> asked, std::function<void(const char*)> bug);
-  ~Api();
   Api(const Api&) = delete;
   Api& operator=(const Api&) = delete;
 
@@ -178,7 +176,7 @@ class Api {
       took = Clock::now() - begun;
       return result;
     };
-    Result result = co_await run_on(thread_, task);
+    Result result = co_await run_on(store_calls_, task);
     if (result.has_error()) note_error(result.error());
     co_return result;
   }
@@ -231,9 +229,9 @@ class Api {
   std::set<std::string> looking_;         // tokens for which an address is looked at
   std::optional<StoreError> last_error_;  // that may pass
   Clock::time_point last_error_at_;
-  Store store_;              // of the thread
+  Store store_;              // of store_calls_
   NameStretches stretches_;  // likewise
-  boost::asio::thread_pool thread_{1};
+  BlockingCalls store_calls_;
 };
 
 }  // namespace feedmill

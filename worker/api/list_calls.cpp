@@ -40,7 +40,7 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit) {
   if (auto refused = co_await read_body(visit, longest_list)) co_return *refused;
   if (visit.gone()) co_return ApiReply();
   const auto read = [&] { return read_subscriptions(visit.body()); };
-  SubscriptionList read_list = co_await run_on(thread_, read);
+  SubscriptionList read_list = co_await run_on(store_calls_, read);
   const auto choose = [&](Store& store) -> StoreResult<SubscriptionList> { return share_of(store, read_list); };
   const auto chosen = co_await with_store(call.app, choose);
   if (!chosen) co_return store_is_away(chosen.error());

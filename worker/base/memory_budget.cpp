@@ -1,6 +1,7 @@
 #include "worker/base/memory_budget.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <utility>

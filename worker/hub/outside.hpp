@@ -13,7 +13,7 @@
 #include "worker/listener/way_to_store.hpp"
 #include "worker/live/live_streams.hpp"
 #include "worker/observe/metrics.hpp"
-#include "worker/push_out/store_thread.hpp"
+#include "worker/push_out/store_calls.hpp"
 
 namespace feedmill {
 
@@ -46,7 +46,7 @@ class Outside {
   LiveStreams& streams_;
   Metrics& metrics_;
   EgressViewer egress_;
-  StoreThread store_;
+  StoreCalls store_;
   TopicPages pages_;
   WayToStore way_;
 };

@@ -52,7 +52,7 @@ class PushOut {
   Milliseconds drain_;
   bool tells_of_store_;
   const bool is_of_all_;
-  StoreThread store_;
+  StoreCalls store_;
   const FeedHomes homes_;
   EventTail tail_;
   Fetcher fetcher_;

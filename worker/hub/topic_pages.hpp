@@ -14,7 +14,7 @@
 #include "storage/records/topic.hpp"
 #include "worker/hub/topic_target.hpp"
 #include "worker/listener/connection.hpp"
-#include "worker/push_out/store_thread.hpp"
+#include "worker/push_out/store_calls.hpp"
 #include "worker/republish/topic_document.hpp"
 
 namespace feedmill {
@@ -43,7 +43,7 @@ class TopicPages {
   boost::asio::awaitable<StoreResult<std::optional<Kept>>> document_of(const TopicTarget& target);
   std::string address(const TopicTarget& target, const std::optional<EntryCursor>& before) const;
 
-  StoreThread store_;
+  StoreCalls store_;
   const std::string public_url_;
   std::map<std::string, Kept> kept_;  // by address; for a moment, so that a crowd costs one look
 };

@@ -4,7 +4,10 @@
 #include <variant>
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include "storage/ingest/ingest.hpp"
 
@@ -36,14 +39,6 @@ StorePool::StorePool(asio::any_io_executor executor, const StoreOptions& options
       control_(std::make_unique<Connection>(options)),
       aside_(std::make_unique<Connection>(options)) {
   for (std::size_t i = 0; i < connections; ++i) connections_.push_back(std::make_unique<Connection>(options));
-}
-
-StorePool::~StorePool() {
-  for (const auto& connection : connections_) connection->thread.join();
-  control_->thread.join();
-  aside_->thread.join();
-  if (wishes_) wishes_->thread.join();
-  if (others_) others_->thread.join();
 }
 
 Store& StorePool::OtherPartitions::at(unsigned partition) {
@@ -88,7 +83,7 @@ asio::awaitable<StoreResult<Committed>> StorePool::commit(const Commit& commit) 
 asio::awaitable<StoreResult<bool>> StorePool::wait_for_wish(Milliseconds longest) {
   if (!wishes_) wishes_ = std::make_unique<Connection>(options_);
   co_return co_await run_on(
-      wishes_->thread, [&] { return Ingest(wishes_->store).wait_for_wish(std::min(longest, options_.timeout / 2)); });
+      wishes_->calls, [&] { return Ingest(wishes_->store).wait_for_wish(std::min(longest, options_.timeout / 2)); });
 }
 
 template <class Answer>
@@ -124,7 +119,7 @@ asio::awaitable<void> StorePool::serve(Connection& connection) {
       waiting_.pop_front();
     }
     const auto from = std::chrono::steady_clock::now();
-    co_await run_on(connection.thread, [&] { exchange(connection.store, batch); });
+    co_await run_on(connection.calls, [&] { exchange(connection.store, batch); });
     busy_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - from).count();
     for (Waiting* waiting : batch) waiting->done.cancel();
     reconnects_ += connection.store.reconnects() - connection.reconnects;

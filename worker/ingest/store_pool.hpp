@@ -1,4 +1,4 @@
-// The store as coroutines see it: blocking Store calls on threads of their own, whatever waits pipelined together.
+// The store as coroutines see it: blocking calls beside the loop, whatever waits pipelined together.
 #pragma once
 
 #include <atomic>
@@ -17,21 +17,19 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include "storage/ingest/ingest.hpp"
 #include "storage/store/store.hpp"
-#include "worker/base/run_on.hpp"
+#include "worker/base/blocking_calls.hpp"
 
 namespace feedmill {
 
-/// `connections` threads, each with its own Store, for look-ups and commits; one more for claims and heartbeats, one
-/// for what looks after the fleet. All members are called on the loop's thread alone. Must outlive every call under
+/// `connections` for look-ups and commits, each a Store of its own; one more for claims and heartbeats, one for what
+/// looks after the fleet. All members are called on the loop's thread alone. Must outlive every call under
 /// way.
 class StorePool {
  public:
   StorePool(boost::asio::any_io_executor executor, const StoreOptions& options, std::size_t connections);
-  ~StorePool();
   StorePool(const StorePool&) = delete;
   StorePool& operator=(const StorePool&) = delete;
 
@@ -57,19 +55,19 @@ class StorePool {
   boost::asio::awaitable<StoreResult<StoredSnapshot>> look_up(const LookUp& wanted);
   boost::asio::awaitable<StoreResult<Committed>> commit(const Commit& commit);
 
-  /// Runs `work(store)` on the thread for everything else that cannot wait: claims, heartbeats.
+  /// Runs `work(store)` over the connection for everything else that cannot wait: claims, heartbeats.
   template <class Work>
   auto call(Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
-    return run_on(control_->thread, [this, work = std::move(work)]() mutable {
+    return run_on(control_->calls, [this, work = std::move(work)]() mutable {
       control_->store.leave_closed();
       return work(control_->store);
     });
   }
 
-  /// The same on a thread that nothing urgent waits for: figures of the fleet, what is put in order now and then.
+  /// The same over one that nothing urgent waits for: figures of the fleet, what is put in order now and then.
   template <class Work>
   auto call_aside(Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
-    return run_on(aside_->thread, [this, work = std::move(work)]() mutable { return work(aside_->store); });
+    return run_on(aside_->calls, [this, work = std::move(work)]() mutable { return work(aside_->store); });
   }
 
   /// Those of all partitions on this loop, in their order, this among them, where it serves all (RELIABILITY L29). They
@@ -77,12 +75,12 @@ class StorePool {
   void set_partitions(std::vector<StorePool*> partitions) { partitions_ = std::move(partitions); }
 
   /// Runs `work(store)` with the store of another partition of this deployment (RELIABILITY L27): as call() where this
-  /// loop serves that one, too, else on a thread that all of these share.
+  /// loop serves that one, too, else one call after another of all these.
   template <class Work>
   auto call_at(unsigned partition, Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
     if (!partitions_.empty()) return partitions_[partition]->call(std::move(work));
     if (!others_) others_ = std::make_unique<OtherPartitions>(options_);
-    return run_on(others_->thread, [others = others_.get(), partition, work = std::move(work)]() mutable {
+    return run_on(others_->calls, [others = others_.get(), partition, work = std::move(work)]() mutable {
       Store& store = others->at(partition);
       store.leave_closed();
       return work(store);
@@ -96,12 +94,12 @@ class StorePool {
     if (wishes_) wishes_->store.break_wait();
   }
 
-  /// Runs `work(store)` on every thread, one after another.
+  /// Runs `work(store)` over every connection, one after another.
   template <class Work>
   boost::asio::awaitable<void> for_each(Work work) {
-    for (const auto& connection : connections_) co_await run_on(connection->thread, [&] { work(connection->store); });
+    for (const auto& connection : connections_) co_await run_on(connection->calls, [&] { work(connection->store); });
     for (Connection* const connection : {control_.get(), aside_.get()}) {
-      co_await run_on(connection->thread, [&] { work(connection->store); });
+      co_await run_on(connection->calls, [&] { work(connection->store); });
     }
   }
 
@@ -121,7 +119,7 @@ class StorePool {
     Store store;
     bool busy = false;
     std::uint64_t reconnects = 0;
-    boost::asio::thread_pool thread{1};
+    BlockingCalls calls;
   };
 
   struct OtherPartitions {
@@ -129,7 +127,7 @@ class StorePool {
     Store& at(unsigned partition);
     StoreOptions options;
     std::map<unsigned, Store> stores;
-    boost::asio::thread_pool thread{1};
+    BlockingCalls calls;
   };
 
   template <class Answer>

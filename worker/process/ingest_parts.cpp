@@ -4,9 +4,9 @@
 
 namespace feedmill {
 
-IngestParts::IngestParts(const boost::asio::any_io_executor& loop, const Config& config, IngestTask task,
-                         SharedByLoops shared)
-    : threads(task.cpu_threads, shared.memory),
+IngestParts::IngestParts(const boost::asio::any_io_executor& loop, ReadingThreads& reading, const Config& config,
+                         IngestTask task, SharedByLoops shared)
+    : threads(reading),
       liveness(threads),
       store(loop, store_options(config, task.redis_url), config.store.connections),
       fetcher(loop, std::move(task.fetch)),

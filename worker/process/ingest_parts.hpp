@@ -36,7 +36,6 @@ struct SharedByLoops {
 struct IngestTask {
   RunMode mode{};
   std::string redis_url;
-  std::size_t cpu_threads = 1;
   FetchOptions fetch;
   WorkerOptions worker;
   WorkerScope scope;
@@ -44,9 +43,11 @@ struct IngestTask {
 
 /// Used on the loop's thread, but for what is said to take calls from others. Destroyed once the loop has ended.
 struct IngestParts {
-  IngestParts(const boost::asio::any_io_executor& loop, const Config& config, IngestTask task, SharedByLoops shared);
+  /// `reading`: of this loop; outlives this.
+  IngestParts(const boost::asio::any_io_executor& loop, ReadingThreads& reading, const Config& config, IngestTask task,
+              SharedByLoops shared);
 
-  ReadingThreads threads;
+  ReadingThreads& threads;
   Liveness liveness;
   StorePool store;
   Fetcher fetcher;

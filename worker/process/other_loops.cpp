@@ -23,10 +23,11 @@ constexpr std::chrono::seconds check_every{1}, longest_silence{10};  // RELIABIL
 
 }  // namespace
 
-OtherLoops::OtherLoops(asio::any_io_executor first, const Config& config, std::vector<IngestTask> tasks,
-                       const SharedByLoops& shared)
+OtherLoops::OtherLoops(asio::any_io_executor first, const Config& config, std::size_t cpu_threads,
+                       std::vector<IngestTask> tasks, const SharedByLoops& shared)
     : first_(std::move(first)), ended_(first_, SteadyClock::time_point::max()) {
-  for (IngestTask& task : tasks) loops_.push_back(std::make_unique<Other>(config, std::move(task), shared));
+  for (IngestTask& task : tasks)
+    loops_.push_back(std::make_unique<Other>(config, cpu_threads, std::move(task), shared));
 }
 
 OtherLoops::~OtherLoops() {

@@ -27,9 +27,10 @@ namespace feedmill {
 /// On the first loop's thread.
 class OtherLoops {
  public:
-  /// One for each task. Nothing runs yet. `config` is read now; `first` runs the first loop.
-  OtherLoops(boost::asio::any_io_executor first, const Config& config, std::vector<IngestTask> tasks,
-             const SharedByLoops& shared);
+  /// One for each task, each with `cpu_threads` to read with. Nothing runs yet. `config` is read now; `first` runs the
+  /// first loop.
+  OtherLoops(boost::asio::any_io_executor first, const Config& config, std::size_t cpu_threads,
+             std::vector<IngestTask> tasks, const SharedByLoops& shared);
   /// Those that have not ended are cut off, as after an exception.
   ~OtherLoops();
   OtherLoops(const OtherLoops&) = delete;
@@ -72,13 +73,14 @@ class OtherLoops {
 
  private:
   struct Other {
-    Other(const Config& config, IngestTask task, const SharedByLoops& shared)
-        : parts(loop.get_executor(), config, std::move(task), shared) {}
-    ~Other() { parts.threads.pool().join(); }
+    Other(const Config& config, std::size_t cpu_threads, IngestTask task, const SharedByLoops& shared)
+        : reading(cpu_threads, shared.memory), parts(loop.get_executor(), reading, config, std::move(task), shared) {}
+    ~Other() { reading.pool().join(); }
     Other(const Other&) = delete;
     Other& operator=(const Other&) = delete;
 
     boost::asio::io_context loop{1};
+    ReadingThreads reading;
     IngestParts parts;
     std::thread thread;
     bool runs = false;         ///< the first loop's thread knows

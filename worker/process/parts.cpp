@@ -51,7 +51,7 @@ ServedParts::ServedParts(ServeTask task, SharedByStores its_shared)
       redis_url(std::move(task.redis_url)),
       shared(std::move(its_shared)),
       descriptors(raise_descriptor_limit() / shared.stores),
-      loops(mode != RunMode::selected && config.worker.ingest ? config.worker.threads : 1),
+      loops(loops_of(config, mode)),
       lanes(std::min<std::size_t>(config.worker.lanes,
                                   lanes_within(descriptors / loops, other_partitions(config, shared.stores)))),
       metrics({FEEDMILL_VERSION, curl_version_info(CURLVERSION_NOW)->version, ""}),
@@ -60,14 +60,15 @@ ServedParts::ServedParts(ServeTask task, SharedByStores its_shared)
       id(std::move(task.id)),
       tell(std::move(task.tell)),
       ingest(
-          loop.get_executor(), config,
+          loop.get_executor(), shared.reading, config,
           [&] {
             IngestTask first = ingest_task(id, task.egress);
             first.scope = std::move(task.scope);
             return first;
           }(),
           shared_by_first()),
-      other_loops(loop.get_executor(), config, other_tasks(task.egress), shared_by_others()),
+      other_loops(loop.get_executor(), config, reading_threads(config, loops * shared.stores), other_tasks(task.egress),
+                  shared_by_others()),
       pages(
           loop.get_executor(), page_options(config, redis_url, shared.stores > 1), history,
           [this] { return process_status(*this); }, [this](const char* what) { report_bug("page", what); }),
@@ -83,7 +84,6 @@ IngestTask ServedParts::ingest_task(std::string worker, EgressPolicies egress) {
   IngestTask made;
   made.mode = mode;
   made.redis_url = redis_url;
-  made.cpu_threads = reading_threads(config, loops * shared.stores);
   made.fetch = fetch_options_with(std::move(egress));
   made.worker = worker_options(config, std::move(worker), lanes);
   made.worker.yields = shared.stores > 1 && mode == RunMode::daemon;

@@ -9,11 +9,11 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include "worker/admin/status_history.hpp"
 #include "worker/admin/status_pages.hpp"
 #include "worker/api/api.hpp"
+#include "worker/base/blocking_calls.hpp"
 #include "worker/base/log.hpp"
 #include "worker/hub/push_out.hpp"
 #include "worker/observe/metrics.hpp"
@@ -38,6 +38,7 @@ struct ServedParts;
 struct SharedByStores {
   boost::asio::io_context& loop;  ///< of the process, which all of it runs on but the other loops
   MemoryBudget& memory;
+  ReadingThreads& reading;  ///< of `loop`
   Looks& looks;
   SdNotify& notify;
   Log& log;                            ///< of what is said of all of them
@@ -66,7 +67,7 @@ struct ServeTask {
 /// them stands beside: opening, stopping, reloading, fleet_watch, process_status.
 struct ServedParts {
   ServedParts(ServeTask task, SharedByStores shared);
-  ~ServedParts() { ingest.threads.pool().join(); }
+  ~ServedParts() { shared.reading.pool().join(); }
   ServedParts(const ServedParts&) = delete;
   ServedParts& operator=(const ServedParts&) = delete;
 
@@ -119,7 +120,7 @@ struct ServedParts {
   Metrics metrics;
   boost::asio::io_context& loop;
   boost::asio::steady_timer nap{loop};  // of the work itself; cancelled when it is told to stop
-  boost::asio::thread_pool side{1};     // blocking odds and ends of the private server
+  BlockingCalls side;                   // blocking odds and ends of the private server
   MemoryBudget& memory;
   Outages outages{metrics, log};
   StatusHistory history{std::chrono::steady_clock::now()};

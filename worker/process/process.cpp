@@ -32,6 +32,7 @@ Process::Process(std::vector<ServeTask> tasks, Log& log, BlockedPosixSignals& st
     : log_(log),
       stop_(stop),
       memory_(shared_memory(tasks.front().config)),
+      reading_(reading_threads(tasks.front().config, loops_of(tasks.front().config, tasks.front().mode)), memory_),
       looks_({.probe = probe_options(tasks.front().config), .at_once = 4}, memory_) {
   const std::size_t stores = tasks.size();
   for (ServeTask& task : tasks) {
@@ -50,6 +51,7 @@ SharedByStores Process::shared_by_stores(std::size_t stores) {
   const std::size_t mine = stores_.size();
   return {loop_,
           memory_,
+          reading_,
           looks_,
           notify_,
           log_,

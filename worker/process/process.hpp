@@ -59,6 +59,7 @@ class Process {
   boost::asio::io_context loop_{1};
   SdNotify notify_ = SdNotify::from_environment();
   MemoryBudget memory_;
+  ReadingThreads reading_;
   Looks looks_;
   std::vector<std::unique_ptr<ServedStore>> stores_;
   std::unique_ptr<OfAllPartitions> of_all_;      // null: one store, or no merged stream

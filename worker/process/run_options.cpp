@@ -61,10 +61,6 @@ std::uint64_t shared_memory(const Config& config) {
 
 namespace {
 
-std::size_t loops_of(const Config& config) {
-  return config.worker.ingest ? config.worker.threads : 1;
-}
-
 /// Connections of a loop to Redis, as StorePool has them: to other partitions, too, and the thread of these.
 std::size_t redis_connections(const Config& config) {
   return config.store.connections + std::size_t{3} + other_partitions(config, stores_of(config));
@@ -77,8 +73,12 @@ constexpr std::size_t ours = 96;  // descriptors: files, listener, Redis, name s
 
 }  // namespace
 
+std::size_t loops_of(const Config& config, RunMode mode) {
+  return mode != RunMode::selected && config.worker.ingest ? config.worker.threads : 1;
+}
+
 std::size_t other_partitions(const Config& config, std::size_t stores) {
-  return stores > 1 && loops_of(config) == 1 ? 0 : config.redis.partitions - 1;
+  return stores > 1 && loops_of(config, RunMode::daemon) == 1 ? 0 : config.redis.partitions - 1;
 }
 
 std::size_t lanes_within(std::size_t descriptors, std::size_t others) {
@@ -98,7 +98,8 @@ std::size_t stores_of(const Config& config) {
 
 std::size_t least_descriptors(const Config& config) {
   constexpr std::size_t beside = 18, of_a_loop = 5, fetches = 4;
-  return beside + stores_of(config) * loops_of(config) * (of_a_loop + fetches + redis_connections(config));
+  return beside +
+         stores_of(config) * loops_of(config, RunMode::daemon) * (of_a_loop + fetches + redis_connections(config));
 }
 
 std::size_t kept_within(std::size_t descriptors, std::size_t lanes) {
@@ -125,7 +126,7 @@ std::size_t most_tasks(const Config& config) {
   constexpr std::size_t beside = 32;  // log, delivery, pages, API, pushing out, a private server
   // The same, but for what they share.
   const std::size_t of_a_store = 8 + (config.websub.public_url.empty() ? 0U : 1U) + (config.worker.push_out ? 7U : 0U);
-  const std::size_t stores = stores_of(config), loops = stores * loops_of(config);
+  const std::size_t stores = stores_of(config), loops = stores * loops_of(config, RunMode::daemon);
   const std::size_t of_all = stores > 1 && config.signals.merged ? of_a_store : 0;
   return beside + of_all + (stores - 1) * of_a_store +
          loops * (1 + reading_threads(config, loops) + redis_threads(config));

@@ -73,6 +73,9 @@ std::size_t most_tasks(const Config& config);
 /// What a process of ours is for: the daemon puts off what cannot be had now, the others wait for it.
 enum class RunMode { daemon, once, selected };
 
+/// How many loops of a process fetch.
+std::size_t loops_of(const Config& config, RunMode mode);
+
 RefreshOptions refresh_options(const Config& config, RunMode mode);
 
 /// 32 hex digits that no other worker has: random for each process, but for the last four, which say which of its loops

@@ -24,7 +24,7 @@
 #include "worker/push_out/event_tail.hpp"
 #include "worker/push_out/new_content.hpp"
 #include "worker/push_out/sender.hpp"
-#include "worker/push_out/store_thread.hpp"
+#include "worker/push_out/store_calls.hpp"
 
 namespace feedmill {
 
@@ -50,7 +50,7 @@ class Dispatcher {
   };
 
   struct Parts {
-    StoreThread& store;
+    StoreCalls& store;
     const FeedHomes& homes;
     EventTail& tail;
     Bell& due;  ///< rung when somebody may be due
@@ -115,7 +115,7 @@ class Dispatcher {
   boost::asio::awaitable<bool> settle(std::vector<SubscriberSettlement> all);
 
   boost::asio::any_io_executor executor_;
-  StoreThread& store_;
+  StoreCalls& store_;
   const FeedHomes& homes_;
   EventTail& tail_;
   Bell& due_;

@@ -32,7 +32,7 @@ class PushOutEngine {
  private:
   boost::asio::awaitable<void> wait_for_end();
 
-  StoreThread store_;
+  StoreCalls store_;
   Bell due_;  // somebody may be due
   FanOut fan_out_;
   Dispatcher dispatcher_;

@@ -8,7 +8,6 @@
 
 #include "parsers/text/numbers.hpp"
 #include "storage/events/event_stream.hpp"
-#include "worker/base/run_on.hpp"
 
 namespace feedmill {
 
@@ -23,20 +22,15 @@ constexpr std::size_t read_at_once = 500;
 EventTail::EventTail(asio::any_io_executor executor, const StoreOptions& store, const FeedHomes& homes, Options options)
     : homes_(homes), options_(options), tail_store_(store), store_(store), pause_(executor) {}
 
-EventTail::~EventTail() {
-  tail_thread_.join();
-  thread_.join();
-}
-
 asio::awaitable<void> EventTail::run() {
   while (!stopping_) {
     bool failed = false;
     if (newest_.empty()) {
-      auto last = co_await run_on(tail_thread_, [&] { return EventStream(tail_store_).last_seq(); });
+      auto last = co_await run_on(tail_calls_, [&] { return EventStream(tail_store_).last_seq(); });
       failed = last.has_error();
       if (!failed) newest_ = *last;
     } else {
-      auto read = co_await run_on(tail_thread_, [&]() -> StoreResult<UnknownEvents> {
+      auto read = co_await run_on(tail_calls_, [&]() -> StoreResult<UnknownEvents> {
         const auto records = EventStream(tail_store_).read(newest_, read_at_once, options_.block);
         if (!records) return records.error();
         return UnknownEvents(*records);
@@ -111,7 +105,7 @@ std::optional<OutsideEvents> EventTail::held(const std::string& after, std::size
 
 asio::awaitable<StoreResult<EventTail::Since>> EventTail::since(std::string after, std::size_t most) {
   Since since;
-  auto read = co_await run_on(thread_, [&]() -> StoreResult<UnknownEvents> {
+  auto read = co_await run_on(calls_, [&]() -> StoreResult<UnknownEvents> {
     store_.leave_closed();
     auto found = EventStream(store_).since(after, most);
     if (!found) return found.error();

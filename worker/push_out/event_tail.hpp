@@ -14,9 +14,9 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include "storage/store/store.hpp"
+#include "worker/base/blocking_calls.hpp"
 #include "worker/push_out/feed_homes.hpp"
 #include "worker/push_out/outside_event.hpp"
 
@@ -35,7 +35,6 @@ class EventTail {
 
   /// `homes`, which outlives this: where the feeds are that the events are about.
   EventTail(boost::asio::any_io_executor executor, const StoreOptions& store, const FeedHomes& homes, Options options);
-  ~EventTail();
   EventTail(const EventTail&) = delete;
   EventTail& operator=(const EventTail&) = delete;
 
@@ -83,7 +82,7 @@ class EventTail {
   std::list<std::function<void()>> listeners_;
   boost::asio::steady_timer pause_;
   bool stopping_ = false;
-  boost::asio::thread_pool tail_thread_{1}, thread_{1};
+  BlockingCalls tail_calls_, calls_;
 };
 
 }  // namespace feedmill

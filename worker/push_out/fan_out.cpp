@@ -18,7 +18,7 @@ constexpr Milliseconds lead_for{10'000}, look_to_lead{2'000}, upkeep_every{15'00
 
 }  // namespace
 
-FanOut::FanOut(asio::any_io_executor executor, StoreThread& store, EventTail& tail, Bell& due, Metrics& metrics,
+FanOut::FanOut(asio::any_io_executor executor, StoreCalls& store, EventTail& tail, Bell& due, Metrics& metrics,
                Options options)
     : store_(store),
       tail_(tail),

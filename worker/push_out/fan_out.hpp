@@ -15,7 +15,7 @@
 #include "worker/push_out/bell.hpp"
 #include "worker/push_out/concerned.hpp"
 #include "worker/push_out/event_tail.hpp"
-#include "worker/push_out/store_thread.hpp"
+#include "worker/push_out/store_calls.hpp"
 
 namespace feedmill {
 
@@ -28,7 +28,7 @@ class FanOut {
   };
 
   /// `due` is rung when somebody is due.
-  FanOut(boost::asio::any_io_executor executor, StoreThread& store, EventTail& tail, Bell& due, Metrics& metrics,
+  FanOut(boost::asio::any_io_executor executor, StoreCalls& store, EventTail& tail, Bell& due, Metrics& metrics,
          Options options);
   ~FanOut();
   FanOut(const FanOut&) = delete;
@@ -51,7 +51,7 @@ class FanOut {
   boost::asio::awaitable<bool> wake(std::vector<Subscribers::Concerned> concerned, std::string mark);
   boost::asio::awaitable<void> keep_up();
 
-  StoreThread& store_;
+  StoreCalls& store_;
   EventTail& tail_;
   Bell& due_;
   Metrics& metrics_;

@@ -14,13 +14,13 @@
 
 #include "storage/store/partition.hpp"
 #include "storage/store/store.hpp"
-#include "worker/push_out/store_thread.hpp"
+#include "worker/push_out/store_calls.hpp"
 
 namespace feedmill {
 
 struct FeedHomes {
   unsigned partitions = 1;
-  /// Runs `work(store)` with the store of a partition, on a thread of its own; ends within the store's timeout.
+  /// Runs `work(store)` with the store of a partition, beside the loop; ends within the store's timeout.
   std::function<boost::asio::awaitable<void>(unsigned partition, std::function<void(Store&)> work)> at;
 
   /// What `read(store, urls)` returns for the feeds of each partition, a value for each: all of them in the order of
@@ -41,11 +41,11 @@ struct FeedHomes {
   }
 };
 
-/// All in the store of `thread`, which outlives them.
-inline FeedHomes all_in(StoreThread& thread) {
+/// All in the store of `calls`, which outlives them.
+inline FeedHomes all_in(StoreCalls& calls) {
   FeedHomes homes;
-  homes.at = [&thread](unsigned, std::function<void(Store&)> work) {
-    return thread.call([work = std::move(work)](Store& store) {
+  homes.at = [&calls](unsigned, std::function<void(Store&)> work) {
+    return calls.call([work = std::move(work)](Store& store) {
       store.leave_closed();
       work(store);
     });

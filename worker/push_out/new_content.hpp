@@ -10,7 +10,7 @@
 
 #include "storage/push_out/subscribers.hpp"
 #include "worker/push_out/sender.hpp"
-#include "worker/push_out/store_thread.hpp"
+#include "worker/push_out/store_calls.hpp"
 
 namespace feedmill {
 
@@ -30,7 +30,7 @@ class NewContent {
                                                std::string version);
 
  private:
-  StoreThread store_;
+  StoreCalls store_;
   const std::string hub_;
   std::map<std::string, Made> made_;  // by topic, version and posts
   std::size_t bytes_ = 0;             // of these

@@ -20,9 +20,9 @@
 #include <string_view>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <boost/system/result.hpp>
 
+#include "worker/base/blocking_calls.hpp"
 #include "worker/base/log.hpp"
 #include "worker/base/unique_fd.hpp"
 
@@ -101,10 +101,9 @@ class EmbeddedRedis {
   State state() const { return state_; }
 
   /// Restarts the server when it dies: after 0.5 s · 2^k, at most 30 s; gives up after 5 crashes in 10 min (RELIABILITY
-  /// R8). `tell` is called on the caller's executor; blocking work goes to `pool`. Both must outlive the coroutine,
+  /// R8). `tell` is called on the caller's executor; blocking work goes to `calls`. Both must outlive the coroutine,
   /// which ends by cancellation only.
-  boost::asio::awaitable<void> supervise(boost::asio::thread_pool& pool,
-                                         std::function<void(const EmbeddedEvent&)> tell);
+  boost::asio::awaitable<void> supervise(BlockingCalls& calls, std::function<void(const EmbeddedEvent&)> tell);
 
   /// For who ends without the destructor: a server that nobody else uses is told to end, and not waited for.
   void abandon();
@@ -133,7 +132,7 @@ class EmbeddedRedis {
   bool is_told_to_end() const { return interrupted_ || (options_.give_up && options_.give_up()); }
   /// False when the lock was held for as long as there is patience, or until we were told to end.
   bool lock(const UniqueFd& file, int kind) const;
-  boost::asio::awaitable<void> watch(boost::asio::thread_pool& pool, std::function<void(const EmbeddedEvent&)>& tell);
+  boost::asio::awaitable<void> watch(BlockingCalls& calls, std::function<void(const EmbeddedEvent&)>& tell);
   boost::asio::awaitable<void> follow_log(std::function<void(const EmbeddedEvent&)>& tell);
   std::filesystem::path in_data(std::string_view name) const { return options_.data_dir / name; }
   std::filesystem::path beside_socket(std::string_view extension) const {

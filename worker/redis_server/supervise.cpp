@@ -13,7 +13,6 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <fcntl.h>
 
-#include "worker/base/run_on.hpp"
 #include "worker/redis_server/private_server.hpp"
 
 namespace feedmill {
@@ -39,13 +38,12 @@ LogLevel level_of(char mark, std::string_view text) {
 
 }  // namespace
 
-asio::awaitable<void> EmbeddedRedis::supervise(asio::thread_pool& pool,
-                                               std::function<void(const EmbeddedEvent&)> tell) {
+asio::awaitable<void> EmbeddedRedis::supervise(BlockingCalls& calls, std::function<void(const EmbeddedEvent&)> tell) {
   using namespace asio::experimental::awaitable_operators;
-  co_await (watch(pool, tell) && follow_log(tell));  // neither ends by itself
+  co_await (watch(calls, tell) && follow_log(tell));  // neither ends by itself
 }
 
-asio::awaitable<void> EmbeddedRedis::watch(asio::thread_pool& pool, std::function<void(const EmbeddedEvent&)>& tell) {
+asio::awaitable<void> EmbeddedRedis::watch(BlockingCalls& calls, std::function<void(const EmbeddedEvent&)>& tell) {
   using Kind = EmbeddedEvent::Kind;
   const auto executor = co_await asio::this_coro::executor;
   asio::steady_timer timer(executor);
@@ -53,7 +51,7 @@ asio::awaitable<void> EmbeddedRedis::watch(asio::thread_pool& pool, std::functio
   std::string why;
   for (;;) {
     if (state_ == State::loading) {
-      const Status loaded = co_await run_on(pool, [&] { return await_loaded(); });
+      const Status loaded = co_await run_on(calls, [&] { return await_loaded(); });
       if (!loaded) why = loaded.error().detail;
     }
     if (process_ && !interrupted_) {
@@ -79,7 +77,7 @@ asio::awaitable<void> EmbeddedRedis::watch(asio::thread_pool& pool, std::functio
       }
       timer.expires_after(std::min<milliseconds>(options_.restart_delay * (1 << (crashes.size() - 1)), 30s));
       co_await timer.async_wait(asio::use_awaitable);
-      const Status restarted = co_await run_on(pool, [&] { return attach(); });
+      const Status restarted = co_await run_on(calls, [&] { return attach(); });
       running = restarted.has_value();
       if (!running) why = restarted.error().detail;
     }

@@ -6,7 +6,6 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "worker/base/run_on.hpp"
 #include "worker/observe/store_health.hpp"
 
 namespace feedmill {
@@ -35,10 +34,6 @@ RequestLoop::RequestLoop(asio::any_io_executor executor, const StoreOptions& sto
   work_.cancelled = [this] { return stopping_.load(); };
 }
 
-RequestLoop::~RequestLoop() {
-  thread_.join();
-}
-
 void RequestLoop::stop() {
   stopping_ = true;
   timer_.cancel();
@@ -51,7 +46,7 @@ void RequestLoop::set_rules(RequestRules rules) {
 asio::awaitable<void> RequestLoop::run(bool once) {
   while (!stopping_) {
     const std::shared_ptr<const RequestRules> rules = rules_;
-    const StoreResult<RequestStep> step = co_await run_on(thread_, [&] {
+    const StoreResult<RequestStep> step = co_await run_on(calls_, [&] {
       work_.set_signals_caps(rules->config.signals.max_len, rules->config.signals.max_bytes);
       return work_.step(*rules);
     });
@@ -80,7 +75,7 @@ asio::awaitable<void> RequestLoop::run(bool once) {
     co_await pause(step->waiting ? look_again : under_way_.empty() ? rest : look_for_pages);
   }
   under_way_.clear();
-  const StoreResult<void> gone = co_await run_on(thread_, [&] { return work_.let_go(); });
+  const StoreResult<void> gone = co_await run_on(calls_, [&] { return work_.let_go(); });
   if (!gone) metrics_.store_error(gone.error());
 }
 

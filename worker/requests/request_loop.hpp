@@ -1,5 +1,4 @@
-// Requests of programs in a running process: a RequestWork on a thread of its own, driven from the loop (RELIABILITY
-// Q3).
+// Requests of programs in a running process: a RequestWork beside the loop, driven from it (RELIABILITY Q3).
 #pragma once
 
 #include <atomic>
@@ -12,8 +11,8 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 
+#include "worker/base/blocking_calls.hpp"
 #include "worker/base/log.hpp"
 #include "worker/discovery/looks.hpp"
 #include "worker/observe/metrics.hpp"
@@ -27,7 +26,6 @@ class RequestLoop {
   /// `looks`, `metrics` and `log` outlive this.
   RequestLoop(boost::asio::any_io_executor executor, const StoreOptions& store, Requests::Options options,
               RequestRules rules, Looks& looks, Metrics& metrics, Log& log);
-  ~RequestLoop();
   RequestLoop(const RequestLoop&) = delete;
   RequestLoop& operator=(const RequestLoop&) = delete;
 
@@ -57,11 +55,11 @@ class RequestLoop {
   boost::asio::steady_timer timer_;
   std::chrono::steady_clock::time_point busy_at_ = std::chrono::steady_clock::now();  // when there was one to take
   bool yields_ = false;
-  std::atomic<bool> stopping_ = false;  // read by the thread as well
+  std::atomic<bool> stopping_ = false;  // read beside the loop as well
   bool told_ = false;                   // of an error that is no outage
   int attempts_ = 0;
   std::uint64_t reconnects_ = 0;
-  boost::asio::thread_pool thread_{1};
+  BlockingCalls calls_;
 };
 
 }  // namespace feedmill

@@ -5,7 +5,6 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "worker/base/run_on.hpp"
 #include "worker/observe/store_health.hpp"
 
 namespace feedmill {
@@ -34,10 +33,6 @@ DeliverLoop::DeliverLoop(asio::any_io_executor executor, const StoreOptions& sto
   deliverer_.cancelled = [this] { return stopping_.load(); };
 }
 
-DeliverLoop::~DeliverLoop() {
-  thread_.join();
-}
-
 void DeliverLoop::finish() {
   if (finishing_) return;
   finishing_ = go_on_ = broke_ = true;
@@ -57,7 +52,7 @@ void DeliverLoop::stop() {
 asio::awaitable<void> DeliverLoop::run() {
   while (!stopping_ && co_await take_step()) {
   }
-  const StoreResult<void> gone = co_await run_on(thread_, [&] { return deliverer_.let_go(); });
+  const StoreResult<void> gone = co_await run_on(calls_, [&] { return deliverer_.let_go(); });
   if (!gone && !store_down_) metrics_.store_error(gone.error());
 }
 
@@ -65,7 +60,7 @@ asio::awaitable<void> DeliverLoop::run() {
 asio::awaitable<bool> DeliverLoop::take_step() {
   const Milliseconds block = finishing_ ? Milliseconds(0) : std::min(options_.block, options_.store_timeout / 2);
   const bool last = finishing_;
-  const StoreResult<Deliverer::Step> step = co_await run_on(thread_, [&] { return deliverer_.step(block); });
+  const StoreResult<Deliverer::Step> step = co_await run_on(calls_, [&] { return deliverer_.step(block); });
   metrics_.reconnected(deliverer_.reconnects() - reconnects_);
   reconnects_ = deliverer_.reconnects();
   if (!step) {
@@ -81,7 +76,7 @@ asio::awaitable<bool> DeliverLoop::take_step() {
   if (step->waiting) {
     if (last) {
       if (!options_.wait_for_others || SteadyClock::now() > give_up_at_) co_return false;
-      const StoreResult<bool> done = co_await run_on(thread_, [&] { return deliverer_.is_done(); });
+      const StoreResult<bool> done = co_await run_on(calls_, [&] { return deliverer_.is_done(); });
       if (done && *done) co_return false;
     }
     co_await pause(last ? look_again_soon : yields_ ? look_again_late : look_again);
@@ -102,7 +97,7 @@ asio::awaitable<bool> DeliverLoop::take_step() {
 asio::awaitable<void> DeliverLoop::wait_for_record(Milliseconds block) {
   const auto until = SteadyClock::now() + longest_unwanted;
   for (bool waits = true; waits && !stopping_ && !finishing_ && SteadyClock::now() < until;) {
-    const StoreResult<bool> come = co_await run_on(thread_, [&] { return deliverer_.wait(block); });
+    const StoreResult<bool> come = co_await run_on(calls_, [&] { return deliverer_.wait(block); });
     waits = come && !*come;  // the next step meets the error
   }
 }

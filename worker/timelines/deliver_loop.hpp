@@ -1,4 +1,4 @@
-// The deliver half of a running process (DESIGN §1): a Deliverer on a thread of its own, driven from the loop.
+// The deliver half of a running process (DESIGN §1): a Deliverer beside the loop, driven from it.
 #pragma once
 
 #include <atomic>
@@ -6,8 +6,8 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 
+#include "worker/base/blocking_calls.hpp"
 #include "worker/base/log.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/timelines/deliverer.hpp"
@@ -29,7 +29,6 @@ class DeliverLoop {
   /// `metrics` and `log` outlive this.
   DeliverLoop(boost::asio::any_io_executor executor, const StoreOptions& store, Options options, Metrics& metrics,
               Log& log);
-  ~DeliverLoop();
   DeliverLoop(const DeliverLoop&) = delete;
   DeliverLoop& operator=(const DeliverLoop&) = delete;
 
@@ -59,13 +58,13 @@ class DeliverLoop {
   bool finishing_ = false;
   bool go_on_ = false;                  // told to finish while nothing waited: the next pause is none
   bool broke_ = false;                  // told to finish while it waited in Redis: that is no error
-  std::atomic<bool> stopping_ = false;  // read by the thread as well
+  std::atomic<bool> stopping_ = false;  // read beside the loop as well
   bool store_down_ = false, merge_down_ = false;
   std::uint64_t reconnects_ = 0;
   int attempts_ = 0;
   std::chrono::steady_clock::time_point give_up_at_;  // waiting for another owner
   std::chrono::steady_clock::time_point bear_until_;  // errors, when told to finish
-  boost::asio::thread_pool thread_{1};
+  BlockingCalls calls_;
 };
 
 }  // namespace feedmill

@@ -3,7 +3,10 @@
 #include <optional>
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 namespace feedmill {
 
@@ -22,10 +25,6 @@ struct PushStore::Waiting {
 
 PushStore::PushStore(asio::any_io_executor executor, const StoreOptions& options)
     : executor_(std::move(executor)), store_(options) {}
-
-PushStore::~PushStore() {
-  thread_.join();
-}
 
 asio::awaitable<StoreResult<std::optional<PushRecord>>> PushStore::find(std::string hash) {
   Waiting waiting(executor_);
@@ -59,7 +58,7 @@ asio::awaitable<void> PushStore::serve() {
   co_await asio::post(executor_, asio::use_awaitable);
   while (!waiting_.empty()) {
     const std::vector<Waiting*> batch = std::exchange(waiting_, {});
-    co_await run_on(thread_, [&] { exchange(batch); });
+    co_await run_on(calls_, [&] { exchange(batch); });
     for (Waiting* waiting : batch) waiting->done.cancel();
   }
   busy_ = false;

@@ -1,4 +1,4 @@
-// Subscriptions as coroutines see them: blocking calls on a thread of their own, what waits of deliveries pipelined.
+// Subscriptions as coroutines see them: blocking calls beside the loop, what waits of deliveries pipelined.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,9 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include "storage/websub/pushes.hpp"
-#include "worker/base/run_on.hpp"
+#include "worker/base/blocking_calls.hpp"
 
 namespace feedmill {
 
@@ -22,7 +21,6 @@ namespace feedmill {
 class PushStore {
  public:
   PushStore(boost::asio::any_io_executor executor, const StoreOptions& options);
-  ~PushStore();
   PushStore(const PushStore&) = delete;
   PushStore& operator=(const PushStore&) = delete;
 
@@ -32,7 +30,7 @@ class PushStore {
   /// Runs `work(store)`.
   template <class Work>
   auto call(Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
-    return run_on(thread_, [this, work = std::move(work)]() mutable { return work(store_); });
+    return run_on(calls_, [this, work = std::move(work)]() mutable { return work(store_); });
   }
 
  private:
@@ -45,7 +43,7 @@ class PushStore {
   Store store_;
   std::vector<Waiting*> waiting_;  // on the frames of suspended coroutines
   bool busy_ = false;
-  boost::asio::thread_pool thread_{1};
+  BlockingCalls calls_;
 };
 
 }  // namespace feedmill

@@ -201,7 +201,7 @@ class LiveStreamsTest : public StoreTest {
   LiveQuery access;
   asio::io_context io{1};
   asio::cancellation_signal cancel;
-  StoreThread facts{StoreOptions{.url = server.url()}};
+  StoreCalls facts{StoreOptions{.url = server.url()}};
   const FeedHomes homes = all_in(facts);
   std::optional<EventTail> tail;
   std::optional<LiveStreams> streams;

@@ -15,7 +15,6 @@
 #include <boost/asio/read.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/streambuf.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/write.hpp>
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -488,7 +487,7 @@ TEST_F(EmbeddedRedisTest, ForgivesATornTail) {
 /// Supervises until `seen` says so; the loop runs in this thread.
 template <class Seen>
 void supervise(EmbeddedRedis& server, Seen seen) {
-  asio::thread_pool pool(1);
+  BlockingCalls calls;
   asio::io_context io;
   asio::cancellation_signal stop;
   bool stopped = false;
@@ -498,10 +497,9 @@ void supervise(EmbeddedRedis& server, Seen seen) {
       asio::post(io, [&] { stop.emit(asio::cancellation_type::terminal); });
     }
   };
-  asio::co_spawn(io, server.supervise(pool, tell), asio::bind_cancellation_slot(stop.slot(), asio::detached));
+  asio::co_spawn(io, server.supervise(calls, tell), asio::bind_cancellation_slot(stop.slot(), asio::detached));
   io.run_for(60s);
   EXPECT_TRUE(stopped);
-  pool.join();
 }
 
 TEST_F(EmbeddedRedisTest, RestartsAServerThatDied) {

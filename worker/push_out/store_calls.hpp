@@ -4,33 +4,31 @@
 #include <utility>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 #include "storage/store/store.hpp"
-#include "worker/base/run_on.hpp"
+#include "worker/base/blocking_calls.hpp"
 
 namespace feedmill {
 
-/// A connection to the store on a thread of its own. Outlives every call under way; calls are not cancellable, they end
+/// A connection to the store, asked beside the loop. Outlives every call under way; calls are not cancellable, they end
 /// within the store's timeout.
-class StoreThread {
+class StoreCalls {
  public:
-  explicit StoreThread(const StoreOptions& options) : store_(options) {}
-  ~StoreThread() { thread_.join(); }
-  StoreThread(const StoreThread&) = delete;
-  StoreThread& operator=(const StoreThread&) = delete;
+  explicit StoreCalls(const StoreOptions& options) : store_(options) {}
+  StoreCalls(const StoreCalls&) = delete;
+  StoreCalls& operator=(const StoreCalls&) = delete;
 
   /// Runs `work(store)`; the caller resumes on its own executor.
   template <class Work>
   auto call(Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
-    return run_on(thread_, [this, work = std::move(work)]() mutable { return work(store_); });
+    return run_on(calls_, [this, work = std::move(work)]() mutable { return work(store_); });
   }
 
   /// The same for work that may be done twice: where the connection turns out to be lost, as after a restart of Redis
   /// that nobody has noticed, it is done once more over a new one.
   template <class Work>
   auto call_again(Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
-    return run_on(thread_, [this, work = std::move(work)]() mutable {
+    return run_on(calls_, [this, work = std::move(work)]() mutable {
       auto result = work(store_);
       if (result.has_error() && result.error().code == StoreError::Code::unavailable) result = work(store_);
       return result;
@@ -39,7 +37,7 @@ class StoreThread {
 
  private:
   Store store_;
-  boost::asio::thread_pool thread_{1};
+  BlockingCalls calls_;
 };
 
 }  // namespace feedmill
