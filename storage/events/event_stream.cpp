@@ -25,13 +25,25 @@ std::string_view before(const EventRecord& event) {
 
 StoreResult<std::vector<EventRecord>> EventStream::read(const std::string& after, std::size_t count,
                                                         Milliseconds block) {
+  if (block.count() > 0) {
+    if (auto begun = begin_to_wait(after, count, block); !begun) return begun.error();
+    return come();
+  }
   if (auto connected = impl_.ready(); !connected) return connected.error();
-  const std::string key = impl_.keys.signals(), count_text = std::to_string(count);
-  const std::string block_text = std::to_string(block.count());
-  Words words{"XREAD", "COUNT", count_text};
-  if (block.count() > 0) words.insert(words.end(), {"BLOCK", block_text});
-  words.insert(words.end(), {"STREAMS", key, after});
-  const auto reply = block.count() > 0 ? impl_.redis.wait(words) : impl_.redis.command(words);
+  const std::string key = impl_.keys.signals(), most = std::to_string(count);
+  const auto reply = impl_.redis.command({"XREAD", "COUNT", most, "STREAMS", key, after});
+  if (!reply) return reply.error();
+  return read_event_records((*reply)[0][1]);
+}
+
+StoreResult<void> EventStream::begin_to_wait(const std::string& after, std::size_t count, Milliseconds block) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const std::string key = impl_.keys.signals(), most = std::to_string(count), longest = std::to_string(block.count());
+  return impl_.redis.begin_wait({"XREAD", "COUNT", most, "BLOCK", longest, "STREAMS", key, after});
+}
+
+StoreResult<std::vector<EventRecord>> EventStream::come() {
+  const auto reply = impl_.redis.end_wait();
   if (!reply) return reply.error();
   return read_event_records((*reply)[0][1]);
 }

@@ -20,6 +20,9 @@ class EventStream {
   /// Up to `count` records after stream id `after` ("$" = those to come, "0" = from the first), waiting up to `block`
   /// when there are none. `block` must stay below the command timeout.
   StoreResult<std::vector<EventRecord>> read(const std::string& after, std::size_t count, Milliseconds block);
+  /// The same in two steps, and nothing else in between on this connection (Store::waits_at()).
+  StoreResult<void> begin_to_wait(const std::string& after, std::size_t count, Milliseconds block);
+  StoreResult<std::vector<EventRecord>> come();
   /// The records behind `after` ("" = all that there are), at most `limit`; absent when some behind it have been
   /// trimmed away: whoever has come to `after` ("0-0" = before the first that ever was) has missed them; or when the
   /// store has not come so far, because it was replaced, put back or lost its end.

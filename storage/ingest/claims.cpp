@@ -115,12 +115,16 @@ StoreResult<Milliseconds> Ingest::take_slot_for(const Claim& claim, const std::s
   return wait_for_slot(claim, host, limits, lease);
 }
 
-StoreResult<bool> Ingest::wait_for_wish(Milliseconds longest) {
+StoreResult<void> Ingest::begin_to_wait_for_wish(Milliseconds longest) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const std::string key = impl_.keys.wake();
   const std::string thousandths = std::to_string(1000 + longest.count() % 1000).substr(1);
   const std::string seconds = std::to_string(longest.count() / 1000) + "." + thousandths;
-  const auto reply = impl_.redis.wait({"BLPOP", key, seconds});
+  return impl_.redis.begin_wait({"BLPOP", key, seconds});
+}
+
+StoreResult<bool> Ingest::hear_wish() {
+  const auto reply = impl_.redis.end_wait();
   if (!reply) return reply.error();
   return !reply->is_nil();
 }

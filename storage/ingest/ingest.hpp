@@ -84,8 +84,10 @@ class Ingest {
   StoreResult<ClaimBatch> claim(const ClaimRequest& request);
 
   /// Waits until some feed becomes due that nobody knew of, by a wish, a ping or a push; false after `longest`, which
-  /// must stay below the command timeout. Of several who wait one is told.
-  StoreResult<bool> wait_for_wish(Milliseconds longest);
+  /// must stay below the command timeout. Of several who wait one is told. In two steps, and nothing else in between on
+  /// this connection (Store::waits_at()).
+  StoreResult<void> begin_to_wait_for_wish(Milliseconds longest);
+  StoreResult<bool> hear_wish();
 
   /// Makes feeds due whose first fetches an import has spread (run --once, HTTP P12). Returns the time that
   /// all of them are due at.

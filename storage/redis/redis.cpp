@@ -15,6 +15,7 @@
 
 #include <fcntl.h>
 #include <hiredis/hiredis.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "parsers/text/numbers.hpp"
@@ -475,25 +476,43 @@ Redis Redis::at_slot(unsigned slot) const {
 Redis::Result<Reply> Redis::command(const Words& words) {
   if (auto ready = connect(); !ready) return ready.error();
   append(words);
+  return answer_to(words.front());
+}
+
+Redis::Result<Reply> Redis::answer_to(std::string_view command) {
   auto reply = next();
   if (!reply && leads_elsewhere(reply.error())) disconnect();
   if (!reply) return reply;
-  if (auto wrong = misshapen(words.front(), *reply)) return std::move(*wrong);
+  if (auto wrong = misshapen(command, *reply)) return std::move(*wrong);
   return reply;
 }
 
-Redis::Result<Reply> Redis::wait(const Words& words) {
+Redis::Result<void> Redis::begin_wait(const Words& words) {
   if (auto ready = connect(); !ready) return ready.error();
   const int socket = fcntl(context_->fd, F_DUPFD_CLOEXEC, 0);
-  if (socket < 0) return command(words);  // no descriptor is left: it lasts as long as it was meant to
-  int before = no_wait;
-  if (!wait_->compare_exchange_strong(before, socket)) {
-    ::close(socket);
-    wait_->store(no_wait);
-    return StoreError{StoreError::Code::unavailable, "the wait was broken off"};
+  if (socket >= 0) {  // else no descriptor is left: it lasts as long as it was meant to
+    int before = no_wait;
+    if (!wait_->compare_exchange_strong(before, socket)) {
+      ::close(socket);
+      wait_->store(no_wait);
+      return StoreError{StoreError::Code::unavailable, "the wait was broken off"};
+    }
   }
-  auto reply = command(words);
-  if (const int mine = wait_->exchange(no_wait); mine >= 0) ::close(mine);
+  waits_for_ = words.front();
+  wait_ends_ = std::chrono::steady_clock::now() + timeout_;
+  append(words);
+  lost_ = send();
+  waits_at_ = context_ ? context_->fd : -1;
+  return {};
+}
+
+Redis::Result<Reply> Redis::end_wait() {
+  const auto left = std::chrono::ceil<Milliseconds>(wait_ends_ - std::chrono::steady_clock::now());
+  pollfd socket{waits_at_, POLLIN, 0};
+  const bool late = context_ && ::poll(&socket, 1, static_cast<int>(std::max(left, Milliseconds(0)).count())) == 0;
+  auto reply = late ? Result<Reply>(lost(REDIS_ERR_IO, EAGAIN, "")) : answer_to(waits_for_);
+  waits_at_ = -1;
+  if (int mine = wait_->load(); mine >= 0 && wait_->compare_exchange_strong(mine, no_wait)) ::close(mine);
   return reply;
 }
 

@@ -145,8 +145,13 @@ class Redis {
 
   /// One command, one reply. A server is let go of when its answer says that another one is to be asked.
   Result<Reply> command(const Words& words);
-  /// The same of one that waits at the server for something to happen.
-  Result<Reply> wait(const Words& words);
+  /// The same of one that waits at the server for something to happen, in two steps, and nothing else in between: it is
+  /// sent; and its answer is taken, until the timeout since then is over.
+  Result<void> begin_wait(const Words& words);
+  Result<Reply> end_wait();
+  /// The socket of the wait that was begun, which can be read once there is an answer; it belongs to the connection. -1
+  /// of one that has failed.
+  int waits_at() const { return waits_at_; }
   /// From any thread: the wait under way ends with an error, else the next one that begins.
   void break_wait();
 
@@ -159,6 +164,7 @@ class Redis {
   Result<Reply> next();
 
  private:
+  Result<Reply> answer_to(std::string_view command);
   std::optional<StoreError> send();
   std::optional<StoreError> send_encrypted();
   void before_transfer();
@@ -180,6 +186,9 @@ class Redis {
   std::shared_ptr<ReplyArena> arena_;  // of the next answer
   std::uint64_t connections_ = 0;
   std::unique_ptr<Sentinels> sentinels_;  // null where the address names none
+  std::string waits_for_;                 // the command that was begun
+  std::chrono::steady_clock::time_point wait_ends_;
+  int waits_at_ = -1;
   // A duplicate of the socket of the wait under way, which whoever takes it from here closes; or one of these two.
   static constexpr int no_wait = -1, next_is_broken = -2;
   std::unique_ptr<std::atomic<int>> wait_ = std::make_unique<std::atomic<int>>(no_wait);

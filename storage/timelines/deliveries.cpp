@@ -98,24 +98,33 @@ StoreResult<void> Deliveries::join() {
   return {};
 }
 
-StoreResult<std::vector<EventRecord>> Deliveries::read(std::string_view from, std::size_t count, Milliseconds block) {
+StoreResult<std::vector<EventRecord>> Deliveries::pending(std::size_t count) {
+  return read("0", count);
+}
+
+StoreResult<std::vector<EventRecord>> Deliveries::fresh(std::size_t count) {
+  return read(">", count);
+}
+
+StoreResult<std::vector<EventRecord>> Deliveries::read(std::string_view from, std::size_t count) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
-  const std::string key = impl_.keys.signals(), count_text = std::to_string(count);
-  const std::string block_text = std::to_string(block.count());
-  Words words{"XREADGROUP", "GROUP", group, consumer, "COUNT", count_text};
-  if (block.count() > 0) words.insert(words.end(), {"BLOCK", block_text});
-  words.insert(words.end(), {"STREAMS", key, from});
-  const auto reply = block.count() > 0 ? impl_.redis.wait(words) : impl_.redis.command(words);
+  const std::string key = impl_.keys.signals(), most = std::to_string(count);
+  const auto reply = impl_.redis.command({"XREADGROUP", "GROUP", group, consumer, "COUNT", most, "STREAMS", key, from});
   if (!reply) return reply.error();
   return read_event_records((*reply)[0][1]);
 }
 
-StoreResult<std::vector<EventRecord>> Deliveries::pending(std::size_t count) {
-  return read("0", count, Milliseconds(0));
+StoreResult<void> Deliveries::begin_to_wait(std::size_t count, Milliseconds longest) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const std::string key = impl_.keys.signals(), most = std::to_string(count), block = std::to_string(longest.count());
+  return impl_.redis.begin_wait(
+      {"XREADGROUP", "GROUP", group, consumer, "COUNT", most, "BLOCK", block, "STREAMS", key, ">"});
 }
 
-StoreResult<std::vector<EventRecord>> Deliveries::fresh(std::size_t count, Milliseconds block) {
-  return read(">", count, block);
+StoreResult<std::vector<EventRecord>> Deliveries::come() {
+  const auto reply = impl_.redis.end_wait();
+  if (!reply) return reply.error();
+  return read_event_records((*reply)[0][1]);
 }
 
 StoreResult<void> Deliveries::acknowledge(std::span<const EventRecord> records) {

@@ -88,9 +88,12 @@ class Deliveries {
   StoreResult<void> join();
   /// Records that were handed out and never acknowledged, oldest first.
   StoreResult<std::vector<EventRecord>> pending(std::size_t count);
-  /// Records never handed out, waiting up to `block` for the first (zero: not at all), which must stay below the
-  /// command timeout.
-  StoreResult<std::vector<EventRecord>> fresh(std::size_t count, Milliseconds block);
+  /// Records never handed out.
+  StoreResult<std::vector<EventRecord>> fresh(std::size_t count);
+  /// The same, waiting up to `longest` for the first, which must stay below the command timeout. In two steps, and
+  /// nothing else in between on this connection (Store::waits_at()).
+  StoreResult<void> begin_to_wait(std::size_t count, Milliseconds longest);
+  StoreResult<std::vector<EventRecord>> come();
   StoreResult<void> acknowledge(std::span<const EventRecord> records);
 
   /// Applies records to the timelines, in order. Records that are no posts' only move the place on. `publish`: each
@@ -112,7 +115,7 @@ class Deliveries {
   StoreResult<void> skip_to(DeliveryTarget target, const std::string& id);
 
  private:
-  StoreResult<std::vector<EventRecord>> read(std::string_view from, std::size_t count, Milliseconds block);
+  StoreResult<std::vector<EventRecord>> read(std::string_view from, std::size_t count);
 
   Store::Impl& impl_;
 };

@@ -45,7 +45,7 @@ class ChannelIndex : public StoreTest {
   Delivered deliver() {
     Delivered all;
     for (;;) {
-      const auto records = deliveries.fresh(500, Milliseconds(0));
+      const auto records = deliveries.fresh(500);
       EXPECT_TRUE(records);
       if (!records || records->empty()) return all;
       std::vector<Event> events;

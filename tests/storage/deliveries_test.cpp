@@ -27,7 +27,7 @@ class DeliveriesTest : public StoreTest {
     return all;
   }
   std::vector<EventRecord> fresh(std::size_t count = 1000) {
-    const auto records = deliveries.fresh(count, Milliseconds(0));
+    const auto records = deliveries.fresh(count);
     EXPECT_TRUE(records);
     return *records;
   }
@@ -236,7 +236,7 @@ TEST_F(DeliveriesTest, NeedsNoCommandBeyondThePublishedOnes) {
   Notifications notices(limited);
   EXPECT_TRUE(*group.hold("me", Milliseconds(1000)));
   EXPECT_TRUE(group.join());
-  const auto records = group.fresh(100, Milliseconds(0));
+  const auto records = group.fresh(100);
   ASSERT_TRUE(records);
   EXPECT_EQ(group.apply(read(*records), *records)->refused, 0U);
   const std::vector<NoticesOfRecord> one{{records->back().id, "", {{"anna", "1", R"({"a":1})"}}}};

@@ -38,7 +38,7 @@ class DeliveryPass : public StoreTest {
   std::size_t read_all() {
     std::size_t all = 0;
     for (;;) {
-      const auto some = deliveries.fresh(100, Milliseconds(0));
+      const auto some = deliveries.fresh(100);
       if (!some || some->empty()) return all;
       all += some->size();
       std::vector<Event> events;
@@ -127,7 +127,7 @@ TEST_F(DeliveryPass, LeavesWhatOperatorsHearOfToBeRead) {
 
 TEST_F(DeliveryPass, LeavesWhatAnotherWasHandedAndHasNotAcknowledged) {
   write(3);
-  const auto handed_out = deliveries.fresh(1, Milliseconds(0));
+  const auto handed_out = deliveries.fresh(1);
   ASSERT_EQ(handed_out->size(), 1U);
   const std::string before = places();
   EXPECT_EQ(pass(), Answer::unread);

@@ -397,7 +397,10 @@ TEST_F(Gates, RememberWhatTheHostAnswered) {
 /// Otherwise the line would stand until the next poll of who serves it, while the next start is kept for it.
 TEST_F(Gates, TellWhoServesTheirLineThatItMayGoOn) {
   add(home, feed_at(host_in({1, count})));
-  const auto told = [&](Milliseconds longest) { return *Ingest(home).wait_for_wish(longest); };
+  const auto told = [&](Milliseconds longest) {
+    EXPECT_TRUE(Ingest(home).begin_to_wait_for_wish(longest));
+    return *Ingest(home).hear_wish();
+  };
   EXPECT_TRUE(told(1s)) << "it was added";
   EXPECT_EQ(take(0), 0ms);
   ClaimRequest request;

@@ -195,7 +195,10 @@ TEST(RedisConnection, WaitsNoLongerThanUntilItIsBrokenOff) {
   auto address = parse_redis_url(server.url());
   ASSERT_TRUE(address);
   Redis redis(*address, std::chrono::seconds(60)), other(*address, std::chrono::seconds(5));
-  const auto waits = [&] { return redis.wait({"BLPOP", "nothing", "50"}); };
+  const auto waits = [&]() -> Redis::Result<Reply> {
+    if (auto begun = redis.begin_wait({"BLPOP", "nothing", "50"}); !begun) return begun.error();
+    return redis.end_wait();
+  };
   redis.break_wait();
   const auto before = waits();
   ASSERT_FALSE(before);
@@ -232,6 +235,13 @@ TEST(RedisConnection, TellsThatTheServerDoesNotAnswer) {
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, StoreError::Code::timeout);
   EXPECT_FALSE(redis.connected());
+  ASSERT_TRUE(redis.begin_wait({"BLPOP", "empty", "0"}));
+  EXPECT_GE(redis.waits_at(), 0);
+  const auto waited = redis.end_wait();
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().code, StoreError::Code::timeout);
+  EXPECT_FALSE(redis.connected());
+  EXPECT_TRUE(redis.command({"PING"}));
 }
 
 TEST(RedisConnection, SaysThatThePasswordIsWrong) {

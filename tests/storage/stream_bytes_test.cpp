@@ -47,8 +47,7 @@ TEST_F(StreamBytes, AreBoundBehindTheSlowestGroupAndAtTwiceTheCapAnyway) {
   EXPECT_LE(bytes_in_stream(), 2 * cap + cap / 16 + 50 * 8'500);
   EXPECT_GT(bytes_in_stream(), 2 * cap - cap / 8);
   redis({"XGROUP", "SETID", "stream:signals", "slow", "$"});
-  for (auto records = deliveries.fresh(100, Milliseconds(0)); records && !records->empty();
-       records = deliveries.fresh(100, Milliseconds(0))) {
+  for (auto records = deliveries.fresh(100); records && !records->empty(); records = deliveries.fresh(100)) {
     ASSERT_TRUE(deliveries.acknowledge(*records));
   }
   ASSERT_TRUE(EventStream(bound).trim());

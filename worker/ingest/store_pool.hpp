@@ -87,7 +87,7 @@ class StorePool {
     });
   }
 
-  /// Ingest::wait_for_wish(), one at a time, on a connection of its own.
+  /// Waits for a wish as Ingest does, one at a time, over a connection of its own.
   boost::asio::awaitable<StoreResult<bool>> wait_for_wish(Milliseconds longest);
   /// Ends that with an error.
   void break_wait() {

@@ -8,6 +8,7 @@
 
 #include "parsers/text/numbers.hpp"
 #include "storage/events/event_stream.hpp"
+#include "worker/base/readable.hpp"
 
 namespace feedmill {
 
@@ -20,7 +21,12 @@ constexpr std::size_t read_at_once = 500;
 }  // namespace
 
 EventTail::EventTail(asio::any_io_executor executor, const StoreOptions& store, const FeedHomes& homes, Options options)
-    : homes_(homes), options_(options), tail_store_(store), store_(store), pause_(executor) {}
+    : homes_(homes),
+      options_(options),
+      store_timeout_(store.timeout),
+      tail_store_(store),
+      store_(store),
+      pause_(executor) {}
 
 asio::awaitable<void> EventTail::run() {
   while (!stopping_) {
@@ -30,11 +36,7 @@ asio::awaitable<void> EventTail::run() {
       failed = last.has_error();
       if (!failed) newest_ = *last;
     } else {
-      auto read = co_await run_on(tail_calls_, [&]() -> StoreResult<UnknownEvents> {
-        const auto records = EventStream(tail_store_).read(newest_, read_at_once, options_.block);
-        if (!records) return records.error();
-        return UnknownEvents(*records);
-      });
+      auto read = co_await wait();
       failed = read.has_error();
       if (!failed) {
         auto events = co_await known(std::move(*read));
@@ -47,6 +49,19 @@ asio::awaitable<void> EventTail::run() {
     pause_.expires_after(options_.look_again);
     co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
   }
+}
+
+asio::awaitable<StoreResult<UnknownEvents>> EventTail::wait() {
+  EventStream stream(tail_store_);
+  const auto begun =
+      co_await run_on(tail_calls_, [&] { return stream.begin_to_wait(newest_, read_at_once, options_.block); });
+  if (!begun) co_return begun.error();
+  co_await until_readable(tail_store_.waits_at(), store_timeout_);
+  co_return co_await run_on(tail_calls_, [&]() -> StoreResult<UnknownEvents> {
+    const auto records = stream.come();
+    if (!records) return records.error();
+    return UnknownEvents(*records);
+  });
 }
 
 asio::awaitable<StoreResult<OutsideEvents>> EventTail::known(UnknownEvents events) {

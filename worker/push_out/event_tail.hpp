@@ -69,12 +69,14 @@ class EventTail {
     std::chrono::steady_clock::time_point read;
   };
 
+  boost::asio::awaitable<StoreResult<UnknownEvents>> wait();
   boost::asio::awaitable<StoreResult<OutsideEvents>> known(UnknownEvents events);
   void add(OutsideEvents events);
   void drop_old();
 
   const FeedHomes& homes_;
   Options options_;
+  const Milliseconds store_timeout_;
   Store tail_store_, store_;  // who waits for the next event has a connection of its own
   std::deque<Held> held_;
   std::size_t bytes_ = 0;

@@ -5,6 +5,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "worker/base/readable.hpp"
 #include "worker/observe/store_health.hpp"
 
 namespace feedmill {
@@ -60,7 +61,11 @@ asio::awaitable<void> DeliverLoop::run() {
 asio::awaitable<bool> DeliverLoop::take_step() {
   const Milliseconds block = finishing_ ? Milliseconds(0) : std::min(options_.block, options_.store_timeout / 2);
   const bool last = finishing_;
-  const StoreResult<Deliverer::Step> step = co_await run_on(calls_, [&] { return deliverer_.step(block); });
+  StoreResult<Deliverer::Step> step = co_await run_on(calls_, [&] { return deliverer_.begin_step(block); });
+  if (step && step->waits) {
+    co_await until_readable(deliverer_.waits_at(), options_.store_timeout);
+    step = co_await run_on(calls_, [&] { return deliverer_.end_step(); });
+  }
   metrics_.reconnected(deliverer_.reconnects() - reconnects_);
   reconnects_ = deliverer_.reconnects();
   if (!step) {
@@ -97,8 +102,11 @@ asio::awaitable<bool> DeliverLoop::take_step() {
 asio::awaitable<void> DeliverLoop::wait_for_record(Milliseconds block) {
   const auto until = SteadyClock::now() + longest_unwanted;
   for (bool waits = true; waits && !stopping_ && !finishing_ && SteadyClock::now() < until;) {
-    const StoreResult<bool> come = co_await run_on(calls_, [&] { return deliverer_.wait(block); });
-    waits = come && !*come;  // the next step meets the error
+    const StoreResult<void> begun = co_await run_on(calls_, [&] { return deliverer_.begin_to_wait(block); });
+    if (!begun) co_return;  // the next step meets the error
+    co_await until_readable(deliverer_.waits_at(), options_.store_timeout);
+    const StoreResult<bool> come = co_await run_on(calls_, [&] { return deliverer_.has_come(); });
+    waits = come && !*come;
   }
 }
 

@@ -56,44 +56,70 @@ Deliverer::Deliverer(const StoreOptions& store, DelivererOptions options)
   if (options_.merges) merged_.emplace(store_);
 }
 
-StoreResult<Deliverer::Step> Deliverer::step(Milliseconds block) {
-  Step step;
+StoreResult<Deliverer::Step> Deliverer::begin_step(Milliseconds longest) {
+  step_ = Step();
   const bool held = holding_;
   const auto right = hold();
   if (!right) return right.error();
-  step.waiting = !*right;
-  if (step.waiting) return step;
-  const bool is_merged = merge(step);
-  const auto work = [&]() -> StoreResult<void> {
-    if (!held) {
-      if (auto joined = join(); !joined) return joined;
-    }
-    const auto passed = pass(step);
-    if (!passed) return passed.error();
-    if (*passed) return keep_up();
-    if (!held) {
-      if (auto caught_up = catch_up(step); !caught_up) return caught_up;
-    }
-    const auto records = next(block);
-    if (!records) return records.error();
-    step.idle = records->empty();
-    if (!step.idle) test_point("S10");
-    for (const DeliveryTarget target : targets_) {
-      if (auto delivered = deliver(target, *records, step); !delivered) return delivered;
-    }
-    if (!step.idle) test_point("S11");
-    if (auto acknowledged = deliveries_.acknowledge(*records); !acknowledged) return acknowledged;
-    if (auto built = build(step); !built) return built;
-    if (auto built = build_stories(); !built) return built;
-    step.idle = step.idle && !stories_at_;
-    return keep_up();
-  };
-  if (const auto done = work(); !done) {
-    holding_ = false;  // whatever went wrong: begin with what is pending
-    return done.error();
+  step_.waiting = !*right;
+  if (step_.waiting) return step_;
+  is_merged_ = merge(step_);
+  if (!held) {
+    if (auto joined = join(); !joined) return broken(joined.error());
   }
-  if (!is_merged) step.idle = step.unwanted = false;
-  return step;
+  const auto passed = pass(step_);
+  if (!passed) return broken(passed.error());
+  if (*passed) return ended();
+  if (!held) {
+    if (auto caught_up = catch_up(step_); !caught_up) return broken(caught_up.error());
+  }
+  if (pending_) {  // read before and not acknowledged, by whomever
+    const auto records = deliveries_.pending(options_.batch);
+    if (!records) return broken(records.error());
+    pending_ = !records->empty();
+    if (pending_) return go_through(*records);
+  }
+  step_.waits = longest.count() > 0 && unbuilt_.empty() && !stories_at_;
+  if (step_.waits) {
+    if (auto begun = deliveries_.begin_to_wait(options_.batch, longest); !begun) return broken(begun.error());
+    return step_;
+  }
+  const auto records = deliveries_.fresh(options_.batch);
+  if (!records) return broken(records.error());
+  return go_through(*records);
+}
+
+StoreResult<Deliverer::Step> Deliverer::end_step() {
+  step_.waits = false;
+  const auto records = deliveries_.come();
+  if (!records) return broken(records.error());
+  return go_through(*records);
+}
+
+StoreResult<Deliverer::Step> Deliverer::go_through(const std::vector<EventRecord>& records) {
+  step_.idle = records.empty();
+  if (!step_.idle) test_point("S10");
+  for (const DeliveryTarget target : targets_) {
+    if (auto delivered = deliver(target, records, step_); !delivered) return broken(delivered.error());
+  }
+  if (!step_.idle) test_point("S11");
+  if (auto acknowledged = deliveries_.acknowledge(records); !acknowledged) return broken(acknowledged.error());
+  if (auto built = build(step_); !built) return broken(built.error());
+  if (auto built = build_stories(); !built) return broken(built.error());
+  step_.idle = step_.idle && !stories_at_;
+  return ended();
+}
+
+StoreResult<Deliverer::Step> Deliverer::ended() {
+  if (const auto kept_up = keep_up(); !kept_up) return broken(kept_up.error());
+  if (!is_merged_) step_.idle = step_.unwanted = false;
+  return step_;
+}
+
+/// Whatever went wrong: the next begins with what is pending.
+StoreResult<Deliverer::Step> Deliverer::broken(const StoreError& error) {
+  holding_ = false;
+  return error;
 }
 
 /// One batch; false when there may be more. The node of that stream may be another than ours.
@@ -161,8 +187,12 @@ StoreResult<bool> Deliverer::pass(Step& step) {
   return step.idle;
 }
 
-StoreResult<bool> Deliverer::wait(Milliseconds longest) {
-  const auto records = EventStream(store_).read(passed_, 1, longest);
+StoreResult<void> Deliverer::begin_to_wait(Milliseconds longest) {
+  return EventStream(store_).begin_to_wait(passed_, 1, longest);
+}
+
+StoreResult<bool> Deliverer::has_come() {
+  const auto records = EventStream(store_).come();
   if (!records) return records.error();
   return !records->empty();
 }
@@ -201,16 +231,6 @@ StoreResult<void> Deliverer::keep_up() {
   if (const auto expired = channels_.expire_marks(); !expired) return expired.error();
   if (const auto trimmed = EventStream(store_).trim(); !trimmed) return trimmed.error();
   return {};
-}
-
-/// What was read before and not acknowledged, whoever read it; then what is new.
-StoreResult<std::vector<EventRecord>> Deliverer::next(Milliseconds block) {
-  if (pending_) {
-    auto records = deliveries_.pending(options_.batch);
-    if (!records || !records->empty()) return records;
-    pending_ = false;
-  }
-  return deliveries_.fresh(options_.batch, unbuilt_.empty() && !stories_at_ ? block : Milliseconds(0));
 }
 
 StoreResult<void> Deliverer::deliver(DeliveryTarget target, const std::vector<EventRecord>& records, Step& step) {

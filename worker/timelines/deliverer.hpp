@@ -44,6 +44,7 @@ class Deliverer {
   Deliverer& operator=(const Deliverer&) = delete;
 
   struct Step {
+    bool waits = false;          ///< it was begun, and is to be ended once a record has come
     bool waiting = false;        ///< another owner delivers
     bool idle = false;           ///< nothing is left to do
     bool unwanted = false;       ///< nobody is to be told of anything: it did not wait for the next record
@@ -57,11 +58,19 @@ class Deliverer {
     std::optional<StoreError> merge_trouble{};  ///< why that one takes nothing; all else goes on
     bool merges = false;                        ///< it was asked, and answered
   };
-  /// One batch, waiting up to `block` for its first record; all there is, without waiting, while nobody is to be told
-  /// of it. After an error call again: nothing is lost by it.
-  StoreResult<Step> step(Milliseconds block);
-  /// Behind a step that was `unwanted`: whether a record has come since; waits up to `longest` for it.
-  StoreResult<bool> wait(Milliseconds longest);
+  /// One batch of what there is; all of it while nobody is to be told of it. After an error call again: nothing is lost
+  /// by it.
+  StoreResult<Step> step() { return begin_step(Milliseconds(0)); }
+  /// The same where a record may be waited for, up to `longest`. Where it `waits`, end_step() takes what has come once
+  /// waits_at() can be read, and nothing else is called in between.
+  StoreResult<Step> begin_step(Milliseconds longest);
+  StoreResult<Step> end_step();
+  /// Behind a step that was `unwanted`: waits up to `longest` for a record; then, once waits_at() can be read, whether
+  /// one has come.
+  StoreResult<void> begin_to_wait(Milliseconds longest);
+  StoreResult<bool> has_come();
+  /// As Store::waits_at().
+  int waits_at() const { return store_.waits_at(); }
   /// Gives the right back, so that another may go on at once; over another connection where this one is lost.
   StoreResult<void> let_go();
   /// Whether all that is committed by now has been delivered, by whomever.
@@ -69,13 +78,16 @@ class Deliverer {
   /// Asked between the steps of long work, on the thread that is in step(); true makes it end early.
   std::function<bool()> cancelled = [] { return false; };
 
-  /// From any thread: a step or wait() that waits for a record ends with an error, else the next one that would.
+  /// From any thread: what waits for a record ends with an error, else the next one that would.
   void break_wait() { store_.break_wait(); }
   std::uint64_t reconnects() const { return store_.reconnects(); }
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  StoreResult<Step> go_through(const std::vector<EventRecord>& records);
+  StoreResult<Step> broken(const StoreError& error);
+  StoreResult<Step> ended();
   bool merge(Step& step);
   StoreResult<bool> hold();
   StoreResult<void> join();
@@ -83,7 +95,6 @@ class Deliverer {
   StoreResult<void> catch_up(Step& step);
   StoreResult<void> catch_up_stories(Step& step);
   StoreResult<void> keep_up();
-  StoreResult<std::vector<EventRecord>> next(Milliseconds block);
   StoreResult<void> deliver(DeliveryTarget target, const std::vector<EventRecord>& records, Step& step);
   StoreResult<Delivered> apply(DeliveryTarget target, const std::vector<EventRecord>& records);
   StoreResult<Delivered> apply_posts(std::span<const Event> events, std::span<const EventRecord> publish);
@@ -107,7 +118,9 @@ class Deliverer {
   std::vector<DeliveryTarget> targets_;
   std::optional<MergedStream> merged_;
 
-  std::string passed_;  // everything up to this place was for nobody
+  Step step_;              // under way
+  bool is_merged_ = true;  // in it, everything
+  std::string passed_;     // everything up to this place was for nobody
   bool holding_ = false, pending_ = false;
   Clock::time_point renew_at_, upkeep_at_, try_to_pass_at_, merge_again_at_;
   bool look_for_unbuilt_ = false;

@@ -103,7 +103,7 @@ class DelivererTest : public testing::Test {
 
   static void drain(Deliverer& deliverer) {
     for (;;) {
-      const auto step = deliverer.step(Milliseconds(0));
+      const auto step = deliverer.step();
       ASSERT_TRUE(step) << step.error().detail;
       ASSERT_FALSE(step->waiting);
       if (step->idle) return;
@@ -159,6 +159,25 @@ class DelivererTest : public testing::Test {
   Notifications notifications{store};
   std::uint64_t requests = 0;
 };
+
+TEST_F(DelivererTest, AStepThatIsBegunWaitsForItsFirstRecord) {
+  Deliverer deliverer(options(), DelivererOptions{.token = "test"});
+  drain(deliverer);
+  const auto begun = deliverer.begin_step(Milliseconds(2'000));
+  ASSERT_TRUE(begun);
+  ASSERT_TRUE(begun->waits);
+  EXPECT_GE(deliverer.waits_at(), 0);
+  refresh(urls[0], {{"even", "even 1"}}, Retention{.entries = 6, .hard_cap = 10});
+  const auto ended = deliverer.end_step();
+  ASSERT_TRUE(ended) << ended.error().detail;
+  EXPECT_GE(ended->applied, 1U);
+  EXPECT_FALSE(ended->idle || ended->waits);
+  drain(deliverer);
+  ASSERT_TRUE(deliverer.begin_step(Milliseconds(2'000)));
+  deliverer.break_wait();
+  EXPECT_FALSE(deliverer.end_step()) << "broken off";
+  drain(deliverer);
+}
 
 TEST_F(DelivererTest, TimelinesAndNoticesComeOutOfTheStream) {
   refresh(urls[0], {{"a", "odd one"}, {"b", "even one"}});
@@ -230,7 +249,7 @@ TEST_F(DelivererTest, BuildsTheIndexOfAChannelOfAnOlderStore) {
   ASSERT_EQ(channels.unbuilt()->size(), 3U);
   EXPECT_EQ(channels.posts("all", 10).error().code, StoreError::Code::refused);
   Deliverer deliverer(options(), DelivererOptions{.token = "test"});
-  const auto first = deliverer.step(Milliseconds(0));
+  const auto first = deliverer.step();
   ASSERT_TRUE(first);
   EXPECT_FALSE(first->idle);
   EXPECT_EQ(channels.unbuilt()->size(), 2U) << "one between two batches";
@@ -243,7 +262,7 @@ TEST_F(DelivererTest, BuildsTheIndexOfAChannelOfAnOlderStore) {
   redis({"HSET", "channel_floors", "all", "~"});
   deliverer.cancelled = [] { return true; };
   ASSERT_TRUE(deliverer.let_go());
-  EXPECT_FALSE(deliverer.step(Milliseconds(0)));
+  EXPECT_FALSE(deliverer.step());
   EXPECT_EQ(*channels.unbuilt(), Texts{"all"});
   ASSERT_TRUE(deliverer.let_go());
   drain();
@@ -292,7 +311,7 @@ TEST_F(DelivererTest, SurvivesDeathBetweenReadWriteAndAcknowledgement) {
         Store own(options());
         Deliveries group(own);
         group.join();
-        const auto records = group.fresh(5, Milliseconds(0));
+        const auto records = group.fresh(5);
         std::vector<Event> signals;
         std::vector<NoticesOfRecord> told;
         for (const EventRecord& record : *records) {
@@ -369,7 +388,7 @@ TEST_F(ACrowd, GetsAPostInPartsThatSurviveAKillBetweenAnyTwo) {
       Deliveries group(own);
       group.join();
       auto events = signals(*group.pending(100));
-      for (Event& event : signals(*group.fresh(100, Milliseconds(0)))) events.push_back(std::move(event));
+      for (Event& event : signals(*group.fresh(100))) events.push_back(std::move(event));
       DeliveryPart part;
       Delivered all;
       for (std::size_t i = 0; i < parts; ++i) {
@@ -400,7 +419,7 @@ TEST_F(ACrowd, BeginsARecordAnewWhenTheConnectionWasLost) {
     return false;
   };
   for (bool idle = false; !idle;) {
-    const auto step = deliverer.step(Milliseconds(0));
+    const auto step = deliverer.step();
     failed += step ? 0 : 1;
     ASSERT_LT(failed, 10U);
     idle = step && step->idle;
@@ -419,7 +438,7 @@ TEST_F(ACrowd, TwoDeliverersGiveEachRecordOnce) {
     deliverers.emplace_back([&] {
       Deliverer own(options(), DelivererOptions{.token = "both", .batch = 2});
       for (bool idle = false; !idle;) {
-        const auto step = own.step(Milliseconds(0));
+        const auto step = own.step();
         wrong += step ? 0 : 1;
         idle = step && step->idle;
       }
@@ -457,7 +476,7 @@ TEST_F(DelivererTest, TwoAtOnceEndWhereOneWould) {
       // Both have the same token: neither lock nor luck keeps them apart.
       Deliverer own(options(), DelivererOptions{.token = "both", .batch = 3});
       for (bool idle = false; writing || !idle;) {
-        const auto step = own.step(Milliseconds(0));
+        const auto step = own.step();
         wrong += step ? 0 : 1;
         idle = step && step->idle;
       }
@@ -475,12 +494,12 @@ TEST_F(DelivererTest, TwoAtOnceEndWhereOneWould) {
 TEST_F(DelivererTest, AnOwnerThatSleptThroughItsRightHarmsNobody) {
   Deliverer sleeper(options(), DelivererOptions{.token = "sleeper", .batch = 2});
   refresh(urls[0], {{"a", "odd 1"}, {"b", "odd 2"}, {"c", "odd 3"}, {"d", "odd 4"}, {"e", "odd 5"}});
-  ASSERT_EQ(sleeper.step(Milliseconds(0))->applied, 2U);
+  ASSERT_EQ(sleeper.step()->applied, 2U);
   redis({"DEL", "lock:delivery:000"});
   Deliverer next(options(), DelivererOptions{.token = "next", .batch = 1});
-  ASSERT_EQ(next.step(Milliseconds(0))->applied, 1U);
+  ASSERT_EQ(next.step()->applied, 1U);
   // The sleeper still believes in its right, is handed what comes after, and may not skip what the other has pending.
-  ASSERT_EQ(sleeper.step(Milliseconds(0))->applied, 2U);
+  ASSERT_EQ(sleeper.step()->applied, 2U);
   drain(next);
   const std::string followed = timelines();
   EXPECT_EQ(followed, built_afresh());
@@ -495,7 +514,7 @@ TEST_F(DelivererTest, OneThatFellBehindTheStreamBuildsItsTimelinesAnew) {
   write_history(2, 40);
   redis({"XTRIM", "stream:signals", "MAXLEN", "3"});
   Deliverer deliverer(options(), DelivererOptions{.token = "test"});
-  const auto step = deliverer.step(Milliseconds(0));
+  const auto step = deliverer.step();
   ASSERT_TRUE(step) << step.error().detail;
   EXPECT_TRUE(step->rebuilt);
   EXPECT_TRUE(step->missed);
@@ -567,7 +586,7 @@ TEST_F(DelivererTest, NewsIsToldAndABackCatalogueIsNot) {
          R"("data":{"reason":"http.gone"}})"});
   redis({"XADD", "stream:signals", "*", "whatever", "this is"});
   Deliverer deliverer(options(), DelivererOptions{.token = "test"});
-  const auto step = deliverer.step(Milliseconds(0));
+  const auto step = deliverer.step();
   ASSERT_TRUE(step);
   EXPECT_EQ(step->applied, 3U);
   EXPECT_EQ(step->failed, 1U);
@@ -601,7 +620,7 @@ class Unheard : public DelivererTest {
     refresh(urls[0], listed, {}, event);
   }
   Deliverer::Step step() {
-    const auto done = deliverer.step(Milliseconds(0));
+    const auto done = deliverer.step();
     EXPECT_TRUE(done) << done.error().detail;
     return done ? *done : Deliverer::Step{};
   }
@@ -646,16 +665,20 @@ TEST_F(Unheard, WhatIsForNobodyIsDeliveredUnread) {
 
 /// One that is blocked in the server meanwhile asks nothing.
 TEST_F(Unheard, WaitsForTheNextRecord) {
+  const auto comes = [&](Milliseconds longest) {
+    EXPECT_TRUE(deliverer.begin_to_wait(longest));
+    return *deliverer.has_come();
+  };
   write();
   EXPECT_TRUE(step().unwanted);
-  EXPECT_FALSE(*deliverer.wait(Milliseconds(20)));
+  EXPECT_FALSE(comes(Milliseconds(20)));
   write();
-  EXPECT_TRUE(*deliverer.wait(Milliseconds(20)));
-  EXPECT_TRUE(*deliverer.wait(Milliseconds(20))) << "until it is passed over";
+  EXPECT_TRUE(comes(Milliseconds(20)));
+  EXPECT_TRUE(comes(Milliseconds(20))) << "until it is passed over";
   EXPECT_EQ(step().applied, 1U);
-  EXPECT_FALSE(*deliverer.wait(Milliseconds(20)));
+  EXPECT_FALSE(comes(Milliseconds(20)));
   std::thread writer([&] { write(); });
-  const bool came = *deliverer.wait(Milliseconds(1'000));
+  const bool came = comes(Milliseconds(1'000));
   writer.join();
   EXPECT_TRUE(came);
   EXPECT_EQ(step().applied, 1U);
@@ -700,7 +723,7 @@ TEST_F(Unheard, AFirstSubscriberLosesNothingWhileTwoDeliverAndOthersCommit) {
         // Neither lock nor luck keeps them apart, and each looks at every step whether anybody is there.
         Deliverer own(options(), DelivererOptions{.token = "both", .batch = 3, .upkeep_every = Milliseconds(0)});
         for (bool idle = false; writing || !idle;) {
-          const auto done = own.step(Milliseconds(0));
+          const auto done = own.step();
           wrong += done ? 0 : 1;
           idle = done && done->idle;
         }
@@ -734,7 +757,7 @@ TEST_F(Unheard, WhatAnotherLeftPendingIsReadBeforeAnythingIsPassed) {
   for (int i = 0; i < 4; ++i) write();
   {
     Store own(options());
-    ASSERT_EQ(Deliveries(own).fresh(2, Milliseconds(0))->size(), 2U);  // and dies
+    ASSERT_EQ(Deliveries(own).fresh(2)->size(), 2U);  // and dies
   }
   EXPECT_FALSE(step().unwanted);
   drain(deliverer);
@@ -761,7 +784,7 @@ TEST_F(Unheard, OperatorsAreToldOnceThoughNobodySubscribed) {
 TEST_F(Unheard, WhoPublishesEachRecordReadsThem) {
   Deliverer loud(options(), DelivererOptions{.token = "test", .per_feed = true});
   write();
-  const auto done = loud.step(Milliseconds(0));
+  const auto done = loud.step();
   ASSERT_TRUE(done);
   EXPECT_EQ(done->applied, 1U);
   EXPECT_FALSE(done->unwanted);

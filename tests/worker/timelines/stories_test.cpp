@@ -29,7 +29,7 @@ class StoryDelivery : public StoryTest {
 
   static void drain(Deliverer& deliverer) {
     for (;;) {
-      const auto step = deliverer.step(Milliseconds(0));
+      const auto step = deliverer.step();
       ASSERT_TRUE(step) << step.error().detail;
       ASSERT_EQ(step->failed, 0U);
       if (step->idle) return;
@@ -175,7 +175,7 @@ TEST_F(StoryDelivery, EachIsToldOnceHoweverOftenDeliveryDies) {
       Store own(options());
       Deliveries group(own);
       group.join();
-      const auto records = group.fresh(3, Milliseconds(0));
+      const auto records = group.fresh(3);
       std::vector<SameAsOfRecord> said;
       Texts ids;
       for (const EventRecord& record : *records) {
@@ -218,7 +218,7 @@ TEST_F(StoryDelivery, TwoAtOnceTellWhatOneWould) {
     deliverers.emplace_back([&] {
       Deliverer own(options(), DelivererOptions{.token = "both", .stories = StoryIndex::kept, .batch = 3});
       for (bool idle = false; writing || !idle;) {
-        const auto step = own.step(Milliseconds(0));
+        const auto step = own.step();
         wrong += step ? 0 : 1;
         idle = step && step->idle;
       }

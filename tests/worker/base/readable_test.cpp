@@ -1,0 +1,63 @@
+// Waits on the loop for a socket that somebody else reads.
+#include "worker/base/readable.hpp"
+
+#include <chrono>
+#include <sys/socket.h>
+#include <thread>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace feedmill::readable_test {
+namespace {
+
+using namespace std::chrono_literals;
+namespace asio = boost::asio;
+
+class Readable : public testing::Test {
+ public:
+  ~Readable() override {
+    for (const int end : ends) ::close(end);
+  }
+
+ protected:
+  Readable() { EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0); }
+  /// How long it took.
+  std::chrono::steady_clock::duration wait(int socket, std::chrono::milliseconds longest) {
+    asio::io_context loop{1};
+    const auto from = std::chrono::steady_clock::now();
+    auto waited = asio::co_spawn(loop, until_readable(socket, longest), asio::use_future);
+    loop.run();
+    waited.get();
+    return std::chrono::steady_clock::now() - from;
+  }
+  int ends[2] = {-1, -1};
+};
+
+TEST_F(Readable, IsWhatSomethingCameOf) {
+  std::thread other([&] {
+    std::this_thread::sleep_for(20ms);
+    EXPECT_EQ(::write(ends[1], "x", 1), 1);
+  });
+  EXPECT_LT(wait(ends[0], 1h), 1h);
+  other.join();
+  EXPECT_EQ(::fcntl(ends[0], F_GETFL) & O_NONBLOCK, 0) << "who reads it blocks";
+  EXPECT_LT(wait(ends[0], 1h), 1h) << "it can be read still";
+}
+
+TEST_F(Readable, IsWhatIsShutDown) {
+  ::shutdown(ends[0], SHUT_RDWR);
+  EXPECT_LT(wait(ends[0], 1h), 1h);
+}
+
+TEST_F(Readable, IsWaitedForNoLongerThanThat) {
+  EXPECT_GE(wait(ends[0], 20ms), 20ms);
+  wait(-1, 1h);
+}
+
+}  // namespace
+}  // namespace feedmill::readable_test

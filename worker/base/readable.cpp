@@ -1,0 +1,34 @@
+#include "worker/base/readable.hpp"
+
+#include <memory>
+#include <sys/epoll.h>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "worker/base/unique_fd.hpp"
+
+namespace feedmill {
+
+namespace asio = boost::asio;
+
+asio::awaitable<void> until_readable(int socket, std::chrono::milliseconds longest) {
+  // By way of a set of one: Asio makes what it watches non-blocking, and who reads the socket wants to block.
+  UniqueFd set(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_event wanted{};
+  wanted.events = EPOLLIN;
+  if (socket < 0 || !set || ::epoll_ctl(set.get(), EPOLL_CTL_ADD, socket, &wanted) != 0) co_return;
+  const auto executor = co_await asio::this_coro::executor;
+  asio::posix::stream_descriptor watched(executor, set.release());
+  const auto over = std::make_shared<asio::steady_timer>(executor, longest);  // what is called may outlive this
+  watched.async_wait(asio::posix::stream_descriptor::wait_read,
+                     [over](const boost::system::error_code&) { over->cancel(); });
+  co_await over->async_wait(
+      asio::bind_cancellation_slot(asio::cancellation_slot(), asio::as_tuple(asio::use_awaitable)));
+}
+
+}  // namespace feedmill
