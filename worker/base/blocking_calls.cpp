@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <list>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <boost/asio/as_tuple.hpp>
@@ -17,7 +19,7 @@ namespace feedmill {
 
 namespace asio = boost::asio;
 
-/// Of the process. They stay: what has hung once may hang again.
+/// Of the process.
 class BlockingCalls::Threads {
  public:
   static Threads& of_process() {
@@ -28,65 +30,104 @@ class BlockingCalls::Threads {
     {
       const std::lock_guard lock(mutex_);
       ends_ = true;
+      for (Thread* const one : idle_) one->wake.notify_one();
     }
-    wake_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
+    for (Thread& one : threads_) one.thread.join();
+    if (left_.joinable()) left_.join();
   }
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
   void make(BlockingCalls& calls) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (busy_ + waiting_.size() >= threads_.size()) grow();
-      waiting_.push_back(&calls);
+    const std::lock_guard lock(mutex_);
+    const auto now = Clock::now();
+    waiting_.push_back({&calls, now});
+    if (now - waiting_.front().since >= longest_wait) {
+      at_once_ = std::min(2 * at_once_, busy() + waiting_.size());
+      changed_ = now;
+    } else if (at_once_ > a_few && now - changed_ >= until_fewer) {
+      at_once_ = std::max(at_once_ / 2, a_few);
+      changed_ = now;
     }
-    wake_.notify_one();
+    try {
+      while (!waiting_.empty() && busy() < at_once_) start();
+    } catch (const std::system_error&) {  // it goes on with those there are
+      if (!threads_.empty()) return;
+      waiting_.pop_back();
+      throw;
+    }
   }
 
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t a_few = 8;
-  static constexpr std::chrono::milliseconds longest_wait{10};
+  static constexpr std::chrono::milliseconds longest_wait{100};
+  static constexpr std::chrono::seconds until_fewer{10}, longest_idle{30};
+
+  struct Thread {
+    std::thread thread;
+    std::condition_variable wake;
+    BlockingCalls* next = nullptr;  // what it is begun or woken for
+  };
+  struct Waiting {
+    BlockingCalls* calls;
+    Clock::time_point since;
+  };
 
   Threads() = default;
 
-  void grow() {
-    if (threads_.size() < a_few) {
-      threads_.emplace_back([this] { run(); });
-      return;
+  std::size_t busy() const { return threads_.size() - idle_.size(); }
+
+  /// Who waits for longest.
+  void start() {
+    if (idle_.empty()) {
+      Thread& one = threads_.emplace_back();
+      try {
+        one.thread = std::thread([this, &one] { run(one); });
+      } catch (...) {
+        threads_.pop_back();
+        throw;
+      }
+      one.next = waiting_.front().calls;
+    } else {
+      idle_.back()->next = waiting_.front().calls;
+      idle_.back()->wake.notify_one();
+      idle_.pop_back();
     }
-    if (waiting_.empty() || Clock::now() - moved_ < longest_wait) return;
-    try {
-      for (std::size_t more = std::min(waiting_.size(), threads_.size() / 2); more > 0; --more)
-        threads_.emplace_back([this] { run(); });
-    } catch (const std::system_error&) {  // it goes on with those there are
-    }
+    waiting_.pop_front();
   }
 
-  void run() {
+  void run(Thread& mine) {
     std::unique_lock lock(mutex_);
-    for (;;) {
-      wake_.wait(lock, [this] { return ends_ || !waiting_.empty(); });
-      if (waiting_.empty()) return;
-      BlockingCalls& calls = *waiting_.front();
-      waiting_.pop_front();
-      ++busy_;
-      moved_ = Clock::now();
+    while (BlockingCalls* const next = std::exchange(mine.next, nullptr)) {
       lock.unlock();
-      calls.make();
+      next->make();
       lock.lock();
-      --busy_;
-      moved_ = Clock::now();
+      if (!waiting_.empty() && busy() <= at_once_) {
+        mine.next = waiting_.front().calls;
+        waiting_.pop_front();
+        continue;
+      }
+      idle_.push_back(&mine);
+      const auto is_wanted = [&] { return mine.next != nullptr || ends_; };
+      while (!mine.wake.wait_for(lock, longest_idle, is_wanted) && threads_.size() <= a_few) {
+      }
+      if (mine.next == nullptr) std::erase(idle_, &mine);
     }
+    if (ends_) return;
+    std::thread before = std::exchange(left_, std::move(mine.thread));
+    threads_.remove_if([&mine](const Thread& one) { return &one == &mine; });
+    lock.unlock();
+    if (before.joinable()) before.join();
   }
 
   std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<BlockingCalls*> waiting_;
-  std::vector<std::thread> threads_;
-  std::size_t busy_ = 0;
-  Clock::time_point moved_;  // when a thread began or ended something
+  std::list<Thread> threads_;
+  std::vector<Thread*> idle_;    // who has been so for longest first: who is not needed stays so
+  std::deque<Waiting> waiting_;  // while as many as there may be are at work
+  std::size_t at_once_ = a_few;  // calls that may be made
+  Clock::time_point changed_;    // when it did
+  std::thread left_;             // the last that has ended by itself
   bool ends_ = false;
 };
 

@@ -14,9 +14,10 @@
 
 namespace feedmill {
 
-/// Calls that are made one after another, in their order. All objects of a process share its threads: there are a few,
-/// and more where calls are kept waiting for 10 ms because all threads block, as while a server hangs; at most one for
-/// each object. Where the system gives no more than a few, calls wait for each other.
+/// Calls that are made one after another, in their order. All objects of a process share its threads. Of their calls 8
+/// are made at once; more where some are kept waiting for 100 ms because all of these block, as while a server hangs,
+/// at most one for each object, and every 10 s half of that number, until it is 8 again. Where the system gives no more
+/// threads, calls wait for each other.
 class BlockingCalls {
  public:
   BlockingCalls() = default;
@@ -25,7 +26,7 @@ class BlockingCalls {
   BlockingCalls& operator=(const BlockingCalls&) = delete;
 
   /// From any thread. `job` does not throw. Throws std::system_error (resource_unavailable_try_again) when the system
-  /// does not give a first few threads; then it is not made.
+  /// gives no thread at all; then it is not made.
   void post(std::function<void()> job);
   /// The same; the caller resumes on its own executor, of one thread, once it is done. Not cancellable: calls are
   /// bounded.

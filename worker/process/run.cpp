@@ -78,12 +78,12 @@ std::string objection_to_limits(const Config& config) {
   const std::string_view or_less =
       stores > 1 ? "or name one partition a process (--partition)" : "or lower worker.threads or store.connections";
   const auto tasks = cgroup_limit("pids.max");
-  const std::size_t most = most_tasks(config);
-  if ((stores > 1 || config.worker.threads > 1) && tasks && *tasks < most) {
+  const std::size_t threads = least_tasks(config);
+  if ((stores > 1 || config.worker.threads > 1) && tasks && *tasks < threads) {
     return fmt::format(
-        "{} takes up to {} threads, and this service may have {}: raise its limit (TasksMax=, "
+        "{} takes {} threads at least, and this service may have {}: raise its limit (TasksMax=, "
         "--pids-limit), {}",
-        what, most, *tasks, or_less);
+        what, threads, *tasks, or_less);
   }
   const std::size_t files = descriptor_limit(), least = least_descriptors(config);
   if (files == 0 || files >= least) return "";

@@ -61,12 +61,9 @@ std::uint64_t shared_memory(const Config& config) {
 
 namespace {
 
-/// Connections of a loop to Redis, as StorePool has them: to other partitions, too, and the thread of these.
+/// Connections of a loop to Redis, as StorePool has them: to other partitions, too.
 std::size_t redis_connections(const Config& config) {
   return config.store.connections + std::size_t{3} + other_partitions(config, stores_of(config));
-}
-std::size_t redis_threads(const Config& config) {
-  return config.store.connections + std::size_t{other_partitions(config, stores_of(config)) == 0 ? 3U : 4U};
 }
 
 constexpr std::size_t ours = 96;  // descriptors: files, listener, Redis, name servers, connections beyond the lanes
@@ -97,7 +94,7 @@ std::size_t stores_of(const Config& config) {
 }
 
 std::size_t least_descriptors(const Config& config) {
-  constexpr std::size_t beside = 18, of_a_loop = 5, fetches = 4;
+  constexpr std::size_t beside = 18, of_a_loop = 7, fetches = 4;
   return beside +
          stores_of(config) * loops_of(config, RunMode::daemon) * (of_a_loop + fetches + redis_connections(config));
 }
@@ -122,14 +119,10 @@ std::size_t reading_threads(const Config& config, std::size_t loops) {
   return std::max<std::size_t>(config.worker.cpu_threads / loops, 1);
 }
 
-std::size_t most_tasks(const Config& config) {
-  constexpr std::size_t beside = 32;  // log, delivery, pages, API, pushing out, a private server
-  // The same, but for what they share.
-  const std::size_t of_a_store = 8 + (config.websub.public_url.empty() ? 0U : 1U) + (config.worker.push_out ? 7U : 0U);
-  const std::size_t stores = stores_of(config), loops = stores * loops_of(config, RunMode::daemon);
-  const std::size_t of_all = stores > 1 && config.signals.merged ? of_a_store : 0;
-  return beside + of_all + (stores - 1) * of_a_store +
-         loops * (1 + reading_threads(config, loops) + redis_threads(config));
+std::size_t least_tasks(const Config& config) {
+  constexpr std::size_t beside = 32;  // log, blocking calls, looks at pages, a private server
+  const std::size_t loops = loops_of(config, RunMode::daemon), others = (loops - 1) * stores_of(config);
+  return beside + reading_threads(config, loops) + others * (1 + reading_threads(config, loops * stores_of(config)));
 }
 
 RefreshOptions refresh_options(const Config& config, RunMode mode) {

@@ -67,8 +67,8 @@ std::size_t kept_within(std::size_t descriptors, std::size_t lanes);
 
 /// How many threads each of the loops that fetch reads documents with.
 std::size_t reading_threads(const Config& config, std::size_t loops);
-/// At most so many threads and processes make up a daemon.
-std::size_t most_tasks(const Config& config);
+/// With fewer threads and processes a daemon cannot work; it begins more while its calls to the store take long.
+std::size_t least_tasks(const Config& config);
 
 /// What a process of ours is for: the daemon puts off what cannot be had now, the others wait for it.
 enum class RunMode { daemon, once, selected };

@@ -199,7 +199,7 @@ TEST(Doctor, WantsDescriptorsForEveryLane) {
   EXPECT_NE(check_descriptors(1024, config).remedy.find("worker.lanes to 160"), std::string::npos);
   const Finding none = check_descriptors(60, config);
   EXPECT_EQ(shown(none), "fail descriptors");
-  EXPECT_EQ(none.text, "60 files may be open, and a worker needs 70");
+  EXPECT_EQ(none.text, "60 files may be open, and a worker needs 78");
   config.worker.threads = 16;
   EXPECT_EQ(shown(check_descriptors(20'000, config)), "ok descriptors");
   EXPECT_GT(descriptor_limit(), 0U);
