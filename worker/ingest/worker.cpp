@@ -35,6 +35,7 @@ constexpr Milliseconds worth_a_notice{5'000};              // an outage that pas
 constexpr const char* suspected = "workers died while this feed was the one suspect among theirs";
 constexpr Milliseconds between_wishes{20};
 constexpr Milliseconds longest_listening{2'000}, listens_again{500};
+constexpr Milliseconds longest_idle{10'000};
 constexpr Milliseconds gather{10};  // how long free lanes are gathered before one claim takes them all
 
 std::string what(const std::exception_ptr& error) {
@@ -153,9 +154,11 @@ asio::awaitable<void> Worker::rest() {
     co_await pause(std::chrono::ceil<Milliseconds>(until - SteadyClock::now()));
 }
 
+/// Whoever makes a feed due sooner tells a daemon (RELIABILITY L10), but the word might be lost.
 Milliseconds Worker::until_next_look(const ClaimBatch& batch) {
+  const Milliseconds longest = scope_.is_limited() ? options_.poll : std::max(options_.poll, longest_idle);
   const auto next = scope_.next_wanted(batch);
-  return next ? std::clamp(*next - batch.now, Milliseconds(1), options_.poll) : options_.poll;
+  return next ? std::clamp(*next - batch.now, Milliseconds(1), longest) : longest;
 }
 
 asio::awaitable<StoreResult<ClaimBatch>> Worker::claim(std::size_t max) {
