@@ -25,10 +25,16 @@ namespace {
 constexpr Milliseconds heartbeat_every{5'000}, heartbeat_ttl{20'000}, figures_every{15'000}, lead_ttl{40'000};
 constexpr Milliseconds until_opened{100};
 
+/// How long to rest the first time of all that come at such intervals, so that partitions take turns.
+Milliseconds first_of(Milliseconds every, const Partition& partition) {
+  return every * (partition.index + 1) / partition.count;
+}
+
 }  // namespace
 
-asio::awaitable<void> beat(IngestParts& loop, Metrics& metrics) {
+asio::awaitable<void> beat(IngestParts& loop, const Partition& partition, Metrics& metrics) {
   asio::steady_timer timer(co_await asio::this_coro::executor);
+  Milliseconds rest = first_of(heartbeat_every, partition);
   for (;;) {
     if (!loop.worker.stopping()) {
       const Fields fields{{"host", host_name()},
@@ -42,7 +48,7 @@ asio::awaitable<void> beat(IngestParts& loop, Metrics& metrics) {
         loop.worker.note_failure(done.error());  // claims, which wait behind it, would find out as late again
       }
     }
-    timer.expires_after(heartbeat_every);
+    timer.expires_after(std::exchange(rest, heartbeat_every));
     co_await timer.async_wait(asio::use_awaitable);
   }
 }
@@ -145,8 +151,9 @@ asio::awaitable<void> watch_fleet(ServedParts& parts) {
   IndexPlace index;
   std::uint64_t reconnects = 0;
   bool piled_up = false;
+  Milliseconds rest = first_of(figures_every, parts.config.partition());
   for (;;) {
-    timer.expires_after(parts.opened ? figures_every : until_opened);
+    timer.expires_after(parts.opened ? std::exchange(rest, figures_every) : until_opened);
     co_await timer.async_wait(asio::use_awaitable);
     if (!parts.opened) continue;
     const StoreResult<bool> held =

@@ -7,8 +7,9 @@
 
 namespace feedmill {
 
-/// Says every few seconds that a loop's worker lives, on that loop, once the store was opened. Until cancelled.
-boost::asio::awaitable<void> beat(IngestParts& loop, Metrics& metrics);
+/// Says every few seconds in a partition that a loop's worker lives, on that loop, once the store was opened. Until
+/// cancelled.
+boost::asio::awaitable<void> beat(IngestParts& loop, const Partition& partition, Metrics& metrics);
 
 /// Pauses and removes feeds that nobody follows (feeds.orphan_after; RELIABILITY L19), in steps: others' calls of the
 /// store come between.

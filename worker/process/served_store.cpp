@@ -154,7 +154,8 @@ asio::awaitable<Worker::End> ServedStore::ingest() {
 asio::awaitable<Worker::End> ServedStore::fetch() {
   const auto beside = [this](IngestParts& loop) -> asio::awaitable<void> {
     if (parts_.mode == RunMode::daemon)
-      co_await (guarded("heartbeat", beat(loop, parts_.metrics)) && guarded("ticks", loop.liveness.tick()));
+      co_await (guarded("heartbeat", beat(loop, parts_.config.partition(), parts_.metrics)) &&
+                guarded("ticks", loop.liveness.tick()));
     else
       co_await guarded("ticks", loop.liveness.tick());
   };
@@ -181,7 +182,7 @@ asio::awaitable<void> ServedStore::heartbeat() {
     timer.expires_after(std::chrono::milliseconds(100));
     co_await timer.async_wait(asio::use_awaitable);
   }
-  co_await beat(parts_.ingest, parts_.metrics);
+  co_await beat(parts_.ingest, parts_.config.partition(), parts_.metrics);
 }
 
 asio::awaitable<void> ServedStore::deliver() {
