@@ -43,11 +43,9 @@ class BlockingCalls::Threads {
     const auto now = Clock::now();
     waiting_.push_back({&calls, now});
     if (now - waiting_.front().since >= longest_wait) {
-      at_once_ = std::min(2 * at_once_, busy() + waiting_.size());
-      changed_ = now;
+      if (now - changed_ >= until_more) set_at_once(std::min(2 * at_once_, busy() + waiting_.size()), now);
     } else if (at_once_ > a_few && now - changed_ >= until_fewer) {
-      at_once_ = std::max(at_once_ / 2, a_few);
-      changed_ = now;
+      set_at_once(std::max(at_once_ / 2, a_few), now);
     }
     try {
       while (!waiting_.empty() && busy() < at_once_) start();
@@ -61,7 +59,7 @@ class BlockingCalls::Threads {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t a_few = 8;
-  static constexpr std::chrono::milliseconds longest_wait{100};
+  static constexpr std::chrono::milliseconds longest_wait{100}, until_more{20};
   static constexpr std::chrono::seconds until_fewer{10}, longest_idle{30};
 
   struct Thread {
@@ -76,6 +74,10 @@ class BlockingCalls::Threads {
 
   Threads() = default;
 
+  void set_at_once(std::size_t calls, Clock::time_point now) {
+    at_once_ = calls;
+    changed_ = now;
+  }
   std::size_t busy() const { return threads_.size() - idle_.size(); }
 
   /// Who waits for longest.
