@@ -193,7 +193,7 @@ std::optional<std::uint64_t> LogRate::admit(LogLevel level, std::string_view eve
 
 // --- Log -------------------------------------------------------------------------------------------------------------
 
-Log::Log(Options options)
+Log::Log(Options options, std::shared_ptr<LogWriter> writer)
     : options_([&] {
         if (options.format == LogFormat::automatic)
           options.format = ::isatty(options.fd) != 0 ? LogFormat::console : LogFormat::json;
@@ -201,17 +201,7 @@ Log::Log(Options options)
       }()),
       level_(options_.level),
       journal_(is_journal(options_.fd)),
-      writer_([this] { write_lines(); }) {}
-
-Log::~Log() {
-  {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
-    deadline_ = Clock::now() + 1s;
-  }
-  changed_.notify_all();
-  writer_.join();
-}
+      writer_(writer ? std::move(writer) : std::make_shared<LogWriter>(options_.fd)) {}
 
 void Log::write(LogLevel level, std::string_view event, std::string_view message, std::span<const LogField> fields) {
   if (!enabled(level)) return;
@@ -238,26 +228,42 @@ void Log::write(LogLevel level, std::string_view event, std::string_view message
   for (const auto& field : fields) line.add(field);
   std::string text = line.finish();
   if (journal_ && options_.format != LogFormat::json) text.insert(0, journal_priority(level));
-  enqueue({level, std::move(text)});
+  suppressed_ += writer_->write(level, std::move(text));
 }
 
-void Log::enqueue(Line line) {
+// --- LogWriter -------------------------------------------------------------------------------------------------------
+
+LogWriter::LogWriter(int fd) : fd_(fd), thread_([this] { write_lines(); }) {}
+
+LogWriter::~LogWriter() {
   {
     const std::lock_guard lock(mutex_);
-    while (queued_bytes_ + line.text.size() > longest_queue) {
+    closing_ = true;
+    deadline_ = Clock::now() + 1s;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+std::uint64_t LogWriter::write(LogLevel level, std::string text) {
+  std::uint64_t left_out = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    while (queued_bytes_ + text.size() > longest_queue) {
       const auto oldest = std::ranges::find(queue_, LogLevel::debug, &Line::level);
-      ++suppressed_;
-      if (oldest == queue_.end()) return;
+      ++left_out;
+      if (oldest == queue_.end()) return left_out;
       queued_bytes_ -= oldest->text.size();
       queue_.erase(oldest);
     }
-    queued_bytes_ += line.text.size();
-    queue_.push_back(std::move(line));
+    queued_bytes_ += text.size();
+    queue_.push_back({level, std::move(text)});
   }
   changed_.notify_one();
+  return left_out;
 }
 
-void Log::write_lines() {
+void LogWriter::write_lines() {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return closing_ || !queue_.empty(); });
@@ -273,15 +279,15 @@ void Log::write_lines() {
 }
 
 /// False when the log is closing and nobody reads any more. A ready pipe takes 4 KiB without blocking.
-bool Log::write_out(std::string_view text) {
+bool LogWriter::write_out(std::string_view text) {
   while (!text.empty()) {
-    pollfd output{options_.fd, POLLOUT, 0};
+    pollfd output{fd_, POLLOUT, 0};
     if (::poll(&output, 1, 100) == 0) {
       const std::lock_guard lock(mutex_);
       if (closing_ && Clock::now() > deadline_) return false;
       continue;
     }
-    const auto written = ::write(options_.fd, text.data(), std::min<std::size_t>(text.size(), 4096));
+    const auto written = ::write(fd_, text.data(), std::min<std::size_t>(text.size(), 4096));
     if (written < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (written <= 0) return true;  // nobody is there; nothing better to do with the line
     text.remove_prefix(static_cast<std::size_t>(written));

@@ -9,6 +9,7 @@
 #include <deque>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -73,8 +74,40 @@ class LogRate {
   std::optional<Bucket> total_;
 };
 
-/// Writes lines without ever blocking its callers: a thread of its own does the writing, from a queue of 1 MiB. When
-/// that is full the oldest debug lines go, then new lines; both are counted (RELIABILITY G4). Thread-safe.
+/// Writes lines on a thread of its own, from a queue of 1 MiB. When that is full the oldest debug lines go, then new
+/// ones (RELIABILITY G4). Thread-safe.
+class LogWriter {
+ public:
+  /// `fd` stays open for its life.
+  explicit LogWriter(int fd);
+  LogWriter(const LogWriter&) = delete;
+  LogWriter& operator=(const LogWriter&) = delete;
+  /// Waits for the lines to be written, for at most a second.
+  ~LogWriter();
+
+  /// How many lines were left out for it, this one or others.
+  std::uint64_t write(LogLevel level, std::string text);
+
+ private:
+  struct Line {
+    LogLevel level;
+    std::string text;
+  };
+
+  void write_lines();
+  bool write_out(std::string_view text);
+
+  const int fd_;
+  std::mutex mutex_;  // guards the following
+  std::condition_variable changed_;
+  std::deque<Line> queue_;
+  std::size_t queued_bytes_ = 0;
+  bool closing_ = false;
+  std::chrono::steady_clock::time_point deadline_;  // of closing
+  std::thread thread_;
+};
+
+/// Makes lines and hands them to a writer, without ever blocking its callers. Thread-safe.
 class Log {
  public:
   struct Options {
@@ -85,11 +118,11 @@ class Log {
     int fd = 2;                                ///< must stay open for the log's life
   };
 
-  explicit Log(Options options);
+  /// `writer`: of `fd`, which other logs may use, too; null: one of its own. The last of them waits for the lines to be
+  /// written, for at most a second.
+  explicit Log(Options options, std::shared_ptr<LogWriter> writer = nullptr);
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
-  /// Waits for the lines to be written, for at most a second.
-  ~Log();
 
   bool enabled(LogLevel level) const { return level >= level_; }
   /// Least level that is written, from the next line on.
@@ -107,27 +140,13 @@ class Log {
   std::uint64_t suppressed() const { return suppressed_; }
 
  private:
-  struct Line {
-    LogLevel level;
-    std::string text;
-  };
-
-  void enqueue(Line line);
-  void write_lines();
-  bool write_out(std::string_view text);
-
   const Options options_;
   std::atomic<LogLevel> level_;
   bool journal_ = false;
   std::atomic<std::uint64_t> suppressed_ = 0;
   std::mutex mutex_;  // guards the following
-  std::condition_variable changed_;
   LogRate rate_;
-  std::deque<Line> queue_;
-  std::size_t queued_bytes_ = 0;
-  bool closing_ = false;
-  std::chrono::steady_clock::time_point deadline_;  // of closing
-  std::thread writer_;
+  std::shared_ptr<LogWriter> writer_;
 };
 
 /// What a refresh did: one line at debug; changes of the feed's state and address at info or warn (RELIABILITY G1).

@@ -115,13 +115,14 @@ int run_process(ServeTask task) {
   const std::string objection = task.mode == RunMode::selected ? "" : objection_to_limits(task.config);
   std::vector<ServeTask> tasks = in_partitions(std::move(task));
   std::vector<std::unique_ptr<Log>> logs;
+  const auto writer = std::make_shared<LogWriter>(Log::Options().fd);
   for (ServeTask& one : tasks) {
     Log::Options options;
     options.level = one.mode == RunMode::selected ? LogLevel::error : one.config.log.level;
     options.format = one.config.log.format;
     options.worker = one.id = worker_id();
     if (!one.config.partition().is_whole()) options.partition = one.config.partition().index;
-    one.log = logs.emplace_back(std::make_unique<Log>(std::move(options))).get();
+    one.log = logs.emplace_back(std::make_unique<Log>(std::move(options), writer)).get();
   }
   ServeTask& first = tasks.front();
   if (tasks.size() > 1) {  // of what is said of all of them
@@ -129,7 +130,7 @@ int run_process(ServeTask task) {
     options.level = first.config.log.level;
     options.format = first.config.log.format;
     options.worker = first.id;
-    logs.push_back(std::make_unique<Log>(std::move(options)));
+    logs.push_back(std::make_unique<Log>(std::move(options), writer));
   }
   Log& log = *logs.back();
   const auto refuse = [&](const std::string& why) {
