@@ -257,6 +257,16 @@ TEST_F(RedisFaults, AtTheStartTellWhatMustBeChanged) {
   EXPECT_EQ(world.run({"run", "--once"}).exit, 0);
 }
 
+TEST_F(RedisFaults, AtTheStartAreToldOnceAndSoIsTheirEnd) {
+  proxy.down();
+  const Program worker({"run"}, world.environment);
+  EXPECT_TRUE(logs(worker, "event=redis_down")) << worker.err();
+  proxy.up();
+  EXPECT_TRUE(logs(worker, "event=ready")) << worker.err();
+  EXPECT_EQ(count_of(worker.err(), "event=redis_down"), 1U) << worker.err();
+  EXPECT_EQ(count_of(worker.err(), "event=redis_up"), 1U) << worker.err();
+}
+
 TEST_F(RedisFaults, APolicyThatBeginsToEvictStopsTheClaims) {
   Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
   const std::string address = listening_at(worker);

@@ -71,6 +71,7 @@ asio::awaitable<int> open_store(ServedParts& parts) {
       parts.ingest.refresher.set_store_id(std::move(id));
       parts.metrics.set_store(*server);
       test_point("B5");
+      if (!told.empty()) parts.log.write(LogLevel::info, "redis_up", "Redis serves now");
       co_return co_await check_contact(parts);
     }
     if (parts.ingest.worker.stopping()) break;
