@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <list>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -43,13 +42,14 @@ class BlockingCalls::Threads {
     const auto now = Clock::now();
     waiting_.push_back({&calls, now});
     if (now - waiting_.front().since >= longest_wait) {
-      if (now - changed_ >= until_more) set_at_once(std::min(2 * at_once_, busy() + waiting_.size()), now);
+      if (now - changed_ >= until_more)
+        set_at_once(std::max(std::min(2 * at_once_, busy() + waiting_.size()), a_few), now);
     } else if (at_once_ > a_few && now - changed_ >= until_fewer) {
       set_at_once(std::max(at_once_ / 2, a_few), now);
     }
     try {
       while (!waiting_.empty() && busy() < at_once_) start();
-    } catch (const std::system_error&) {  // it goes on with those there are
+    } catch (...) {  // it goes on with those there are
       if (!threads_.empty()) return;
       waiting_.pop_back();
       throw;
