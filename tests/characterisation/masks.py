@@ -108,6 +108,7 @@ def in_any_order(text):
 def figures(text):
     """Numbers of the moment, with their units."""
     text = re.sub(r"\b\d[\d.]*( (ms|s|min|h|d|B|KiB|MiB|GiB)\b)?|–", "<n>", spans(text))
+    text = re.sub(r'(<tr>\n<th scope="row">at most <n></th>\n(?:(?!</tr>).*\n)+</tr>\n)\1+', r"\1", text)  # a busy machine
     return re.sub(r"\[[.#]*\]", "[<bar>]", text)
 
 
