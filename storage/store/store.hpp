@@ -57,7 +57,7 @@ std::string objection_to_redis_url(std::string_view url);
 /// How `feed_url` ends when that is how our own keys end (":sort" …): such a feed cannot be stored. "" when it can.
 std::string_view forbidden_ending(std::string_view feed_url);
 
-/// One blocking connection to the store. Not thread-safe: the worker gives each its own thread.
+/// One blocking connection to the store, for one call at a time, from whichever thread.
 /// A call lasts at most `timeout`; it connects, authenticates and loads a script when needed, and never retries:
 /// after an error the caller decides (RELIABILITY E3). Texts in errors never hold the password.
 class Store {

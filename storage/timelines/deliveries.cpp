@@ -121,12 +121,6 @@ StoreResult<void> Deliveries::begin_to_wait(std::size_t count, Milliseconds long
       {"XREADGROUP", "GROUP", group, consumer, "COUNT", most, "BLOCK", block, "STREAMS", key, ">"});
 }
 
-StoreResult<std::vector<EventRecord>> Deliveries::come() {
-  const auto reply = impl_.redis.end_wait();
-  if (!reply) return reply.error();
-  return read_event_records((*reply)[0][1]);
-}
-
 StoreResult<void> Deliveries::acknowledge(std::span<const EventRecord> records) {
   if (records.empty()) return {};
   if (auto connected = impl_.ready(); !connected) return connected.error();

@@ -813,20 +813,20 @@ def measure_empty(partitions):
     for name in idle[0]:
         print(f"| {name} | " + " | ".join(f"{row[name]:.1f}" for row in idle) + " |", flush=True)
     judge(f"{partitions} empty partitions: memory of Redis", whole / 2**20, empty_limit, "MiB")
-    if not tiny:
-        judge(f"an idle worker of {partitions} partitions", idle[-1]["threads"], threads_limit, "threads")
 
 
 def measure_idle(deployment, partition=None):
     deployment.start(partition)
     until(lambda: all(deployment.each(lambda client, key: client.exists(key("meta:store")))) or partition is not None, 60,
           "that all partitions are served")
-    # Longer than requests of programs are looked for in haste, and than threads stay that only the start needed.
-    time.sleep(1 if tiny else 15 if deployment.partitions <= 16 else 150)
+    def status():
+        return dict(line.split(":", 1) for line in open(f"/proc/{deployment.workers[0].pid}/status"))
+
+    time.sleep(1 if tiny else 15)  # longer than requests of programs are looked for in haste
+    until(lambda: int(status()["Threads"]) <= threads_limit, 180, "that threads end which only the start needed")
     _, *spent = deployment.idle(2 if tiny else 20)
-    status = dict(line.split(":", 1) for line in open(f"/proc/{deployment.workers[0].pid}/status"))
     clients = sum(node.client.info("clients")["connected_clients"] - 1 for node in deployment.nodes)
-    return {"MiB of memory": int(status["VmRSS"].split()[0]) / 1024, "threads": int(status["Threads"]),
+    return {"MiB of memory": int(status()["VmRSS"].split()[0]) / 1024, "threads": int(status()["Threads"]),
             "connections to Redis": clients, "commands a second": spent[1], "reads of sockets a second": spent[2],
             "ms of CPU of Redis a second": spent[0] * 1000, "ms of CPU a second": spent[3] * 1000}
 

@@ -91,7 +91,7 @@ StoreResult<Deliverer::Step> Deliverer::begin_step(Milliseconds longest) {
 
 StoreResult<Deliverer::Step> Deliverer::end_step() {
   step_.waits = false;
-  const auto records = deliveries_.come();
+  const auto records = EventStream(store_).come();
   if (!records) return broken(records.error());
   return go_through(*records);
 }

@@ -2,11 +2,12 @@
 #include "worker/base/readable.hpp"
 
 #include <chrono>
+#include <functional>
 #include <sys/socket.h>
-#include <thread>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -26,11 +27,13 @@ class Readable : public testing::Test {
 
  protected:
   Readable() { EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0); }
-  /// How long it took.
-  std::chrono::steady_clock::duration wait(int socket, std::chrono::milliseconds longest) {
+  /// How long it took. `meanwhile` is called once it waits.
+  std::chrono::steady_clock::duration wait(
+      int socket, std::chrono::milliseconds longest, const std::function<void()>& meanwhile = [] {}) {
     asio::io_context loop{1};
     const auto from = std::chrono::steady_clock::now();
     auto waited = asio::co_spawn(loop, until_readable(socket, longest), asio::use_future);
+    asio::post(loop, meanwhile);
     loop.run();
     waited.get();
     return std::chrono::steady_clock::now() - from;
@@ -39,12 +42,7 @@ class Readable : public testing::Test {
 };
 
 TEST_F(Readable, IsWhatSomethingCameOf) {
-  std::thread other([&] {
-    std::this_thread::sleep_for(20ms);
-    EXPECT_EQ(::write(ends[1], "x", 1), 1);
-  });
-  EXPECT_LT(wait(ends[0], 1h), 1h);
-  other.join();
+  EXPECT_LT(wait(ends[0], 1h, [&] { EXPECT_EQ(::write(ends[1], "x", 1), 1); }), 1h);
   EXPECT_EQ(::fcntl(ends[0], F_GETFL) & O_NONBLOCK, 0) << "who reads it blocks";
   EXPECT_LT(wait(ends[0], 1h), 1h) << "it can be read still";
 }

@@ -179,7 +179,8 @@ TEST_F(ListenerTest, WhenAllAreBeingAnsweredTheNextOnesWaitOfWhateverNetwork) {
     others.push_back(connect(from));
     asio::write(others.back(), asio::buffer(std::string("GET /other HTTP/1.1\r\nHost: x\r\n\r\n")));
   }
-  std::this_thread::sleep_for(50ms);  // so that they have come in
+  // So that they have come in: the loop looks for what is ready between two things that it does.
+  for (int turn = 0; turn < 20; ++turn) asio::post(io, asio::use_future([] {})).get();
   release();
   for (tcp::socket& one : others) {
     std::string reply;
