@@ -11,7 +11,7 @@
 --                                   that store again then. Returns 1 or 0
 --   'behind', archive, counter      of another partition than the one that keeps the numbers of this archive: whether it
 --                                   gives out none but higher ones. Returns 1 or 0
---   'close', archive
+--   'close', archive, highest number of its entries, behind which it goes on that keeps the numbers of this archive
 --   'begin', feed_url, 1 = replace  Returns 'ok', 'known' (it is a feed), 'replace' (so it is: take its posts away first),
 --                                   'begun' (an import has left posts: likewise) or 'left' (something else of it is there)
 --   'entries', feed_url, 1 = keep numbers, channel prefix, stream cap, then number, score, signal, counted fields …
@@ -41,7 +41,9 @@ elseif what == 'behind' then
   redis.call('SET', counter_key, ARGV[4])
   return 1
 elseif what == 'close' then
-  if redis.call('HGET', meta_key, 'importing') == url then redis.call('HDEL', meta_key, 'importing') end
+  if redis.call('HGET', meta_key, 'importing') ~= url then return 0 end
+  redis.call('HDEL', meta_key, 'importing')
+  if tonumber(redis.call('GET', counter_key) or 0) < tonumber(ARGV[4]) then redis.call('SET', counter_key, ARGV[4]) end
   return 1
 elseif what == 'left' then
   local old = redis.call('ZRANGEBYSCORE', imports_key, '-inf', text(clock() - tonumber(ARGV[3])), 'LIMIT', 0, 100)

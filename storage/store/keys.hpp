@@ -107,22 +107,6 @@ class Keys {
   std::string watch_version() const { return prefix_ + "state:watch_version"; }
   std::string channels_gone() const { return prefix_ + "state:channels_gone"; }
   std::string hosts() const { return prefix_ + "conf:hosts"; }
-  /// What archive.hpp writes down as it is, besides the keys of channels and users.
-  std::array<std::string, 4> kept_by_archives() const {
-    return {hosts(), watchers(), watch_version(), channels_gone()};
-  }
-  bool is_kept_by_archives(std::string_view key) const {
-    for (const std::string& name : kept_by_archives()) {
-      if (key == name) return true;
-    }
-    for (const std::string& start : {notice_order(""), notices(""), watches(""), channel_order("")}) {
-      if (key.size() > start.size() && key.starts_with(start)) return true;
-    }
-    const std::string read = channel_read("");
-    const std::string_view end(":read");
-    const std::size_t start = read.size() - end.size();
-    return key.size() > read.size() && key.ends_with(end) && key.starts_with(std::string_view(read).substr(0, start));
-  }
   /// How far a target has come with a source partition's stream (RELIABILITY L14).
   std::string delivered(std::string_view target) const { return join("deliver:", target, ":000"); }
 

@@ -1,21 +1,25 @@
-// A store, or some of its feeds, as JSON lines, and back.
+// A store, all partitions of a deployment, or some feeds, as JSON lines, and back, into as many partitions as there
+// are.
 //
 // The first line says what it is, of which store (`store`, Store::id(), which an empty store takes over: the posts keep
 // their numbers, so it is the same store again; any other keeps its own), and by `seq` behind which event all is told
-// that is not in the file yet; the last what was written: a file without it is cut. Between them stand feeds
-// (`feed`, its `entry` lines, `end`; `again` takes back what a feed had so far, because it changed while it was
-// written), then `channel` and `key` lines: read marks, notices, rules, hosts' settings. Bytes that are no UTF-8 stand
-// as {"hex": …}. Not written: events (consumers begin with the new store's stream), claims, workers, hosts' back-off,
-// subscriptions to hubs with their secrets, timelines (they are built from the feeds).
+// that is not in the file yet; of several partitions `stores` and `seqs`, in their order, say so. The last line says
+// what was written: a file without it is cut. Between them stand feeds (`feed`, its `entry` lines, `end`; `again` takes
+// back what a feed had so far, because it changed while it was written), then `channel` and `key` lines: read marks,
+// notices, rules, hosts' settings. Entries are named by their numbers alone, wherever they are. Bytes that are no UTF-8
+// stand as {"hex": …}. Not written: events (consumers begin with the new store's stream), claims, workers, hosts'
+// back-off, subscriptions to hubs with their secrets, timelines (they are built from the feeds).
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "storage/store/store.hpp"
+#include "storage/upkeep/archive_stores.hpp"
 
 namespace feedmill {
 
@@ -25,7 +29,7 @@ struct ArchiveFigures {
   std::uint64_t present = 0;    ///< import: feeds that are there already and were left alone
   std::uint64_t replaced = 0;   ///< import: feeds that were there
   std::uint64_t elsewhere = 0;  ///< import: feeds of other partitions
-  bool kept_numbers = false;    ///< import: the store was empty: entries have the ids they had
+  bool kept_numbers = false;    ///< import: the store was empty: entries have the numbers they had
 };
 
 /// Where an import ends early: `line` counts from 1, 0 when it is no line's fault.
@@ -51,8 +55,10 @@ class Archive {
  public:
   static constexpr std::size_t max_line = 64U << 20U;  ///< bytes; longer lines are refused
 
-  /// `store` outlives this.
-  explicit Archive(Store& store) : store_(store), impl_(store.impl()) {}
+  /// `store` outlives this. Where it is one of several partitions, it gives and takes what is its own.
+  explicit Archive(Store& store) : stores_{{&store}} {}
+  /// The same of all partitions, in their order.
+  explicit Archive(std::vector<Store*> partitions) : stores_{std::move(partitions)} {}
 
   /// Hands out whole lines. Feeds are consistent each by itself; memory: a page of feeds' URLs and a few entries.
   StoreResult<ArchiveFigures> write(const ExportOptions& options, const std::function<void(std::string_view)>& line);
@@ -66,8 +72,8 @@ class Archive {
  private:
   class Writer;
   class Reader;
-  Store& store_;
-  Store::Impl& impl_;
+
+  ArchiveStores stores_;
 };
 
 }  // namespace feedmill

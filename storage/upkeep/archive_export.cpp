@@ -1,6 +1,7 @@
 // A store as JSON lines.
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include <boost/json.hpp>
 
@@ -9,8 +10,11 @@
 #include "storage/redis/byte_text.hpp"
 #include "storage/store/key_value.hpp"
 #include "storage/store/store_impl.hpp"
+#include "storage/timelines/channel_parts.hpp"
 #include "storage/timelines/channels.hpp"
+#include "storage/timelines/notice_parts.hpp"
 #include "storage/upkeep/archive.hpp"
+#include "storage/upkeep/archive_names.hpp"
 
 namespace feedmill {
 namespace {
@@ -65,53 +69,32 @@ json::array state_json(ReplyView reply) {
   return array;
 }
 
+/// A notice as it is kept, its entry called as in an archive.
+std::string with_archive_name(const std::string& notice) {
+  return with_entry(notice, [](const std::string& id, const std::string&) { return archive_name(id).value_or(id); });
+}
+
 }  // namespace
 
 class Archive::Writer {
  public:
-  Writer(Store& store, Store::Impl& impl, const ExportOptions& options,
-         const std::function<void(std::string_view)>& line)
-      : store_(store), impl_(impl), options_(options), line_(line) {}
+  Writer(const ArchiveStores& stores, const ExportOptions& options, const std::function<void(std::string_view)>& line)
+      : stores_(stores), options_(options), line_(line) {}
 
   StoreResult<ArchiveFigures> write() {
-    // Before anything is read: what happens meanwhile is told behind it.
-    const auto seq = EventStream(store_).last_seq();
-    if (!seq) return seq.error();
-    const bool is_whole = options_.feed_urls.empty();
-    std::uint64_t feeds = options_.feed_urls.size();
-    if (is_whole) {
-      if (const auto allowed = impl_.check_scan_rights(); !allowed) return allowed.error();
-      const auto all = Feeds(store_).count();
-      if (!all) return all.error();
-      feeds = *all;
-    }
-    const auto now = store_.now();
-    if (!now) return now.error();
-    const auto store_id = store_.id();
-    if (!store_id) return store_id.error();
-    const auto counter = impl_.redis.command({"GET", impl_.keys.entry_counter()});
-    if (!counter) return counter.error();
-    tell({{"t", "feedmill"},
-          {"v", 1},
-          {"schema", 1},
-          {"version", FEEDMILL_VERSION},
-          {"created", now->count()},
-          {"id", std::to_string(now->count()) + "-" + std::to_string(feeds)},
-          {"whole", is_whole},
-          {"feeds", feeds},
-          {"seq", *seq},
-          {"store", *store_id},
-          {"counter", counter->integer()}});
-    if (is_whole) {
-      FeedWalk walk(store_);
-      for (;;) {
-        const auto page = walk.next();
-        if (!page) return page.error();
-        if (page->empty()) break;
-        if (const auto done = all_of(*page, feeds); !done) return done.error();
+    if (const auto done = head(); !done) return done.error();
+    if (options_.feed_urls.empty()) {
+      for (Store* const store : stores_.all) {
+        FeedWalk walk(*store);
+        for (;;) {
+          const auto page = walk.next();
+          if (!page) return page.error();
+          if (page->empty()) break;
+          if (const auto done = all_of(*page); !done) return done.error();
+        }
       }
       if (const auto done = derived(); !done) return done.error();
-    } else if (const auto done = all_of(options_.feed_urls, feeds); !done) {
+    } else if (const auto done = all_of(options_.feed_urls); !done) {
       return done.error();
     }
     tell({{"t", "total"}, {"feeds", figures_.feeds}, {"entries", figures_.entries}, {"channels", figures_.channels}});
@@ -121,17 +104,61 @@ class Archive::Writer {
  private:
   void tell(const json::object& object) { line_(json::serialize(object) + "\n"); }
 
-  StoreResult<void> all_of(const std::vector<std::string>& urls, std::uint64_t feeds) {
+  /// Before anything is read: what happens meanwhile is told behind it.
+  StoreResult<void> head() {
+    const bool is_whole = options_.feed_urls.empty();
+    json::array seqs, ids;
+    std::int64_t counter = 0;
+    feeds_ = options_.feed_urls.size();
+    for (Store* const store : stores_.all) {
+      Store::Impl& impl = store->impl();
+      const auto seq = EventStream(*store).last_seq();
+      if (!seq) return seq.error();
+      const auto id = store->id();
+      if (!id) return id.error();
+      const auto given_out = impl.redis.command({"GET", impl.keys.entry_counter()});
+      if (!given_out) return given_out.error();
+      seqs.emplace_back(*seq);
+      ids.emplace_back(*id);
+      counter = std::max(counter, given_out->integer());
+      if (!is_whole) continue;
+      if (const auto allowed = impl.check_scan_rights(); !allowed) return allowed.error();
+      const auto its_feeds = Feeds(*store).count();
+      if (!its_feeds) return its_feeds.error();
+      feeds_ += *its_feeds;
+    }
+    const auto now = stores_.all.front()->now();
+    if (!now) return now.error();
+    json::object line{{"t", "feedmill"},
+                      {"v", 1},
+                      {"schema", 1},
+                      {"version", FEEDMILL_VERSION},
+                      {"created", now->count()},
+                      {"id", std::to_string(now->count()) + "-" + std::to_string(feeds_)},
+                      {"whole", is_whole},
+                      {"feeds", feeds_}};
+    const bool are_one = std::ranges::count(ids, ids.front()) == std::ssize(ids);  // which they were filled from
+    const bool is_one = stores_.all.size() == 1;
+    line[is_one ? "seq" : "seqs"] = is_one ? seqs.front() : json::value(seqs);
+    line[are_one ? "store" : "stores"] = are_one ? ids.front() : json::value(ids);
+    line["counter"] = counter;
+    tell(line);
+    return {};
+  }
+
+  StoreResult<void> all_of(const std::vector<std::string>& urls) {
     for (const std::string& url : urls) {
-      if (options_.progress) options_.progress(figures_.feeds, feeds);
-      if (const auto done = feed(url); !done) return done.error();
+      if (options_.progress) options_.progress(figures_.feeds, feeds_);
+      Store* const store = stores_.with_feed(url);
+      if (store == nullptr) continue;
+      if (const auto done = feed(store->impl(), url); !done) return done.error();
     }
     return {};
   }
 
-  StoreResult<void> feed(const std::string& url) {
+  StoreResult<void> feed(Store::Impl& impl, const std::string& url) {
     for (int attempt = 0; attempt < most_tries; ++attempt) {
-      const auto whole = attempt_feed(url);
+      const auto whole = attempt_feed(impl, url);
       if (!whole) return whole.error();
       if (*whole) return {};
       tell({{"t", "again"}, {"url", byte_text(url)}});
@@ -140,7 +167,7 @@ class Archive::Writer {
   }
 
   /// False when the feed changed meanwhile.
-  StoreResult<bool> attempt_feed(const std::string& url) {
+  StoreResult<bool> attempt_feed(Store::Impl& impl, const std::string& url) {
     std::string stamp;
     std::uint64_t entries = 0;
     for (std::size_t first = 0;; first += entries_per_step) {
@@ -148,7 +175,7 @@ class Archive::Writer {
       args.add(std::string_view(url));
       args.add(first);
       args.add(entries_per_step);
-      const auto reply = impl_.run(Script::export_feed, args);
+      const auto reply = impl.run(Script::export_feed, args);
       if (!reply) return reply.error();
       const std::string_view now = (*reply)[0].text();
       if (first == 0 && now.empty()) return true;  // removed since the list was made
@@ -168,7 +195,7 @@ class Archive::Writer {
       for (std::size_t i = before; i < reply->size(); ++i, ++entries) {
         const ReplyView row = (*reply)[i];
         tell({{"t", "entry"},
-              {"id", row[0].text().substr(impl_.keys.entries().size())},
+              {"id", row[0].text().substr(impl.keys.entries().size())},
               {"score", score_text(row[1].text())},
               {"fields", fields_json(row[2])}});
       }
@@ -181,45 +208,98 @@ class Archive::Writer {
   }
 
   /// A key of those that are kept only in an empty store; nothing when it does not exist.
-  StoreResult<void> key(const std::string& name) {
-    auto value = read_key(impl_.redis, name);
+  StoreResult<void> key(Store::Impl& impl, const std::string& name) {
+    auto value = read_key(impl.redis, name);
     if (!value) return value.error();
-    if (value->type == "none") return {};
-    const std::string shown = name.substr(impl_.keys.prefix().size());
-    for (std::size_t at = 0; at < value->words.size(); at += words_per_line) {
-      const auto begin = value->words.begin() + static_cast<std::ptrdiff_t>(at);
-      const auto end =
-          value->words.begin() + static_cast<std::ptrdiff_t>(std::min(at + words_per_line, value->words.size()));
-      tell({{"t", "key"}, {"key", byte_text(shown)}, {"type", value->type}, {"words", words_json({begin, end})}});
+    if (name.starts_with(impl.keys.notices("")) && !impl.keys.prefix().empty()) {
+      for (std::size_t i = 1; i < value->words.size(); i += 2) value->words[i] = with_archive_name(value->words[i]);
+    }
+    if (value->type != "none") tell_key(name.substr(impl.keys.prefix().size()), value->type, value->words, {});
+    return {};
+  }
+
+  /// `feed_url`: of the entries that are named in `words`, "" where none is.
+  void tell_key(const std::string& name, const std::string& type, const std::vector<std::string>& words,
+                const std::string& feed_url) {
+    for (std::size_t at = 0; at < words.size(); at += words_per_line) {
+      const auto begin = words.begin() + static_cast<std::ptrdiff_t>(at);
+      const auto end = words.begin() + static_cast<std::ptrdiff_t>(std::min(at + words_per_line, words.size()));
+      json::object line{{"t", "key"}, {"key", byte_text(name)}, {"type", type}};
+      if (!feed_url.empty()) line["feed"] = byte_text(feed_url);
+      line["words"] = words_json({begin, end});
+      tell(line);
+    }
+  }
+
+  StoreResult<void> derived() {
+    std::map<std::string, std::vector<Store*>> channels;  // who has a part of each
+    for (Store* const store : stores_.all) {
+      const auto its = Channels(*store).list();
+      if (!its) return its.error();
+      for (const ChannelRecord& channel : *its) channels[channel.uid].push_back(store);
+    }
+    for (auto& [uid, parts] : channels) {
+      if (const auto done = channel(uid, parts); !done) return done.error();
+    }
+    Store::Impl& first = stores_.all.front()->impl();
+    if (const auto done = key(first, first.keys.hosts()); !done) return done.error();  // the same in all
+    for (Store* const store : stores_.all) {
+      if (const auto done = users(*store); !done) return done.error();
     }
     return {};
   }
 
-  StoreResult<void> derived() {
-    Channels channels(store_);
-    const auto all = channels.list();
-    if (!all) return all.error();
-    for (const ChannelRecord& channel : *all) {
-      const auto known = channels.is_known(channel.uid);
+  StoreResult<void> channel(const std::string& uid, std::vector<Store*>& parts) {
+    for (auto part = parts.begin(); part != parts.end();) {
+      const auto known = Channels(**part).is_known(uid);
       if (!known) return known.error();
-      if (!*known) continue;
-      if (const auto done = key(impl_.keys.channel_read(channel.uid)); !done) return done.error();
-      if (const auto done = feeds_of(channel.uid); !done) return done.error();
-      if (const auto done = key(impl_.keys.channel_order(channel.uid)); !done) return done.error();
-      ++figures_.channels;
+      part = *known ? part + 1 : parts.erase(part);
     }
-    for (const std::string& name : impl_.keys.kept_by_archives()) {
-      if (const auto done = key(name); !done) return done.error();
+    if (parts.empty()) return {};
+    for (Store* const part : parts) {
+      if (const auto done = marks(part->impl(), uid); !done) return done.error();
     }
-    return users();
+    for (Store* const part : parts) {
+      if (const auto done = feeds_of(*part, uid); !done) return done.error();
+    }
+    Store* const home = stores_.at(home_of_channel(uid, stores_.partitions()));
+    Store::Impl& impl = (std::ranges::find(parts, home) != parts.end() ? home : parts.front())->impl();
+    if (const auto done = key(impl, impl.keys.channel_order(uid)); !done) return done.error();
+    ++figures_.channels;
+    return {};
+  }
+
+  /// What is marked read, by feed, which says in what partition it is. Marks of posts that are gone stay behind.
+  StoreResult<void> marks(Store::Impl& impl, const std::string& uid) {
+    const std::string name = impl.keys.channel_read(uid);
+    const auto marked = read_key(impl.redis, name);
+    if (!marked) return marked.error();
+    constexpr std::size_t per_trip = 1000;
+    std::map<std::string, std::vector<std::string>> by_feed;
+    for (std::size_t at = 0; at < marked->words.size(); at += per_trip) {
+      std::vector<Words> commands;
+      const std::size_t end = std::min(at + per_trip, marked->words.size());
+      for (std::size_t i = at; i < end; i += 2) commands.push_back({"HGET", marked->words[i], "feed_url"});
+      const auto feeds = impl.pipeline(commands);
+      if (!feeds) return feeds.error();
+      for (std::size_t i = at; i < end; i += 2) {
+        const Reply& feed = (*feeds)[(i - at) / 2];
+        const auto entry = archive_name(marked->words[i]);
+        if (feed.is_nil() || !entry) continue;
+        std::vector<std::string>& words = by_feed[std::string(feed.text())];
+        words.insert(words.end(), {*entry, marked->words[i + 1]});
+      }
+    }
+    for (const auto& [url, words] : by_feed) tell_key(name.substr(impl.keys.prefix().size()), "zset", words, url);
+    return {};
   }
 
   /// A line at least; of a large channel several.
-  StoreResult<void> feeds_of(const std::string& uid) {
+  StoreResult<void> feeds_of(Store& store, const std::string& uid) {
     constexpr std::size_t stretch = 50'000;  // each look goes over all feeds of the channel
     std::string after;
     for (std::size_t found = stretch; found == stretch;) {
-      const auto urls = Channels(store_).feeds_after(uid, after, stretch);
+      const auto urls = Channels(store).feeds_after(uid, after, stretch);
       if (!urls) return urls.error();
       found = urls->size();
       std::size_t at = 0;
@@ -235,31 +315,38 @@ class Archive::Writer {
   }
 
   /// Notices and rules: found by a scan, because no list of users is kept.
-  StoreResult<void> users() {
-    const std::string order = impl_.keys.notice_order(""), values = impl_.keys.notices(""),
-                      rules = impl_.keys.watches("");
+  StoreResult<void> users(Store& store) {
+    Store::Impl& impl = store.impl();
+    const std::string order = impl.keys.notice_order(""), values = impl.keys.notices(""), rules = impl.keys.watches("");
     for (std::string cursor = "0";;) {
-      const auto page = impl_.redis.command({"SCAN", cursor, "MATCH", impl_.keys.prefix() + "*", "COUNT", "1000"});
+      const auto page = impl.redis.command({"SCAN", cursor, "MATCH", impl.keys.prefix() + "*", "COUNT", "1000"});
       if (!page) return page.error();
       for (const std::string& name : (*page)[1].texts()) {
-        if (!name.starts_with(order) && !name.starts_with(values) && !name.starts_with(rules)) continue;
-        if (const auto done = key(name); !done) return done.error();
+        StoreResult<void> done;
+        if (name.starts_with(order)) {
+          done = key(impl, values + name.substr(order.size()));
+          if (done) done = key(impl, name);
+        } else if (name.starts_with(rules)) {
+          const unsigned home = home_of_user(std::string_view(name).substr(rules.size()), stores_.partitions());
+          if (stores_.all.size() == 1 || stores_.at(home) == &store) done = key(impl, name);  // others have copies
+        }
+        if (!done) return done.error();
       }
       cursor = (*page)[0].text();
       if (cursor == "0") return {};
     }
   }
 
-  Store& store_;
-  Store::Impl& impl_;
+  const ArchiveStores& stores_;
   const ExportOptions& options_;
   const std::function<void(std::string_view)>& line_;
+  std::uint64_t feeds_ = 0;  // that there are to write
   ArchiveFigures figures_;
 };
 
 StoreResult<ArchiveFigures> Archive::write(const ExportOptions& options,
                                            const std::function<void(std::string_view)>& line) {
-  return Writer(store_, impl_, options, line).write();
+  return Writer(stores_, options, line).write();
 }
 
 }  // namespace feedmill

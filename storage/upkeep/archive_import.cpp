@@ -1,24 +1,24 @@
 // JSON lines back into a store. A file is hostile until its lines have been looked at: nothing of it is believed.
 #include <algorithm>
-#include <cmath>
+#include <map>
 #include <optional>
 #include <stdexcept>
 
 #include <boost/json.hpp>
 
-#include "parsers/text/numbers.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/records/diff.hpp"
 #include "storage/records/event_json.hpp"
 #include "storage/records/feed_fields.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/state_fields.hpp"
-#include "storage/redis/byte_text.hpp"
 #include "storage/redis/utf8.hpp"
-#include "storage/store/key_value.hpp"
 #include "storage/store/store_impl.hpp"
+#include "storage/timelines/channel_parts.hpp"
 #include "storage/timelines/channels.hpp"
 #include "storage/upkeep/archive.hpp"
+#include "storage/upkeep/archive_keys.hpp"
+#include "storage/upkeep/archive_lines.hpp"
 
 namespace boost::system {
 void throw_exception_from_error(const feedmill::ArchiveError& error, const boost::source_location&) {
@@ -33,75 +33,26 @@ namespace json = boost::json;
 
 constexpr std::size_t entries_per_call = 50, bytes_per_call = 4U << 20U;
 constexpr std::ptrdiff_t tombs_per_call = 1000;
-constexpr std::size_t most_fields = 200, most_tombs = 20'000;
+constexpr std::size_t most_tombs = 20'000;
 
-/// What is wrong with a line; caught where lines are read.
-struct BadLine {
-  std::string text;
-};
-
-const json::value& member(const json::object& object, std::string_view name) {
-  const json::value* const found = object.if_contains(name);
-  if (found == nullptr) throw BadLine{"\"" + std::string(name) + "\" is missing"};
-  return *found;
-}
-
-std::string bytes_of(const json::value& value, std::string_view name) {
-  auto bytes = read_byte_text(value);
-  if (!bytes) throw BadLine{"\"" + std::string(name) + "\" is no text"};
-  return std::move(*bytes);
-}
-
-std::string text_of(const json::object& object, std::string_view name) {
-  return bytes_of(member(object, name), name);
-}
-
-std::vector<std::string> words_of(const json::object& object, std::string_view name, std::size_t most) {
-  const json::array* const array = member(object, name).if_array();
-  if (array == nullptr || array->size() > most) throw BadLine{"\"" + std::string(name) + "\" is no list, or too long"};
-  std::vector<std::string> words;
-  for (const json::value& word : *array) words.push_back(bytes_of(word, name));
-  return words;
-}
-
-Fields fields_of(const json::object& object, std::string_view name, std::size_t most = most_fields) {
-  std::vector<std::string> words = words_of(object, name, 2 * most);
-  if (words.size() % 2 != 0) throw BadLine{"\"" + std::string(name) + "\" has a name without a value"};
-  Fields fields;
-  for (std::size_t i = 0; i < words.size(); i += 2) fields.emplace_back(std::move(words[i]), std::move(words[i + 1]));
-  return fields;
-}
-
-/// Whole and not negative, as we write it.
-std::int64_t whole(std::string_view text, std::string_view name, std::int64_t most = std::int64_t{1} << 50) {
-  std::int64_t value = -1;
-  if (!read_number(text, value) || value < 0 || value > most) {
-    throw BadLine{"\"" + std::string(name) + "\" is no number from 0 to " + std::to_string(most)};
+/// Store::id() of each store that was written down, none where the file is older than ids.
+std::vector<std::string> store_ids_of(const json::object& object) {
+  std::vector<std::string> ids;
+  if (object.contains("stores")) ids = words_of(object, "stores", most_partitions);
+  if (object.contains("store")) ids = {text_of(object, "store")};
+  for (const std::string& id : ids) {
+    const bool fits = id.size() == 32 && id.find_first_not_of("0123456789abcdef") == std::string::npos;
+    if (!id.empty() && !fits) throw BadLine{"\"store\" is no id of a store"};
   }
-  return value;
-}
-
-std::uint64_t count_of(const json::object& object, std::string_view name) {
-  const json::value& value = member(object, name);
-  if (!value.is_int64() || value.as_int64() < 0) throw BadLine{"\"" + std::string(name) + "\" is no count"};
-  return static_cast<std::uint64_t>(value.as_int64());
-}
-
-/// Store::id() of the store that was written down, "" where the file is older than ids.
-std::string store_id_of(const json::object& object) {
-  if (!object.contains("store")) return {};
-  std::string id = text_of(object, "store");
-  const bool fits = id.size() == 32 && id.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!id.empty() && !fits) throw BadLine{"\"store\" is no id of a store"};
-  return id;
+  return ids;
 }
 
 }  // namespace
 
 class Archive::Reader {
  public:
-  Reader(Store& store, Store::Impl& impl, const ImportOptions& options, const std::function<bool(std::string&)>& next)
-      : store_(store), impl_(impl), options_(options), next_(next) {}
+  Reader(const ArchiveStores& stores, const ImportOptions& options, const std::function<bool(std::string&)>& next)
+      : stores_(stores), keys_(stores), options_(options), next_(next) {}
 
   using Result = boost::system::result<ArchiveFigures, ArchiveError>;
 
@@ -140,9 +91,11 @@ class Archive::Reader {
  private:
   ArchiveError failed(const StoreError& error, bool bad_input) const { return {number_, bad_input, error}; }
 
+  Store::Impl& impl() const { return at_->impl(); }
+
   /// A reply to a script; absent, and the import is over, when the store failed.
   std::optional<Reply> run(const Args& args) {
-    auto reply = impl_.run(Script::import_feed, args);
+    auto reply = impl().run(Script::import_feed, args);
     if (reply) return std::move(*reply);
     failure_ = reply.error();
     return {};
@@ -170,32 +123,37 @@ class Archive::Reader {
       throw BadLine{"was written by a newer feedmill; upgrade this one"};
     }
     id_ = text_of(object, "id");
-    const std::uint64_t counter = count_of(object, "counter");
+    highest_ = count_of(object, "counter");
     const json::value& is_whole = member(object, "whole");
-    std::string store_id = store_id_of(object);
+    const std::vector<std::string> store_ids = store_ids_of(object);
     if (options_.dry_run) return;
     if (!is_whole.is_bool() || !is_whole.as_bool()) return;  // some feeds: numbered anew
-    Args args;
-    args.add(std::string_view("open"));
-    args.add(std::string_view(id_));
-    args.add(counter);
-    args.own(std::move(store_id));
-    if (const auto reply = run(args)) keep_ = reply->integer() == 1;
-    const Partition mine = impl_.options.partition;
-    for (unsigned i = 0; i < mine.count && keep_ && counter > 0; ++i) {
-      if (i != mine.index) keep_ = goes_on_behind(counter, {i, mine.count});
+    keep_ = true;
+    for (std::size_t i = 0; i < stores_.all.size() && !failure_; ++i) {
+      at_ = stores_.all[i];
+      Args args;
+      args.add(std::string_view("open"));
+      args.add(std::string_view(id_));
+      args.add(highest_);
+      args.own(store_ids.size() == 1 ? store_ids[0] : store_ids.size() == stores_.all.size() ? store_ids[i] : "");
+      const auto reply = run(args);
+      keep_ = reply && reply->integer() == 1 && keep_;
+    }
+    const Partition mine = stores_.all.front()->partition();
+    for (unsigned i = 0; i < mine.count && keep_ && highest_ > 0; ++i) {
+      if (stores_.at(i) == nullptr) keep_ = goes_on_behind({i, mine.count});
     }
   }
 
   /// Whether another partition will not give out the numbers that are kept here (RELIABILITY L27).
-  bool goes_on_behind(std::uint64_t counter, const Partition& partition) {
-    StoreOptions options = impl_.options;
+  bool goes_on_behind(const Partition& partition) {
+    StoreOptions options = impl().options;
     options.partition = partition;
     Store store(std::move(options));
     Args args;
     args.add(std::string_view("behind"));
     args.add(std::string_view(id_));
-    args.add(counter);
+    args.add(highest_);
     const auto opened = store.open();
     const auto reply = opened ? store.impl().run(Script::import_feed, args) : StoreResult<Reply>(opened.error());
     if (!reply) failure_ = reply.error();
@@ -205,7 +163,7 @@ class Archive::Reader {
   void feed(const json::object& object) {
     if (in_feed_) throw BadLine{"begins a feed inside of another"};
     if (now_seconds_ == 0) {
-      const auto now = store_.now();
+      const auto now = stores_.all.front()->now();
       if (!now) {
         failure_ = now.error();
         return;
@@ -230,7 +188,8 @@ class Archive::Reader {
     std::erase_if(state_, [](const auto& field) { return field.first == "removing" || field.first == "claim"; });
     entries_ = 0;
     in_feed_ = true;
-    if (store_.elsewhere(url_)) {
+    at_ = stores_.with_feed(url_);
+    if (at_ == nullptr) {
       ++figures_.elsewhere;
       writing_ = false;
     } else {
@@ -241,7 +200,7 @@ class Archive::Reader {
   void begin() {
     writing_ = false;
     if (options_.dry_run) {
-      const auto records = Feeds(store_).records(std::span(&url_, 1));
+      const auto records = Feeds(*at_).records(std::span(&url_, 1));
       if (!records) {
         failure_ = records.error();
       } else if (records->front() && !options_.replace) {
@@ -270,8 +229,8 @@ class Archive::Reader {
       }
       if (found == "replace") ++figures_.replaced;
       if (found == "left") {  // of a broken removal
-        if (const auto removed = Feeds(store_).remove(url_); !removed) failure_ = removed.error();
-      } else if (const auto removed = Feeds(store_).remove_for_import(url_, found == "begun"); !removed) {
+        if (const auto removed = Feeds(*at_).remove(url_); !removed) failure_ = removed.error();
+      } else if (const auto removed = Feeds(*at_).remove_for_import(url_, found == "begun"); !removed) {
         failure_ = removed.error();
       }
       if (failure_) return;
@@ -285,6 +244,7 @@ class Archive::Reader {
     EntryWrite write;
     const std::int64_t number = whole(text_of(object, "id"), "id");
     if (number == 0) throw BadLine{"\"id\" is 0"};
+    highest_ = std::max(highest_, static_cast<std::uint64_t>(number));
     const std::string score = text_of(object, "score");
     write.timestamp = whole(score, "score");
     write.set = fields_of(object, "fields");
@@ -313,7 +273,7 @@ class Archive::Reader {
     if (pending_ == 0) start_call();
     call_.own(std::to_string(number));
     call_.own(score);
-    call_.own(post_event(frame, write, now_seconds_, impl_.options.events));
+    call_.own(post_event(frame, write, now_seconds_, impl().options.events));
     call_.own_all(std::move(write.set));
     ++pending_;
     pending_bytes_ += bytes;
@@ -325,8 +285,8 @@ class Archive::Reader {
     call_.add(std::string_view("entries"));
     call_.own(url_);
     call_.add(keep_ ? 1 : 0);
-    call_.add(std::string_view(impl_.keys.channel_prefix()));
-    call_.own(impl_.options.stream_cap());
+    call_.add(std::string_view(impl().keys.channel_prefix()));
+    call_.own(impl().options.stream_cap());
   }
 
   void send() {
@@ -367,8 +327,8 @@ class Archive::Reader {
       Args args;
       args.add(std::string_view("end"));
       for (const std::string* text : {&url_, &due_, &since_}) args.add(std::string_view(*text));
-      args.add(std::string_view(impl_.keys.channel_prefix()));
-      args.own(impl_.options.stream_cap());
+      args.add(std::string_view(impl().keys.channel_prefix()));
+      args.own(impl().options.stream_cap());
       args.own(json_string(url_));
       for (const Fields* fields : {&state_, &feed_}) args.add(*fields);
       args.own_all(events());
@@ -386,7 +346,7 @@ class Archive::Reader {
 
   /// Its posts, at once, in the channels that it stayed in while it was replaced.
   void fill_channels() {
-    Channels channels(store_);
+    Channels channels(*at_);
     const auto uids = channels.holding(std::span(&url_, 1));
     if (!uids) {
       failure_ = uids.error();
@@ -405,7 +365,7 @@ class Archive::Reader {
     Commit frame;
     frame.feed_url = url_;
     const FeedEvent created{"feed_created", "created", feed_data_json(feed_), "",
-                            feed_record_json(feed_, impl_.options.events)};
+                            feed_record_json(feed_, impl().options.events)};
     events.emplace_back(created.type, feed_event(frame, created, now_seconds_));
     if (!state.address.fetch_url.empty()) {
       const FeedEvent moved = moved_event({{}, url_, state.address.fetch_url});
@@ -417,14 +377,14 @@ class Archive::Reader {
   void again(const json::object& object) {
     if (!in_feed_ || text_of(object, "url") != url_) throw BadLine{"takes back a feed that was not begun"};
     if (writing_) discard();
-    if (!counts_) --(store_.elsewhere(url_) ? figures_.elsewhere : figures_.present);
+    if (!counts_) --(at_ == nullptr ? figures_.elsewhere : figures_.present);
     in_feed_ = writing_ = counts_ = false;
   }
 
   void discard() {
     pending_ = 0;
     writing_ = false;
-    const auto removed = Feeds(store_).remove_for_import(url_, true);
+    const auto removed = Feeds(*at_).remove_for_import(url_, true);
     if (!removed && !failure_) failure_ = removed.error();
   }
 
@@ -438,51 +398,20 @@ class Archive::Reader {
     if (uid != channel_) ++figures_.channels;  // a large one has several lines
     channel_ = uid;
     if (options_.dry_run) return;
-    Channels channels(store_);
-    if (const auto added = channels.add(std::span(&uid, 1)); !added) {
-      failure_ = added.error();
-      return;
-    }
-    std::vector<Membership> memberships;
-    memberships.reserve(urls.size());
+    Store& first = stores_.home(home_of_channel(uid, stores_.partitions()));
+    if (const auto added = Channels(first).add(std::span(&uid, 1)); !added) failure_ = added.error();
+    std::map<Store*, std::vector<Membership>> memberships;
     for (const std::string& url : urls) {
-      if (!store_.elsewhere(url)) memberships.push_back({uid, url});
+      if (Store* const store = stores_.with_feed(url)) memberships[store].push_back({uid, url});
     }
-    if (const auto followed = channels.follow(memberships); !followed) failure_ = followed.error();
+    for (const auto& [store, its] : memberships) {
+      if (const auto followed = Channels(*store).follow(its); !followed) failure_ = followed.error();
+    }
   }
 
   /// Only into a store that was empty: elsewhere the entries they speak of have other numbers.
   void key(const json::object& object) {
-    const std::string name = text_of(object, "key"), type = text_of(object, "type");
-    const std::vector<std::string> words = words_of(object, "words", 100'000);
-    const std::string key = impl_.keys.prefix() + name;
-    if (!impl_.keys.is_kept_by_archives(key)) throw BadLine{"\"key\" is none that an export holds"};
-    const bool pairs = type == "hash" || type == "zset";
-    if (words.empty() || (pairs && words.size() % 2 != 0) || (type == "string" && words.size() != 1)) {
-      throw BadLine{"\"words\" do not fit a " + type};
-    }
-    if (type != "string" && type != "set" && type != "list" && !pairs) throw BadLine{"\"type\" is unknown"};
-    if (!keep_ || options_.dry_run) return;
-    const auto found = impl_.redis.command({"TYPE", key});
-    if (!found) {
-      failure_ = found.error();
-      return;
-    }
-    if (type == "list" && found->text() != "none") return;  // from an earlier run of this import
-    Words command{type == "hash" ? "HSET" : type == "zset" ? "ZADD" : type == "set" ? "SADD" : "SET", key};
-    if (type == "list") command[0] = "LPUSH";
-    for (std::size_t i = 0; i < words.size(); i += pairs ? 2 : 1) {
-      if (type == "zset") {
-        whole(words[i + 1], "words");
-        command.insert(command.end(), {words[i + 1], words[i]});
-      } else if (type == "list") {
-        command.push_back(words[words.size() - 1 - i]);
-      } else {
-        command.push_back(words[i]);
-        if (pairs) command.push_back(words[i + 1]);
-      }
-    }
-    if (const auto done = impl_.redis.command(command); !done) failure_ = done.error();
+    if (const auto done = keys_.take(object, keep_ && !options_.dry_run); !done) failure_ = done.error();
   }
 
   void total(const json::object& object) {
@@ -493,20 +422,26 @@ class Archive::Reader {
   }
 
   void close() {
-    Args args;
-    args.add(std::string_view("close"));
-    args.add(std::string_view(id_));
-    run(args);
+    for (Store* const store : stores_.all) {
+      at_ = store;
+      Args args;
+      args.add(std::string_view("close"));
+      args.add(std::string_view(id_));
+      args.add(highest_);
+      run(args);
+    }
   }
 
-  Store& store_;
-  Store::Impl& impl_;
+  const ArchiveStores& stores_;
+  ArchiveKeys keys_;
+  Store* at_ = nullptr;  // whose feed it is that is under way, or who is spoken to; null: another partition's
   const ImportOptions& options_;
   const std::function<bool(std::string&)>& next_;
   ArchiveFigures figures_;
   std::optional<StoreError> failure_;
   std::uint64_t number_ = 0, ends_ = 0, ended_entries_ = 0;
   std::string id_;
+  std::uint64_t highest_ = 0;  // of the numbers that entries have, or had when the file was begun
   bool keep_ = false, finished_ = false;
   // The feed under way.
   bool in_feed_ = false, writing_ = false, counts_ = false;
@@ -521,8 +456,10 @@ class Archive::Reader {
 
 boost::system::result<ArchiveFigures, ArchiveError> Archive::read(const ImportOptions& options,
                                                                   const std::function<bool(std::string&)>& next) {
-  if (auto connected = impl_.ready(); !connected) return ArchiveError{0, false, connected.error()};
-  return Reader(store_, impl_, options, next).read();
+  for (Store* const store : stores_.all) {
+    if (auto connected = store->impl().ready(); !connected) return ArchiveError{0, false, connected.error()};
+  }
+  return Reader(stores_, options, next).read();
 }
 
 }  // namespace feedmill

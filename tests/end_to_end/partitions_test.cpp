@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "parsers/text/numbers.hpp"
 #include "storage/entries/entries.hpp"
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
@@ -721,11 +722,61 @@ TEST_F(Partitions, NeedNotBeNamedWhereFeedsAre) {
   EXPECT_EQ(world.run({"import", file, "--prune", "--yes"}).exit, 0);
   EXPECT_EQ(count_of(world.run({"list", "--json"}).out, "\"url\":"), 1U);
 
-  for (const auto& words : std::vector<std::vector<std::string>>{
-           {"top"}, {"tail"}, {"store", "export"}, {"topic", "list"}, {"webhook", "list"}}) {
+  for (const auto& words :
+       std::vector<std::vector<std::string>>{{"top"}, {"tail"}, {"topic", "list"}, {"webhook", "list"}}) {
     const Finished asked = world.run(words);
     EXPECT_EQ(asked.exit, 78) << words[0] << asked.out;
     EXPECT_NE(asked.err.find("--partition 0 to 3"), std::string::npos) << words[0] << asked.err;
+  }
+}
+
+/// One file has all of them, and is taken in by as many as there are, or by a store in one piece, with numbers and
+/// marks.
+TEST_F(Partitions, ComeBackInAnotherNumberOfThem) {
+  std::vector<std::string> follow{"channel", "feeds", "anna/news"};
+  std::string read_number;
+  ASSERT_EQ(world.run({"channel", "add", "anna/news"}).exit, 0);
+  for (unsigned host = 0; host < 8; ++host) {
+    const std::string url = "https://host" + std::to_string(host) + ".example/feed.xml";
+    ASSERT_EQ(world.run({"add", url}).exit, 0);
+    follow.insert(follow.end(), {"--add", url});
+    const Finished put = world.run({"entry", "put", "--feed", url, "--guid", "a", "title=A", "--json"});
+    ASSERT_EQ(put.exit, 0) << put.err;
+    read_number = std::to_string(leading_number<unsigned>(put.out.substr(put.out.rfind("Entry:") + 6)));
+  }
+  ASSERT_EQ(world.run(follow).exit, 0);
+  ASSERT_EQ(world.run({"channel", "read", "anna/news", read_number}).exit, 0);
+  const auto numbers = [this](const std::map<std::string, std::string>& where) {
+    std::set<std::string> all;
+    std::istringstream rows(world.run({"channel", "timeline", "anna/news", "--json"}, where).out);
+    for (std::string row; std::getline(rows, row);) {
+      const std::string id(json::parse(row).as_object().at("id").as_string());
+      all.insert(id.substr(id.rfind(':') + 1));
+    }
+    return all;
+  };
+  const std::set<std::string> unread = numbers({});
+  EXPECT_EQ(unread.size(), 7U);
+
+  const std::string file = (world.redis.directory() / "store.jsonl").string();
+  const Finished exported = world.run({"store", "export", file});
+  ASSERT_EQ(exported.exit, 0) << exported.err;
+  EXPECT_NE(exported.out.find("8 feeds, 8 entries, 1 channels"), std::string::npos) << exported.out;
+  const Finished some = world.run({"store", "export", "--feed", follow[4], "--feed", follow[6]});
+  EXPECT_EQ(count_of(some.out, "\"t\":\"entry\""), 2U) << some.err;
+  EXPECT_EQ(world.run({"store", "export", "--feed", "https://unknown.example/"}).exit, 1);
+  for (const char* const count : {"7", "1"}) {
+    SCOPED_TRACE(count);
+    const std::map<std::string, std::string> where{{"FEEDMILL_REDIS_PARTITIONS", count},
+                                                   {"FEEDMILL_REDIS_KEY_PREFIX", std::string("new") + count + ":"}};
+    const Finished tried = world.run({"store", "import", file, "--dry-run"}, where);
+    EXPECT_NE(tried.out.find("would import 8 feeds, 8 entries"), std::string::npos) << tried.out << tried.err;
+    const Finished imported = world.run({"store", "import", file}, where);
+    ASSERT_EQ(imported.exit, 0) << imported.err;
+    EXPECT_NE(imported.out.find("imported 8 feeds, 8 entries, 1 channels"), std::string::npos) << imported.out;
+    EXPECT_NE(imported.out.find("kept their numbers"), std::string::npos) << imported.out;
+    EXPECT_EQ(numbers(where), unread);
+    EXPECT_EQ(world.run({"verify"}, where).exit, 0);
   }
 }
 

@@ -7,6 +7,10 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
+#include <vector>
+
+#include <boost/json.hpp>
 
 #include "storage/entries/entries.hpp"
 #include "storage/events/event_stream.hpp"
@@ -14,8 +18,11 @@
 #include "storage/feeds/fleet.hpp"
 #include "storage/ingest/ingest.hpp"
 #include "storage/push_out/subscribers.hpp"
+#include "storage/records/json_member.hpp"
 #include "storage/redis/cluster.hpp"
+#include "storage/timelines/channel_parts.hpp"
 #include "storage/timelines/channels.hpp"
+#include "storage/timelines/notice_parts.hpp"
 #include "storage/upkeep/archive.hpp"
 #include "storage/upkeep/verify.hpp"
 #include "tests/storage/store_fixture.hpp"
@@ -228,6 +235,147 @@ TEST_F(Partitioned, StoresAreFilledFromOneFile) {
     EXPECT_EQ(wrongs(store), "");
   }
   EXPECT_EQ(in_all, feeds);
+}
+
+/// What readers and consumers see of a deployment, whatever partitions it has: the numbers of posts by feed and guid,
+/// what is unread, rules with their ids, notices with the numbers of their posts.
+std::set<std::string> seen_of(std::vector<Store>& stores) {
+  const auto count = static_cast<unsigned>(stores.size());
+  const auto number = [](std::string_view id) { return std::string(id.substr(id.rfind(':') + 1)); };
+  std::set<std::string> seen;
+  std::vector<std::vector<StoredNotice>> notices;
+  std::size_t copies = 0, wanted = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    Store& store = stores[i];
+    for (const std::string& url : *Feeds(store).urls_after("", 1000)) {
+      EXPECT_FALSE(store.elsewhere(url));
+      for (const StoredEntry& entry : *Entries(store).all_by_order(url)) {
+        EXPECT_TRUE(entry.id.starts_with(store.prefix())) << entry.id;
+        seen.insert("post " + url + " " + std::string(entry.get("guid")) + " " + number(entry.id));
+      }
+    }
+    for (const ChannelRecord& channel : *Channels(store).list()) {
+      if (home_of_channel(channel.uid, count) == i)
+        seen.insert("channel " + channel.uid + " " + std::to_string(channel.position));
+      if (const auto unread = *Channels(store).timeline(channel.uid, 1000)) {
+        for (const StoredEntry& entry : *unread) seen.insert("unread " + channel.uid + " " + number(entry.id));
+      }
+    }
+    for (const Watch& rule : *Notifications(store).all_watches()) {
+      const auto its = copies_of_rule(rule, count);
+      const bool is_home = home_of_user(rule.user, count) == i;
+      wanted += is_home ? its.size() : 0;
+      copies += static_cast<std::size_t>(std::ranges::count(its, i));
+      if (is_home) seen.insert("rule " + rule.id + " " + rule.user + " " + rule.target);
+    }
+    notices.push_back(*Notifications(store).list("anna"));
+  }
+  for (const StoredNotice& notice : notices_together(notices)) {
+    const std::string id(string_member(boost::json::parse(notice.json).as_object(), "entity_id"));
+    const auto at = partition_of_key(id, count).value_or(0);
+    EXPECT_TRUE(*Entries(stores[at]).get(id)) << id;
+    seen.insert("notice " + notice.id + " " + number(id));
+  }
+  EXPECT_EQ(copies, wanted);
+  return seen;
+}
+
+/// RELIABILITY L27: of as many partitions into another number of them, and into one store, and back.
+TEST_F(Partitioned, StoresComeBackInAnotherNumberOfThem) {
+  const auto open_all = [this](unsigned of, const std::string& key_prefix) {
+    std::vector<Store> stores;
+    for (unsigned i = 0; i < of; ++i) {
+      StoreOptions options{.url = server.admin_url(), .key_prefix = key_prefix, .partition = {i, of}};
+      EXPECT_TRUE(stores.emplace_back(std::move(options)).open());
+    }
+    return stores;
+  };
+  const auto archive_of = [](std::vector<Store>& stores) {
+    std::vector<Store*> all;
+    for (Store& store : stores) all.push_back(&store);
+    return Archive(std::move(all));
+  };
+  const auto written = [&](std::vector<Store>& stores) {
+    std::vector<std::string> lines;
+    EXPECT_TRUE(archive_of(stores).write({}, [&](std::string_view line) { lines.emplace_back(line); }));
+    return lines;
+  };
+  const auto bring = [&](std::vector<Store>& stores, const std::vector<std::string>& lines) {
+    ImportOptions options;
+    options.is_feed_url = [](const std::string&) { return true; };
+    std::size_t at = 0;
+    return archive_of(stores).read(options, [&](std::string& line) {
+      if (at == lines.size()) return false;
+      line = lines[at++];
+      return true;
+    });
+  };
+
+  std::vector<Store> before = open_all(count, "a:");
+  constexpr unsigned feeds = 24;
+  const std::string uid = "anna/all", empty = "anna/empty";
+  Store& home = before[home_of_channel(uid, count)];
+  ASSERT_TRUE(Channels(home).add(std::vector{uid, empty}));
+  for (unsigned i = 0; i < feeds; ++i) {
+    Store& store = before[partition_of(feed_at(i), count)];
+    add(store, feed_at(i));
+    const Membership follows{uid, feed_at(i)};
+    const std::string first = save(store, feed_at(i), "first"), second = save(store, feed_at(i), "second");
+    ASSERT_TRUE(Channels(store).follow(std::span(&follows, 1)));
+    ASSERT_EQ(Channels(store).mark_read(uid, std::span(&first, 1))->value_or(0), 1U);
+    for (const std::string& id : {first, second}) {  // more of them than one store keeps
+      const auto sequence = std::to_string(1000 + number_of(id)) + "-0";
+      const Notice notice{"anna", sequence, R"({"entity_id":")" + id + R"(","feed_url":")" + feed_at(i) + "\"}"};
+      ASSERT_TRUE(Notifications(store).add(std::span(&notice, 1)));
+    }
+  }
+  ASSERT_TRUE(Channels(home).order(std::vector{empty, uid}));
+  for (const Watch& rule :
+       {Watch{"anna", "", Watch::Kind::words, "redis cluster"}, Watch{"anna", "", Watch::Kind::feed, feed_at(3)},
+        Watch{"bob", "", Watch::Kind::channel, uid}}) {
+    ASSERT_TRUE(Notifications(before[home_of_user(rule.user, count)]).watch(rule));
+    for (const unsigned copy : copies_of_rule(rule, count)) ASSERT_TRUE(Notifications(before[copy]).watch(rule));
+  }
+  const std::set<std::string> seen = seen_of(before);
+  EXPECT_EQ(seen.size(), 2 * feeds + feeds + 2 + 3 + max_notices);
+  const std::vector<std::string> lines = written(before);
+
+  for (const unsigned other : {1U, 3U, count, 7U}) {
+    SCOPED_TRACE(other);
+    const std::string key_prefix = "b" + std::to_string(other) + ":";
+    std::vector<Store> after = open_all(other, key_prefix);
+    const auto done = bring(after, lines);
+    ASSERT_TRUE(done) << done.error().error.detail;
+    EXPECT_EQ(done->feeds, feeds);
+    EXPECT_EQ(done->elsewhere, 0U);
+    EXPECT_TRUE(done->kept_numbers);
+    EXPECT_EQ(seen_of(after), seen);
+    for (unsigned i = 0; i < other; ++i) {
+      EXPECT_EQ(wrongs(after[i]), "");
+      if (other == count) {
+        EXPECT_EQ(*after[i].id(), *before[i].id());
+      }
+    }
+    const auto again = bring(after, lines);
+    ASSERT_TRUE(again) << again.error().error.detail;
+    EXPECT_EQ(again->present, feeds);
+    EXPECT_EQ(seen_of(after), seen) << "twice is once";
+
+    std::vector<Store> back = open_all(count, key_prefix + "back:");
+    const auto returned = bring(back, written(after));
+    ASSERT_TRUE(returned) << returned.error().error.detail;
+    EXPECT_EQ(seen_of(back), seen);
+    std::set<std::uint64_t> numbers;
+    for (std::vector<Store>* const stores : {&after, &back}) {
+      numbers.clear();
+      for (unsigned i = 0; i < feeds; ++i) {
+        Store& store = (*stores)[partition_of(feed_at(i), static_cast<unsigned>(stores->size()))];
+        EXPECT_TRUE(numbers.insert(number_of(save(store, feed_at(i), "third"))).second);
+        for (const StoredEntry& entry : *Entries(store).all_by_order(feed_at(i))) numbers.insert(number_of(entry.id));
+      }
+      EXPECT_EQ(numbers.size(), 3 * feeds) << "none is given out twice";
+    }
+  }
 }
 
 /// Numbers are kept only where no other partition has given out, or will give out, the same.

@@ -118,7 +118,7 @@ struct StoreExportVerb : StoreVerb {
   }
   static constexpr StoreUse use() { return StoreUse::inspect; }
 };
-int run_verb(const StoreExportVerb& verb, const VerbContext& context);
+int run_verb(const StoreExportVerb& verb, std::span<const VerbContext> partitions);
 
 struct StoreImportVerb : StoreVerb {
   static constexpr VerbRow row{"store import",
@@ -129,8 +129,8 @@ struct StoreImportVerb : StoreVerb {
 
   void take(Arguments& line) {
     line.required("FILE", file,
-                  "Into an empty store: entries keep their ids. Into another: they get new ones, and read marks and "
-                  "notices stay out",
+                  "Into an empty store: entries keep their numbers, however many partitions it has. Into another: they "
+                  "get new ones, and read marks and notices stay out",
                   "FILE is missing (- for stdin)");
     line.flag("--dry-run", dry_run, "Only check the file and say what would be brought back");
     line.flag("--replace", replace,
@@ -141,7 +141,7 @@ struct StoreImportVerb : StoreVerb {
     });
   }
 };
-int run_verb(const StoreImportVerb& verb, const VerbContext& context);
+int run_verb(const StoreImportVerb& verb, std::span<const VerbContext> partitions);
 
 struct ConfigVerb {
   static constexpr VerbRow family{"config", "The configuration in force", ""};

@@ -2,9 +2,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <sys/stat.h>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include <boost/json.hpp>
 #include <fcntl.h>
@@ -111,12 +114,29 @@ json::object row_of(std::string_view result, const ArchiveFigures& figures) {
   return {{"result", result}, {"feeds", figures.feeds}, {"entries", figures.entries}, {"channels", figures.channels}};
 }
 
+Archive archive_of(std::span<const VerbContext> partitions) {
+  std::vector<Store*> stores;
+  for (const VerbContext& at : partitions) stores.push_back(&at.store);
+  return Archive(std::move(stores));
+}
+
+/// Ends where one of these feeds is not there.
+void refuse_unknown(std::span<const VerbContext> partitions, const std::vector<std::string>& urls) {
+  std::vector<std::vector<std::string>> shares(partitions.size());
+  for (const std::string& url : urls) {
+    const bool is_one = partitions.size() == 1;
+    shares[is_one ? 0 : partition_of(url, static_cast<unsigned>(partitions.size()))].push_back(url);
+  }
+  for (std::size_t i = 0; i < partitions.size(); ++i) known_records(partitions[i], shares[i], "nothing was written");
+}
+
 }  // namespace
 
-int run_verb(const StoreExportVerb& verb, const VerbContext& context) try {
-  Terminal& terminal = context.terminal;
+int run_verb(const StoreExportVerb& verb, std::span<const VerbContext> partitions) try {
+  Terminal& terminal = partitions.front().terminal;
   const auto urls = feed_urls(terminal, verb.feeds, "nothing was written");
-  known_records(context, urls, "nothing was written");
+  refuse_unknown(partitions, urls);
+  Archive archive = archive_of(partitions);
   Progress progress(terminal, "exporting", 0);
   ExportOptions options;
   options.feed_urls = urls;
@@ -125,15 +145,14 @@ int run_verb(const StoreExportVerb& verb, const VerbContext& context) try {
     progress.reached(done);
   };
   if (verb.file == "-") {
-    const auto done = or_fail(Archive(context.store).write(options, [&](std::string_view line) {
-      terminal.line(line.substr(0, line.size() - 1));
-    }));
+    const auto done =
+        or_fail(archive.write(options, [&](std::string_view line) { terminal.line(line.substr(0, line.size() - 1)); }));
     terminal.note(
         fmt::format("{}: {} feeds, {} entries, {} channels", terminal.verb(), done.feeds, done.entries, done.channels));
     return exits::done;
   }
   NewFile file(verb.file);
-  const auto done = or_fail(Archive(context.store).write(options, [&](std::string_view line) { file.write(line); }));
+  const auto done = or_fail(archive.write(options, [&](std::string_view line) { file.write(line); }));
   file.complete();
   terminal.tell(row_of("exported", done), fmt::format("exported {} feeds, {} entries, {} channels to {}", done.feeds,
                                                       done.entries, done.channels, visible(verb.file)));
@@ -142,8 +161,8 @@ int run_verb(const StoreExportVerb& verb, const VerbContext& context) try {
   throw VerbFailure{exits::directory, visible(error.what())};
 }
 
-int run_verb(const StoreImportVerb& verb, const VerbContext& context) try {
-  Terminal& terminal = context.terminal;
+int run_verb(const StoreImportVerb& verb, std::span<const VerbContext> partitions) try {
+  Terminal& terminal = partitions.front().terminal;
   if (verb.replace && !verb.yes && !verb.dry_run) {
     confirm(terminal, "Remove the feeds that are there and bring back those of the file?",
             "--replace removes feeds that are there; add --yes to do so without being asked", "");
@@ -161,7 +180,7 @@ int run_verb(const StoreImportVerb& verb, const VerbContext& context) try {
     stop_if_interrupted();
     progress.reached(number);
   };
-  const auto done = Archive(context.store).read(options, [&](std::string& line) { return lines.next(line); });
+  const auto done = archive_of(partitions).read(options, [&](std::string& line) { return lines.next(line); });
   if (done.has_error()) {
     const ArchiveError& wrong = done.error();
     if (!wrong.bad_input) throw failure_of(wrong.error);
@@ -178,7 +197,7 @@ int run_verb(const StoreImportVerb& verb, const VerbContext& context) try {
   terminal.tell(
       row, fmt::format("{} {} feeds, {} entries, {} channels; left alone {}, replaced {}{}{}", result, done->feeds,
                        done->entries, done->channels, done->present, done->replaced,
-                       done->kept_numbers ? "; entries kept their ids" : "", in_other_partitions(done->elsewhere)));
+                       done->kept_numbers ? "; entries kept their numbers" : "", in_other_partitions(done->elsewhere)));
   return exits::done;
 } catch (const std::system_error& error) {
   throw VerbFailure{exits::bad_input, visible(error.what())};
