@@ -37,6 +37,19 @@ StoreResult<std::optional<StoredEntry>> Entries::get(const std::string& id) {
   return std::optional(StoredEntry{id, reply->pairs()});
 }
 
+StoreResult<std::vector<bool>> Entries::are_there(std::span<const std::string> names) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  std::vector<std::string> ids;
+  for (const std::string& name : names) ids.push_back(is_id(id_of(name)) ? id_of(name) : impl_.keys.none());
+  std::vector<Words> commands;
+  for (const std::string& id : ids) commands.push_back({"EXISTS", id});
+  const auto replies = impl_.pipeline(commands);
+  if (!replies) return replies.error();
+  std::vector<bool> there;
+  for (const Reply& reply : *replies) there.push_back(reply.integer() == 1);
+  return there;
+}
+
 StoreResult<std::optional<StoredEntry>> Entries::get_by_guid(const std::string& feed_url, const std::string& guid) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const auto id = impl_.redis.command({"HGET", impl_.keys.guidmap(feed_url), guid});

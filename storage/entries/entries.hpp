@@ -27,6 +27,8 @@ class Entries {
   bool is_id(std::string_view id) const;
 
   StoreResult<std::optional<StoredEntry>> get(const std::string& id);
+  /// Which of these are there, named as id_of() takes them.
+  StoreResult<std::vector<bool>> are_there(std::span<const std::string> names);
   /// Several in one round trip, in the order of `ids`; those that do not exist are left out.
   StoreResult<std::vector<StoredEntry>> get_all(std::span<const std::string> ids);
   StoreResult<std::optional<StoredEntry>> get_by_guid(const std::string& feed_url, const std::string& guid);

@@ -278,7 +278,13 @@ asio::awaitable<ApiReply> Api::lead(const ApiRoute& route, ApiCall call, Visit& 
     if (route.path.starts_with("/notices") || route.path.starts_with("/rules"))
       co_return co_await ask_of_user(route, call, visit, place);
   }
-  const auto partition = partition_of_call(route, call, body, count);
+  auto partition = partition_of_call(route, call, body, count);
+  if (names_entry_by_number(route, call, count)) {
+    const std::vector<std::string> entry{call.item};
+    const auto its = co_await partitions_with(call, entry);
+    if (!its) co_return store_is_away(its.error());
+    partition = its->front();
+  }
   if (!partition && of_all_ != nullptr && is_of_all(route))
     co_return co_await of_all_->carry_out(route, call, visit, place);
   if (!partition) {

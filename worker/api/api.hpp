@@ -120,6 +120,8 @@ class Api {
                                                 std::optional<Place>& place);
   boost::asio::awaitable<ApiReply> ask_of_membership(const ApiRoute& route, const ApiCall& call, Visit& visit,
                                                      std::optional<Place>& place);
+  boost::asio::awaitable<StoreResult<std::vector<unsigned>>> partitions_with(const ApiCall& call,
+                                                                             const std::vector<std::string>& entries);
   boost::asio::awaitable<ApiReply> unless_known(const ApiCall& call, const ApiReply& unknown,
                                                 boost::json::object instead);
   boost::asio::awaitable<ApiReply> ask_of_user(const ApiRoute& route, const ApiCall& call, Visit& visit,

@@ -10,6 +10,7 @@
 
 #include <boost/json.hpp>
 
+#include "storage/entries/entries.hpp"
 #include "storage/records/json_member.hpp"
 #include "storage/records/stored_entry.hpp"
 #include "storage/requests/requests.hpp"
@@ -49,17 +50,23 @@ std::vector<std::string> channels_in(const json::object& body) {
   return names;
 }
 
-/// The bodies that mark the entries which `body` names, each for the partition that has them; nothing where it names
-/// none, or what cannot be marked: then whoever is asked says so.
-std::map<unsigned, std::string> marks_by_partition(json::object body, unsigned count) {
-  std::map<unsigned, json::array> shares;
+/// The entries that `body` names, where that is a request which can be carried out; else whoever is asked says why not.
+std::vector<std::string> entries_in(const json::object& body) {
   const json::value* const entries = body.if_contains("entries");
   if (entries == nullptr || !entries->is_array() || entries->get_array().size() > most_entries_of_request) return {};
+  std::vector<std::string> ids;
   for (const json::value& one : entries->get_array()) {
-    const std::string id = one.is_string() ? std::string(one.get_string()) : json_text(one);
-    if (!is_entry_id(id)) return {};
-    shares[partition_of_entry(id, count)].push_back(one);
+    ids.push_back(one.is_string() ? std::string(one.get_string()) : json_text(one));
+    if (!is_entry_id(ids.back())) return {};
   }
+  return ids;
+}
+
+/// The bodies that mark the entries of `body`, each for the partition that has them: one for each entry.
+std::map<unsigned, std::string> marks_by_partition(json::object body, const std::vector<unsigned>& partitions) {
+  const json::array entries = body.at("entries").as_array();
+  std::map<unsigned, json::array> shares;
+  for (std::size_t i = 0; i < partitions.size(); ++i) shares[partitions[i]].push_back(entries[i]);
   std::map<unsigned, std::string> bodies;
   for (auto& [partition, share] : shares) {
     body["entries"] = std::move(share);
@@ -90,6 +97,53 @@ ApiReply together(const std::vector<ApiReply>& replies) {
 }
 
 }  // namespace
+
+/// Which partition has each of these entries: what its id says; else where one of that number is, first where it was
+/// given out, unless that was before there were as many partitions; else that.
+asio::awaitable<StoreResult<std::vector<unsigned>>> Api::partitions_with(const ApiCall& call,
+                                                                         const std::vector<std::string>& entries) {
+  const auto count = static_cast<unsigned>(partitions_.size());
+  std::vector<unsigned> its;
+  std::map<unsigned, std::vector<std::size_t>> sought;  // by where they were given out
+  for (const std::string& entry : entries) {
+    const unsigned partition = partition_of_entry(entry, count);
+    if (!partition_of_key(entry, count)) sought[partition].push_back(its.size());
+    its.push_back(partition);
+  }
+  std::vector<Api*> parts;
+  std::vector<std::vector<std::string>> names;
+  for (const auto& [partition, places] : sought) {
+    parts.push_back(partitions_[partition]);
+    names.emplace_back();
+    for (const std::size_t place : places) names.back().push_back(entries[place]);
+  }
+  const auto look = [&](const ApiReading& reading, std::size_t part) {
+    return Entries(reading.store).are_there(names[part]);
+  };
+  const auto at_home = co_await of_each<std::vector<bool>>(parts, call, look);
+  if (!at_home) co_return at_home.error();
+  std::vector<std::size_t> lost;
+  std::size_t part = 0;
+  for (const auto& [partition, places] : sought) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (!(*at_home)[part][i]) lost.push_back(places[i]);
+    }
+    ++part;
+  }
+  if (lost.empty()) co_return its;
+  names.assign(count, {});
+  for (auto& of_one : names) {
+    for (const std::size_t place : lost) of_one.push_back(entries[place]);
+  }
+  const auto anywhere = co_await of_each<std::vector<bool>>(partitions_, call, look);
+  if (!anywhere) co_return anywhere.error();
+  for (unsigned partition = 0; partition < count; ++partition) {
+    for (std::size_t i = 0; i < lost.size(); ++i) {
+      if ((*anywhere)[partition][i]) its[lost[i]] = partition;
+    }
+  }
+  co_return its;
+}
 
 asio::awaitable<StoreResult<void>> Api::give_places(const ApiCall& call, const std::vector<std::string>& uids) {
   const auto look = [&](const ApiReading& reading, std::size_t) -> StoreResult<std::vector<bool>> {
@@ -151,9 +205,12 @@ asio::awaitable<ApiReply> Api::mark_channel(const ApiRoute& route, const ApiCall
                                             std::optional<Place>& place) {
   const auto count = static_cast<unsigned>(partitions_.size());
   std::vector<PartAsk> parts;
-  for (auto& [partition, body] : marks_by_partition(object_in(visit.body()), count))
-    parts.push_back({partition, call, body});
-  if (parts.empty()) {
+  const json::object marks = object_in(visit.body());
+  if (const std::vector<std::string> entries = entries_in(marks); !entries.empty()) {
+    const auto its = co_await partitions_with(call, entries);
+    if (!its) co_return store_is_away(its.error());
+    for (auto& [partition, body] : marks_by_partition(marks, *its)) parts.push_back({partition, call, body});
+  } else {
     const auto known = co_await parts_with_channel(call, partitions_);
     if (!known) co_return store_is_away(known.error());
     // Where it is gone, each tells what it has answered to this key before.

@@ -29,6 +29,11 @@ bool names_feed_in_body(const ApiRoute& route) {
   return route.op == "add" || route.op == "entry_put" || route.change == add_topic;
 }
 
+bool names_entry_by_number(const ApiRoute& route, const ApiCall& call, unsigned count) {
+  return route.path == "/entries/{id}" && is_entry_id(call.item) && !call.parameters.contains("partition") &&
+         !partition_of_key(call.item, count);
+}
+
 bool is_of_all(const ApiRoute& route) {
   return route.path == "/events" || route.path.starts_with("/webhook");
 }

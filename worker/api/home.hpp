@@ -11,6 +11,10 @@ namespace feedmill {
 /// Whether what a call of this route is about stands in its body.
 bool names_feed_in_body(const ApiRoute& route);
 
+/// Whether a call names an entry and does not say what partition it is in: where numbers were given out before there
+/// were as many, that is to be asked.
+bool names_entry_by_number(const ApiRoute& route, const ApiCall& call, unsigned count);
+
 /// Whether a call of this route may be for all partitions together, by the one stream of their events (L28).
 bool is_of_all(const ApiRoute& route);
 

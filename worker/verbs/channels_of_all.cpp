@@ -110,10 +110,14 @@ std::vector<bool> ChannelsOfAll::are_first_told(const std::string& uid, Channels
 
 std::size_t ChannelsOfAll::mark(const std::string& uid, As as, std::span<const std::string> entries) const {
   std::size_t marked = 0;
-  for (const auto& [partition, places] : shares_of_entries(entries, count())) {
+  for (unsigned partition = 0; partition < count(); ++partition) {
     Store& store = stores_[partition].store;
     std::vector<std::string> ids;
-    for (const std::size_t place : places) ids.push_back(Entries(store).id_of(entries[place]));
+    for (const std::string& entry : entries) {
+      const auto named = count() > 1 ? partition_of_key(entry, count()) : std::nullopt;  // else any may have it
+      if (named.value_or(partition) == partition) ids.push_back(Entries(store).id_of(entry));
+    }
+    if (ids.empty()) continue;
     Channels channels(store);
     marked += or_fail(as == As::read ? channels.mark_read(uid, ids) : channels.mark_unread(uid, ids)).value_or(0);
   }

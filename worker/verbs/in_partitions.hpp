@@ -45,9 +45,9 @@ std::string* named_feed(Kind& verb) {
     return nullptr;
 }
 
-/// The partition that all ids of entries name which the verb is given; nothing where they name none.
+/// The partition that has all entries whose ids the verb is given; nothing where it is given none.
 template <class Kind>
-std::optional<unsigned> named_by_ids(const Kind& verb, unsigned count) {
+std::optional<unsigned> named_by_ids(const Kind& verb, const Config& config) {
   std::vector<std::string> ids;
   if constexpr (requires { verb.ids; }) ids = verb.ids;
   if constexpr (requires {
@@ -57,8 +57,9 @@ std::optional<unsigned> named_by_ids(const Kind& verb, unsigned count) {
     ids = {verb.id};
   std::optional<unsigned> named;
   for (const std::string& id : ids) {
-    const unsigned its = partition_of_entry(id, count);
-    if (!is_entry_id(id) || (named && *named != its)) return std::nullopt;
+    if (!is_entry_id(id)) return std::nullopt;
+    const unsigned its = partition_with_entry(config, id).value_or(partition_of_entry(id, config.redis.partitions));
+    if (named && *named != its) return std::nullopt;
     named = its;
   }
   return named;
@@ -107,7 +108,7 @@ int in_partitions(Kind verb, const Config& config, Terminal& terminal, const Wor
     }
     return code;
   }
-  if (const auto partition = named_by_ids(verb, count)) return at(*partition);
+  if (const auto partition = named_by_ids(verb, config)) return at(*partition);
   if (const std::string* const url = named_feed(verb); url != nullptr && !url->empty()) {
     const auto canonical = canonical_feed_url(*url);
     return at(canonical ? partition_of(*canonical, count) : 0);

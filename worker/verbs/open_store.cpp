@@ -7,8 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "storage/entries/entries.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
+#include "storage/store/partition.hpp"
 #include "worker/base/exits.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/egress/web_url.hpp"
@@ -93,6 +95,18 @@ bool has_all(const Config& config, unsigned partition, const std::vector<std::st
   std::vector<std::string> canonical;
   for (const std::string& url : feed_urls) canonical.push_back(*canonical_feed_url(url));
   return std::ranges::all_of(all_records(session.store(), canonical), [](const auto& one) { return one.has_value(); });
+}
+
+std::optional<unsigned> partition_with_entry(const Config& config, const std::string& entry) {
+  const unsigned count = config.redis.partitions, first = partition_of_entry(entry, count);
+  const bool is_named = partition_of_key(entry, count).has_value();
+  const std::string number = entry.substr(entry.rfind(':') + 1);
+  for (unsigned i = 0; i < (is_named ? 1 : count); ++i) {
+    const unsigned partition = (first + i) % count;
+    StoreSession session = StoreSession::open(config.of_partition(partition), StoreUse::read);
+    if (or_fail(Entries(session.store()).are_there(std::span(&number, 1))).front()) return partition;
+  }
+  return std::nullopt;
 }
 
 std::string in_other_partitions(std::uint64_t feeds) {

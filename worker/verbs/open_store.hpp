@@ -158,6 +158,10 @@ std::vector<FeedRecord> known_records(const VerbContext& context, const std::vec
 /// Whether a partition has all of these feeds, given as canonical_feed_url() takes them.
 bool has_all(const Config& config, unsigned partition, const std::vector<std::string>& feed_urls);
 
+/// Which partition has the entry with this id or number, absent where it is in none. What an id does not say is asked:
+/// a number may have been given out before there were as many partitions.
+std::optional<unsigned> partition_with_entry(const Config& config, const std::string& entry);
+
 /// What an import says of feeds that it passed over, behind what it says of the others; "" of none.
 std::string in_other_partitions(std::uint64_t feeds);
 

@@ -5,8 +5,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "parsers/text/numbers.hpp"
-#include "storage/entries/entries.hpp"
+#include "storage/records/stored_entry.hpp"
 #include "storage/redis/cluster.hpp"
 #include "storage/store/partition.hpp"
 #include "worker/command_line/operation_verbs.hpp"
@@ -14,14 +13,6 @@
 
 namespace feedmill {
 namespace {
-
-/// The number of "17", "Entry:17" or "{p003.a}:Entry:17"; nothing where it is no id.
-std::optional<std::uint64_t> number_of(std::string_view id) {
-  if (id.find("://") != id.npos) return std::nullopt;
-  std::uint64_t number = 0;
-  const bool is_number = read_number(id.substr(id.rfind(':') + 1), number);
-  return is_number ? std::optional(number) : std::nullopt;
-}
 
 StoreSession session_of(const Config& config, unsigned partition) {
   return StoreSession::prepare(config.of_partition(partition), StoreUse::read);
@@ -58,24 +49,12 @@ int tell(Store& store, unsigned partition, const Config& config, Terminal& termi
 
 int run_verb(const WhereVerb& verb, const Config& config, Terminal& terminal) {
   const unsigned count = config.redis.partitions;
-  const auto number = number_of(verb.what);
-  if (!number) {
-    const unsigned partition = partition_of(feed_url(terminal, verb.what), count);
-    StoreSession session = session_of(config, partition);
-    return tell(session.store(), partition, config, terminal);
-  }
-  // Where its id says, else where the number was given out, unless it was brought from a store of another shape.
-  const auto named = partition_of_key(verb.what, count);
-  for (unsigned i = 0; i < (named ? 1 : count); ++i) {
-    const auto partition = named ? *named : static_cast<unsigned>((*number + i) % count);
-    StoreSession session = session_of(config, partition);
-    or_fail(session.store().open(false));
-    Entries entries(session.store());
-    if (or_fail(entries.get(entries.id_of(std::to_string(*number))))) {
-      return tell(session.store(), partition, config, terminal);
-    }
-  }
-  throw VerbFailure{exits::no, fmt::format("no such entry: {}", visible(verb.what))};
+  const bool is_entry = verb.what.find("://") == verb.what.npos && is_entry_id(verb.what);
+  const auto partition = is_entry ? partition_with_entry(config, verb.what)
+                                  : std::optional(partition_of(feed_url(terminal, verb.what), count));
+  if (!partition) throw VerbFailure{exits::no, fmt::format("no such entry: {}", visible(verb.what))};
+  StoreSession session = session_of(config, *partition);
+  return tell(session.store(), *partition, config, terminal);
 }
 
 }  // namespace feedmill
