@@ -82,6 +82,10 @@ class Reader {
     object["code"] = answer.status;
     return object;
   }
+  /// What is there, as it is.
+  std::string text(const std::string& path) const {
+    return ask({"GET", "http://" + address_ + "/api/v1" + path, {{"Authorization", "Bearer " + token}}}).body;
+  }
   void stop() {
     worker.signal(SIGTERM);
     EXPECT_EQ(worker.wait().exit, 0);
@@ -930,6 +934,30 @@ TEST_F(Partitions, HaveChannelsTogether) {
   EXPECT_EQ(folders, "carl/a carl/b carl/c carl/d carl/e carl/f ");
   EXPECT_EQ(world.run({"channel", "remove", "carl/a", "carl/b", "carl/c", "carl/d", "carl/e", "carl/f", "--yes"}).exit,
             0);
+
+  // Programs bring lists in, and take them out, as verbs do: each folder is written once, whatever partitions have it.
+  std::string subscriptions = "<opml version=\"2.0\"><body><outline text=\"z\">";
+  for (const std::string& url : urls) subscriptions += "<outline type=\"rss\" xmlUrl=\"" + url + "\"/>";
+  subscriptions +=
+      "</outline><outline text=\"y\"><outline type=\"rss\" xmlUrl=\"" + urls[3] + "\"/></outline></body></opml>";
+  const json::object brought = call("POST", "/import?user=dora", subscriptions);
+  EXPECT_EQ(brought.at("code"), 200) << json::serialize(brought);
+  EXPECT_EQ(brought.at("present"), hosts) << json::serialize(brought);
+  EXPECT_EQ(brought.at("added"), 0);
+  EXPECT_FALSE(brought.contains("elsewhere"));
+  const std::string of_program = reader.text("/export?user=dora"),
+                    of_verb = world.run({"export", "--user", "dora"}).out;
+  for (const std::string& written : {of_program, of_verb}) {
+    EXPECT_EQ(count_of(written, "text=\"z\""), 1U) << written;
+    EXPECT_EQ(count_of(written, "text=\"y\""), 1U) << written;
+    EXPECT_EQ(count_of(written, "xmlUrl="), hosts + 1U);
+    EXPECT_EQ(count_of(written, "</opml>"), 1U);
+  }
+  const std::string dora = world.run({"channel", "list", "--user", "dora"}).out;
+  EXPECT_LT(dora.find("dora/z"), dora.find("dora/y")) << "in the order of the list";
+  const std::string all_of_them = world.run({"export"}).out;
+  EXPECT_EQ(count_of(all_of_them, "text=\"news\""), 1U) << all_of_them;
+  EXPECT_EQ(world.run({"channel", "remove", "dora/z", "dora/y", "--yes"}).exit, 0);
 
   // A feed may come into a channel that has had nothing in its partition; a channel that is nowhere is not made.
   const std::string put = "/channel/feed?channel=anna/work&url=" + percent_encoded(urls[0]);

@@ -274,6 +274,8 @@ asio::awaitable<ApiReply> Api::lead(const ApiRoute& route, ApiCall call, Visit& 
   }
   if (!call.parameters.contains("partition")) {
     if (route.list != ApiList::none) co_return co_await read_list(route.list, call, partitions_);
+    if (route.op == "import") co_return co_await import(call, visit, partitions_);
+    if (route.op == "export") co_return co_await export_list(call, visit, partitions_);
     if (route.op.starts_with("channel_")) co_return co_await ask_of_channel(route, call, visit, place);
     if (route.path.starts_with("/notices") || route.path.starts_with("/rules"))
       co_return co_await ask_of_user(route, call, visit, place);
@@ -309,14 +311,14 @@ asio::awaitable<ApiReply> Api::ask_partition(unsigned partition, const ApiRoute&
 
 asio::awaitable<ApiReply> Api::carry_out(const ApiRoute& route, const ApiCall& call, Visit& visit,
                                          std::optional<Place>& place) {
-  if (route.op == "import") co_return co_await import(call, visit);
-  if (route.op == "export") co_return co_await export_list(call, visit);
+  Api* const alone = this;
+  if (route.op == "import") co_return co_await import(call, visit, Parts(&alone, 1));
+  if (route.op == "export") co_return co_await export_list(call, visit, Parts(&alone, 1));
   if (route.op == "discover") co_return co_await discover(call, visit);
   if (route.op == "webhook_test") co_return co_await test_webhook(call, visit);
   if (route.op == "topic_remove") co_return co_await remove_topic(call, visit);
   if (route.change != nullptr) co_return co_await change(route, call, visit);
   if (!route.op.empty()) co_return co_await ask(route, call, visit, place);
-  Api* const alone = this;
   if (route.list != ApiList::none) co_return co_await read_list(route.list, call, Parts(&alone, 1));
   co_return co_await read(route, call);
 }

@@ -23,6 +23,7 @@
 #include "worker/config/host_rules.hpp"
 #include "worker/discovery/looks.hpp"
 #include "worker/listener/connection.hpp"
+#include "worker/lists/subscriptions.hpp"
 
 namespace feedmill {
 
@@ -140,8 +141,10 @@ class Api {
                                              const Visit::Header& head, std::optional<Place>& place);
   /// Gives channels of one user that have parts elsewhere alone a place among the others.
   boost::asio::awaitable<StoreResult<void>> give_places(const ApiCall& call, const std::vector<std::string>& uids);
-  boost::asio::awaitable<ApiReply> import(const ApiCall& call, Visit& visit);
-  boost::asio::awaitable<ApiReply> export_list(const ApiCall& call, Visit& visit);
+  boost::asio::awaitable<ApiReply> import(const ApiCall& call, Visit& visit, Parts parts);
+  boost::asio::awaitable<StoreResult<void>> make_channels(const ApiCall& call, const SubscriptionList& list,
+                                                          Parts parts);
+  boost::asio::awaitable<ApiReply> export_list(const ApiCall& call, Visit& visit, Parts parts);
   boost::asio::awaitable<ApiReply> change(const ApiRoute& route, const ApiCall& call, Visit& visit);
   boost::asio::awaitable<ApiReply> remove_topic(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<ApiReply> test_webhook(const ApiCall& call, Visit& visit);

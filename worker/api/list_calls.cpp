@@ -1,11 +1,15 @@
 // Lists of subscriptions over HTTP: import and export, part by part.
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "storage/timelines/channel_parts.hpp"
 #include "storage/timelines/channels.hpp"
 #include "worker/api/api.hpp"
 #include "worker/base/terminal.hpp"
@@ -25,8 +29,22 @@ constexpr std::chrono::minutes longest_export{10};
 
 }  // namespace
 
+/// Makes the channels that a list needs, in its order, which no partition sees whole (RELIABILITY L31).
+asio::awaitable<StoreResult<void>> Api::make_channels(const ApiCall& call, const SubscriptionList& list, Parts parts) {
+  const auto count = static_cast<unsigned>(parts.size());
+  std::map<unsigned, std::vector<std::string>> by_home;
+  for (const std::string& uid : channels_in({list.feeds.begin(), list.feeds.end()}, call.get("user")))
+    by_home[home_of_channel(uid, count)].push_back(uid);
+  for (const auto& [home, uids] : by_home) {
+    const auto add = [&uids = uids](Store& store) { return Channels(store).add(uids); };
+    const auto added = co_await parts[home]->with_store(call.app, add);
+    if (!added) co_return added.error();
+  }
+  co_return StoreResult<void>();
+}
+
 /// A list of subscriptions by the code of `feedmill import`, part by part: others are answered in between.
-asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit) {
+asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit, Parts parts) {
   const std::string& user = call.get("user");
   const std::string_view unfit = call.parameters.contains("user") ? unfit_new_user(user) : std::string_view();
   if (!unfit.empty()) co_return problem("bad_parameter", fmt::format("user: {}", unfit));
@@ -41,24 +59,36 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit) {
   if (visit.gone()) co_return ApiReply();
   const auto read = [&] { return read_subscriptions(visit.body()); };
   SubscriptionList read_list = co_await run_on(store_calls_, read);
-  const auto choose = [&](Store& store) -> StoreResult<SubscriptionList> { return share_of(store, read_list); };
-  const auto chosen = co_await with_store(call.app, choose);
-  if (!chosen) co_return store_is_away(chosen.error());
-  const SubscriptionList& list = *chosen;
-  std::size_t added = 0;
-  for (std::size_t begin = 0; begin < list.feeds.size();) {
-    const SubscriptionBatch batch = next_batch(list.feeds, begin);
-    const auto put = [&](Store& store) -> StoreResult<std::size_t> {
-      const auto is_new = add_batch(store, batch, list, added, import_rate_);
-      if (!is_new) return is_new.error();
-      const auto followed = put_into_channels(store, batch, user);
-      if (!followed) return followed.error();
-      return static_cast<std::size_t>(std::count(is_new->begin(), is_new->end(), true));
-    };
-    const auto done = co_await with_store(call.app, put);
-    if (!done) co_return store_is_away(done.error());
-    added += *done;
-    begin += batch.size();
+  for (Api* const part : parts) {  // all of them answer before anything is added
+    const auto ask = [](Store& store) { return store.now(); };
+    const auto there = co_await part->with_store(call.app, ask);
+    if (!there) co_return store_is_away(there.error());
+  }
+  if (parts.size() > 1) {
+    const auto made = co_await make_channels(call, read_list, parts);
+    if (!made) co_return store_is_away(made.error());
+  }
+  std::size_t added = 0, feeds = 0;
+  for (Api* const part : parts) {
+    const auto choose = [&](Store& store) -> StoreResult<SubscriptionList> { return share_of(store, read_list); };
+    const auto share = co_await part->with_store(call.app, choose);
+    if (!share) co_return store_is_away(share.error());
+    const SubscriptionList& list = *share;
+    feeds += list.feeds.size();
+    for (std::size_t begin = 0; begin < list.feeds.size();) {
+      const SubscriptionBatch batch = next_batch(list.feeds, begin);
+      const auto put = [&](Store& store) -> StoreResult<std::size_t> {
+        const auto is_new = add_batch(store, batch, list, added, import_rate_);
+        if (!is_new) return is_new.error();
+        const auto followed = put_into_channels(store, batch, user);
+        if (!followed) return followed.error();
+        return static_cast<std::size_t>(std::count(is_new->begin(), is_new->end(), true));
+      };
+      const auto done = co_await part->with_store(call.app, put);
+      if (!done) co_return store_is_away(done.error());
+      added += *done;
+      begin += batch.size();
+    }
   }
   boost::json::array refused;
   const auto tell = [&](const RefusedRow& row) {
@@ -69,7 +99,7 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit) {
   std::ranges::for_each(read_list.refused, tell);
   boost::json::object row{{"result", "imported"},
                           {"added", added},
-                          {"present", list.feeds.size() - added},
+                          {"present", feeds - added},
                           {"refused", read_list.refused.size() + read_list.broken.size()},
                           {"rows", std::move(refused)}};
   if (!read_list.feeds.empty()) row["elsewhere"] = read_list.feeds.size();  // of other partitions
@@ -78,7 +108,7 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit) {
 
 /// All feeds, or those of a user, as OPML: part by part, so that nobody holds all of it, and others are answered in
 /// between.
-asio::awaitable<ApiReply> Api::export_list(const ApiCall& call, Visit& visit) {
+asio::awaitable<ApiReply> Api::export_list(const ApiCall& call, Visit& visit, Parts parts) {
   const std::string& user = call.get("user");
   const std::string_view unfit = call.parameters.contains("user") ? unfit_name(user) : std::string_view();
   if (!unfit.empty()) co_return problem("bad_parameter", fmt::format("user: {}", unfit));
@@ -89,10 +119,10 @@ asio::awaitable<ApiReply> Api::export_list(const ApiCall& call, Visit& visit) {
     ~Ended() { exporting = false; }
   };
   const Ended ended{exporting_};
-  Export list(user);
+  Export list(user, parts.size());
   for (const auto until = Clock::now() + longest_export; !list.ended();) {
     const auto more = [&](Store& store) { return list.next(store); };
-    const auto part = co_await with_store(call.app, more);
+    const auto part = co_await parts[list.at()]->with_store(call.app, more);
     // What was begun and cannot go on is not ended: whoever reads it sees that.
     if (!part && !visit.answered()) co_return store_is_away(part.error());
     if (!part || Clock::now() > until) break;

@@ -11,9 +11,9 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t held_names = 5'000;
-constexpr std::size_t held_of_a_channel = 50'000;  // each look goes over all feeds of the channel
-constexpr std::size_t feeds_at_once = 50;          // the settings of one may have 64 KiB
+constexpr std::size_t held_names = 5'000, least_names = 100;  // of all stores, of one
+constexpr std::size_t held_of_a_channel = 50'000;             // each look goes over all feeds of the channel
+constexpr std::size_t feeds_at_once = 50;                     // the settings of one may have 64 KiB
 
 ExportedFeed exported(const FeedRecord& record) {
   // Attributes of OPML are plain text.
@@ -23,18 +23,23 @@ ExportedFeed exported(const FeedRecord& record) {
 
 }  // namespace
 
-Export::Export(std::string user, std::size_t stores) : user_(std::move(user)), stores_(stores) {}
+Export::Export(std::string user, std::size_t stores) : user_(std::move(user)), channels_(stores) {}
+
+template <class More>
+StoreResult<void> Export::hold(Names& names, std::size_t at_once, More more) {
+  if (!names.held.empty() || names.all) return {};
+  auto stretch = more(names.after);
+  if (!stretch) return stretch.error();
+  names.all = stretch->size() < at_once;
+  if (!stretch->empty()) names.after = stretch->back();
+  names.held = std::move(*stretch);
+  std::reverse(names.held.begin(), names.held.end());
+  return {};
+}
 
 template <class More>
 StoreResult<std::vector<std::string>> Export::take(Names& names, std::size_t most, std::size_t at_once, More more) {
-  if (names.held.empty() && !names.all) {
-    auto stretch = more(names.after);
-    if (!stretch) return stretch.error();
-    names.all = stretch->size() < at_once;
-    if (!stretch->empty()) names.after = stretch->back();
-    names.held = std::move(*stretch);
-    std::reverse(names.held.begin(), names.held.end());
-  }
+  if (const auto held = hold(names, at_once, more); !held) return held.error();
   std::vector<std::string> some;
   while (!names.held.empty() && some.size() < most) {
     some.push_back(std::move(names.held.back()));
@@ -50,31 +55,47 @@ StoreResult<std::string> Export::next(Store& store) {
     writer_.emplace(now->count() / 1000);
     stage_ = Stage::channels;
   }
-  const auto done = stage_ == Stage::channels ? write_channels(store) : write_rest(store);
+  const auto done = stage_ == Stage::rest ? write_rest(store) : channel_ ? write_channel(store) : choose_channel(store);
   if (!done) return done.error();
   return writer_->take();
 }
 
-StoreResult<void> Export::write_channels(Store& store) {
-  Channels channels(store);
+/// The first that any store has, so that each is one folder.
+StoreResult<void> Export::choose_channel(Store& store) {
   const std::string beginning = user_.empty() ? std::string() : user_ + "/";
+  const std::size_t at_once = std::max(least_names, held_names / channels_.size());
+  const auto more = [&](const std::string& after) { return Channels(store).names_after(after, at_once, beginning); };
+  if (const auto held = hold(channels_[at_], at_once, more); !held) return held.error();
+  const auto is_unknown = [](const Names& names) { return names.held.empty() && !names.all; };
+  const auto next = std::ranges::find_if(channels_, is_unknown);
+  at_ = next == channels_.end() ? 0 : static_cast<std::size_t>(next - channels_.begin());
+  if (next != channels_.end()) return {};
+  for (const Names& names : channels_) {
+    if (!names.held.empty() && (!channel_ || names.held.back() < *channel_)) channel_ = names.held.back();
+  }
   if (!channel_) {
-    const auto names = take(channels_, 1, held_names, [&](const std::string& after) {
-      return channels.names_after(after, held_names, beginning);
-    });
-    if (!names) return names.error();
-    feeds_ = {};
-    if (!names->empty()) {
-      channel_ = names->front();
-    } else if (user_.empty()) {
+    if (user_.empty()) {
+      feeds_ = {};
       stage_ = Stage::rest;
     } else {
-      end_store();
+      end();
     }
     return {};
   }
+  for (std::size_t i = channels_.size(); i-- > 0;) {
+    std::vector<std::string>& held = channels_[i].held;
+    if (held.empty() || held.back() != *channel_) continue;
+    held.pop_back();
+    holders_.push_back(i);
+  }
+  at_ = holders_.back();
+  feeds_ = {};
+  return {};
+}
+
+StoreResult<void> Export::write_channel(Store& store) {
   const auto urls = take(feeds_, feeds_at_once, held_of_a_channel, [&](const std::string& after) {
-    return channels.feeds_after(*channel_, after, held_of_a_channel);
+    return Channels(store).feeds_after(*channel_, after, held_of_a_channel);
   });
   if (!urls) return urls.error();
   const auto records = Feeds(store).records(*urls);
@@ -86,15 +107,15 @@ StoreResult<void> Export::write_channels(Store& store) {
       if (!path.empty()) writer_->row(path, feed);
     }
   }
-  if (urls->empty()) channel_.reset();
+  if (!urls->empty()) return {};
+  feeds_ = {};
+  holders_.pop_back();
+  if (holders_.empty()) channel_.reset();
+  at_ = holders_.empty() ? 0 : holders_.back();
   return {};
 }
 
-/// On to the next one, if there is another.
-void Export::end_store() {
-  channels_ = feeds_ = {};
-  stage_ = Stage::channels;
-  if (++at_ < stores_) return;
+void Export::end() {
   writer_->end();
   stage_ = Stage::ended;
 }
@@ -105,7 +126,8 @@ StoreResult<void> Export::write_rest(Store& store) {
                          [&](const std::string& after) { return feeds.urls_after(after, held_names); });
   if (!urls) return urls.error();
   if (urls->empty()) {
-    end_store();
+    feeds_ = {};
+    if (++at_ == channels_.size()) end();
     return {};
   }
   const auto holders = Channels(store).holding(*urls);

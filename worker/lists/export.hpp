@@ -12,8 +12,8 @@
 namespace feedmill {
 
 /// OPML of all feeds, or of those in a user's channels, in the order of channels' and feeds' names: first each channel
-/// as a folder, then, without a user, the feeds that are in none; of several stores one after the other. What is there
-/// all the while is in it. Holds a stretch of names and a few feeds.
+/// as a folder, then, without a user, the feeds that are in none. What is there all the while is in it. Holds a stretch
+/// of names and a few feeds.
 class Export {
  public:
   /// `user`: whose, without their USER/; "" = all. `stores`: how many there are, the partitions of a deployment.
@@ -34,18 +34,24 @@ class Export {
     bool all = false;
   };
 
-  /// The next few of them; empty at the end. `more` hands out `at_once` behind a name.
+  /// Sees to it that the next one is held, unless that was the last. `more` hands out `at_once` behind a name.
+  template <class More>
+  static StoreResult<void> hold(Names& names, std::size_t at_once, More more);
+  /// The next few of them; empty at the end.
   template <class More>
   static StoreResult<std::vector<std::string>> take(Names& names, std::size_t most, std::size_t at_once, More more);
-  StoreResult<void> write_channels(Store& store);
+  StoreResult<void> choose_channel(Store& store);
+  StoreResult<void> write_channel(Store& store);
   StoreResult<void> write_rest(Store& store);
-  void end_store();
+  void end();
 
   std::string user_;
-  std::size_t stores_, at_ = 0;
+  std::size_t at_ = 0;
   Stage stage_ = Stage::head;
-  Names channels_, feeds_;  // feeds of `channel_`, then all
-  std::optional<std::string> channel_;
+  std::vector<Names> channels_;         // of each store
+  std::optional<std::string> channel_;  // the one under way
+  std::vector<std::size_t> holders_;    // stores that have a part of it, the first last
+  Names feeds_;                         // of `channel_` at a store, then of a store
   std::optional<SubscriptionsWriter> writer_;
 };
 
