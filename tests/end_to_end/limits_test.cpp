@@ -281,7 +281,7 @@ TEST_F(Limits, BusyThreadsAreAliveAndOtherHostsAreRead) {
   const std::string base(4 << 20, 'd');
   const std::string slow = "<feed xmlns='http://www.w3.org/2005/Atom' xml:base='https://h/" + base +
                            "/'><entry><title>a</title>" + repeated("<link href='a'/>", 200'000) + "</entry></feed>";
-  world.http.serve_rest([&](const ServedRequest&) { return Response{.body = slow}; });
+  world.http.serve_rest([slow](const ServedRequest&) { return Response{.body = slow}; });
   world.http.serve("/good", Response{.body = rss({{"a", "A"}})});
   world.environment["FEEDMILL_CPU_THREADS"] = "2";
   world.environment["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:0";

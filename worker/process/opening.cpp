@@ -35,14 +35,18 @@ asio::awaitable<int> check_contact(ServedParts& parts) {
   co_return exits::configuration;
 }
 
-/// What the operator must change before events can be copied into the one stream of all partitions (RELIABILITY L28).
-/// Blocking. That its node is away keeps nobody from starting.
-std::optional<StoreError> objection_to_the_one_stream(const ServedParts& parts) {
+/// The one stream of all partitions (RELIABILITY L28), where this store is to look whether events can be copied there.
+std::optional<StoreOptions> one_stream_of(const ServedParts& parts) {
   const bool is_asked = parts.config.signals.merged && parts.mode != RunMode::selected;
   if (!is_asked || (parts.shared.stores > 1 && parts.config.partition().index > 0)) return std::nullopt;
   StoreOptions of_all = store_options(parts.config, parts.redis_url);
   of_all.of_all = true;
-  const auto opened = Store(std::move(of_all)).open();
+  return of_all;
+}
+
+/// What the operator must change before. Blocking. That its node is away keeps nobody from starting.
+std::optional<StoreError> objection_to(const StoreOptions& one_stream) {
+  const auto opened = Store(one_stream).open();
   const bool is_ours = opened.has_error() && (opened.error().code == StoreError::Code::unsupported ||
                                               opened.error().code == StoreError::Code::auth);
   return is_ours ? std::optional(opened.error()) : std::nullopt;
@@ -53,7 +57,10 @@ std::optional<StoreError> objection_to_the_one_stream(const ServedParts& parts) 
 asio::awaitable<int> open_store(ServedParts& parts) {
   Milliseconds wait = first_wait;
   for (std::string told; !parts.ingest.worker.stopping();) {
+    // Of the configuration as it is now: SIGHUP may replace it meanwhile.
     const std::vector<HostSettings> hosts = HostRules(parts.config).settings();
+    const std::optional<StoreOptions> one_stream = one_stream_of(parts);
+    const RunMode mode = parts.mode;
     test_point("B4");
     std::string id;
     const StoreResult<std::string> server = co_await parts.ingest.store.call([&](Store& store) {
@@ -62,9 +69,10 @@ asio::awaitable<int> open_store(ServedParts& parts) {
       auto named = store.id();
       if (!named) return named;
       id = std::move(*named);
-      if (auto wrong = objection_to_the_one_stream(parts)) return StoreResult<std::string>(*wrong);
-      if (parts.mode == RunMode::selected) return opened;  // a verb may have been told less than the workers
-      const auto known = Hosts(store).set(hosts);          // HTTP H7
+      const auto wrong = one_stream ? objection_to(*one_stream) : std::nullopt;
+      if (wrong) return StoreResult<std::string>(*wrong);
+      if (mode == RunMode::selected) return opened;  // a verb may have been told less than the workers
+      const auto known = Hosts(store).set(hosts);    // HTTP H7
       return known ? opened : StoreResult<std::string>(known.error());
     });
     if (server) {

@@ -152,10 +152,10 @@ asio::awaitable<Worker::End> ServedStore::ingest() {
 
 /// On every loop, until all have ended. Where one ends by an exception, so do the others.
 asio::awaitable<Worker::End> ServedStore::fetch() {
-  const auto beside = [this](IngestParts& loop) -> asio::awaitable<void> {
+  const Partition partition = parts_.config.partition();  // a loop must not look: SIGHUP may replace the configuration
+  const auto beside = [this, partition](IngestParts& loop) -> asio::awaitable<void> {
     if (parts_.mode == RunMode::daemon)
-      co_await (guarded("heartbeat", beat(loop, parts_.config.partition(), parts_.metrics)) &&
-                guarded("ticks", loop.liveness.tick()));
+      co_await (guarded("heartbeat", beat(loop, partition, parts_.metrics)) && guarded("ticks", loop.liveness.tick()));
     else
       co_await guarded("ticks", loop.liveness.tick());
   };
