@@ -1,7 +1,9 @@
 #include "storage/redis/cluster.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
+#include <utility>
 
 #include <boost/crc.hpp>
 
@@ -29,6 +31,67 @@ std::optional<NodeAddress> read_node(ReplyView told, const NodeAddress& asked) {
   if (host.empty()) host = asked.host;
   if (host == "?" || host.size() > longest_host) return {};
   return NodeAddress{std::move(host), static_cast<std::uint16_t>(port), true};
+}
+
+/// What this process has been told of clusters, by the nodes of their URLs: so a new connection finds its way where
+/// none of these is there any more. From any thread.
+class ToldNodes {
+ public:
+  std::vector<NodeAddress> of(const std::string& cluster) {
+    const Turn turn(taken_);
+    const auto found = std::ranges::find(clusters_, cluster, &Told::cluster);
+    return found == clusters_.end() ? std::vector<NodeAddress>() : found->nodes;
+  }
+  void put(const std::string& cluster, const std::vector<NodeAddress>& nodes) {
+    const Turn turn(taken_);
+    std::erase_if(clusters_, [&](const Told& one) { return one.cluster == cluster; });
+    if (clusters_.size() == most) clusters_.erase(clusters_.begin());
+    clusters_.push_back({cluster, nodes});
+  }
+
+ private:
+  static constexpr std::size_t most = 16;
+  struct Told {
+    std::string cluster;
+    std::vector<NodeAddress> nodes;
+  };
+  /// For some microseconds.
+  struct Turn {
+    explicit Turn(std::atomic_flag& flag) : taken(flag) {
+      while (taken.test_and_set(std::memory_order_acquire)) taken.wait(true);
+    }
+    ~Turn() {
+      taken.clear(std::memory_order_release);
+      taken.notify_one();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    std::atomic_flag& taken;
+  };
+
+  std::atomic_flag taken_;
+  std::vector<Told> clusters_;
+};
+
+ToldNodes& told_nodes() {
+  static ToldNodes all;
+  return all;
+}
+
+bool is_among(const std::vector<NodeAddress>& nodes, const NodeAddress& one) {
+  return std::ranges::find(nodes, one) != nodes.end();
+}
+
+/// The nodes of the URL, whatever else is known and in whatever order.
+std::string name_of(const std::vector<NodeAddress>& nodes) {
+  std::vector<std::string> names;
+  for (const NodeAddress& node : nodes) {
+    if (!node.is_learned) names.push_back(shown(node));
+  }
+  std::ranges::sort(names);
+  std::string name;
+  for (const std::string& one : names) name += one + ",";
+  return name;
 }
 
 struct SlotMap {
@@ -59,8 +122,7 @@ StoreResult<SlotMap> ask(const NodeAddress& asked, const RedisAddress& address, 
       auto told = read_node(range[k], asked);
       if (!told) continue;
       if (holds && k == 2) map.holder = *told;
-      const bool is_known = std::find(map.nodes.begin(), map.nodes.end(), *told) != map.nodes.end();
-      if (!is_known && map.nodes.size() < most_learned) map.nodes.push_back(std::move(*told));
+      if (!is_among(map.nodes, *told) && map.nodes.size() < most_learned) map.nodes.push_back(std::move(*told));
     }
   }
   if (map.holder.host.empty()) {
@@ -90,6 +152,14 @@ unsigned slot_of_tag(std::string_view tag) {
 
 std::optional<StoreError> find_holder(RedisAddress& address, Milliseconds timeout) {
   std::vector<NodeAddress>& all = address.cluster;
+  const std::string cluster = name_of(all);
+  const auto learn = [&all](std::vector<NodeAddress> nodes) {
+    std::erase_if(all, [&](const NodeAddress& node) { return node.is_learned && !is_among(nodes, node); });
+    for (NodeAddress& node : nodes) {
+      if (!is_among(all, node)) all.push_back(std::move(node));
+    }
+  };
+  learn(told_nodes().of(cluster));
   auto told = ask_in_turn<SlotMap>(all, timeout, "no node of the cluster tells where the store is",
                                    [&](const NodeAddress& one, Milliseconds time) { return ask(one, address, time); });
   if (!told) return told.error();
@@ -97,10 +167,8 @@ std::optional<StoreError> find_holder(RedisAddress& address, Milliseconds timeou
   address.host = std::move(map.holder.host);
   address.port = map.holder.port;
   std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(at) + 1, all.end());
-  std::erase_if(all, [](const NodeAddress& node) { return node.is_learned; });
-  for (NodeAddress& node : map.nodes) {
-    if (std::find(all.begin(), all.end(), node) == all.end()) all.push_back(std::move(node));
-  }
+  told_nodes().put(cluster, map.nodes);
+  learn(std::move(map.nodes));
   return {};
 }
 

@@ -184,5 +184,16 @@ TEST(InACluster, TheStoreIsInOneSlotAndFollowsIt) {
   EXPECT_TRUE(test::eventually([&] { return record(store); })) << "its replica took over";
 }
 
+/// What one connection was told of the others by is known to the next.
+TEST(InACluster, ANewConnectionFindsItsWayWhereTheNodeOfTheUrlIsGone) {
+  ClusteredRedis cluster;
+  const std::size_t holder = cluster.primary(), named = holder == 0 ? 1 : 0;
+  const StoreOptions options{.url = cluster_url(cluster.port(named)), .timeout = 2000ms};
+  ASSERT_TRUE(Store(options).open());
+  cluster.node(named).kill();
+  const auto opened = Store(options).open();
+  EXPECT_TRUE(opened) << opened.error().detail;
+}
+
 }  // namespace
 }  // namespace feedmill::cluster_test
