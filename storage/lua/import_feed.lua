@@ -88,7 +88,7 @@ end
 
 if what == 'entries' then
   local keep, channel, cap = ARGV[4] == '1', ARGV[5], ARGV[6]
-  local posts = {}
+  local posts, numbers = {}, {}
   at = 6
   while at < #ARGV do
     local post = {number = ARGV[at + 1], score = ARGV[at + 2], signal = ARGV[at + 3]}
@@ -96,8 +96,8 @@ if what == 'entries' then
     post.fields = take_list()
     for i = 1, #post.fields, 2 do post[post.fields[i]] = post.fields[i + 1] end
     if redis.call('HGET', guidmap_key(url), post.guid) then return 'two entries have the same guid' end
-    if keep and redis.call('EXISTS', entry_key(post.number)) == 1 then return 'entry number ' .. post.number .. ' is in use' end
-    posts[#posts + 1] = post
+    if keep and (numbers[post.number] or redis.call('EXISTS', entry_key(post.number)) == 1) then return 'entry number ' .. post.number .. ' is in use' end
+    posts[#posts + 1], numbers[post.number] = post, true
   end
   local now = clock()
   local signal, finish_signals = signal_writer(now, cap, true)

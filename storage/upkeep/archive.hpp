@@ -63,6 +63,9 @@ class Archive {
   /// Hands out whole lines. Feeds are consistent each by itself; memory: a page of feeds' URLs and a few entries.
   StoreResult<ArchiveFigures> write(const ExportOptions& options, const std::function<void(std::string_view)>& line);
 
+  /// What is wrong with the first line of a file, as in "is no …"; "" when it may be an export.
+  static std::string objection_to(std::string_view first_line);
+
   /// Takes lines from `next` until it says false. A feed appears as a whole or not at all; again is harmless, and goes
   /// on where it was interrupted. One that is replaced stays in its channels and keeps its topic; where the import
   /// broke off meanwhile, another has ten minutes to go on, then the feed is removed. Memory: the longest line.

@@ -11,6 +11,7 @@
 #include "storage/records/event_json.hpp"
 #include "storage/records/feed_fields.hpp"
 #include "storage/records/find_field.hpp"
+#include "storage/records/json_member.hpp"
 #include "storage/records/state_fields.hpp"
 #include "storage/redis/utf8.hpp"
 #include "storage/store/store_impl.hpp"
@@ -34,6 +35,7 @@ namespace json = boost::json;
 constexpr std::size_t entries_per_call = 50, bytes_per_call = 4U << 20U;
 constexpr std::ptrdiff_t tombs_per_call = 1000;
 constexpr std::size_t most_tombs = 20'000;
+constexpr std::int64_t highest_number = std::int64_t{1} << 49;  // of an entry: there are as many above it
 
 /// Store::id() of each store that was written down, none where the file is older than ids.
 std::vector<std::string> store_ids_of(const json::object& object) {
@@ -104,7 +106,7 @@ class Archive::Reader {
   void take(const json::object& object) {
     const std::string type = text_of(object, "t");
     if (number_ == 1) {
-      if (type != "feedmill") throw BadLine{"is no export of feedmill's store"};
+      if (type != "feedmill") throw BadLine{objection_to("")};
       return head(object);
     }
     if (type == "feed") return feed(object);
@@ -124,6 +126,8 @@ class Archive::Reader {
     }
     id_ = text_of(object, "id");
     highest_ = count_of(object, "counter");
+    if (highest_ > static_cast<std::uint64_t>(highest_number))
+      throw BadLine{"\"counter\" is higher than any entry's number"};
     const json::value& is_whole = member(object, "whole");
     const std::vector<std::string> store_ids = store_ids_of(object);
     if (options_.dry_run) return;
@@ -242,7 +246,7 @@ class Archive::Reader {
     if (!in_feed_) throw BadLine{"is an entry of no feed"};
     ++entries_;
     EntryWrite write;
-    const std::int64_t number = whole(text_of(object, "id"), "id");
+    const std::int64_t number = whole(text_of(object, "id"), "id", highest_number);
     if (number == 0) throw BadLine{"\"id\" is 0"};
     highest_ = std::max(highest_, static_cast<std::uint64_t>(number));
     const std::string score = text_of(object, "score");
@@ -453,6 +457,13 @@ class Archive::Reader {
   std::size_t pending_ = 0, pending_bytes_ = 0;
   std::int64_t now_seconds_ = 0;
 };
+
+std::string Archive::objection_to(std::string_view first_line) {
+  boost::system::error_code error;
+  const json::value value = json::parse(first_line, error);
+  const bool is_one = !error && value.is_object() && string_member(value.get_object(), "t") == "feedmill";
+  return is_one ? "" : "is no export of feedmill's store";
+}
 
 boost::system::result<ArchiveFigures, ArchiveError> Archive::read(const ImportOptions& options,
                                                                   const std::function<bool(std::string&)>& next) {

@@ -53,6 +53,7 @@ StoreResult<void> ArchiveKeys::take(const object& line, bool is_written) {
     return marks(line, uid, words, is_written);
   }
   if (const auto uid = of("string", plain.channel_order("")); !uid.empty()) {
+    whole(words[0], "words");
     Store& store = stores_.home(home_of_channel(uid, stores_.partitions()));
     return is_written ? tell(store, {"SET", store.impl().keys.channel_order(uid), words[0]}) : StoreResult<void>();
   }

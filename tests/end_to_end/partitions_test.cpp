@@ -696,7 +696,21 @@ TEST_F(Partitions, NeedNotBeNamedWhereFeedsAre) {
   const std::string id = Entries(its).all_by_order(urls[0])->front().id;
   EXPECT_EQ(world.run({"entry", id}).exit, 0) << "the id says where it is";
   EXPECT_EQ(world.run({"entry", id.substr(id.rfind(':') + 1)}).exit, 0) << "and so does its number";
-  EXPECT_EQ(world.run({"entry", "remove", id, "--yes"}).exit, 0);
+  ASSERT_EQ(world.run({"entry", "put", "--feed", *elsewhere, "--guid", "b", "title=B"}).exit, 0);
+  Store another = store_of(partition_of(*elsewhere, partitions));
+  const std::string second = Entries(another).all_by_order(*elsewhere)->front().id;
+  const Finished lacking = world.run({"entry", "remove", id, second, "1000", "--yes"});
+  EXPECT_EQ(lacking.exit, 1) << lacking.out;
+  EXPECT_NE(lacking.err.find("nothing was removed"), std::string::npos) << lacking.err;
+  EXPECT_EQ(world.run({"entry", "remove", id, second, "--yes"}).exit, 0) << "of two partitions";
+  EXPECT_EQ(world.run({"entry", id}).exit, 1);
+  EXPECT_EQ(world.run({"entry", second}).exit, 1);
+  const std::string nowhere = "redis://127.0.0.1:" + std::to_string(free_port());
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"pause", urls[0], *elsewhere}, {"entry", "51"}, {"entry", "remove", id, second, "--yes"}}) {
+    const Finished away = world.run(words, {{"FEEDMILL_REDIS_URL", nowhere}});
+    EXPECT_EQ(away.exit, 69) << words[0] << away.err;
+  }
 
   const std::string file = (world.redis.directory() / "feeds.txt").string();
   std::ofstream(file) << list;
@@ -775,6 +789,8 @@ TEST_F(Partitions, ComeBackInAnotherNumberOfThem) {
                                                    {"FEEDMILL_REDIS_KEY_PREFIX", std::string("new") + count + ":"}};
     const Finished tried = world.run({"store", "import", file, "--dry-run"}, where);
     EXPECT_NE(tried.out.find("would import 8 feeds, 8 entries"), std::string::npos) << tried.out << tried.err;
+    EXPECT_EQ(world.run({"store", "import", "/dev/null"}, where).exit, 65);
+    EXPECT_EQ(world.run({"list"}, {{"FEEDMILL_REDIS_PARTITIONS", "3"}, *where.begin()}).exit, 0) << "none is made yet";
     const Finished imported = world.run({"store", "import", file}, where);
     ASSERT_EQ(imported.exit, 0) << imported.err;
     EXPECT_NE(imported.out.find("imported 8 feeds, 8 entries, 1 channels"), std::string::npos) << imported.out;

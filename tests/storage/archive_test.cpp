@@ -241,6 +241,9 @@ TEST_F(ArchiveTest, MakesOfAnEmptyStoreTheOneThatWasWrittenDown) {
   Texts wrong = lines;
   wrong[0].replace(wrong[0].find(*store.id()), 4, "nope");
   EXPECT_FALSE(read(third, wrong));
+  wrong = lines;
+  wrong[0].replace(wrong[0].find("\"counter\":") + 10, 1, "562949953421313");
+  EXPECT_FALSE(read(third, wrong)) << "no room is left above it";
 }
 
 TEST_F(ArchiveTest, TwiceIsOnce) {

@@ -45,7 +45,7 @@ std::optional<unsigned> partition_of_call(const ApiRoute& route, const ApiCall& 
     return read_number(std::string_view(named), partition) ? std::min(partition, count) : count;
   }
   if (route.is_of_none()) return 0;
-  if (route.path == "/entries/{id}" && is_entry_id(call.item)) return partition_of_entry(call.item, count);
+  if (route.path == "/entries/{id}") return partition_of_entry(call.item, count);  // 0 where that is none
   const std::string& url = call.get("url");
   const auto feed = canonical_feed_url(url.empty() ? feed_in(body) : url);
   if (feed) return partition_of(*feed, count);

@@ -128,10 +128,11 @@ struct StoreImportVerb : StoreVerb {
   bool dry_run = false, replace = false, yes = false;
 
   void take(Arguments& line) {
-    line.required("FILE", file,
-                  "Into an empty store: entries keep their numbers, however many partitions it has. Into another: they "
-                  "get new ones, and read marks and notices stay out",
-                  "FILE is missing (- for stdin)");
+    line.required(
+        "FILE", file,
+        "A whole store into an empty one: entries keep their numbers, however many partitions it has. Else they "
+        "get new ones, and read marks, notices, rules and the order of channels stay out",
+        "FILE is missing (- for stdin)");
     line.flag("--dry-run", dry_run, "Only check the file and say what would be brought back");
     line.flag("--replace", replace,
               "Feeds that are there are emptied first, and stay in their channels; else they stay as they are");
@@ -140,8 +141,9 @@ struct StoreImportVerb : StoreVerb {
       if (yes && !replace) refuse("--yes needs --replace");
     });
   }
+  StoreUse use() const { return dry_run ? StoreUse::inspect : StoreUse::change; }
 };
-int run_verb(const StoreImportVerb& verb, std::span<const VerbContext> partitions);
+int run_verb(const StoreImportVerb& verb, const Config& config, Terminal& terminal);
 
 struct ConfigVerb {
   static constexpr VerbRow family{"config", "The configuration in force", ""};

@@ -161,13 +161,15 @@ int run_verb(const StoreExportVerb& verb, std::span<const VerbContext> partition
   throw VerbFailure{exits::directory, visible(error.what())};
 }
 
-int run_verb(const StoreImportVerb& verb, std::span<const VerbContext> partitions) try {
+namespace {
+
+int import(const StoreImportVerb& verb, const std::string& first, Lines& lines,
+           std::span<const VerbContext> partitions) {
   Terminal& terminal = partitions.front().terminal;
   if (verb.replace && !verb.yes && !verb.dry_run) {
     confirm(terminal, "Remove the feeds that are there and bring back those of the file?",
             "--replace removes feeds that are there; add --yes to do so without being asked", "");
   }
-  Lines lines(verb.file);
   Progress progress(terminal, "importing, line", 0);
   ImportOptions options;
   options.dry_run = verb.dry_run;
@@ -180,7 +182,12 @@ int run_verb(const StoreImportVerb& verb, std::span<const VerbContext> partition
     stop_if_interrupted();
     progress.reached(number);
   };
-  const auto done = archive_of(partitions).read(options, [&](std::string& line) { return lines.next(line); });
+  bool begun = false;
+  const auto done = archive_of(partitions).read(options, [&](std::string& line) {
+    if (std::exchange(begun, true)) return lines.next(line);
+    line = first;
+    return true;
+  });
   if (done.has_error()) {
     const ArchiveError& wrong = done.error();
     if (!wrong.bad_input) throw failure_of(wrong.error);
@@ -199,6 +206,20 @@ int run_verb(const StoreImportVerb& verb, std::span<const VerbContext> partition
                        done->entries, done->channels, done->present, done->replaced,
                        done->kept_numbers ? "; entries kept their numbers" : "", in_other_partitions(done->elsewhere)));
   return exits::done;
+}
+
+}  // namespace
+
+int run_verb(const StoreImportVerb& verb, const Config& config, Terminal& terminal) try {
+  note_interrupts();
+  // What is no export at all is told before a store is made.
+  Lines lines(verb.file);
+  std::string first;
+  const bool any = lines.next(first);
+  if (const std::string wrong = any ? Archive::objection_to(first) : "the file is empty"; !wrong.empty())
+    throw VerbFailure{exits::bad_input, fmt::format("line 1 {}; nothing was written", visible(wrong))};
+  return with_stores(verb, config, terminal,
+                     [&](std::span<const VerbContext> stores) { return import(verb, first, lines, stores); });
 } catch (const std::system_error& error) {
   throw VerbFailure{exits::bad_input, visible(error.what())};
 }

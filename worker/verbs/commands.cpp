@@ -63,7 +63,8 @@ int carry_out(const Kind& verb, const ConfigSources& sources, Terminal& terminal
           return with_store(meant, its, terminal, [&](const VerbContext& context) { return run_verb(meant, context); });
         };
         const bool is_named = config->objection_to_partition().empty();
-        return is_named ? work(verb, *config) : in_partitions(verb, *config, terminal, work);
+        if (is_named) return work(verb, *config);
+        return carry_out(verb, terminal, [&] { return in_partitions(verb, *config, terminal, work); });
       }
     }
   }

@@ -45,26 +45,6 @@ std::string* named_feed(Kind& verb) {
     return nullptr;
 }
 
-/// The partition that has all entries whose ids the verb is given; nothing where it is given none.
-template <class Kind>
-std::optional<unsigned> named_by_ids(const Kind& verb, const Config& config) {
-  std::vector<std::string> ids;
-  if constexpr (requires { verb.ids; }) ids = verb.ids;
-  if constexpr (requires {
-                  verb.id;
-                  verb.guid;
-                })
-    ids = {verb.id};
-  std::optional<unsigned> named;
-  for (const std::string& id : ids) {
-    if (!is_entry_id(id)) return std::nullopt;
-    const unsigned its = partition_with_entry(config, id).value_or(partition_of_entry(id, config.redis.partitions));
-    if (named && *named != its) return std::nullopt;
-    named = its;
-  }
-  return named;
-}
-
 /// Calls `work(verb, config)` for each partition with what of the verb is meant for it; the highest of the exit codes.
 /// Where that cannot be told, with `config` as it is: the store says that one must be named.
 template <class Kind, class Work>
@@ -108,7 +88,29 @@ int in_partitions(Kind verb, const Config& config, Terminal& terminal, const Wor
     }
     return code;
   }
-  if (const auto partition = named_by_ids(verb, config)) return at(*partition);
+  const auto with_entry = [&](const std::string& id) { return partition_with_entry(config, id); };
+  if constexpr (requires { verb.ids; }) {  // of entries
+    std::map<unsigned, std::vector<std::string>> shares;
+    std::optional<unsigned> lacks;
+    for (const std::string& id : verb.ids) {
+      const auto its = with_entry(id);
+      const unsigned partition = its.value_or(partition_of_entry(id, count));
+      if (!its) lacks = partition;
+      shares[partition].push_back(id);
+    }
+    if (lacks) shares = {*shares.find(*lacks)};  // it says so, and nothing is done
+    int code = exits::done;
+    for (auto& [partition, share] : shares) {
+      verb.ids = std::move(share);
+      code = std::max(code, at(partition));
+    }
+    return code;
+  } else if constexpr (requires {
+                         verb.id;
+                         verb.guid;
+                       }) {
+    if (is_entry_id(verb.id)) return at(with_entry(verb.id).value_or(partition_of_entry(verb.id, count)));
+  }
   if (const std::string* const url = named_feed(verb); url != nullptr && !url->empty()) {
     const auto canonical = canonical_feed_url(*url);
     return at(canonical ? partition_of(*canonical, count) : 0);
