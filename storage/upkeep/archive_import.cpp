@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include <boost/json.hpp>
 
@@ -91,7 +92,12 @@ class Archive::Reader {
   }
 
  private:
-  ArchiveError failed(const StoreError& error, bool bad_input) const { return {number_, bad_input, error}; }
+  ArchiveError failed(StoreError error, bool bad_input) const {
+    const bool speaks_to_one = in_feed_ || finished_ || number_ == 1;  // else to any of them
+    const bool is_of_one = !bad_input && speaks_to_one && at_ != nullptr && stores_.all.size() > 1;
+    if (is_of_one) error.detail = "partition " + std::to_string(at_->partition().index) + ": " + error.detail;
+    return {number_, bad_input, std::move(error)};
+  }
 
   Store::Impl& impl() const { return at_->impl(); }
 
