@@ -22,9 +22,8 @@ unsigned slot_of_tag(std::string_view tag);
 /// Asks the nodes of `address.cluster` in turn until one names the primary that holds `address.slot`, and writes it
 /// into `host` and `port`. Lasts `timeout` at most. Whoever answered is asked last the next time, so that one which is
 /// cut off from the others does not mislead twice; nodes that were named to any connection of this process are asked,
-/// too. Otherwise why nobody did, each
-/// of them with its reason: `unavailable` or `loading` where one may know soon, else what is wrong with all:
-/// `unsupported` (no cluster), `auth`, `tls`.
+/// too. Otherwise why nobody did, each of them with its reason: `unavailable` or `loading` where one may know soon,
+/// else what is wrong with all: `unsupported` (no cluster), `auth`, `tls`. From any thread.
 std::optional<StoreError> find_holder(RedisAddress& address, Milliseconds timeout);
 
 }  // namespace feedmill
