@@ -32,13 +32,7 @@ class Origin(scale.Site):
         url = f"http://{self.headers['Host']}{self.path}"
         Origin.polls.append((time.monotonic(), url))
         newest = int(time.time())
-        items = "".join(f"<item><guid>{url}/{i}</guid><title>t</title></item>" for i in range(newest, newest - 5, -1))
-        body = f"<rss version='2.0'><channel><title>t</title><link>http://x.example/</link>{items}</channel></rss>".encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/rss+xml")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.answer("".join(f"<item><guid>{url}/{i}</guid><title>t</title></item>" for i in range(newest, newest - 5, -1)))
 
 
 class Fleet(scale.Deployment):

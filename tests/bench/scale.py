@@ -86,7 +86,9 @@ class Site(http.server.BaseHTTPRequestHandler):
             time.sleep(3600)
         Site.came.setdefault(self.path, time.time())
         next(Site.polls)
-        items = "".join(f"<item><guid>{self.path}/{i}</guid><title>t{i}</title></item>" for i in range(Site.posts))
+        self.answer("".join(f"<item><guid>{self.path}/{i}</guid><title>t{i}</title></item>" for i in range(Site.posts)))
+
+    def answer(self, items):
         body = f"<rss version='2.0'><channel><title>t</title><link>http://x.example/</link>{items}</channel></rss>".encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/rss+xml")
