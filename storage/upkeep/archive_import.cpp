@@ -35,6 +35,7 @@ namespace json = boost::json;
 
 constexpr std::size_t entries_per_call = 50, bytes_per_call = 4U << 20U;
 constexpr std::ptrdiff_t tombs_per_call = 1000;
+constexpr std::string_view no_export = "is no export of feedmill's store";
 constexpr std::size_t most_tombs = 20'000;
 constexpr std::int64_t highest_number = std::int64_t{1} << 49;  // of an entry: there are as many above it
 
@@ -112,7 +113,7 @@ class Archive::Reader {
   void take(const json::object& object) {
     const std::string type = text_of(object, "t");
     if (number_ == 1) {
-      if (type != "feedmill") throw BadLine{objection_to("")};
+      if (type != "feedmill") throw BadLine{std::string(no_export)};
       return head(object);
     }
     if (type == "feed") return feed(object);
@@ -468,7 +469,7 @@ std::string Archive::objection_to(std::string_view first_line) {
   boost::system::error_code error;
   const json::value value = json::parse(first_line, error);
   const bool is_one = !error && value.is_object() && string_member(value.get_object(), "t") == "feedmill";
-  return is_one ? "" : "is no export of feedmill's store";
+  return is_one ? "" : std::string(no_export);
 }
 
 boost::system::result<ArchiveFigures, ArchiveError> Archive::read(const ImportOptions& options,

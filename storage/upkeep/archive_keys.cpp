@@ -42,7 +42,6 @@ StoreResult<void> ArchiveKeys::take(const object& line, bool is_written) {
   if (words.empty() || (pairs && words.size() % 2 != 0) || (type == "string" && words.size() != 1))
     throw BadLine{"\"words\" do not fit a " + type};
   const Keys plain("");
-  const auto is = [&](std::string_view wanted, const std::string& key) { return type == wanted && name == key; };
   const auto of = [&](std::string_view wanted, const std::string& start, std::string_view end = {}) {
     return type == wanted ? between(name, start, end) : "";
   };
@@ -66,7 +65,7 @@ StoreResult<void> ArchiveKeys::take(const object& line, bool is_written) {
     return is_written ? order(user, words) : StoreResult<void>();
   }
   if (const auto user = of("hash", plain.watches("")); !user.empty()) return rules(user, words, is_written);
-  if (is("hash", plain.hosts())) {
+  if (type == "hash" && name == plain.hosts()) {
     for (Store* const store : stores_.all) {
       if (!is_written) continue;
       if (const auto done = tell(*store, with("HSET", store->impl().keys.hosts(), words)); !done) return done.error();

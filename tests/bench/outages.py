@@ -59,11 +59,12 @@ class Fleet(scale.Deployment):
         self.first.environment["FEEDMILL_CATCH_UP_RATE"] = "1000"
         self.first.verb("import", self.first.write_list(self.urls))
         Origin.polls.clear()
+        self.begun = time.monotonic()
         for _ in range(2):
             self.start()
-        self.await_polls_of(range(partitions), time.monotonic())
-        scale.until(lambda: {url for _, url in list(Origin.polls)} == set(self.urls), 60, "a poll of all")
-        time.sleep(0 if scale.tiny else 30)  # until it is known who stands first in which partition
+        self.await_each(self.begun)
+        if not scale.tiny:  # until it is known who stands first in which partition
+            scale.until(lambda: self.longest_wait(range(partitions), time.monotonic() - 13) < 6.5, 120, "a steady pace")
 
     @staticmethod
     def has_joined(replica, name):
@@ -75,6 +76,11 @@ class Fleet(scale.Deployment):
 
     def feeds_of(self, some):
         return [url for url in self.urls if scale.partition_of(url, partitions) in some]
+
+    def await_each(self, since):
+        """Until every feed was asked for again."""
+        scale.until(lambda: {url for moment, url in list(Origin.polls) if moment > since} == set(self.urls), 120,
+                    "a poll of all")
 
     def await_polls_of(self, some, since):
         """When the last of these partitions that have feeds was polled again."""
@@ -92,9 +98,9 @@ class Fleet(scale.Deployment):
 
     def longest_wait(self, some, since):
         """The longest that a feed of these partitions was not asked for."""
-        last, longest = {}, 0.0
+        last, longest = dict.fromkeys(self.urls, self.begun), 0.0
         for moment, url in sorted(Origin.polls) + [(time.monotonic(), url) for url in self.urls]:
-            if moment > since and url in last and scale.partition_of(url, partitions) in some:
+            if moment > since and scale.partition_of(url, partitions) in some:
                 longest = max(longest, moment - last[url])
             last[url] = moment
         return longest
@@ -109,7 +115,7 @@ def outage(fleet, some, work):
     usual = fleet.longest_wait(range(partitions), begun - 7)
     served = work()
     polled = fleet.await_polls_of(some, served)
-    time.sleep(1 if scale.tiny else 13)
+    fleet.await_each(polled)
     fleet.first.environment["FEEDMILL_REDIS_URL"] = "redis+cluster://" + ",".join(
         f"127.0.0.1:{node.port}" for node in fleet.nodes + fleet.replicas)  # the one that workers were told may be gone
     fleet.first.verb("verify")  # where it finds anything, all ends here

@@ -142,12 +142,12 @@ class Partitioned : public testing::Test {
     EXPECT_TRUE(saved) << saved.error().detail;
     return saved ? saved->id : "";
   }
-  static boost::system::result<ArchiveFigures, ArchiveError> bring(Store& store,
+  static boost::system::result<ArchiveFigures, ArchiveError> bring(Archive into,
                                                                    const std::vector<std::string>& lines) {
     ImportOptions options;
     options.is_feed_url = [](const std::string&) { return true; };
     std::size_t at = 0;
-    return Archive(store).read(options, [&](std::string& line) {
+    return into.read(options, [&](std::string& line) {
       if (at == lines.size()) return false;
       line = lines[at++];
       return true;
@@ -216,7 +216,7 @@ TEST_F(Partitioned, StoresAreFilledFromOneFile) {
   for (unsigned i = 0; i < count; ++i) {
     Store store = open(i);
     for (int time = 0; time < 2; ++time) {
-      const auto done = bring(store, lines);
+      const auto done = bring(Archive(store), lines);
       ASSERT_TRUE(done) << done.error().error.detail;
       EXPECT_EQ(done->feeds + done->present + done->elsewhere, feeds);
       if (time == 0) in_all += done->feeds;
@@ -300,16 +300,6 @@ TEST_F(Partitioned, StoresComeBackInAnotherNumberOfThem) {
     EXPECT_TRUE(archive_of(stores).write({}, [&](std::string_view line) { lines.emplace_back(line); }));
     return lines;
   };
-  const auto bring = [&](std::vector<Store>& stores, const std::vector<std::string>& lines) {
-    ImportOptions options;
-    options.is_feed_url = [](const std::string&) { return true; };
-    std::size_t at = 0;
-    return archive_of(stores).read(options, [&](std::string& line) {
-      if (at == lines.size()) return false;
-      line = lines[at++];
-      return true;
-    });
-  };
 
   std::vector<Store> before = open_all(count, "a:");
   constexpr unsigned feeds = 24;
@@ -344,7 +334,7 @@ TEST_F(Partitioned, StoresComeBackInAnotherNumberOfThem) {
     SCOPED_TRACE(other);
     const std::string key_prefix = "b" + std::to_string(other) + ":";
     std::vector<Store> after = open_all(other, key_prefix);
-    const auto done = bring(after, lines);
+    const auto done = bring(archive_of(after), lines);
     ASSERT_TRUE(done) << done.error().error.detail;
     EXPECT_EQ(done->feeds, feeds);
     EXPECT_EQ(done->elsewhere, 0U);
@@ -356,13 +346,13 @@ TEST_F(Partitioned, StoresComeBackInAnotherNumberOfThem) {
         EXPECT_EQ(*after[i].id(), *before[i].id());
       }
     }
-    const auto again = bring(after, lines);
+    const auto again = bring(archive_of(after), lines);
     ASSERT_TRUE(again) << again.error().error.detail;
     EXPECT_EQ(again->present, feeds);
     EXPECT_EQ(seen_of(after), seen) << "twice is once";
 
     std::vector<Store> back = open_all(count, key_prefix + "back:");
-    const auto returned = bring(back, written(after));
+    const auto returned = bring(archive_of(back), written(after));
     ASSERT_TRUE(returned) << returned.error().error.detail;
     EXPECT_EQ(seen_of(back), seen);
     std::set<std::uint64_t> numbers;
@@ -400,7 +390,7 @@ TEST_F(Partitioned, StoresInUseDoNotTakeNumbersOver) {
       numbers.insert(number_of(save(other, its_feed, "early")));
     }
     Store store = open(0);
-    const auto done = bring(store, lines);
+    const auto done = bring(Archive(store), lines);
     ASSERT_TRUE(done) << done.error().error.detail;
     EXPECT_EQ(done->kept_numbers, !in_use);
     for (const std::string& url : *Feeds(store).urls_after("", 100)) {

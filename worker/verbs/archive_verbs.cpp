@@ -122,12 +122,11 @@ Archive archive_of(std::span<const VerbContext> partitions) {
 
 /// Ends where one of these feeds is not there.
 void refuse_unknown(std::span<const VerbContext> partitions, const std::vector<std::string>& urls) {
-  std::vector<std::vector<std::string>> shares(partitions.size());
-  for (const std::string& url : urls) {
-    const bool is_one = partitions.size() == 1;
-    shares[is_one ? 0 : partition_of(url, static_cast<unsigned>(partitions.size()))].push_back(url);
+  for (const auto& [partition, places] : shares_of(urls, static_cast<unsigned>(partitions.size()))) {
+    std::vector<std::string> own;
+    for (const std::size_t place : places) own.push_back(urls[place]);
+    known_records(partitions[partition], own, "nothing was written");
   }
-  for (std::size_t i = 0; i < partitions.size(); ++i) known_records(partitions[i], shares[i], "nothing was written");
 }
 
 }  // namespace
