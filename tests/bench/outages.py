@@ -64,7 +64,8 @@ class Fleet(scale.Deployment):
             self.start()
         self.await_each(self.begun)
         if not scale.tiny:  # until it is known who stands first in which partition
-            scale.until(lambda: self.longest_wait(range(partitions), time.monotonic() - 13) < 6.5, 120, "a steady pace")
+            scale.until(lambda: time.monotonic() - self.begun > 20 and self.longest_wait(
+                range(partitions), time.monotonic() - 13) < 6.5, 120, "a steady pace")
 
     @staticmethod
     def has_joined(replica, name):
