@@ -31,23 +31,15 @@ std::string first_of(std::span<const std::string> workers, const std::string& pa
 }  // namespace
 
 StoreResult<void> Fleet::heartbeat(const std::string& worker, const Fields& fields, Milliseconds ttl) {
-  const auto time = impl_.now();
-  if (!time) return time.error();
-  const std::string key = impl_.keys.worker(worker), all = impl_.keys.workers();
-  const std::string expiry = std::to_string((*time + ttl).count()), ttl_text = std::to_string(ttl.count());
-  const std::string now_text = std::to_string(time->count());
-  std::vector<Words> commands{{"HSET", key, "alive_at", now_text},
-                              {"PEXPIRE", key, ttl_text, "NX"},  // a claim's answer may be kept longer
-                              {"PEXPIRE", key, ttl_text, "GT"},
-                              {"ZADD", all, expiry, worker},
-                              {"ZREMRANGEBYSCORE", all, "-inf", now_text},
-                              {"PEXPIRE", all, ttl_text}};
+  Args args;
+  args.add(std::string_view(worker));
+  args.add(ttl);
   for (const auto& [name, value] : fields) {
-    commands[0].push_back(name);
-    commands[0].push_back(value);
+    args.add(std::string_view(name));
+    args.add(std::string_view(value));
   }
-  const auto replies = impl_.pipeline(commands);
-  if (!replies) return replies.error();
+  const auto reply = impl_.run(Script::heartbeat, args);
+  if (!reply) return reply.error();
   return {};
 }
 

@@ -17,10 +17,10 @@ usual_spacing = tonumber(usual_spacing)
 local due_by = tonumber(ARGV[8])
 local now = clock()
 local lease_end = now + lease
-local worker_key = prefix .. 'state:worker:' .. worker
+local my_key = worker_key(worker)
 -- Workers that are loops of one process differ in the last four digits, which of the first are 0.
 local process = string.sub(worker, 1, 28)
-local process_key = prefix .. 'state:worker:' .. process .. '0000'
+local process_key = worker_key(process .. '0000')
 
 -- When to come again. `paced`: there are overdue feeds that nobody may take yet.
 local function next_due(paced)
@@ -72,7 +72,7 @@ local function next_awaited()
   return ''
 end
 
-local mine = redis.call('HMGET', worker_key, 'request', 'batch', 'alone_url', 'alone_claim')
+local mine = redis.call('HMGET', my_key, 'request', 'batch', 'alone_url', 'alone_claim')
 if mine[1] == request then
   local claims = {}
   local batch, deferred, refused, quarantined = unpack(cmsgpack.unpack(mine[2]))
@@ -83,7 +83,7 @@ if mine[1] == request then
   return {text(now), next_due(), 0, claims, deferred, refused, quarantined, next_awaited()}
 end
 -- This process is busy with a feed that one has died of (SECURITY Q2).
-local alone = process_key == worker_key and {mine[3], mine[4]} or
+local alone = process_key == my_key and {mine[3], mine[4]} or
               redis.call('HMGET', process_key, 'alone_url', 'alone_claim')
 local lonely = alone[1] and redis.pcall('HGET', state_key(alone[1]), 'claim') == alone[2] and
                (tonumber(redis.call('ZSCORE', schedule_key, alone[1]) or 0)) > now
@@ -186,7 +186,7 @@ local looked_for = {'alone', 'alone_deaths', 'claim', 'claim_hosts', 'claim_part
 -- Whether a worker lives that hands out who waits in lines: named feeds take turns with them then.
 local served
 local function lines_are_served()
-  if served == nil then served = redis.call('ZCOUNT', prefix .. 'state:workers', text(now), '+inf') > 0 end
+  if served == nil then served = redis.call('ZCOUNT', workers_key, text(now), '+inf') > 0 end
   return served
 end
 
@@ -341,9 +341,9 @@ for _, gate in ipairs(gates_read) do
 end
 -- What was put off is only waited for by a worker that was told a due_by.
 if #batch + #refused + #quarantined > 0 or (due_by and #deferred > 0) then
-  redis.call('HSET', worker_key, 'request', request, 'batch',
+  redis.call('HSET', my_key, 'request', request, 'batch',
              cmsgpack.pack({batch, due_by and deferred or {}, refused, quarantined}))
-  redis.call('PEXPIRE', worker_key, text(lease))
+  redis.call('PEXPIRE', my_key, text(lease))
 end
 if spent then redis.call('HSET', meta_key, 'overdue_until', string.format('%.3f', spent_until)) end
 local exhausted = read_all and i >= #candidates and not line and looked_at < scan

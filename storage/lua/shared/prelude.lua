@@ -6,6 +6,8 @@ local lines_key = prefix .. 'lines'
 local function line_key(gate) return prefix .. 'line:' .. gate end
 local function state_key(url) return prefix .. 'state:feed:' .. url end
 local function host_key(host) return prefix .. 'state:host:' .. host end
+local workers_key = prefix .. 'state:workers'
+local function worker_key(worker) return prefix .. 'state:worker:' .. worker end
 
 -- A whole number as text without an exponent: tostring() loses milliseconds. %d takes half the time of %.0f, but cannot
 -- write a score that somebody made infinite.

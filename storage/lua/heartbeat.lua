@@ -1,0 +1,12 @@
+#!lua
+-- uses nothing
+-- replies integer
+-- Tells that a worker lives. ARGV: prefix, worker, ttl ms, then the names and values of its fields.
+local worker, ttl, now = ARGV[2], tonumber(ARGV[3]), clock()
+local key = worker_key(worker)
+redis.call('HSET', key, 'alive_at', text(now), unpack(ARGV, 4))
+redis.call('PEXPIRE', key, text(ttl), 'NX')
+redis.call('PEXPIRE', key, text(ttl), 'GT')  -- a claim's answer may be kept longer
+redis.call('ZADD', workers_key, text(now + ttl), worker)
+redis.call('ZREMRANGEBYSCORE', workers_key, '-inf', text(now))
+return redis.call('PEXPIRE', workers_key, text(ttl))
