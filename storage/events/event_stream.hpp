@@ -18,7 +18,7 @@ class EventStream {
   explicit EventStream(Store& store) : impl_(store.impl()) {}
 
   /// Up to `count` records after stream id `after` ("$" = those to come, "0" = from the first), waiting up to `block`
-  /// when there are none. `block` must stay below the command timeout.
+  /// when there are none.
   StoreResult<std::vector<EventRecord>> read(const std::string& after, std::size_t count, Milliseconds block);
   /// The same in two steps, and nothing else in between on this connection (Store::waits_at()).
   StoreResult<void> begin_to_wait(const std::string& after, std::size_t count, Milliseconds block);

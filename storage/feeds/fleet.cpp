@@ -91,7 +91,7 @@ StoreResult<FleetFigures> Fleet::figures(bool counts_claims) {
   const std::string feeds = keys.feeds(), schedule = keys.schedule(), events = keys.signals();
   const std::string states = keys.feed_states(), workers = keys.workers(), push_states = keys.push_states();
   const std::string now_text = std::to_string(time->count());
-  const std::string open_circuits = keys.open_circuits(), store = keys.store();
+  const std::string open_circuits = keys.open_circuits(), store = keys.store(), by_url = keys.feeds_by_url();
   const std::vector<Words> commands{{"SCARD", feeds},
                                     {"ZCOUNT", schedule, "-inf", now_text},
                                     {"ZRANGE", schedule, "0", "0", "WITHSCORES"},
@@ -101,11 +101,13 @@ StoreResult<FleetFigures> Fleet::figures(bool counts_claims) {
                                     {"HGETALL", push_states},
                                     {"ZCOUNT", open_circuits, now_text, "+inf"},
                                     {"ZCARD", schedule},
-                                    {"HMGET", store, "claimed", "oldest_success"}};
+                                    {"HMGET", store, "claimed", "oldest_success"},
+                                    {"ZCARD", by_url}};
   const auto replies = impl_.pipeline(commands);
   if (!replies) return replies.error();
   const auto& row = *replies;
   figures.feeds = static_cast<std::uint64_t>(row[0].integer());
+  figures.is_indexed = row[0].integer() == row[10].integer();
   figures.due = static_cast<std::uint64_t>(row[1].integer());
   if (row[2].size() == 2) figures.oldest_due = Milliseconds(row[2][1].integer());
   figures.stream_records = static_cast<std::uint64_t>(row[3].integer());

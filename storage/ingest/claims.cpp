@@ -120,7 +120,7 @@ StoreResult<void> Ingest::begin_to_wait_for_wish(Milliseconds longest) {
   const std::string key = impl_.keys.wake();
   const std::string thousandths = std::to_string(1000 + longest.count() % 1000).substr(1);
   const std::string seconds = std::to_string(longest.count() / 1000) + "." + thousandths;
-  return impl_.redis.begin_wait({"BLPOP", key, seconds});
+  return impl_.redis.begin_wait({"BLPOP", key, seconds}, longest);
 }
 
 StoreResult<bool> Ingest::hear_wish() {

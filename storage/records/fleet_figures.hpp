@@ -58,6 +58,7 @@ struct FleetFigures {
   std::uint64_t feeds = 0, due = 0, claimed = 0, workers = 0, stream_records = 0;
   std::uint64_t waiting = 0;        ///< due, and in the lines of their hosts (HTTP H1); not counted in `due`
   std::uint64_t open_circuits = 0;  ///< that back off; groups of hosts count as one
+  bool is_indexed = true;           ///< the index of feeds by URL has as many as there are
   std::vector<std::pair<std::string, std::uint64_t>> states;
   std::vector<std::pair<std::string, std::uint64_t>> push_states;  ///< feeds by PushStanding::state
   Milliseconds now{};

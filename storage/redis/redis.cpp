@@ -479,15 +479,15 @@ Redis::Result<Reply> Redis::command(const Words& words) {
   return answer_to(words.front());
 }
 
-Redis::Result<Reply> Redis::answer_to(std::string_view command) {
-  auto reply = next();
+Redis::Result<Reply> Redis::answer_to(std::string_view command, std::size_t most) {
+  auto reply = next(most);
   if (!reply && leads_elsewhere(reply.error())) disconnect();
   if (!reply) return reply;
   if (auto wrong = misshapen(command, *reply)) return std::move(*wrong);
   return reply;
 }
 
-Redis::Result<void> Redis::begin_wait(const Words& words) {
+Redis::Result<void> Redis::begin_wait(const Words& words, Milliseconds longest) {
   if (auto ready = connect(); !ready) return ready.error();
   const int socket = fcntl(context_->fd, F_DUPFD_CLOEXEC, 0);
   if (socket >= 0) {  // else no descriptor is left: it lasts as long as it was meant to
@@ -499,18 +499,18 @@ Redis::Result<void> Redis::begin_wait(const Words& words) {
     }
   }
   waits_for_ = words.front();
-  wait_ends_ = std::chrono::steady_clock::now() + timeout_;
+  wait_ends_ = std::chrono::steady_clock::now() + longest + timeout_;
   append(words);
   lost_ = send();
   waits_at_ = context_ ? context_->fd : -1;
   return {};
 }
 
-Redis::Result<Reply> Redis::end_wait() {
+Redis::Result<Reply> Redis::end_wait(std::size_t most) {
   const auto left = std::chrono::ceil<Milliseconds>(wait_ends_ - std::chrono::steady_clock::now());
   pollfd socket{waits_at_, POLLIN, 0};
   const bool late = context_ && ::poll(&socket, 1, static_cast<int>(std::max(left, Milliseconds(0)).count())) == 0;
-  auto reply = late ? Result<Reply>(lost(REDIS_ERR_IO, EAGAIN, "")) : answer_to(waits_for_);
+  auto reply = late ? Result<Reply>(lost(REDIS_ERR_IO, EAGAIN, "")) : answer_to(waits_for_, most);
   waits_at_ = -1;
   if (int mine = wait_->load(); mine >= 0 && wait_->compare_exchange_strong(mine, no_wait)) ::close(mine);
   return reply;
@@ -581,12 +581,17 @@ std::optional<StoreError> Redis::send_encrypted() {
   return {};
 }
 
-Redis::Result<Reply> Redis::next() {
+Redis::Result<Reply> Redis::next(std::size_t most) {
   if (!context_) return lost_.value_or(StoreError{StoreError::Code::unavailable, "the connection to Redis was lost"});
   if (auto failed = send()) return std::move(*failed);
   void* raw = nullptr;
   before_transfer();
-  if (redisGetReply(context_.get(), &raw) != REDIS_OK) return lost();
+  while (raw == nullptr) {
+    if (redisGetReplyFromReader(context_.get(), &raw) != REDIS_OK) return lost();
+    if (raw != nullptr) break;
+    if (context_->reader->len > most) return lost(REDIS_ERR_OTHER, 0, "an answer was longer than it may be");
+    if (redisBufferRead(context_.get()) != REDIS_OK) return lost();
+  }
   answered_ = true;
   Reply reply(static_cast<redisReply*>(raw), std::exchange(arena_, std::make_shared<ReplyArena>()));
   arena_->build_for(*context_->reader);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -145,10 +146,11 @@ class Redis {
 
   /// One command, one reply. A server is let go of when its answer says that another one is to be asked.
   Result<Reply> command(const Words& words);
-  /// The same of one that waits at the server for something to happen, in two steps, and nothing else in between: it is
-  /// sent; and its answer is taken, until the timeout since then is over.
-  Result<void> begin_wait(const Words& words);
-  Result<Reply> end_wait();
+  /// The same of one that waits at the server for something to happen, for `longest` at most, in two steps, and nothing
+  /// else in between: it is sent; and its answer is taken, until the timeout behind `longest` is over. One that comes
+  /// to more than `most` bytes is not: the connection is given up instead.
+  Result<void> begin_wait(const Words& words, Milliseconds longest);
+  Result<Reply> end_wait(std::size_t most = any_size);
   /// The socket of the wait that was begun, which can be read once there is an answer; it belongs to the connection. -1
   /// of one that has failed.
   int waits_at() const { return waits_at_; }
@@ -161,10 +163,13 @@ class Redis {
   void append(const Words& words) { append({}, words); }
   /// The same, of a command in two pieces.
   void append(std::initializer_list<std::string_view> head, std::span<const std::string_view> rest = {});
-  Result<Reply> next();
+  Result<Reply> next() { return next(any_size); }
 
  private:
-  Result<Reply> answer_to(std::string_view command);
+  static constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
+
+  Result<Reply> answer_to(std::string_view command, std::size_t most = any_size);
+  Result<Reply> next(std::size_t most);
   std::optional<StoreError> send();
   std::optional<StoreError> send_encrypted();
   void before_transfer();

@@ -134,6 +134,18 @@ StoreResult<std::uint64_t> Requests::waiting() {
   return static_cast<std::uint64_t>(length->integer());
 }
 
+StoreResult<void> Requests::begin_to_wait(Milliseconds longest) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const std::string key = impl_.keys.requests(), block = std::to_string(longest.count());
+  return impl_.redis.begin_wait({"XREAD", "COUNT", "1", "BLOCK", block, "STREAMS", key, "0-0"}, longest);
+}
+
+StoreResult<bool> Requests::has_come() {
+  const auto reply = impl_.redis.end_wait(2 * longest_request);  // whoever takes it bounds what is read of it
+  if (!reply) return reply.error();
+  return !reply->is_nil();
+}
+
 StoreResult<RequestFigures> Requests::figures() {
   const std::string key = impl_.keys.requests();
   const std::vector<Words> commands{{"XLEN", key}, {"MEMORY", "USAGE", key}};

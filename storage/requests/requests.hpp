@@ -113,8 +113,13 @@ class Requests {
   /// `store` outlives this.
   Requests(Store& store, Options options);
 
-  /// How many wait; one cheap command.
+  /// How many there are; one cheap command.
   StoreResult<std::uint64_t> waiting();
+  /// While there are none: waits for one, up to `longest`, in two steps with nothing called in between but
+  /// Store::break_wait(); the second once Store::waits_at() can be read: whether there is one now. One that is longer
+  /// than it may be ends it with an error.
+  StoreResult<void> begin_to_wait(Milliseconds longest);
+  StoreResult<bool> has_come();
   StoreResult<RequestFigures> figures();
 
   /// The oldest requests behind the one of that id, "" = of all: a bounded batch, and the right to take them for

@@ -118,7 +118,7 @@ StoreResult<void> Deliveries::begin_to_wait(std::size_t count, Milliseconds long
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const std::string key = impl_.keys.signals(), most = std::to_string(count), block = std::to_string(longest.count());
   return impl_.redis.begin_wait(
-      {"XREADGROUP", "GROUP", group, consumer, "COUNT", most, "BLOCK", block, "STREAMS", key, ">"});
+      {"XREADGROUP", "GROUP", group, consumer, "COUNT", most, "BLOCK", block, "STREAMS", key, ">"}, longest);
 }
 
 StoreResult<void> Deliveries::acknowledge(std::span<const EventRecord> records) {

@@ -196,7 +196,8 @@ TEST(RedisConnection, WaitsNoLongerThanUntilItIsBrokenOff) {
   ASSERT_TRUE(address);
   Redis redis(*address, std::chrono::seconds(60)), other(*address, std::chrono::seconds(5));
   const auto waits = [&]() -> Redis::Result<Reply> {
-    if (auto begun = redis.begin_wait({"BLPOP", "nothing", "50"}); !begun) return begun.error();
+    if (auto begun = redis.begin_wait({"BLPOP", "nothing", "50"}, std::chrono::seconds(50)); !begun)
+      return begun.error();
     return redis.end_wait();
   };
   redis.break_wait();
@@ -235,7 +236,7 @@ TEST(RedisConnection, TellsThatTheServerDoesNotAnswer) {
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, StoreError::Code::timeout);
   EXPECT_FALSE(redis.connected());
-  ASSERT_TRUE(redis.begin_wait({"BLPOP", "empty", "0"}));
+  ASSERT_TRUE(redis.begin_wait({"BLPOP", "empty", "0"}, Milliseconds(20)));
   EXPECT_GE(redis.waits_at(), 0);
   const auto waited = redis.end_wait();
   ASSERT_FALSE(waited);

@@ -14,12 +14,10 @@ constexpr std::size_t page_size = 500, pages_per_step = 4;
 std::optional<Milliseconds> StalenessScan::step(Store& store) {
   for (std::size_t i = 0; i < pages_per_step; ++i) {
     Feeds feeds(store);
-    const auto is_indexed = feeds.is_indexed();
-    if (is_indexed && !*is_indexed) return std::nullopt;  // it is being built; until then each page would cost them all
     const auto urls = feeds.urls_after(after_, page_size);
     const auto successes =
         urls ? feeds.last_successes(*urls) : StoreResult<std::vector<std::optional<Milliseconds>>>(urls.error());
-    if (!is_indexed || !successes) {
+    if (!successes) {
       *this = StalenessScan();
       return std::nullopt;
     }

@@ -13,9 +13,9 @@ namespace feedmill {
 /// busy for long: as many feeds have a new figure with each step, a million within 500 of them.
 class StalenessScan {
  public:
-  /// Blocking. The last success of the healthy feed that had none for longest (OPERATIONS §3), of the round that ends
-  /// with this step; 0 when there is no healthy feed. Nothing while it is under way, or when the store fails: then the
-  /// round begins anew.
+  /// Blocking; only while FleetFigures::is_indexed. The last success of the healthy feed that had none for longest
+  /// (OPERATIONS §3), of the round that ends with this step; 0 when there is no healthy feed. Nothing while it is under
+  /// way, or when the store fails: then the round begins anew.
   std::optional<Milliseconds> step(Store& store);
 
  private:

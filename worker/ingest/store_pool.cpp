@@ -84,10 +84,9 @@ asio::awaitable<StoreResult<Committed>> StorePool::commit(const Commit& commit) 
 asio::awaitable<StoreResult<bool>> StorePool::wait_for_wish(Milliseconds longest) {
   if (!wishes_) wishes_ = std::make_unique<Connection>(options_);
   Ingest ingest(wishes_->store);
-  longest = std::min(longest, options_.timeout / 2);
   const auto begun = co_await run_on(wishes_->calls, [&] { return ingest.begin_to_wait_for_wish(longest); });
   if (!begun) co_return begun.error();
-  co_await until_readable(wishes_->store.waits_at(), options_.timeout);
+  co_await until_readable(wishes_->store.waits_at(), longest + options_.timeout);
   co_return co_await run_on(wishes_->calls, [&] { return ingest.hear_wish(); });
 }
 

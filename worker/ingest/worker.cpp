@@ -34,8 +34,7 @@ constexpr std::chrono::milliseconds slow_commit{250};      // RELIABILITY B2
 constexpr Milliseconds worth_a_notice{5'000};              // an outage that passes by itself
 constexpr const char* suspected = "workers died while this feed was the one suspect among theirs";
 constexpr Milliseconds between_wishes{20};
-constexpr Milliseconds longest_listening{2'000}, listens_again{500};
-constexpr Milliseconds longest_idle{10'000};
+constexpr Milliseconds listens_again{500};
 constexpr Milliseconds gather{10};  // how long free lanes are gathered before one claim takes them all
 
 std::string what(const std::exception_ptr& error) {
@@ -73,7 +72,7 @@ Worker::Worker(asio::any_io_executor executor, Refresher& refresher, StorePool& 
 asio::awaitable<Worker::End> Worker::run() {
   co_await claim_until_stopped();
   co_await drain();
-  while (listens_) co_await pause(longest_listening);
+  while (listens_) co_await pause(options_.listen);
   co_return co_await give_back();
 }
 
@@ -156,7 +155,7 @@ asio::awaitable<void> Worker::rest() {
 
 /// Whoever makes a feed due sooner tells a daemon (RELIABILITY L10), but the word might be lost.
 Milliseconds Worker::until_next_look(const ClaimBatch& batch) {
-  const Milliseconds longest = scope_.is_limited() ? options_.poll : std::max(options_.poll, longest_idle);
+  const Milliseconds longest = scope_.is_limited() ? options_.poll : options_.look;
   const auto next = scope_.next_wanted(batch);
   return next ? std::clamp(*next - batch.now, Milliseconds(1), longest) : longest;
 }
@@ -219,7 +218,7 @@ asio::awaitable<void> Worker::pause_for_wish(Milliseconds longest) {
 asio::awaitable<void> Worker::wait_for_wish() {
   bool goes_on = true;
   while (goes_on && !wished_) {
-    const StoreResult<bool> told = co_await store_.wait_for_wish(longest_listening);
+    const StoreResult<bool> told = co_await store_.wait_for_wish(options_.listen);
     goes_on = told && idle_ && !rests() && !stopping();
     wished_ = wished_ || (told && *told);
     if (!told && !stopping()) {

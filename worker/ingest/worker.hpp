@@ -35,7 +35,9 @@ struct WorkerOptions {
   std::string id;  ///< 32 hex digits, random for each process (RELIABILITY L2)
   std::size_t lanes = 256;
   Milliseconds lease{90'000};
-  Milliseconds poll{500};  ///< a feed that becomes due without a word (RELIABILITY L10) is noticed within it
+  Milliseconds poll{500};      ///< how soon what is due is looked for again by whoever is given a scope, or yields
+  Milliseconds look{10'000};   ///< within which a daemon notices what became due without a word (RELIABILITY L10)
+  Milliseconds listen{2'000};  ///< how long one wait for such a word lasts, which another one follows
   HostLimits host;
   std::uint64_t buffer = 32U << 20U;  ///< bytes fetched and not stored yet, from which on nothing is claimed
   std::uint32_t catch_up_rate = 200;  ///< overdue feeds per second of the whole fleet, 0 = unpaced (HTTP P12)

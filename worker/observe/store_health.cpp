@@ -52,6 +52,7 @@ void Outages::down(const void* loop, const StoreError& error) {
     called_ = needs_operator(error);
     log_.write(LogLevel::error, "redis_down", "Redis does not serve; claims wait and are tried again",
                {{"detail", error.detail}});
+    if (began_) began_();
   } else if (!called_ && needs_somebody) {  // it came back, and not as it was: first there was but a lost link
     called_ = true;
     log_.write(LogLevel::error, "redis_down", "Redis will not serve until somebody mends it",

@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "storage/redis/store_error.hpp"
 #include "storage/redis/values.hpp"
@@ -37,7 +39,9 @@ struct Outage {
 /// From any thread. `metrics` and `log` outlive it.
 class Outages {
  public:
-  Outages(Metrics& metrics, Log& log) : metrics_(metrics), log_(log) {}
+  /// `began`: called when they begin, by whoever is the first to meet one.
+  Outages(Metrics& metrics, Log& log, std::function<void()> began = {})
+      : metrics_(metrics), log_(log), began_(std::move(began)) {}
 
   /// A call of `loop` failed.
   void down(const void* loop, const StoreError& error);
@@ -54,6 +58,7 @@ class Outages {
 
   Metrics& metrics_;
   Log& log_;
+  const std::function<void()> began_;
   mutable std::mutex mutex_;  ///< of all below
   std::set<const void*> down_;
   Clock::time_point since_;

@@ -22,7 +22,6 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr Milliseconds heartbeat_every{5'000}, heartbeat_ttl{20'000}, figures_every{15'000}, lead_ttl{40'000};
 constexpr Milliseconds until_opened{100};
 
 /// How long to rest the first time of all that come at such intervals, so that partitions take turns.
@@ -32,23 +31,24 @@ Milliseconds first_of(Milliseconds every, const Partition& partition) {
 
 }  // namespace
 
-asio::awaitable<void> beat(IngestParts& loop, const Partition& partition, Metrics& metrics) {
+asio::awaitable<void> beat(IngestParts& loop, const Partition& partition, std::size_t stores, Metrics& metrics) {
   asio::steady_timer timer(co_await asio::this_coro::executor);
-  Milliseconds rest = first_of(heartbeat_every, partition);
+  const Milliseconds every = idle_pace(stores, Milliseconds(5'000), Milliseconds(15'000)), ttl = 4 * every;
+  Milliseconds rest = first_of(every, partition);
   for (;;) {
     if (!loop.worker.stopping()) {
       const Fields fields{{"host", host_name()},
                           {"pid", std::to_string(getpid())},
                           {"version", FEEDMILL_VERSION},
                           {"in_flight", std::to_string(loop.worker.in_flight())}};
-      const auto work = [&](Store& store) { return Fleet(store).heartbeat(loop.worker.id(), fields, heartbeat_ttl); };
+      const auto work = [&](Store& store) { return Fleet(store).heartbeat(loop.worker.id(), fields, ttl); };
       const StoreResult<void> done = co_await loop.store.call(work);
       if (!done) {
         metrics.store_error(done.error());
         loop.worker.note_failure(done.error());  // claims, which wait behind it, would find out as late again
       }
     }
-    timer.expires_after(std::exchange(rest, heartbeat_every));
+    timer.expires_after(std::exchange(rest, every));
     co_await timer.async_wait(asio::use_awaitable);
   }
 }
@@ -108,11 +108,8 @@ asio::awaitable<void> look_after_orphans(ServedParts& parts) {
 namespace {
 
 /// RELIABILITY L22: a step of the walk that never ends, or all of it where an older build has left the index behind.
-asio::awaitable<void> look_after_index(ServedParts& parts, IndexPlace& place) {
-  const StoreResult<bool> indexed =
-      co_await parts.ingest.store.call_aside([](Store& store) { return Feeds(store).is_indexed(); });
-  if (!indexed) co_return;
-  if (!*indexed) place = IndexPlace();
+asio::awaitable<void> look_after_index(ServedParts& parts, IndexPlace& place, bool is_indexed) {
+  if (!is_indexed) place = IndexPlace();
   do {
     const StoreResult<void> step =
         co_await parts.ingest.store.call_aside([&](Store& store) { return Feeds(store).index_step(place); });
@@ -120,7 +117,7 @@ asio::awaitable<void> look_after_index(ServedParts& parts, IndexPlace& place) {
       parts.metrics.store_error(step.error());
       co_return;
     }
-  } while (!*indexed && !place.is_done());
+  } while (!is_indexed && !place.is_done());
   if (place.is_done()) place = IndexPlace();
 }
 
@@ -130,17 +127,17 @@ namespace {
 
 /// What is done for all is done by one (RELIABILITY L23): it writes down for the others what it cost to find out.
 asio::awaitable<void> look_after_all(ServedParts& parts, StalenessScan& survey, IndexPlace& index,
-                                     std::uint64_t claimed) {
+                                     const FleetFigures& figures) {
   std::optional<Milliseconds> oldest;
-  if (parts.mode == RunMode::daemon)
+  if (parts.mode == RunMode::daemon && figures.is_indexed)  // while it is built each page would cost them all
     oldest = co_await parts.ingest.store.call_aside([&](Store& store) { return survey.step(store); });
   const StoreResult<void> noted =
-      co_await parts.ingest.store.call_aside([&](Store& store) { return Fleet(store).note(claimed, oldest); });
+      co_await parts.ingest.store.call_aside([&](Store& store) { return Fleet(store).note(figures.claimed, oldest); });
   if (!noted) parts.metrics.store_error(noted.error());
   co_await parts.ingest.store.call_aside(
       [](Store& store) { return Feeds(store).finish_removals(); });  // RELIABILITY S15
   co_await look_after_orphans(parts);
-  co_await look_after_index(parts, index);
+  co_await look_after_index(parts, index, figures.is_indexed);
 }
 
 }  // namespace
@@ -151,9 +148,12 @@ asio::awaitable<void> watch_fleet(ServedParts& parts) {
   IndexPlace index;
   std::uint64_t reconnects = 0;
   bool piled_up = false;
-  Milliseconds rest = first_of(figures_every, parts.config.partition());
+  // RELIABILITY §6: whether the server throws keys away is asked every minute at least.
+  const Milliseconds every = idle_pace(parts.shared.stores, Milliseconds(15'000), Milliseconds(60'000));
+  const Milliseconds lead_ttl = every * 8 / 3;
+  Milliseconds rest = first_of(every, parts.config.partition());
   for (;;) {
-    timer.expires_after(parts.opened ? std::exchange(rest, figures_every) : until_opened);
+    timer.expires_after(parts.opened ? std::exchange(rest, every) : until_opened);
     co_await timer.async_wait(asio::use_awaitable);
     if (!parts.opened) continue;
     const StoreResult<bool> held =
@@ -179,7 +179,7 @@ asio::awaitable<void> watch_fleet(ServedParts& parts) {
     }
     const StoreResult<Milliseconds> offset = co_await parts.ingest.store.call_aside(clock_offset);
     if (offset) note_clock(parts, *offset);
-    if (leads && figures) co_await look_after_all(parts, survey, index, figures->claimed);
+    if (leads && figures) co_await look_after_all(parts, survey, index, *figures);
     if (parts.config.worker.ingest) {
       const StoreResult<void> fit =
           co_await parts.ingest.store.call_aside([](Store& store) { return store.check_eviction(); });

@@ -7,9 +7,9 @@
 
 namespace feedmill {
 
-/// Says every few seconds in a partition that a loop's worker lives, on that loop, once the store was opened. Until
-/// cancelled.
-boost::asio::awaitable<void> beat(IngestParts& loop, const Partition& partition, Metrics& metrics);
+/// Says every few seconds in a partition, one of so many stores that the process serves, that a loop's worker lives, on
+/// that loop, once the store was opened. Until cancelled.
+boost::asio::awaitable<void> beat(IngestParts& loop, const Partition& partition, std::size_t stores, Metrics& metrics);
 
 /// Pauses and removes feeds that nobody follows (feeds.orphan_after; RELIABILITY L19), in steps: others' calls of the
 /// store come between.

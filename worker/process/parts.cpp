@@ -72,10 +72,11 @@ ServedParts::ServedParts(ServeTask task, SharedByStores its_shared)
       pages(
           loop.get_executor(), page_options(config, redis_url, shared.stores > 1), history,
           [this] { return process_status(*this); }, [this](const char* what) { report_bug("page", what); }),
-      deliver(loop.get_executor(), store_options(config, redis_url), deliver_options(config, id, mode), metrics, log),
+      deliver(loop.get_executor(), store_options(config, redis_url), deliver_options(config, id, mode, shared.stores),
+              metrics, log),
       looks(shared.looks),
       requests(loop.get_executor(), store_options(config, redis_url), request_options(config, id),
-               request_rules(config), looks, metrics, log),
+               request_rules(config), wait_in_redis(shared.stores), looks, metrics, log),
       api(
           loop.get_executor(), api_options(config, redis_url), config, looks, [this] { requests.look(); },
           [this](const char* what) { report_bug("api", what); }) {}
@@ -85,7 +86,7 @@ IngestTask ServedParts::ingest_task(std::string worker, EgressPolicies egress) {
   made.mode = mode;
   made.redis_url = redis_url;
   made.fetch = fetch_options_with(std::move(egress));
-  made.worker = worker_options(config, std::move(worker), lanes);
+  made.worker = worker_options(config, std::move(worker), lanes, shared.stores);
   made.worker.yields = shared.stores > 1 && mode == RunMode::daemon;
   return made;
 }
@@ -99,6 +100,15 @@ std::vector<IngestTask> ServedParts::other_tasks(const EgressPolicies& egress) {
     tasks.back().worker.tells_of_eviction = false;
   }
   return tasks;
+}
+
+/// What waits at a server for something to happen would find out last that it does not answer. From any thread.
+void ServedParts::leave_waits() {
+  boost::asio::post(loop, [this] {
+    deliver.break_wait();
+    requests.break_wait();
+    on_each_loop([](IngestParts& one) { one.store.break_wait(); });
+  });
 }
 
 SharedByLoops ServedParts::shared_by_first() {

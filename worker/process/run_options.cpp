@@ -93,6 +93,15 @@ std::size_t stores_of(const Config& config) {
   return config.redis.partition ? 1 : config.redis.partitions;
 }
 
+Milliseconds idle_pace(std::size_t stores, Milliseconds usual, Milliseconds longest) {
+  constexpr std::int64_t few = 32;
+  return std::clamp(usual * static_cast<std::int64_t>(stores) / few, usual, longest);
+}
+
+Milliseconds wait_in_redis(std::size_t stores) {
+  return idle_pace(stores, Milliseconds(2'000), Milliseconds(15'000));
+}
+
 std::size_t least_descriptors(const Config& config) {
   constexpr std::size_t beside = 18, of_a_loop = 7, fetches = 4;
   return beside +
@@ -152,7 +161,7 @@ RefreshOptions refresh_options(const Config& config, RunMode mode) {
   return options;
 }
 
-WorkerOptions worker_options(const Config& config, std::string id, std::size_t lanes) {
+WorkerOptions worker_options(const Config& config, std::string id, std::size_t lanes, std::size_t stores) {
   WorkerOptions options;
   options.id = std::move(id);
   options.lanes = lanes;
@@ -162,10 +171,12 @@ WorkerOptions worker_options(const Config& config, std::string id, std::size_t l
   options.catch_up_rate = config.schedule.catch_up_rate;
   options.buffer = config.redis.buffer;
   options.drain = config.drain.timeout;
+  options.listen = wait_in_redis(stores);
+  options.look = std::max(options.poll, idle_pace(stores, Milliseconds(10'000), Milliseconds(20'000)));
   return options;
 }
 
-DeliverLoop::Options deliver_options(const Config& config, const std::string& token, RunMode mode) {
+DeliverLoop::Options deliver_options(const Config& config, const std::string& token, RunMode mode, std::size_t stores) {
   DeliverLoop::Options options;
   options.deliverer.token = token;
   options.deliverer.per_feed = config.signals.per_feed;
@@ -175,7 +186,8 @@ DeliverLoop::Options deliver_options(const Config& config, const std::string& to
   } else if (mode == RunMode::selected) {  // whoever calls a verb may not have the workers' file
     options.deliverer.stories = StoryIndex::left;
   }
-  if (mode != RunMode::daemon) options.block = Milliseconds(0);  // it ends with the work, at once
+  options.deliverer.upkeep_every = idle_pace(stores, Milliseconds(15'000), Milliseconds(60'000));
+  options.block = mode == RunMode::daemon ? wait_in_redis(stores) : Milliseconds(0);  // ends with the work
   options.store_timeout = config.redis.timeout;
   options.wait_for_others = mode == RunMode::once;
   options.tells_of_store = !config.worker.ingest;

@@ -59,6 +59,11 @@ std::size_t lanes_within(std::size_t descriptors, std::size_t others);
 std::size_t descriptor_limit();
 /// How many stores a worker of this configuration serves: all partitions where none is named (RELIABILITY L29).
 std::size_t stores_of(const Config& config);
+/// How often a process that serves so many stores asks each of them for what it costs a few commands to know even where
+/// nothing happens (RELIABILITY L33): each `usual` as long as they are few, and `longest` at most.
+Milliseconds idle_pace(std::size_t stores, Milliseconds usual, Milliseconds longest);
+/// How long one wait at the server for something to happen lasts.
+Milliseconds wait_in_redis(std::size_t stores);
 /// With fewer a daemon cannot work: what the process has open, each loop, its connections to Redis, and a few fetches.
 std::size_t least_descriptors(const Config& config);
 
@@ -84,11 +89,11 @@ std::string worker_id();
 /// Of another loop of the process whose first has `first`; `loop`: from 1 on.
 std::string worker_id(const std::string& first, std::size_t loop);
 
-/// `id`: worker_id().
-WorkerOptions worker_options(const Config& config, std::string id, std::size_t lanes);
+/// `id`: worker_id(). `stores`: that the process serves.
+WorkerOptions worker_options(const Config& config, std::string id, std::size_t lanes, std::size_t stores);
 
 /// `token`: as the id of WorkerOptions.
-DeliverLoop::Options deliver_options(const Config& config, const std::string& token, RunMode mode);
+DeliverLoop::Options deliver_options(const Config& config, const std::string& token, RunMode mode, std::size_t stores);
 
 /// `token`: as the id of WorkerOptions.
 Requests::Options request_options(const Config& config, const std::string& token);

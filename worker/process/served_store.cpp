@@ -155,7 +155,8 @@ asio::awaitable<Worker::End> ServedStore::fetch() {
   const Partition partition = parts_.config.partition();  // a loop must not look: SIGHUP may replace the configuration
   const auto beside = [this, partition](IngestParts& loop) -> asio::awaitable<void> {
     if (parts_.mode == RunMode::daemon)
-      co_await (guarded("heartbeat", beat(loop, partition, parts_.metrics)) && guarded("ticks", loop.liveness.tick()));
+      co_await (guarded("heartbeat", beat(loop, partition, parts_.shared.stores, parts_.metrics)) &&
+                guarded("ticks", loop.liveness.tick()));
     else
       co_await guarded("ticks", loop.liveness.tick());
   };
@@ -182,7 +183,7 @@ asio::awaitable<void> ServedStore::heartbeat() {
     timer.expires_after(std::chrono::milliseconds(100));
     co_await timer.async_wait(asio::use_awaitable);
   }
-  co_await beat(parts_.ingest, parts_.config.partition(), parts_.metrics);
+  co_await beat(parts_.ingest, parts_.config.partition(), parts_.shared.stores, parts_.metrics);
 }
 
 asio::awaitable<void> ServedStore::deliver() {

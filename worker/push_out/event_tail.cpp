@@ -56,7 +56,7 @@ asio::awaitable<StoreResult<UnknownEvents>> EventTail::wait() {
   const auto begun =
       co_await run_on(tail_calls_, [&] { return stream.begin_to_wait(newest_, read_at_once, options_.block); });
   if (!begun) co_return begun.error();
-  co_await until_readable(tail_store_.waits_at(), store_timeout_);
+  co_await until_readable(tail_store_.waits_at(), options_.block + store_timeout_);
   co_return co_await run_on(tail_calls_, [&]() -> StoreResult<UnknownEvents> {
     const auto records = stream.come();
     if (!records) return records.error();

@@ -6,6 +6,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "worker/base/readable.hpp"
 #include "worker/observe/store_health.hpp"
 
 namespace feedmill {
@@ -14,28 +15,28 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr Milliseconds look_for_requests{200};  // one XLEN: nobody measures it
-constexpr Milliseconds look_when_idle{1'000};   // but of hundreds of partitions
-constexpr Milliseconds look_late{10'000};       // while another process looks for them
-constexpr std::chrono::seconds idle_after{10};
-constexpr Milliseconds look_again{1'000};   // for the right to take, which another worker has
+constexpr Milliseconds look_late{10'000};   // while another process waits for them
+constexpr Milliseconds look_again{1'000};   // for the right to take, which another worker has, or what rests
 constexpr Milliseconds look_for_pages{50};  // whether one has answered
 
 }  // namespace
 
 RequestLoop::RequestLoop(asio::any_io_executor executor, const StoreOptions& store, Requests::Options options,
-                         RequestRules rules, Looks& looks, Metrics& metrics, Log& log)
+                         RequestRules rules, Milliseconds wait, Looks& looks, Metrics& metrics, Log& log)
     : looks_(looks),
       metrics_(metrics),
       log_(log),
       work_(store, std::move(options)),
       rules_(std::make_shared<const RequestRules>(std::move(rules))),
+      wait_(wait),
+      store_timeout_(store.timeout),
       timer_(std::move(executor)) {
   work_.cancelled = [this] { return stopping_.load(); };
 }
 
 void RequestLoop::stop() {
   stopping_ = true;
+  work_.break_wait();
   timer_.cancel();
 }
 
@@ -67,12 +68,15 @@ asio::awaitable<void> RequestLoop::run(bool once) {
     }
     if (step->no_memory) metrics_.store_error(*step->no_memory);
     if (look_behind(step->pages)) continue;
-    const auto now = std::chrono::steady_clock::now();
-    if (!step->idle) busy_at_ = now;
     if (!step->idle && !step->waiting && !step->resting) continue;
     if (once && under_way_.empty()) break;
-    const Milliseconds rest = now - busy_at_ < idle_after ? look_for_requests : yields_ ? look_late : look_when_idle;
-    co_await pause(step->waiting ? look_again : under_way_.empty() ? rest : look_for_pages);
+    if (!step->idle) {
+      co_await pause(under_way_.empty() ? look_again : look_for_pages);
+    } else if (yields_) {
+      co_await pause(look_late);
+    } else {
+      co_await wait_for_request();
+    }
   }
   under_way_.clear();
   const StoreResult<void> gone = co_await run_on(calls_, [&] { return work_.let_go(); });
@@ -96,6 +100,17 @@ bool RequestLoop::look_behind(const std::vector<SoughtPage>& pages) {
     found = true;
   }
   return found;
+}
+
+/// Whatever goes wrong the next step meets.
+asio::awaitable<void> RequestLoop::wait_for_request() {
+  for (bool waits = true; waits && !stopping_ && !yields_;) {
+    const StoreResult<void> begun = co_await run_on(calls_, [&] { return work_.begin_to_wait(wait_); });
+    if (!begun) co_return;
+    co_await until_readable(work_.waits_at(), wait_ + store_timeout_);
+    const StoreResult<bool> come = co_await run_on(calls_, [&] { return work_.has_come(); });
+    waits = come && !*come;
+  }
 }
 
 asio::awaitable<void> RequestLoop::pause(Milliseconds time) {

@@ -23,9 +23,10 @@ namespace feedmill {
 /// All members are called on the loop's thread.
 class RequestLoop {
  public:
-  /// `looks`, `metrics` and `log` outlive this.
+  /// `looks`, `metrics` and `log` outlive this. `wait`: for one request in Redis, at once; it looks as soon as there is
+  /// one, however long that is.
   RequestLoop(boost::asio::any_io_executor executor, const StoreOptions& store, Requests::Options options,
-              RequestRules rules, Looks& looks, Metrics& metrics, Log& log);
+              RequestRules rules, Milliseconds wait, Looks& looks, Metrics& metrics, Log& log);
   RequestLoop(const RequestLoop&) = delete;
   RequestLoop& operator=(const RequestLoop&) = delete;
 
@@ -36,6 +37,8 @@ class RequestLoop {
   void stop();
   /// Looks for requests now: one was made.
   void look() { timer_.cancel(); }
+  /// Gives up a wait for a server that may not answer any more, and looks.
+  void break_wait() { work_.break_wait(); }
   /// Whether another process looks for requests first: this one seldom does then, but for look() (RELIABILITY L30).
   void set_yields(bool yields) { yields_ = yields; }
   /// For requests that are begun from now on.
@@ -43,6 +46,7 @@ class RequestLoop {
 
  private:
   bool look_behind(const std::vector<SoughtPage>& pages);
+  boost::asio::awaitable<void> wait_for_request();
   boost::asio::awaitable<void> pause(Milliseconds time);
   void note(const StoreError& error);
 
@@ -52,8 +56,8 @@ class RequestLoop {
   RequestWork work_;
   std::shared_ptr<const RequestRules> rules_;                       // shared with the step under way
   std::map<std::string, std::unique_ptr<LookUnderWay>> under_way_;  // by the request's id
+  const Milliseconds wait_, store_timeout_;
   boost::asio::steady_timer timer_;
-  std::chrono::steady_clock::time_point busy_at_ = std::chrono::steady_clock::now();  // when there was one to take
   bool yields_ = false;
   std::atomic<bool> stopping_ = false;  // read beside the loop as well
   bool told_ = false;                   // of an error that is no outage

@@ -63,6 +63,12 @@ class RequestWork {
   /// A bounded batch of requests, and a bounded part of what is under way; or as much of it as is done before
   /// `cancelled`. After an error call again: nothing is lost by it.
   StoreResult<RequestStep> step(const RequestRules& rules);
+  /// Behind a step that was idle: as Requests has it.
+  StoreResult<void> begin_to_wait(Milliseconds longest) { return requests_.begin_to_wait(longest); }
+  StoreResult<bool> has_come() { return requests_.has_come(); }
+  int waits_at() const { return store_.waits_at(); }
+  /// From any thread: that ends with an error, else the next one that begins.
+  void break_wait() { store_.break_wait(); }
   /// What is behind a page that was sought. Between two steps.
   void found(const std::string& request, FoundPage page);
   /// Gives the right to take requests back.

@@ -15,12 +15,12 @@ using SteadyClock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr Milliseconds look_again{1'000};        // for a right that another owner has
-constexpr Milliseconds look_again_late{5'000};   // the same, while another process looks for it
-constexpr Milliseconds look_again_soon{50};      // the same, when there is nothing else to wait for
-constexpr Milliseconds between_passes{200};      // over records that are for nobody
-constexpr Milliseconds longest_unwanted{5'000};  // until the right and the stream are looked after again
-constexpr Milliseconds look_for_records{20};     // when the store is not to wait for them
+constexpr Milliseconds look_again{1'000};       // for a right that another owner has
+constexpr Milliseconds look_again_late{5'000};  // the same, while another process looks for it
+constexpr Milliseconds look_again_soon{50};     // the same, when there is nothing else to wait for
+constexpr Milliseconds between_passes{200};     // over records that are for nobody
+constexpr Milliseconds least_unwanted{5'000};   // until the right and the stream are looked after again
+constexpr Milliseconds look_for_records{20};    // when the store is not to wait for them
 
 }  // namespace
 
@@ -59,11 +59,11 @@ asio::awaitable<void> DeliverLoop::run() {
 
 /// False when there is no more to do.
 asio::awaitable<bool> DeliverLoop::take_step() {
-  const Milliseconds block = finishing_ ? Milliseconds(0) : std::min(options_.block, options_.store_timeout / 2);
+  const Milliseconds block = finishing_ ? Milliseconds(0) : options_.block;
   const bool last = finishing_;
   StoreResult<Deliverer::Step> step = co_await run_on(calls_, [&] { return deliverer_.begin_step(block); });
   if (step && step->waits) {
-    co_await until_readable(deliverer_.waits_at(), options_.store_timeout);
+    co_await until_readable(deliverer_.waits_at(), block + options_.store_timeout);
     step = co_await run_on(calls_, [&] { return deliverer_.end_step(); });
   }
   metrics_.reconnected(deliverer_.reconnects() - reconnects_);
@@ -100,11 +100,11 @@ asio::awaitable<bool> DeliverLoop::take_step() {
 
 /// Nobody is to be told of anything: whoever wants to be told is told of the next record.
 asio::awaitable<void> DeliverLoop::wait_for_record(Milliseconds block) {
-  const auto until = SteadyClock::now() + longest_unwanted;
+  const auto until = SteadyClock::now() + std::max(block, least_unwanted);
   for (bool waits = true; waits && !stopping_ && !finishing_ && SteadyClock::now() < until;) {
     const StoreResult<void> begun = co_await run_on(calls_, [&] { return deliverer_.begin_to_wait(block); });
     if (!begun) co_return;  // the next step meets the error
-    co_await until_readable(deliverer_.waits_at(), options_.store_timeout);
+    co_await until_readable(deliverer_.waits_at(), block + options_.store_timeout);
     const StoreResult<bool> come = co_await run_on(calls_, [&] { return deliverer_.has_come(); });
     waits = come && !*come;
   }

@@ -19,9 +19,9 @@ class DeliverLoop {
  public:
   struct Options {
     DelivererOptions deliverer;
-    Milliseconds block{2'000};         ///< longest wait in Redis for a record, which is handed to who waits: far below
-                                       ///< what its right to deliver lasts still; 0: none
-    Milliseconds store_timeout{5000};  ///< of one command; waiting for records stays well below
+    Milliseconds block{2'000};         ///< longest wait in Redis for a record, which is handed to who waits: below what
+                                       ///< its right to deliver lasts still; 0: none
+    Milliseconds store_timeout{5000};  ///< of one command
     bool wait_for_others = false;      ///< when told to finish while another owner delivers: wait until it has
     bool tells_of_store = false;       ///< logs when Redis goes and comes back: nobody else in this process does
   };
@@ -40,6 +40,8 @@ class DeliverLoop {
   void finish();
   /// Ends after the step under way; what is left is delivered by the next.
   void stop();
+  /// Gives up a wait for a server that may not answer any more, and looks.
+  void break_wait() { deliverer_.break_wait(); }
 
  private:
   boost::asio::awaitable<bool> take_step();

@@ -63,8 +63,7 @@ class Follower {
     }
     for (;;) {
       stop_if_interrupted();
-      const auto records =
-          EventStream(session_.store()).read(last_, records_per_read, std::min(read_block, config_.redis.timeout / 2));
+      const auto records = EventStream(session_.store()).read(last_, records_per_read, read_block);
       if (records.has_error()) {
         const VerbFailure failure = failure_of(records.error());
         if (failure.exit != exits::unavailable) throw failure;

@@ -88,7 +88,8 @@ TEST(Outages, OfAnyLoopAreToldOnceAndLastUntilAllAreServed) {
   {
     Metrics metrics{{"test", "test", ""}};
     Log log{{.level = LogLevel::info, .format = LogFormat::logfmt, .worker = "", .fd = out.get()}};
-    Outages outages(metrics, log);
+    int began = 0;
+    Outages outages(metrics, log, [&] { ++began; });
     StoreHealth first(outages), second(outages);
     EXPECT_FALSE(first.mark_up());
     second.mark_down({Code::unavailable, "closed"});
@@ -103,6 +104,7 @@ TEST(Outages, OfAnyLoopAreToldOnceAndLastUntilAllAreServed) {
     EXPECT_EQ(outage->errors, 2U);
     EXPECT_TRUE(outages.is_up());
     EXPECT_EQ(outages.trouble(), "");
+    EXPECT_EQ(began, 1);
   }
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(pread(out.get(), text.data(), text.size(), 0), 0)));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;

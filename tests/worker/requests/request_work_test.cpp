@@ -10,6 +10,7 @@
 
 #include "storage/events/event_stream.hpp"
 #include "storage/timelines/channels.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/redis_server.hpp"
 #include "worker/config/config.hpp"
 #include "worker/process/run_options.hpp"
@@ -18,6 +19,8 @@ namespace feedmill::request_work_test {
 namespace {
 
 namespace json = boost::json;
+
+using namespace std::chrono_literals;
 
 const std::string url = "https://example.org/feed.xml";
 
@@ -259,6 +262,33 @@ TEST_F(RequestWorkTest, AnswersWhatIsTooLongWithoutReadingIt) {
   EXPECT_EQ(answers(large)[0].at("ref").as_string(), ref);
   EXPECT_EQ(answer(wide), "failed too_long");
   EXPECT_EQ(answer(after), "done added");
+}
+
+TEST_F(RequestWorkTest, IsToldInRedisOnceThereIsOne) {
+  const auto come = [&](Milliseconds longest) -> StoreResult<bool> {
+    if (auto begun = work.begin_to_wait(longest); !begun) return begun.error();
+    EXPECT_GE(work.waits_at(), 0);
+    return work.has_come();
+  };
+  EXPECT_FALSE(*come(20ms));
+  std::thread program([this] {
+    EXPECT_TRUE(test::eventually([&] {
+      return redis({"INFO", "clients"}).find("blocked_clients:1") != std::string::npos;
+    }));
+    ask({"op", "add", "url", url});
+  });
+  EXPECT_TRUE(*come(60s));
+  program.join();
+  EXPECT_TRUE(*come(60s)) << "it is there still";
+  work_off();
+  EXPECT_FALSE(*come(20ms));
+
+  const std::string large = ask({"op", "add", "url", url, "title", std::string(4 << 20, 'x')});
+  const auto longer = come(60s);
+  ASSERT_FALSE(longer);
+  EXPECT_NE(longer.error().detail.find("longer than it may be"), std::string::npos) << longer.error().detail;
+  work_off();
+  EXPECT_EQ(answer(large), "failed too_long");
 }
 
 TEST_F(RequestWorkTest, TakesByBytes) {
