@@ -14,6 +14,7 @@ tests/bench/scale.py partitions [COUNT…] unchanged polls of so many feeds by 4
                                          when they are empty, what an idle worker asks, and which nodes have how many
 tests/bench/scale.py workers [COUNT…]    so many feeds that are polled about every 10 s, by one worker of 16 partitions and
                                          by four: CPU of Redis and of workers, commands
+tests/bench/scale.py fleets [COUNT…]     what each of so many idle workers of all partitions asks
 tests/bench/scale.py all
 
     --rounds N    of waiting, scheduled and partitions, interleaved: medians are told (3)
@@ -88,8 +89,12 @@ class Site(http.server.BaseHTTPRequestHandler):
         next(Site.polls)
         self.answer("".join(f"<item><guid>{self.path}/{i}</guid><title>t{i}</title></item>" for i in range(Site.posts)))
 
+    @staticmethod
+    def page(items):
+        return f"<rss version='2.0'><channel><title>t</title><link>http://x.example/</link>{items}</channel></rss>".encode()
+
     def answer(self, items):
-        body = f"<rss version='2.0'><channel><title>t</title><link>http://x.example/</link>{items}</channel></rss>".encode()
+        body = self.page(items)
         self.send_response(200)
         self.send_header("Content-Type", "application/rss+xml")
         self.send_header("Content-Length", str(len(body)))
@@ -817,17 +822,33 @@ def measure_empty(partitions):
     judge(f"{partitions} empty partitions: memory of Redis", whole / 2**20, empty_limit, "MiB")
 
 
-def measure_idle(deployment, partition=None):
-    deployment.start(partition)
+def measure_fleets(counts, _):
+    """What each of so many idle workers of all partitions asks."""
+    for partitions in (4,) if tiny else (16, 256):
+        rows = {}
+        for workers in counts:
+            if workers * partitions <= 4_096:  # else it is more than a machine has connections and memory for
+                with Deployment(3, partitions) as deployment:
+                    rows[workers] = measure_idle(deployment, workers=workers)
+        print(f"\n| {partitions} partitions, 3 primaries; each idle worker of | " + " | ".join(map(str, rows)) + " |")
+        print("|---" * (len(rows) + 1) + "|")
+        for name in rows[min(rows)]:
+            print(f"| {name} | " + " | ".join(f"{row[name]:.1f}" for row in rows.values()) + " |", flush=True)
+
+
+def measure_idle(deployment, partition=None, workers=1):
+    """Of each of the workers, which it starts."""
+    for _ in range(workers):
+        deployment.start(partition)
     until(lambda: all(deployment.each(lambda client, key: client.exists(key("meta:store")))) or partition is not None, 60,
           "that all partitions are served")
     def status():
         return dict(line.split(":", 1) for line in open(f"/proc/{deployment.workers[0].pid}/status"))
 
-    time.sleep(1 if tiny else 15)  # longer than requests of programs are looked for in haste
+    time.sleep(1 if tiny else 65)  # until each of many partitions has said who stands first there
     until(lambda: int(status()["Threads"]) <= threads_limit, 180, "that threads end which only the start needed")
-    _, *spent = deployment.idle(2 if tiny else 20)
-    clients = sum(node.client.info("clients")["connected_clients"] - 1 for node in deployment.nodes)
+    _, *spent = (part / workers for part in deployment.idle(2 if tiny else 60))
+    clients = sum(node.client.info("clients")["connected_clients"] - 1 for node in deployment.nodes) / workers
     return {"MiB of memory": int(status()["VmRSS"].split()[0]) / 1024, "threads": int(status()["Threads"]),
             "connections to Redis": clients, "commands a second": spent[1], "reads of sockets a second": spent[2],
             "ms of CPU of Redis a second": spent[0] * 1000, "ms of CPU a second": spent[3] * 1000}
@@ -851,7 +872,8 @@ def main():
                 "verbs": (measure_verbs, [1_000_000], [2_000]),
                 "channels": (measure_channels, [1, 1_000, 100_000], [1, 1_200]),
                 "crowds": (measure_crowds, [1_000_000], [12_000]),
-                "partitions": (measure_partitions, [2_000], [40]), "workers": (measure_workers, [2_000], [200])}
+                "partitions": (measure_partitions, [2_000], [40]), "workers": (measure_workers, [2_000], [200]),
+                "fleets": (measure_fleets, [1, 10, 100], [1, 2])}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("measure", choices=[*measures, "all"])
     parser.add_argument("counts", nargs="*", type=int)

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""How long a post takes from a hub's ping to those who wait for it (WEBSUB §5, RELIABILITY L14).
+
+tests/bench/pings.py    at a server, at a primary and at three, each 0, 1 and 2 ms away: to pub/sub, and to the timeline
+                         of a channel
+
+    --pings N    of each, one after another (300)
+    --tiny        what the tests run: a few, and 0 ms alone
+
+A worker of 16 partitions, or of a store in one piece, 64 feeds of one channel, and a hub without TLS, which has nothing
+to sign with: what it tells is that there is news, and the feed is asked for. The clock runs from when the hub begins to
+send. Whoever waits listens at the servers themselves; between them and the worker stands a process that holds what
+either says for half of that time. Needs what scale.py needs.
+"""
+import argparse
+import contextlib
+import http.client
+import http.server
+import multiprocessing
+import statistics
+import sys
+import threading
+import time
+import urllib.parse
+import urllib.request
+
+import scale
+import slow_redis
+
+feeds, hosts, partitions = 64, 16, 16
+
+
+class Hub(scale.Site):
+    """Serves feeds that name it as their hub, and verifies whoever subscribes."""
+
+    callbacks, newest = {}, {}  # by topic
+
+    def do_GET(self):
+        host, topic = self.headers["Host"], f"http://{self.headers['Host']}{self.path}"
+        links = {"hub": f"http://127.3.0.99:{host.rpartition(':')[2]}/hub", "self": topic}
+        self.answer("".join(f'<atom:link xmlns:atom="http://www.w3.org/2005/Atom" rel="{rel}" href="{url}"/>'
+                            for rel, url in links.items())
+                    + f"<item><guid>{Hub.newest.get(topic, 'first')}</guid><title>t</title></item>")
+
+    def do_POST(self):
+        asked = urllib.parse.parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        self.send_response(202)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+        threading.Thread(target=self.verify, args=(asked,)).start()
+
+    @staticmethod
+    def verify(asked):
+        topic, callback = asked["hub.topic"][0], asked["hub.callback"][0]
+        question = {"hub.mode": "subscribe", "hub.topic": topic, "hub.challenge": "c", "hub.lease_seconds": "86400"}
+        with urllib.request.urlopen(f"{callback}?{urllib.parse.urlencode(question)}") as answer:
+            if answer.read() == b"c":
+                Hub.callbacks[topic] = callback
+
+
+class Receivers(contextlib.ExitStack):
+    """Who waits at the servers: when what was told of a guid, and when its post came into the timeline."""
+
+    def __init__(self, deployment):
+        super().__init__()
+        self.told, self.timeline, self.both = None, None, threading.Event()
+        for node in deployment.nodes:
+            node.client.config_set("notify-keyspace-events", "Kz")
+            hears = node.client.pubsub(ignore_subscribe_messages=True)
+            hears.psubscribe("__keyspace@0__:*zchannel:anna/news:posts")
+            if node is deployment.first:  # a cluster hands on what is published
+                hears.subscribe("post_created")
+            thread = threading.Thread(target=self.hear, args=(hears,), daemon=True)
+            thread.start()
+
+    def hear(self, hears):
+        with contextlib.suppress(scale.redis.ConnectionError, ValueError, OSError):
+            for message in hears.listen():
+                if message["type"] == "message":
+                    self.told = self.told or time.monotonic()
+                else:
+                    self.timeline = self.timeline or time.monotonic()
+                if self.told and self.timeline:
+                    self.both.set()
+
+    def begin(self):
+        self.told = self.timeline = None
+        self.both.clear()
+
+
+def away(deployment, ms):
+    """Has the worker reach each server by way of one that takes so long there and back."""
+    for node in deployment.nodes if ms else []:
+        port = scale.free_port()
+        way = multiprocessing.Process(target=slow_redis.proxy, args=(port, node.port, ms / 2000), daemon=True)
+        way.start()
+        deployment.callback(way.kill)
+        with contextlib.suppress(scale.redis.ResponseError):
+            node.client.config_set("cluster-announce-port", port)
+        if node is deployment.first:
+            url = deployment.first.environment["FEEDMILL_REDIS_URL"]
+            deployment.first.environment["FEEDMILL_REDIS_URL"] = url.replace(f":{node.port}", f":{port}")
+
+
+def ping(topic, guid):
+    Hub.newest[topic] = guid
+    to = urllib.parse.urlsplit(Hub.callbacks[topic])
+    connection = http.client.HTTPConnection(to.hostname, to.port, timeout=30)
+    begun = time.monotonic()
+    connection.request("POST", to.path, b"", {"Content-Type": "application/rss+xml"})
+    status = connection.getresponse().status
+    connection.close()
+    scale.hold(200 <= status < 300, f"a ping was answered by {status}")
+    return begun
+
+
+def measure(primaries, ms, pings):
+    """Milliseconds to pub/sub and to the timeline, of each ping."""
+    server = scale.Server()
+    server.RequestHandlerClass = Hub
+    Hub.callbacks.clear()
+    topics = [f"http://127.3.0.{i % hosts + 1}:{server.port}/feed/{i}.rss" for i in range(feeds)]
+    with scale.Deployment(primaries, partitions if primaries else 1) as deployment:
+        deployment.callback(server.shutdown)
+        port = scale.free_port()
+        deployment.first.environment.update(
+            FEEDMILL_WEBSUB_LISTEN=f"127.0.0.1:{port}", FEEDMILL_WEBSUB_PUBLIC_URL=f"http://127.0.0.1:{port}",
+            FEEDMILL_MIN_FLOOR="1s", FEEDMILL_FLOOR="1s", FEEDMILL_WEBSUB_ALLOW_HTTP="true", FEEDMILL_WEBSUB_HUB_SPACING="0ms", FEEDMILL_WEBSUB_HUB_CONCURRENCY="64")
+        away(deployment, ms)
+        deployment.first.verb("add", *topics, "--channel", "anna/news")
+        deployment.start()
+        scale.until(lambda: len(Hub.callbacks) == feeds, 120, "that all feeds are subscribed to")
+        receivers = Receivers(deployment)
+        time.sleep(1)
+        took = []
+        for i in range(-5, pings):  # the first few load scripts
+            receivers.begin()
+            begun = ping(topics[i % feeds], f"guid {i}")
+            scale.hold(receivers.both.wait(30), "a post that a ping told of did not come")
+            if i >= 0:
+                took.append([(at - begun) * 1000 for at in (receivers.told, receivers.timeline)])
+            time.sleep(0.01)
+    return list(zip(*took))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pings", type=int, default=300)
+    parser.add_argument("--tiny", action="store_true")
+    wanted = parser.parse_args()
+    scale.tiny = wanted.tiny
+    print("| | Redis is away | pub/sub, p50 | p99 | timeline, p50 | p99 |\n|---|---|---|---|---|---|")
+    for primaries, what in ((0, "a server"), (1, "a primary"), (3, "3 primaries")):
+        for ms in (0,) if wanted.tiny else (0, 1, 2):
+            took = measure(primaries, ms, 10 if wanted.tiny else wanted.pings)
+            columns = [f"{statistics.quantiles(one, n=100)[at - 1]:.1f}" for one in took for at in (50, 99)]
+            print(f"| {what} | {ms} ms | " + " | ".join(columns) + " |", flush=True)
+    for what in scale.broken:
+        print(f"BROKEN: {what}", file=sys.stderr)
+    sys.exit(1 if scale.broken else 0)
+
+
+if __name__ == "__main__":
+    main()
