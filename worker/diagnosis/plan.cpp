@@ -269,18 +269,23 @@ Needs needs_of(const Plan& plan, std::uint32_t kept) {
   // tests/bench/end_to_end, rounded up: CPU seconds of the worker and of Redis for a poll answered by 304, and for one
   // of a document of 60 KB that has a new post and an edited one.
   constexpr double worker_same = 0.25e-3, worker_new = 1.0e-3, redis_same = 0.15e-3, redis_new = 0.7e-3;
-  constexpr double full_loop = 0.7;  // beyond that feeds are late when many come at once
+  constexpr double full = 0.7;  // of a loop or a core: beyond that feeds are late when many come at once
+  // What a server of 32 GiB holds beside what it copies while it saves, and loads within minutes.
+  constexpr std::uint64_t primary_bytes = std::uint64_t{25} << 30U;
   // tests/bench/redis_cost.py, and 2 kB of content in a post.
   constexpr std::uint64_t feed_bytes = 1'000, post_bytes = 3'700;
   constexpr std::uint64_t header_bytes = 500, document_bytes = 16'000;  // as sent, compressed
   Needs needs;
   needs.redis_bytes = plan.feeds * (feed_bytes + kept * post_bytes);
+  needs.redis_primaries = std::max<std::uint64_t>((needs.redis_bytes + primary_bytes - 1) / primary_bytes, 1);
   if (plan.requests == 0) return needs;
   const double share_new = static_cast<double>(plan.bringing) / static_cast<double>(plan.requests);
   const double a_second = static_cast<double>(*std::ranges::max_element(plan.by_hour)) / 3600;
   needs.loop_use = a_second * std::lerp(worker_same, worker_new, share_new);
   needs.redis_use = a_second * std::lerp(redis_same, redis_new, share_new);
-  needs.event_loops = static_cast<std::uint64_t>(std::ceil(std::max(needs.loop_use, 0.01) / full_loop));
+  needs.event_loops = static_cast<std::uint64_t>(std::ceil(std::max(needs.loop_use, 0.01) / full));
+  needs.redis_primaries =
+      std::max(needs.redis_primaries, static_cast<std::uint64_t>(std::ceil(needs.redis_use / full)));
   const double days = static_cast<double>(plan.by_hour.size()) / 24;
   needs.received_bytes = static_cast<std::uint64_t>(
       static_cast<double>(plan.requests * header_bytes + plan.bringing * document_bytes) / days);

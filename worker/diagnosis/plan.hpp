@@ -83,8 +83,9 @@ struct Needs {
   double loop_use = 0;   ///< in the busiest hour: of one event loop and the threads that read for it
   double redis_use = 0;  ///< likewise, of one core
   std::uint64_t event_loops = 1;
-  std::uint64_t redis_bytes = 0;     ///< once each feed has `kept` posts
-  std::uint64_t received_bytes = 0;  ///< a day, from publishers
+  std::uint64_t redis_bytes = 0;      ///< once each feed has `kept` posts
+  std::uint64_t redis_primaries = 1;  ///< that this is shared out among: 25 GiB of it each, and most of a core
+  std::uint64_t received_bytes = 0;   ///< a day, from publishers
 };
 /// `kept`: posts of a feed that are stored.
 Needs needs_of(const Plan& plan, std::uint32_t kept);

@@ -152,11 +152,9 @@ json::object plan_json(const Plan& plan, const PlanVerb& verb, std::uint32_t kep
   row["busiest_second"] = {{"at_s", plan.busiest_second.count() / 1000}, {"requests", plan.busiest_second_requests}};
   const Needs needs = needs_of(plan, kept);
   row["requests_with_news"] = plan.bringing;
-  row["needs"] = {{"event_loops", needs.event_loops},
-                  {"loop_use", hundredths(needs.loop_use)},
-                  {"redis_use", hundredths(needs.redis_use)},
-                  {"redis_bytes", needs.redis_bytes},
-                  {"received_bytes_a_day", needs.received_bytes}};
+  row["needs"] = {{"event_loops", needs.event_loops},         {"loop_use", hundredths(needs.loop_use)},
+                  {"redis_use", hundredths(needs.redis_use)}, {"redis_bytes", needs.redis_bytes},
+                  {"redis_primaries", needs.redis_primaries}, {"received_bytes_a_day", needs.received_bytes}};
   row["busiest_hosts"] = hosts_json(plan.busiest);
   row["hosts_that_cannot_fit"] = hosts_json(plan.do_not_fit);
   return row;
@@ -212,7 +210,9 @@ void tell_plan(const Plan& plan, const PlanVerb& verb, const std::string& source
   line("needs", fmt::format("{} event loop{}, busy to {:.1f} %, and {:.1f} % of a core for Redis", needs.event_loops,
                             needs.event_loops == 1 ? "" : "s",
                             100 * needs.loop_use / static_cast<double>(needs.event_loops), 100 * needs.redis_use));
-  line("memory of Redis", fmt::format("{} for {} posts a feed", bytes_text(needs.redis_bytes), kept));
+  const std::string servers =
+      needs.redis_primaries == 1 ? "one server" : fmt::format("{} primaries of a cluster", needs.redis_primaries);
+  line("memory of Redis", fmt::format("{} for {} posts a feed, {}", bytes_text(needs.redis_bytes), kept, servers));
   line("received", fmt::format("{} a day", bytes_text(needs.received_bytes)));
   tell_hours(plan, terminal);
   for (const HostLoad& host : plan.busiest) {

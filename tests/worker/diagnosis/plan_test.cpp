@@ -215,13 +215,16 @@ TEST(Plan, SaysWhatItTakes) {
   EXPECT_LT(needs.loop_use, 0.1);
   EXPECT_GT(needs.loop_use, needs.redis_use);
   EXPECT_NEAR(static_cast<double>(needs.redis_bytes), 185e9, 5e9);
+  EXPECT_EQ(needs.redis_primaries, 7U) << "by memory";
   plan.by_hour[20] *= 60;
   EXPECT_NEAR(needs_of(plan, 50).loop_use, 60 * needs.loop_use, 1e-9) << "the busiest hour is what counts";
   EXPECT_GT(needs_of(plan, 50).event_loops, 1U);
+  EXPECT_GT(needs_of(plan, 1).redis_primaries, 1U) << "by what they work";
   EXPECT_EQ(needs_of(plan, 50).received_bytes, needs.received_bytes);
   plan.bringing = 0;
   EXPECT_LT(needs_of(plan, 50).received_bytes, needs.received_bytes / 4);
   EXPECT_EQ(needs_of(Plan(), 50).event_loops, 1U);
+  EXPECT_EQ(needs_of(Plan(), 50).redis_primaries, 1U);
 }
 
 TEST(Plan, TellsTheHoursThatHavePassed) {
