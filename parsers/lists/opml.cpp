@@ -462,7 +462,7 @@ class OpmlScanner {
       // one has three characters for each that is not ASCII.
       allowance_.take(3 * sizeof(OpmlRow) + url.size() + 2 * count_not_ascii(url));
       allowance_.take(url);
-      for (const std::string& folder : folders) allowance_.take(2 * sizeof(folder) + folder.size());
+      for (const std::string& folder : folders) allowance_.take(2 * sizeof(std::string) + folder.size());
       for (const auto& [key, held] : tag.attributes) {
         allowance_.take_one_more<OpmlAttributes::value_type>();
         allowance_.take(key);

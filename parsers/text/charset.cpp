@@ -1,7 +1,9 @@
 #include "parsers/text/charset.hpp"
 
 #include <array>
+#include <bit>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -289,8 +291,8 @@ Suspects find_suspects(std::string_view text) {
   std::memcpy(&c, text.data() + at, text.size() - at);
   look(c);
   const auto any = [](const Bytes& found) {
-    const Bytes none{};
-    return std::memcmp(&found, &none, sizeof(Bytes)) != 0;
+    const auto halves = std::bit_cast<std::array<std::uint64_t, 2>>(found);
+    return (halves[0] | halves[1]) != 0;
   };
   return {any(controls), any(lead_ef), any(lead_c2)};
 }
