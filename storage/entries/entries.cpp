@@ -42,6 +42,7 @@ StoreResult<std::vector<bool>> Entries::are_there(std::span<const std::string> n
   std::vector<std::string> ids;
   for (const std::string& name : names) ids.push_back(is_id(id_of(name)) ? id_of(name) : impl_.keys.none());
   std::vector<Words> commands;
+  commands.reserve(ids.size());
   for (const std::string& id : ids) commands.push_back({"EXISTS", id});
   const auto replies = impl_.pipeline(commands);
   if (!replies) return replies.error();

@@ -99,7 +99,7 @@ StoreResult<std::vector<EventRecord>> EventStream::newest(std::size_t count) {
   const std::string count_text = std::to_string(count);
   const auto reply = impl_.redis.command({"XREVRANGE", impl_.keys.signals(), "+", "-", "COUNT", count_text});
   if (!reply) return reply.error();
-  return read_event_records(*reply);
+  return read_event_records(reply->view());
 }
 
 StoreResult<StreamFigures> EventStream::figures() {
@@ -192,7 +192,7 @@ StoreResult<std::vector<EventRecord>> EventStream::of_feed(const std::string& fe
   args.add(limit);
   const auto reply = impl_.run(Script::feed_signals, args);
   if (!reply) return reply.error();
-  return read_event_records(*reply);
+  return read_event_records(reply->view());
 }
 
 }  // namespace feedmill

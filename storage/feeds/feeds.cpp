@@ -133,7 +133,7 @@ StoreResult<std::size_t> Feeds::finish_removals() {
   args.add(import_is_over);
   impl_.run(Script::import_feed, args);  // a full Redis refuses it, and removals go on all the same
   const std::string imports = impl_.keys.imports();
-  const auto all = impl_.each_page(impl_.keys.removals(), [&](std::vector<std::string> page) -> StoreResult<bool> {
+  const auto finish = [&](const std::vector<std::string>& page) -> StoreResult<bool> {
     for (const std::string& feed_url : page) {
       const auto import = impl_.redis.command({"ZSCORE", imports, feed_url});
       if (!import) return import.error();
@@ -144,8 +144,8 @@ StoreResult<std::size_t> Feeds::finish_removals() {
       if (*removed) ++finished;
     }
     return true;
-  });
-  if (!all) return all.error();
+  };
+  if (const auto all = impl_.each_page(impl_.keys.removals(), finish); !all) return all.error();
   return finished;
 }
 
@@ -330,7 +330,7 @@ StoreResult<void> Feeds::read_places(std::vector<std::optional<FeedRecord>>& rec
     if (due.is_nil()) continue;  // it has just been claimed
     FeedRecord& record = *records[in_lines[i].first];
     record.due = Milliseconds(due.integer());
-    record.in_line.emplace().next_start = Milliseconds(next_start.integer());
+    record.in_line = FeedRecord::InLine{.next_start = Milliseconds(next_start.integer())};
     waiting.push_back(&record);
     commands.push_back({"ZCOUNT", names[i], "-inf", names.emplace_back("(" + std::to_string(due.integer()))});
   }

@@ -22,7 +22,8 @@ HostQuota host_quota(std::string_view name, std::string_view numbers) {
 
 HostState host_state(Fields fields, Milliseconds now) {
   HostState state;
-  for (auto& [name, value] : fields) {
+  for (auto& field : fields) {
+    const auto& [name, value] = field;
     const Milliseconds number(leading_number<std::int64_t>(value));
     if (name.starts_with("s:")) {
       if (number > now) ++state.in_flight;  // a slot: claim id → end of its lease
@@ -37,7 +38,7 @@ HostState host_state(Fields fields, Milliseconds now) {
     } else if (name.starts_with("q:")) {
       state.quotas.push_back(host_quota(std::string_view(name).substr(2), value));
     } else if (name != "waiting" && name != "tail") {  // of the line itself more is known
-      state.other.emplace_back(std::move(name), std::move(value));
+      state.other.push_back(std::move(field));
     }
   }
   std::ranges::sort(state.quotas, {}, &HostQuota::egress);

@@ -36,7 +36,7 @@ class Trip {
   /// The next answer; `failed` becomes its error when it is one and none was before.
   ReplyView take(std::optional<StoreError>& failed) {
     const StoreResult<Reply>& reply = replies_[next_++];
-    if (reply) return *reply;
+    if (reply) return reply->view();
     if (!failed) failed = reply.error();
     return ReplyView(nullptr);
   }

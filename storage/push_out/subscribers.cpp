@@ -326,6 +326,7 @@ StoreResult<SubscriberChanges> Subscribers::changes(std::uint64_t after, std::si
   if (ids.empty()) return all;
   keys.reserve(ids.size());
   std::vector<Words> reads;
+  reads.reserve(ids.size());
   for (const std::string& id : ids) {
     reads.push_back({"HMGET", keys.emplace_back(impl_.keys.subscriber(id)), "kind", "filter", "private", "topic_kind",
                      "topic_name"});

@@ -146,8 +146,9 @@ void identify(std::vector<EntryRecord>& records, IdentifiedBy by) {
       first->second = i;
     }
     const std::string text = again || by == IdentifiedBy::digest ? std::string() : text_key(told->fields);
-    told->guid = text.empty() ? std::string() : shared + ' ' + text;
+    told->guid.clear();
     if (text.empty()) continue;
+    told->guid.append(shared).append(1, ' ').append(text);
     if (places.emplace(told->guid, static_cast<std::size_t>(told - records.data())).second)
       told->shared_guid = other->shared_guid = shared;
     else

@@ -22,7 +22,7 @@ struct EventRecord {
 struct EventPlace {
   std::uint64_t milliseconds = 0, number = 0;
 
-  auto operator<=>(const EventPlace&) const = default;
+  auto operator<=>(const EventPlace&) const = default;  // NOLINT(modernize-use-nullptr): there is no 0 here
 };
 /// What is missing of `id`, or is no number, is 0.
 EventPlace event_place(std::string_view id);

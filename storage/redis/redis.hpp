@@ -90,6 +90,8 @@ class Reply : public ReplyView {
   Reply(const redisReply* reply, std::shared_ptr<const ReplyArena> arena)
       : ReplyView(reply), arena_(std::move(arena)) {}
 
+  const ReplyView& view() const { return *this; }
+
  private:
   std::shared_ptr<const ReplyArena> arena_;
 };

@@ -72,7 +72,8 @@ std::string content_hash(const Fields& fields) {
   std::vector<std::string> parts;
   for (const auto& [name, value] : fields) {
     if (name == "ref") continue;
-    parts.push_back(std::to_string(name.size()) + " " + std::to_string(value.size()) + " " + name + value);
+    std::string& part = parts.emplace_back(std::to_string(name.size()));
+    part.append(" ").append(std::to_string(value.size())).append(" ").append(name).append(value);
   }
   std::sort(parts.begin(), parts.end());
   std::string all;

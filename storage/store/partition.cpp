@@ -31,7 +31,7 @@ std::string_view host_of(std::string_view url) {
 
 std::string tag_of(const Partition& partition) {
   const std::string digits = std::to_string(partition.index);
-  const std::string name = "p" + std::string(3 - digits.size(), '0') + digits;
+  std::string name = "p" + std::string(3 - digits.size(), '0') + digits;
   if (partition.is_whole()) return name;
   for (std::size_t number = 0;; ++number) {
     std::string tag = name + "." + ending(number);

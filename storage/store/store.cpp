@@ -195,7 +195,7 @@ StoreResult<void> Store::Impl::check_layout(bool create) {
   if (!create) return {};
   const auto noted = run_at(beside, Script::partitions, {"1", place, whole.prefix(), count});
   if (!noted) return noted.error();
-  return check_partitions(*noted);
+  return check_partitions(noted->view());
 }
 
 /// Servers that answer and hold no store: a verb would find nothing there, and say so.

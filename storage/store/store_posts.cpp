@@ -56,7 +56,7 @@ StoreResult<std::vector<EntryCursor>> Store::Impl::newest(const std::string& key
   if (!before) {
     const auto reply = redis.command({"ZREVRANGE", key, "0", std::to_string(limit - 1), "WITHSCORES"});
     if (!reply) return reply.error();
-    add(*reply);
+    add(reply->view());
     return places;
   }
   // The order is (score, member), both falling: of equal scores only members below the cursor's come after it.
@@ -72,7 +72,7 @@ StoreResult<std::vector<EntryCursor>> Store::Impl::newest(const std::string& key
   const auto older = redis.command({"ZRANGE", key, "(" + score, "-inf", "BYSCORE", "REV", "LIMIT", "0",
                                     std::to_string(limit - places.size()), "WITHSCORES"});
   if (!older) return older.error();
-  add(*older);
+  add(older->view());
   return places;
 }
 

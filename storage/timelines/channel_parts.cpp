@@ -37,6 +37,7 @@ std::vector<ChannelRecord> channels_together(std::span<const std::vector<Channel
     }
   }
   std::vector<ChannelRecord> all;
+  all.reserve(by_name.size());
   for (auto& [name, channel] : by_name) all.push_back(std::move(channel));
   std::ranges::sort(all, [](const ChannelRecord& a, const ChannelRecord& b) {
     return std::tuple(user_of(a.uid), a.position, std::string_view(a.uid)) <

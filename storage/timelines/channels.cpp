@@ -452,6 +452,7 @@ StoreResult<void> Channels::rebuild(const std::string& uid, const std::function<
   bool ended_early = false;
   const auto put = [&](std::vector<std::string> urls) -> StoreResult<bool> {
     std::vector<Membership> memberships;
+    memberships.reserve(urls.size());
     for (std::string& url : urls) memberships.push_back({uid, std::move(url)});
     for (std::span<const Membership> left = memberships; !left.empty();) {
       ended_early = !step();

@@ -84,7 +84,7 @@ StoreResult<void> Verifier::Work::read_signals() {
   if (const auto read = signals_.read_on(wrong); !read) return read.error();
   for (Violation& violation : wrong) {
     if (options_.journal) violation.outcome = Violation::Outcome::unrepairable;
-    tell(std::move(violation));
+    tell(violation);
   }
   return {};
 }
@@ -329,12 +329,14 @@ StoreResult<void> Verifier::Work::states(const Fields& before) {
     const auto said = std::find_if(now.begin(), now.end(), [&](const auto& one) { return one.first == state; });
     const std::string real = std::to_string(counted.second);
     const bool is_said = said != now.end();
-    if ((is_said ? said->second : "0") == real) continue;
+    std::string text = is_said ? said->second : "0";
+    if (text == real) continue;
+    text.append(" feeds are said to be ").append(state).append(", ").append(real).append(" are");
     wrong.push_back({"statistics",
                      "states.count",
                      "",
                      {key},
-                     (is_said ? said->second : "0") + " feeds are said to be " + state + ", " + real + " are",
+                     std::move(text),
                      {{"hset", key, state, is_said ? std::optional(said->second) : std::nullopt, real}}});
   }
   return settle([&]() -> StoreResult<Violations> { return wrong; });

@@ -61,7 +61,7 @@ StoreResult<void> Verifier::Work::derived() {
   for (const std::string& uid : channels_) {
     if (const auto done = channel(uid); !done) return done.error();
   }
-  return impl_.each_page(impl_.keys.watchers(), [&](std::vector<std::string> page) -> StoreResult<bool> {
+  return impl_.each_page(impl_.keys.watchers(), [&](const std::vector<std::string>& page) -> StoreResult<bool> {
     for (const std::string& user : page) {
       if (const auto done = settle_call(Script::verify_channel, {"watcher", user}); !done) return done.error();
     }
@@ -71,7 +71,7 @@ StoreResult<void> Verifier::Work::derived() {
 
 StoreResult<void> Verifier::Work::derived_of(const std::string& url) {
   if (const auto done = page_through(url, "holders"); !done) return done.error();
-  return impl_.each_page(impl_.keys.holders(url), [&](std::vector<std::string> page) -> StoreResult<bool> {
+  return impl_.each_page(impl_.keys.holders(url), [&](const std::vector<std::string>& page) -> StoreResult<bool> {
     for (const std::string& uid : page) {
       if (const auto done = posts_of(uid, url); !done) return done.error();
     }

@@ -78,7 +78,7 @@ void EventLedger::read(const EventRecord& record, std::vector<Violation>& wrong)
 StoreResult<std::optional<Event>> EventLedger::read_again(const std::string& record) {
   const auto reply = redis_.command({"XRANGE", keys_.signals(), record, record});
   if (!reply) return reply.error();
-  const std::vector<EventRecord> records = read_event_records(*reply);
+  const std::vector<EventRecord> records = read_event_records(reply->view());
   return records.empty() ? std::optional<Event>() : read_event(records.front());
 }
 
@@ -96,7 +96,7 @@ StoreResult<void> EventLedger::read_on(std::vector<Violation>& wrong) {
     const std::string after = "(" + last_;
     const auto reply = redis_.command({"XRANGE", key, after, "+", "COUNT", page});
     if (!reply) return reply.error();
-    const std::vector<EventRecord> records = read_event_records(*reply);
+    const std::vector<EventRecord> records = read_event_records(reply->view());
     if (records.empty()) return find_beginning();
     if (records_ > 0) {
       if (auto found = find_beginning(); !found) return found;

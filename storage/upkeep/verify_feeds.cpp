@@ -79,7 +79,7 @@ StoreResult<Verifier::Work::Violations> Verifier::Work::look_at_texts(std::span<
                        "entry.bytes",
                        url,
                        {batch[i]},
-                       "bytes is " + claimed + ", its fields have " + bytes,
+                       std::string("bytes is ").append(claimed).append(", its fields have ").append(bytes),
                        {{"hset", batch[i], "bytes", said == nullptr ? std::nullopt : std::optional(*said), bytes}}});
       }
       for (const auto& [name, value] : fields) {

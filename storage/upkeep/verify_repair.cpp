@@ -78,7 +78,7 @@ StoreResult<bool> Verifier::Work::repair(Violation& violation) {
   return true;
 }
 
-void Verifier::Work::tell(Violation violation) {
+void Verifier::Work::tell(const Violation& violation) {
   if (violation.outcome == Violation::Outcome::changed) return;  // whoever changed it works on it
   ++summary_.violations;
   if (violation.outcome == Violation::Outcome::repaired) ++summary_.repaired;
@@ -101,7 +101,7 @@ StoreResult<void> Verifier::Work::settle(const Look& look) {
         if (!repaired) return repaired.error();
         again = again || *repaired;
       }
-      tell(std::move(violation));
+      tell(violation);
     }
   }
   return {};

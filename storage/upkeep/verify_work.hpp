@@ -32,7 +32,7 @@ class Verifier::Work {
   /// Looks, looks again at what seems wrong, tells what is, and mends it when asked to.
   StoreResult<void> settle(const Look& look);
   StoreResult<bool> repair(Violation& violation);
-  void tell(Violation violation);
+  void tell(const Violation& violation);
   void stepped() const;
 
   // verify_feeds.cpp
