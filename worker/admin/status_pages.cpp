@@ -223,7 +223,7 @@ asio::awaitable<AdminPage> StatusPages::feed(const std::string& query, bool as_j
              given.empty() ? "Nothing" : given.substr(0, 500), url.error());
     co_return not_found("No feed address", text);
   }
-  const std::string feed_url = *url;
+  const std::string& feed_url = *url;
   const auto work = [&](Store& asked) { return read_feed_story(asked, options_.rules, feed_url); };
   const auto story = co_await ask(work);
   if (!story) co_return store_is_away(story.error(), "/status/feed", as_json);

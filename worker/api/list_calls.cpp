@@ -103,7 +103,7 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit, Parts p
                           {"refused", read_list.refused.size() + read_list.broken.size()},
                           {"rows", std::move(refused)}};
   if (!read_list.feeds.empty()) row["elsewhere"] = read_list.feeds.size();  // of other partitions
-  co_return resource(std::move(row));
+  co_return resource(row);
 }
 
 /// All feeds, or those of a user, as OPML: part by part, so that nobody holds all of it, and others are answered in

@@ -79,6 +79,7 @@ ApiReply no_such_channel() {
 
 std::vector<std::string> picked(const std::vector<std::string>& all, const std::vector<std::size_t>& places) {
   std::vector<std::string> some;
+  some.reserve(places.size());
   for (const std::size_t place : places) some.push_back(all[place]);
   return some;
 }

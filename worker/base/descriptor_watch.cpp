@@ -52,10 +52,10 @@ class DescriptorWatches::Wait {
   std::uint32_t number_;
 };
 
-DescriptorWatches::DescriptorWatches(boost::asio::any_io_executor executor, Callback on_ready, Lost on_lost)
+DescriptorWatches::DescriptorWatches(const boost::asio::any_io_executor& executor, Callback on_ready, Lost on_lost)
     : on_ready_(std::move(on_ready)),
       on_lost_(std::move(on_lost)),
-      epoll_(std::move(executor), new_epoll()),
+      epoll_(executor, new_epoll()),
       alive_(std::make_shared<DescriptorWatches*>(this)) {}
 
 DescriptorWatches::~DescriptorWatches() {

@@ -31,7 +31,7 @@ class DescriptorWatches {
 
   /// Nothing is called back once this is destroyed, whatever is still queued. Both may call any member, and must not
   /// throw. Throws boost::system::system_error when there is no descriptor left.
-  DescriptorWatches(boost::asio::any_io_executor executor, Callback on_ready, Lost on_lost);
+  DescriptorWatches(const boost::asio::any_io_executor& executor, Callback on_ready, Lost on_lost);
   ~DescriptorWatches();
   DescriptorWatches(const DescriptorWatches&) = delete;
   DescriptorWatches& operator=(const DescriptorWatches&) = delete;

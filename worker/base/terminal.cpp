@@ -111,7 +111,7 @@ int write_all(int descriptor, std::string_view text) {
   return 0;
 }
 
-constexpr std::size_t buffer_bytes = 64 * 1024;
+constexpr std::size_t buffer_bytes = std::size_t{64} << 10;
 
 }  // namespace
 
@@ -261,8 +261,8 @@ std::string Columns::laid_out(const std::vector<std::string>& cells) const {
     if (column.width > 0) {
       if (terminal_.width() > 0) cell = cut(cell, column.width);
       const std::size_t taken = columns(cell);
-      const std::string padding(column.width > taken ? column.width - taken : 0, ' ');
-      cell = column.right ? padding + cell : cell + padding;
+      const std::size_t missing = column.width > taken ? column.width - taken : 0;
+      cell.insert(column.right ? 0 : cell.size(), missing, ' ');
       cell += "  ";
     }
     out += cell;

@@ -31,8 +31,8 @@ void Arguments::value(const std::string& name, const std::string& unit, std::str
   add_flag(name, unit, about);
 }
 
-void Arguments::value(const std::string& name, const std::string& unit, Read read, const std::string& about) {
-  app_.add_option_function<std::string>(name, std::move(read))->type_name(unit);
+void Arguments::value(const std::string& name, const std::string& unit, const Read& read, const std::string& about) {
+  app_.add_option_function<std::string>(name, read)->type_name(unit);
   add_flag(name, unit, about);
 }
 

@@ -46,7 +46,7 @@ class Arguments {
   void flag(const std::string& names, std::function<void()> given, const std::string& about);
   /// One that takes a value: "--keep", "N".
   void value(const std::string& name, const std::string& unit, std::string& to, const std::string& about);
-  void value(const std::string& name, const std::string& unit, Read read, const std::string& about);
+  void value(const std::string& name, const std::string& unit, const Read& read, const std::string& about);
   /// One that takes a value and may be repeated; `each` is called for every one.
   void values(const std::string& name, const std::string& unit, std::vector<std::string>& to, const std::string& about);
   void values(const std::string& name, const std::string& unit, Read each, const std::string& about);

@@ -285,7 +285,7 @@ std::string fish(const CommandNode& tree) {
     if (place.path.empty()) continue;
     for (const CommandFlag& flag : place.node->flags) text += fish_flag(condition, flag);
     const std::string values = fish_values(argument_values(*place.node));
-    if (!values.empty()) text += "complete -c feedmill" + condition + values + "\n";
+    if (!values.empty()) text.append("complete -c feedmill").append(condition).append(values).append("\n");
   }
   return text;
 }

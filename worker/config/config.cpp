@@ -330,7 +330,7 @@ class Reader {
       if (other == name) break;  // those behind it tell of this one
       if (!sources_.environment.contains(other)) continue;
       problems_.push_back(
-          {std::string(option.key), value, origin, "given twice: unset one of " + name + " and " + other});
+          {std::string(option.key), value, origin, fmt::format("given twice: unset one of {} and {}", name, other)});
       return;
     }
     if (!names_file) return set(option, value, origin);

@@ -120,11 +120,11 @@ void check_together(const Config& config, bool in_kubernetes, const Verdicts& ve
                  "what is pushed over http can be read and forged; write https, or websub.allow_http=true");
   check_public_path("websub.public_url", config.websub.public_url, config, verdicts);
   check_public_path("push_out.public_url", config.push_out.public_url, config, verdicts);
-  if (verdicts.sound({"fetch.proxy"}) && !config.fetch.proxy.empty() &&
-      !config.fetch.proxy_enforces_egress)  // SECURITY E9
-    verdicts.add("fetch.proxy",
+  if (verdicts.sound({"fetch.proxy"}) && !config.fetch.proxy.empty() && !config.fetch.proxy_enforces_egress) {
+    verdicts.add("fetch.proxy",  // SECURITY E9
                  "addresses cannot be checked behind a proxy: it must refuse private ones itself; when it does, "
                  "set fetch.proxy_enforces_egress=true");
+  }
 }
 
 }  // namespace feedmill

@@ -4,6 +4,7 @@
 #include <array>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "parsers/feed/hub_links.hpp"
 #include "parsers/text/numbers.hpp"
@@ -384,7 +385,8 @@ std::vector<std::string> setting_texts(const FeedSettings& settings) {
     const std::string value = setting.show(settings);
     if (!value.empty()) texts.push_back(std::string(setting.key) + "=" + value);
   }
-  for (const auto& [name, value] : settings.headers) texts.push_back(std::string(header_prefix) + name + "=" + value);
+  for (const auto& [name, value] : settings.headers)
+    texts.push_back(fmt::format("{}{}={}", header_prefix, name, value));
   return texts;
 }
 

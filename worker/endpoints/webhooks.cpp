@@ -49,7 +49,7 @@ void add_to(std::optional<std::vector<std::string>>& list, std::string_view valu
 std::string read_texts(std::string_view member, const json::value& value, std::optional<std::vector<std::string>>& to) {
   to.emplace();
   if (value.is_null()) return {};
-  const auto wrong = fmt::format("{}: a list of texts is wanted here", member);
+  auto wrong = fmt::format("{}: a list of texts is wanted here", member);
   if (!value.is_array()) return wrong;
   for (const json::value& one : value.get_array()) {
     if (!one.is_string()) return wrong;
@@ -183,7 +183,7 @@ StoreResult<bool> is_known_channel(Store& store, const std::string& uid) {
   if (!store.is_of_all()) return Channels(store).is_known(uid);
   for (unsigned i = 0; i < store.options_at(0).partition.count; ++i) {
     Store one(store.options_at(i));
-    const auto known = Channels(one).is_known(uid);
+    auto known = Channels(one).is_known(uid);
     if (!known || *known) return known;
   }
   return false;

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
 namespace feedmill {
@@ -74,7 +75,7 @@ bool RequestStyle::dress(HttpRequest& hop, const Origin& origin, bool with_heade
   if (!own || std::ranges::none_of(headers, is_accept)) hop.header_lines.emplace_back(accept_line);
   if (credential != nullptr && credential->origin == origin) hop.header_lines.push_back(credential->header_line);
   if (!own) return false;
-  for (const auto& [name, value] : headers) hop.header_lines.push_back(name + ": " + value);
+  for (const auto& [name, value] : headers) hop.header_lines.push_back(fmt::format("{}: {}", name, value));
   return true;
 }
 

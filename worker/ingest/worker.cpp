@@ -50,7 +50,8 @@ std::string what(const std::exception_ptr& error) {
 }  // namespace
 
 Worker::Worker(asio::any_io_executor executor, Refresher& refresher, StorePool& store, Metrics& metrics, Log& log,
-               Outages& outages, WorkerOptions options, WorkerScope scope, std::function<void(const Report&)> tell)
+               Outages& outages, WorkerOptions options, const WorkerScope& scope,
+               std::function<void(const Report&)> tell)
     : executor_(std::move(executor)),
       refresher_(refresher),
       store_(store),

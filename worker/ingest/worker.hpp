@@ -51,7 +51,8 @@ class Worker {
  public:
   /// `tell`: called after each refresh, besides metrics and log. `outages` are those of all loops of the process.
   Worker(boost::asio::any_io_executor executor, Refresher& refresher, StorePool& store, Metrics& metrics, Log& log,
-         Outages& outages, WorkerOptions options, WorkerScope scope, std::function<void(const Report&)> tell = {});
+         Outages& outages, WorkerOptions options, const WorkerScope& scope,
+         std::function<void(const Report&)> tell = {});
 
   enum class End {
     clean,        ///< all claims are finished or given back

@@ -70,7 +70,7 @@ HttpReply not_allowed(std::string_view methods) {
 }
 
 asio::ip::address client_network(const asio::ip::address& address) {
-  const asio::ip::address plain = without_mapping(address);
+  asio::ip::address plain = without_mapping(address);
   if (plain.is_v4()) return plain;
   auto bytes = plain.to_v6().to_bytes();
   std::fill(bytes.begin() + 8, bytes.end(), 0);

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +15,15 @@
 namespace feedmill {
 
 /// Feeds of a list that stand one behind the other.
-using SubscriptionBatch = std::ranges::subrange<std::deque<Subscription>::const_iterator>;
+struct SubscriptionBatch {
+  using Place = std::deque<Subscription>::const_iterator;
+
+  Place first, last;
+
+  Place begin() const { return first; }
+  Place end() const { return last; }
+  std::size_t size() const { return static_cast<std::size_t>(last - first); }
+};
 
 /// The next ones: what is made of them is only there while they are dealt with (SECURITY M2).
 SubscriptionBatch next_batch(const std::deque<Subscription>& feeds, std::size_t begin);

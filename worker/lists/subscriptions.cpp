@@ -336,7 +336,7 @@ std::string WrittenNamespaces::prefix(const std::string& written, const std::str
 }
 
 std::string WrittenNamespaces::own() {
-  const std::string prefix(own_prefix);
+  std::string prefix(own_prefix);
   if (uri_of(prefix, all_).empty()) all_.emplace_back(prefix, own_namespace);
   return prefix;
 }

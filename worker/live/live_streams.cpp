@@ -47,7 +47,7 @@ constexpr std::string_view head =
     "retry: 5000\n";
 
 HttpReply problem(http::status status, std::string_view reason, std::string_view detail,
-                  boost::json::object more = {}) {
+                  const boost::json::object& more = {}) {
   boost::json::object object{{"title", http::obsolete_reason(status)},
                              {"status", static_cast<unsigned>(status)},
                              {"reason", reason},

@@ -69,6 +69,7 @@ std::vector<std::string> taken_back(const Document& document, const StoredSnapsh
   }
   std::ranges::stable_sort(all, {}, [](const Deletion* deletion) { return deletion->when; });
   std::vector<std::string> guids;
+  guids.reserve(all.size());
   for (const Deletion* deletion : all) guids.push_back(deletion->guid);
   return guids;
 }

@@ -58,7 +58,7 @@ namespace {
 /// Our clock minus Redis'; half of what the question took is its error.
 StoreResult<Milliseconds> clock_offset(Store& store) {
   const Milliseconds before = wall_clock();
-  const StoreResult<Milliseconds> now = store.now();
+  StoreResult<Milliseconds> now = store.now();
   if (!now) return now;
   return (before + wall_clock()) / 2 - *now;
 }

@@ -16,7 +16,7 @@ IngestParts::IngestParts(const boost::asio::any_io_executor& loop, ReadingThread
                   worker.note_commit(result, took);
                   shared.committed(result.has_value());
                 }),
-      worker(loop, refresher, store, shared.metrics, shared.log, shared.outages, std::move(task.worker),
-             std::move(task.scope), std::move(shared.ended)) {}
+      worker(loop, refresher, store, shared.metrics, shared.log, shared.outages, std::move(task.worker), task.scope,
+             std::move(shared.ended)) {}
 
 }  // namespace feedmill

@@ -37,7 +37,7 @@ OtherLoops::~OtherLoops() {
   }
 }
 
-void OtherLoops::start(const std::string& store_id, std::function<asio::awaitable<void>(IngestParts&)> beside,
+void OtherLoops::start(const std::string& store_id, const std::function<asio::awaitable<void>(IngestParts&)>& beside,
                        std::function<void()> failed) {
   failed_ = std::move(failed);
   for (const auto& other : loops_) {

@@ -39,7 +39,7 @@ class OtherLoops {
   /// Starts the threads; throws std::system_error when there may be no more, and those that were started go on. On each
   /// `beside`, which does not throw, runs until the loop's worker has ended, too. `failed` is called on the first loop
   /// when one of these has ended by an exception.
-  void start(const std::string& store_id, std::function<boost::asio::awaitable<void>(IngestParts&)> beside,
+  void start(const std::string& store_id, const std::function<boost::asio::awaitable<void>(IngestParts&)>& beside,
              std::function<void()> failed);
   /// Once all have ended, how: the worst of it. At once when none was started. Throws what one of them threw.
   boost::asio::awaitable<Worker::End> ended();

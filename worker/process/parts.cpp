@@ -160,7 +160,7 @@ FetchOptions ServedParts::fetch_options_with(EgressPolicies egress) {
 FetchOptions ServedParts::push_out_fetch_options(EgressPolicies egress) {
   FetchOptions made = fetch_options_with(std::move(egress));
   made.max_connections = config.push_out.at_once;
-  made.keep_alive = std::min<std::size_t>(made.keep_alive, 2 * config.push_out.at_once);
+  made.keep_alive = std::min<std::size_t>(made.keep_alive, std::size_t{2} * config.push_out.at_once);
   made.connect = std::min<std::chrono::milliseconds>(made.connect, config.push_out.timeout);
   return made;
 }

@@ -76,10 +76,11 @@ int Process::run() {
   } catch (const std::exception& error) {
     cut_off(first(), error);
   }
-  if (stores_.size() > 1 && first().mode == RunMode::daemon && first().ingest.worker.stopping())
+  if (stores_.size() > 1 && first().mode == RunMode::daemon && first().ingest.worker.stopping()) {
     log_.write(LogLevel::info, "stopped",
                code_ == exits::done ? "stopped; what was claimed is stored or given back"
                                     : "stopped; what could not be given back comes due when its lease ends");
+  }
   return code_;
 }
 

@@ -14,7 +14,7 @@ namespace feedmill {
 /// Wakes one coroutine that rests; rung while nobody does, the next rest ends at once. On the loop's thread.
 class Bell {
  public:
-  explicit Bell(boost::asio::any_io_executor executor) : timer_(std::move(executor)) {}
+  explicit Bell(const boost::asio::any_io_executor& executor) : timer_(executor) {}
 
   void ring() {
     rung_ = true;

@@ -12,13 +12,13 @@ namespace feedmill {
 namespace asio = boost::asio;
 using namespace asio::experimental::awaitable_operators;
 
-PushOutEngine::PushOutEngine(asio::any_io_executor executor, const StoreOptions& store, const FeedHomes& homes,
+PushOutEngine::PushOutEngine(const asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
                              EventTail& tail, Fetcher& fetcher, Metrics& metrics, Log& log, Options options)
     : store_(store),
       due_(executor),
       fan_out_(executor, store_, tail, due_, metrics, {options.token, options.poll}),
       dispatcher_(executor, store, {store_, homes, tail, due_, fetcher, metrics, log}, std::move(options)),
-      end_(std::move(executor), asio::steady_timer::time_point::max()) {}
+      end_(executor, asio::steady_timer::time_point::max()) {}
 
 void PushOutEngine::stop(Milliseconds grace) {
   stopping_ = true;

@@ -20,7 +20,7 @@ class PushOutEngine {
   using Options = Dispatcher::Options;
 
   /// `homes`: as EventTail's.
-  PushOutEngine(boost::asio::any_io_executor executor, const StoreOptions& store, const FeedHomes& homes,
+  PushOutEngine(const boost::asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
                 EventTail& tail, Fetcher& fetcher, Metrics& metrics, Log& log, Options options);
   PushOutEngine(const PushOutEngine&) = delete;
   PushOutEngine& operator=(const PushOutEngine&) = delete;

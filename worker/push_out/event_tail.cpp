@@ -20,7 +20,8 @@ constexpr std::size_t read_at_once = 500;
 
 }  // namespace
 
-EventTail::EventTail(asio::any_io_executor executor, const StoreOptions& store, const FeedHomes& homes, Options options)
+EventTail::EventTail(const asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
+                     Options options)
     : homes_(homes),
       options_(options),
       store_timeout_(store.timeout),

@@ -34,7 +34,8 @@ class EventTail {
   };
 
   /// `homes`, which outlives this: where the feeds are that the events are about.
-  EventTail(boost::asio::any_io_executor executor, const StoreOptions& store, const FeedHomes& homes, Options options);
+  EventTail(const boost::asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
+            Options options);
   EventTail(const EventTail&) = delete;
   EventTail& operator=(const EventTail&) = delete;
 

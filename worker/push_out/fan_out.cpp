@@ -18,7 +18,7 @@ constexpr Milliseconds lead_for{10'000}, look_to_lead{2'000}, upkeep_every{15'00
 
 }  // namespace
 
-FanOut::FanOut(asio::any_io_executor executor, StoreCalls& store, EventTail& tail, Bell& due, Metrics& metrics,
+FanOut::FanOut(const asio::any_io_executor& executor, StoreCalls& store, EventTail& tail, Bell& due, Metrics& metrics,
                Options options)
     : store_(store),
       tail_(tail),
@@ -26,7 +26,7 @@ FanOut::FanOut(asio::any_io_executor executor, StoreCalls& store, EventTail& tai
       metrics_(metrics),
       options_(std::move(options)),
       listener_(tail.listen([this] { bell_.ring(); })),
-      bell_(std::move(executor)) {}
+      bell_(executor) {}
 
 FanOut::~FanOut() {
   tail_.forget(listener_);
@@ -115,6 +115,7 @@ asio::awaitable<bool> FanOut::look_through() {
     up_to = event->id;
   }
   std::vector<Subscribers::Concerned> concerned;
+  concerned.reserve(first.size());
   for (auto& [id, before] : first) concerned.push_back({id, std::move(before)});
   co_return co_await wake(std::move(concerned), std::move(up_to));
 }

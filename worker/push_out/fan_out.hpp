@@ -28,7 +28,7 @@ class FanOut {
   };
 
   /// `due` is rung when somebody is due.
-  FanOut(boost::asio::any_io_executor executor, StoreCalls& store, EventTail& tail, Bell& due, Metrics& metrics,
+  FanOut(const boost::asio::any_io_executor& executor, StoreCalls& store, EventTail& tail, Bell& due, Metrics& metrics,
          Options options);
   ~FanOut();
   FanOut(const FanOut&) = delete;

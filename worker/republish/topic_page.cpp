@@ -181,6 +181,7 @@ StoreResult<std::optional<std::vector<StoredEntry>>> posts_of(Store& store, cons
 /// Those of them that are posts of a feed in the channel.
 StoreResult<void> keep_those_in(Store& store, const std::string& uid, std::vector<StoredEntry>& entries) {
   std::vector<std::string> feed_urls;
+  feed_urls.reserve(entries.size());
   for (const StoredEntry& entry : entries) feed_urls.push_back(entry.get("feed_url"));
   std::sort(feed_urls.begin(), feed_urls.end());
   feed_urls.erase(std::unique(feed_urls.begin(), feed_urls.end()), feed_urls.end());

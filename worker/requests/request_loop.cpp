@@ -21,7 +21,7 @@ constexpr Milliseconds look_for_pages{50};  // whether one has answered
 
 }  // namespace
 
-RequestLoop::RequestLoop(asio::any_io_executor executor, const StoreOptions& store, Requests::Options options,
+RequestLoop::RequestLoop(const asio::any_io_executor& executor, const StoreOptions& store, Requests::Options options,
                          RequestRules rules, Milliseconds wait, Looks& looks, Metrics& metrics, Log& log)
     : looks_(looks),
       metrics_(metrics),
@@ -30,7 +30,7 @@ RequestLoop::RequestLoop(asio::any_io_executor executor, const StoreOptions& sto
       rules_(std::make_shared<const RequestRules>(std::move(rules))),
       wait_(wait),
       store_timeout_(store.timeout),
-      timer_(std::move(executor)) {
+      timer_(executor) {
   work_.cancelled = [this] { return stopping_.load(); };
 }
 

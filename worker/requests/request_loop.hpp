@@ -25,7 +25,7 @@ class RequestLoop {
  public:
   /// `looks`, `metrics` and `log` outlive this. `wait`: for one request in Redis, at once; it looks as soon as there is
   /// one, however long that is.
-  RequestLoop(boost::asio::any_io_executor executor, const StoreOptions& store, Requests::Options options,
+  RequestLoop(const boost::asio::any_io_executor& executor, const StoreOptions& store, Requests::Options options,
               RequestRules rules, Milliseconds wait, Looks& looks, Metrics& metrics, Log& log);
   RequestLoop(const RequestLoop&) = delete;
   RequestLoop& operator=(const RequestLoop&) = delete;

@@ -24,13 +24,13 @@ constexpr Milliseconds look_for_records{20};    // when the store is not to wait
 
 }  // namespace
 
-DeliverLoop::DeliverLoop(asio::any_io_executor executor, const StoreOptions& store, Options options, Metrics& metrics,
-                         Log& log)
+DeliverLoop::DeliverLoop(const asio::any_io_executor& executor, const StoreOptions& store, Options options,
+                         Metrics& metrics, Log& log)
     : options_(std::move(options)),
       metrics_(metrics),
       log_(log),
       deliverer_(store, options_.deliverer),
-      timer_(std::move(executor)) {
+      timer_(executor) {
   deliverer_.cancelled = [this] { return stopping_.load(); };
 }
 

@@ -27,8 +27,8 @@ class DeliverLoop {
   };
 
   /// `metrics` and `log` outlive this.
-  DeliverLoop(boost::asio::any_io_executor executor, const StoreOptions& store, Options options, Metrics& metrics,
-              Log& log);
+  DeliverLoop(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options,
+              Metrics& metrics, Log& log);
   DeliverLoop(const DeliverLoop&) = delete;
   DeliverLoop& operator=(const DeliverLoop&) = delete;
 

@@ -139,7 +139,7 @@ bool Deliverer::merge(Step& step) {
 
 StoreResult<bool> Deliverer::hold() {
   if (holding_ && Clock::now() < renew_at_) return true;
-  const auto right = deliveries_.hold(options_.token, options_.right_for);
+  auto right = deliveries_.hold(options_.token, options_.right_for);
   holding_ = right && *right;
   renew_at_ = Clock::now() + options_.right_for / 3;
   return right;
@@ -410,6 +410,7 @@ StoreResult<std::vector<NoticesOfRecord>> Deliverer::notices_of(const std::vecto
   if (watcher_->wants_channels() && !posts.empty()) {
     for (const Event* post : posts) channels[post->feed_url];
     std::vector<std::string> urls;
+    urls.reserve(channels.size());
     for (const auto& [url, uids] : channels) urls.push_back(url);
     const auto holding = channels_.holding(urls);
     if (!holding) return holding.error();

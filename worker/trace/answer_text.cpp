@@ -60,7 +60,7 @@ void Answered::add_to(boost::json::object& row) const {
   }
   boost::json::array& fields = row["headers"].emplace_array();
   for (const auto& [name, value] : headers()) {
-    const std::string safe = redact(name + ":" + value).substr(name.size() + 1);
+    const std::string safe = redact(fmt::format("{}:{}", name, value)).substr(name.size() + 1);
     fields.push_back({{"name", visible(name)}, {"value", visible(safe)}});
   }
   row["egress"] = {{"decision", egress()}, {"peer", text_or_null(peer())}};

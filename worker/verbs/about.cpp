@@ -29,7 +29,8 @@ std::vector<std::pair<std::string, std::string>> versions() {
   list.emplace_back("libcurl", curl->version);
   list.emplace_back("c-ares", ares_version(nullptr));
   list.emplace_back("hiredis", FEEDMILL_HIREDIS_VERSION);
-  if (const std::string_view tls = FEEDMILL_HIREDIS_SSL_VERSION; !tls.empty()) list.emplace_back("hiredis_ssl", tls);
+  const std::string_view tls = FEEDMILL_HIREDIS_SSL_VERSION;  // NOLINT(readability-redundant-string-init): may be ""
+  if (!tls.empty()) list.emplace_back("hiredis_ssl", tls);
   list.emplace_back("pugixml", FEEDMILL_PUGIXML_VERSION);
   list.emplace_back("simdjson", FEEDMILL_SIMDJSON_VERSION);
   list.emplace_back("Boost",

@@ -113,6 +113,7 @@ std::string argument_of(const FeedBehind& feed, const std::vector<std::string>& 
 
 int preview(const AddVerb& verb, const std::vector<FeedBehind>& feeds, const VerbContext& context) {
   std::vector<std::string> urls;
+  urls.reserve(feeds.size());
   for (const FeedBehind& feed : feeds) urls.push_back(feed.url);
   const auto records = all_records(context.store, urls);
   std::vector<EgressQuestion> questions;

@@ -106,7 +106,7 @@ class Lines {
 
   std::string name_;
   UniqueFd file_;
-  std::array<char, 64 * 1024> block_;
+  std::array<char, std::size_t{64} << 10> block_;
   std::size_t at_ = 0, filled_ = 0;
 };
 

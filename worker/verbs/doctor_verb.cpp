@@ -174,6 +174,7 @@ class FeedServers {
     }
     std::ranges::sort(asked, {}, &Asked::host);
     std::vector<EgressQuestion> questions;
+    questions.reserve(asked.size());
     for (const Asked& one : asked) questions.push_back(one.question);
     std::vector<EgressView> views = viewer_.of(questions, std::chrono::seconds(5));
     std::vector<FeedServer> looked_at;

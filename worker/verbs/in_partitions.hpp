@@ -32,17 +32,10 @@ std::vector<std::string>* named_feeds(Kind& verb) {
 }
 template <class Kind>
 std::string* named_feed(Kind& verb) {
-  if constexpr (std::is_base_of_v<WebhookVerb, Kind>)
-    return nullptr;  // its address is that of a receiver
-  else if constexpr (requires { verb.url; })
-    return &verb.url;
-  else if constexpr (requires {
-                       verb.feed;
-                       verb.guid;
-                     })
-    return &verb.feed;
-  else
-    return nullptr;
+  if constexpr (std::is_base_of_v<WebhookVerb, Kind>) return nullptr;  // its address is that of a receiver
+  if constexpr (requires { verb.url; }) return &verb.url;
+  if constexpr (requires { verb.guid; }) return &verb.feed;
+  return nullptr;
 }
 
 /// Calls `work(verb, config)` for each partition with what of the verb is meant for it; the highest of the exit codes.

@@ -48,7 +48,7 @@ std::string InputFile::rest(std::string beginning, std::size_t max_bytes, std::s
   for (std::string_view more = next(); !more.empty(); more = next()) {
     beginning += more;
     if (beginning.size() > max_bytes) {
-      fail(fmt::format("larger than {} MiB{}", max_bytes / (1024 * 1024), remedy));
+      fail(fmt::format("larger than {} MiB{}", max_bytes >> 20, remedy));
     }
   }
   return beginning;

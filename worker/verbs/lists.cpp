@@ -88,9 +88,11 @@ std::vector<bool> add_or_look(const SubscriptionBatch& batch, const Subscription
                               bool dry_run, const VerbContext& context) {
   if (!dry_run) return or_fail(add_batch(context.store, batch, list, added, context.config.schedule.import_rate));
   std::vector<std::string> urls;
+  urls.reserve(batch.size());
   for (const Subscription& subscription : batch) urls.push_back(subscription.feed_url);
   const auto records = or_fail(Feeds(context.store).records(urls));
   std::vector<bool> is_new;
+  is_new.reserve(records.size());
   for (const auto& record : records) is_new.push_back(!record);
   return is_new;
 }

@@ -93,6 +93,7 @@ void refuse_elsewhere(const Store& store, const std::vector<std::string>& feed_u
 bool has_all(const Config& config, unsigned partition, const std::vector<std::string>& feed_urls) {
   StoreSession session = StoreSession::open(config.of_partition(partition), StoreUse::read);
   std::vector<std::string> canonical;
+  canonical.reserve(feed_urls.size());
   for (const std::string& url : feed_urls) canonical.push_back(*canonical_feed_url(url));
   return std::ranges::all_of(all_records(session.store(), canonical), [](const auto& one) { return one.has_value(); });
 }

@@ -15,6 +15,7 @@ void warn_of_refusals(const std::vector<std::string>& urls, const FeedSettings& 
   constexpr std::chrono::seconds patience{2};
   const EgressViewer viewer(look_options(context.config));
   std::vector<EgressQuestion> questions;
+  questions.reserve(urls.size());
   for (const std::string& url : urls) questions.push_back({url, settings});
   std::vector<EgressView> views;
   if (questions.size() <= most_lookups) {

@@ -65,7 +65,8 @@ void wait_until(Clock::time_point end, Terminal& terminal) {
 }
 
 /// A line of JSON each time; outlives the worker's going and coming back.
-int repeat(const AdminClient& client, json::object first, std::chrono::milliseconds interval, Terminal& terminal) {
+int repeat(const AdminClient& client, const json::object& first, std::chrono::milliseconds interval,
+           Terminal& terminal) {
   auto asked_at = Clock::now();
   bool away = false;
   terminal.line(first);
@@ -181,7 +182,7 @@ int run_verb(const TopVerb& verb, const Config& config, Terminal& terminal) {
   if (status.has_error()) throw VerbFailure{exits::no, status.error()};
   const auto interval = verb.interval.value_or(usual_interval);
   if (terminal.json()) {
-    if (verb.interval) return repeat(client, std::move(*status), interval, terminal);
+    if (verb.interval) return repeat(client, *status, interval, terminal);
     terminal.line(*status);
     return exits::done;
   }

@@ -205,6 +205,7 @@ void add_rates(const json::object& now, const json::object* earlier, std::size_t
       return rate_text(count ? std::optional(*count / std::min(minutes, up)) : std::nullopt);
     };
     std::vector<double> values;
+    values.reserve(stretches.size());
     for (const Node& one : stretches) values.push_back(one[name].number().value_or(0));
     const std::string bar_text = spark(values, bars);
     lines.push_back({cells(label, rate_text(moment), a_minute("last_10min", 10), a_minute("last_1h", 60)) +
@@ -347,7 +348,8 @@ Block notices_block(const Node& store, std::size_t width) {
     const std::string when =
         at ? rfc3339(Milliseconds(static_cast<std::int64_t>(std::min(*at, 253'402'300'799.0)) * 1000)).substr(11) : "";
     std::string text = notice["text"].text(), url = notice["feed_url"].text();
-    block.rows.push_back({cut(when + (when.empty() ? "" : " ") + text + (url.empty() ? "" : "  " + url), width)});
+    block.rows.push_back(
+        {cut(fmt::format("{}{}{}{}{}", when, when.empty() ? "" : " ", text, url.empty() ? "" : "  ", url), width)});
   }
   return block;
 }

@@ -18,15 +18,15 @@ namespace feedmill {
 
 namespace asio = boost::asio;
 
-PushIntake::PushIntake(asio::any_io_executor executor, Refresher& refresher, ReadingThreads& threads, PushStore& pushes,
-                       Metrics& metrics, Log& log, Options options)
+PushIntake::PushIntake(const asio::any_io_executor& executor, Refresher& refresher, ReadingThreads& threads,
+                       PushStore& pushes, Metrics& metrics, Log& log, Options options)
     : refresher_(refresher),
       threads_(threads),
       pushes_(pushes),
       metrics_(metrics),
       log_(log),
       options_(std::move(options)),
-      changed_(std::move(executor), asio::steady_timer::time_point::max()) {}
+      changed_(executor, asio::steady_timer::time_point::max()) {}
 
 bool PushIntake::has_room(const std::string& feed_url) const {
   const auto held = held_.find(feed_url);

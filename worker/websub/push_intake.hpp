@@ -34,8 +34,8 @@ class PushIntake {
     std::function<void(const Report&)> tell = nullptr;  ///< on the loop: of each that was read and compared
   };
 
-  PushIntake(boost::asio::any_io_executor executor, Refresher& refresher, ReadingThreads& threads, PushStore& pushes,
-             Metrics& metrics, Log& log, Options options);
+  PushIntake(const boost::asio::any_io_executor& executor, Refresher& refresher, ReadingThreads& threads,
+             PushStore& pushes, Metrics& metrics, Log& log, Options options);
 
   /// False when there is no room: then it is a hint and no more.
   bool has_room(const std::string& feed_url) const;

@@ -48,9 +48,9 @@ PushStep plan_push(const PushTask& task, Milliseconds now) {
   const bool running = is_running(task, now);
   if (!wanted) return {standing.state.empty() ? Do::forget : Do::leave, {}, "", "", ""};
 
-  const PushStep subscribe{Do::subscribe, push_pending_for, hub_to_ask(task, advert), advert.topic, ""};
+  PushStep subscribe{Do::subscribe, push_pending_for, hub_to_ask(task, advert), advert.topic, ""};
   const bool was_running = standing.state == "unproven" || standing.state == "healthy" || standing.state == "doubtful";
-  const PushStep lapsed{Do::lost, push_retry_after(standing.tries), "", "", "its lease is over and was not renewed"};
+  PushStep lapsed{Do::lost, push_retry_after(standing.tries), "", "", "its lease is over and was not renewed"};
   if (task.asked_for && task.asked_for->state == "pending") {
     const Milliseconds over = task.asked_for->pending_since + push_pending_for;
     const bool still_meant = task.asked_for->topic == advert.topic &&

@@ -80,7 +80,7 @@ class HubClient::Place {
   std::string domain_;
 };
 
-HubClient::HubClient(asio::any_io_executor executor, Fetcher& fetcher, PushStore& store, StorePool& partitions,
+HubClient::HubClient(const asio::any_io_executor& executor, Fetcher& fetcher, PushStore& store, StorePool& partitions,
                      Metrics& metrics, Log& log, Options options)
     : fetcher_(fetcher),
       store_(store),
@@ -90,7 +90,7 @@ HubClient::HubClient(asio::any_io_executor executor, Fetcher& fetcher, PushStore
       options_(std::move(options)),
       pause_(executor),
       filled_(executor, Clock::time_point::max()),
-      end_(std::move(executor), Clock::time_point::max()) {}
+      end_(executor, Clock::time_point::max()) {}
 
 void HubClient::stop(Milliseconds grace) {
   stopping_ = true;

@@ -42,7 +42,7 @@ class HubClient {
   };
 
   /// `partitions`: by which gates of hubs are reached that other partitions have.
-  HubClient(boost::asio::any_io_executor executor, Fetcher& fetcher, PushStore& store, StorePool& partitions,
+  HubClient(const boost::asio::any_io_executor& executor, Fetcher& fetcher, PushStore& store, StorePool& partitions,
             Metrics& metrics, Log& log, Options options);
 
   /// Until stop() or cancellation. What is under way then may go on for `grace`; what has not been answered by that

@@ -99,10 +99,11 @@ std::string next_text(const FeedRecord& record, const HostView& host, Millisecon
                        start == now ? "now" : from_now(start, now));
   }
   std::string text = due_text(*record.due, now, numbers ? record.state.due.reason : "");
-  if (const Milliseconds start = host.state.not_before; start > std::max(*record.due, now))
+  if (const Milliseconds start = host.state.not_before; start > std::max(*record.due, now)) {
     text += fmt::format("; but its host {} before {}, {}",
                         host.state.storm.count() != 0 ? "is in trouble, and is asked no more" : "wants no request",
                         rfc3339(start), from_now(start, now));
+  }
   return text;
 }
 

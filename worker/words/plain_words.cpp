@@ -133,10 +133,11 @@ std::string remedy_words(std::string_view reason, std::string_view url) {
         "feedmill remove {0}, then add the right one; else feedmill move {0} NEW.",
         feed_url);
   }
-  if (reason == "status.rate_limited")
+  if (reason == "status.rate_limited") {
     return fmt::format(
         "Nothing: it is asked again after the pause it wants. Does it go on: feedmill set {} interval_min=6h.",
         feed_url);
+  }
   if (reason == "status.gone") {
     return fmt::format(
         "Its server says that it has ended. It is asked again, and called gone when that is still so after a day; once "
