@@ -197,7 +197,7 @@ void print(const char* name, Figures& figures, int feeds, int counted) {
   std::printf("| %s | %d | %.1f | %.1f %% | %.0f min | %.0f min | %.0f min | %llu of %llu |\n", name, feeds,
               static_cast<double>(figures.polls) / feeds / counted, figures.share(), figures.mean(), at(0.5), at(0.9),
               static_cast<unsigned long long>(figures.missed),
-              static_cast<unsigned long long>(figures.missed + figures.delays.size()));
+              static_cast<unsigned long long>(figures.missed) + figures.delays.size());
 }
 
 int run(int feeds, int counted, double least_share, double most_delay) {

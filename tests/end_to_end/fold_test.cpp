@@ -230,7 +230,7 @@ class Fold : public testing::TestWithParam<bool> {
       const auto left = static_cast<unsigned>(events.size() - follower.next);
       const std::size_t to = to_the_end ? events.size() : follower.next + chance(left + 1);
       const auto applied = static_cast<unsigned>(follower.next - follower.first);
-      for (std::size_t at = follower.next - chance(applied + 1) * chance(2); at < to; ++at) {
+      for (std::size_t at = follower.next - std::size_t{chance(applied + 1)} * chance(2); at < to; ++at) {
         follower.fold.apply(events[at].json);
       }
       follower.next = to;

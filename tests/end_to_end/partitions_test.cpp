@@ -147,7 +147,7 @@ class Partitions : public testing::Test {
 /// post is missing, doubled or has another's number.
 TEST_F(Partitions, HoldADeploymentTogether) {
   world.environment["FEEDMILL_SIGNALS_MERGED"] = "true";
-  constexpr unsigned hosts = 12, feeds_of_each = 3;
+  constexpr std::size_t hosts = 12, feeds_of_each = 3;
   std::vector<std::unique_ptr<Host>> all;
   std::string list;
   std::map<unsigned, std::size_t> expected;
@@ -220,7 +220,7 @@ TEST_F(Partitions, HoldADeploymentTogether) {
   EXPECT_TRUE(eventually([&] {
     std::set<std::uint64_t> told;
     for (const EventRecord& record : merged()) told.insert(number_of(record));
-    return told.size() > std::size_t{hosts * feeds_of_each * 5};  // and one that is none
+    return told.size() > hosts * feeds_of_each * 5;  // and one that is none
   }));
   stop(workers);
 
@@ -237,7 +237,7 @@ TEST_F(Partitions, HoldADeploymentTogether) {
       }
     }
   }
-  EXPECT_EQ(numbers.size(), std::size_t{hosts * feeds_of_each * 5});
+  EXPECT_EQ(numbers.size(), hosts * feeds_of_each * 5);
 
   // All of them were told of in the one stream, by the numbers that they have now.
   for (const EventRecord& record : merged()) numbers.erase(number_of(record));
@@ -460,7 +460,7 @@ TEST_F(Partitions, AreReachedFromOutsideAtOneAddress) {
              request.header("Link").find(others + path(partition) + "/hub") != std::string::npos;
     });
   };
-  for (const auto& [partition, feed] : feeds) EXPECT_TRUE(eventually([&] { return told(partition); })) << worker->err();
+  for (const auto& feed : feeds) EXPECT_TRUE(eventually([&] { return told(feed.first); })) << worker->err();
   worker->signal(SIGTERM);
   EXPECT_EQ(worker->wait().exit, 0);
 
@@ -863,7 +863,7 @@ TEST_F(Partitions, HaveChannelsTogether) {
     }
     return std::int64_t{-1};
   };
-  constexpr std::int64_t expected = hosts * 2;
+  constexpr std::int64_t expected = std::int64_t{hosts} * 2;
   ASSERT_TRUE(eventually([&] { return unread() == expected; })) << worker.err();
 
   // Many posts are of the same second: those of all parts stand in one order, and a cursor holds in each.

@@ -19,8 +19,6 @@
 
 #include "storage/events/event_stream.hpp"
 
-extern char** environ;
-
 namespace feedmill::test {
 namespace {
 

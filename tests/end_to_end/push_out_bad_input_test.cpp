@@ -32,7 +32,6 @@ namespace {
 
 namespace json = boost::json;
 using testing::HasSubstr;
-using testing::Not;
 
 /// A shared feed, and a worker whose hub others ask.
 class HubWorld : public World {

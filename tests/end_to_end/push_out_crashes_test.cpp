@@ -141,7 +141,7 @@ class ToldWorld {
     const auto records = EventStream(it.world.store).read("0", 10'000'000, Milliseconds(0));
     if (!records) return records.error().detail;
     std::string text;
-    for (const Somebody& somebody : everybody) {
+    for (const Somebody& somebody : everybody_) {
       std::vector<Event> concerned;
       for (const EventRecord& record : *records) {
         auto event = read_event(record);
@@ -169,7 +169,7 @@ class ToldWorld {
   };
   Figures figures() const {
     Figures sum;
-    for (const Somebody& somebody : everybody) {
+    for (const Somebody& somebody : everybody_) {
       if (!somebody.is_webhook) continue;
       std::set<std::string> ids;
       for (const Receiver::Told& told : somebody.receiver->told(somebody.path)) {
@@ -217,7 +217,7 @@ class ToldWorld {
     const auto all = Subscribers(it.world.store).list(Subscriber::Kind::hub, "", 10);
     ASSERT_TRUE(all);
     for (const Subscriber& known : *all) {
-      if (known.url == subscriber.url) note(known.id, {path, &receiver, std::move(filter), false, true, ""});
+      if (known.url == subscriber.url) note(known.id, {path, &receiver, filter, false, true, ""});
     }
   }
 
@@ -225,7 +225,7 @@ class ToldWorld {
     const auto known = Subscribers(it.world.store).get(id);
     ASSERT_TRUE(known && *known);
     somebody.since = (*known)->cursor;
-    everybody.push_back(std::move(somebody));
+    everybody_.push_back(std::move(somebody));
   }
 
   static bool is_behind(const std::string& id, const std::string& since) {
@@ -283,7 +283,7 @@ class ToldWorld {
            (should == expected.end() ? "nothing" : *should);
   }
 
-  std::vector<Somebody> everybody;
+  std::vector<Somebody> everybody_;
 };
 
 /// A place in the code, and how often it is passed before somebody dies there.

@@ -753,9 +753,9 @@ class Chain : public testing::Test {
 
   std::string field(OutsideWorld& world, const std::string& url, const std::string& title, const std::string& name) {
     return world.redis_text({"EVAL",
-                             "for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do "
-                             "if redis.call('HGET', id, 'title') == ARGV[1] then "
-                             "return redis.call('HGET', id, ARGV[2]) end end return ''",
+                             ("for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do "
+                              "if redis.call('HGET', id, 'title') == ARGV[1] then "
+                              "return redis.call('HGET', id, ARGV[2]) end end return ''"),
                              "1", url + ":sort", title, name});
   }
   std::string topic_of(OutsideWorld& world, const std::vector<std::string>& what) {

@@ -306,7 +306,7 @@ TEST_F(SubscribingNever, ConfirmsTwiceWhatSeveralAskAtOnce) {
 }
 
 TEST_F(SubscribingNever, PlansByAnAbsurdLease) {
-  constexpr std::int64_t minute = 60, day = 24 * 60 * minute;
+  constexpr std::int64_t minute = 60, day = minute * 60 * 24;
   struct Row {
     const char* lease;
     std::int64_t seconds;

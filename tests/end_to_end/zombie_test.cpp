@@ -69,7 +69,7 @@ TEST_P(Zombies, ChangeNothing) {
     ASSERT_EQ(it.wrongs_once_caught_up(), "") << other.err();
     ASSERT_TRUE(eventually([&] { return other.err().find("event=ready") != std::string::npos; })) << other.err();
     // What is still due would be the zombie's to poll, and rightly.
-    const std::string soon = std::to_string(it.world.store.now()->count() + 10 * 60'000);
+    const std::string soon = std::to_string(it.world.store.now()->count() + 600'000);
     ASSERT_TRUE(eventually([&] {
       return it.world.redis_text({"ZCOUNT", "schedule", "-inf", soon}) == "0";
     })) << other.err();

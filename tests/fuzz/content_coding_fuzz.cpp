@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string kept(body);
   const auto part = decode_content(std::move(kept), coding, limits);
   if (!part && part.error().reason == Reason::worker_memory) {
-    fuzz::require(kept == body);  // to be tried again
+    fuzz::require(kept == body);  // NOLINT(bugprone-use-after-move): what failed is to be tried again
     limits.granted_bytes = limits.max_bytes + 1;
     const auto again = decode_content(std::move(kept), coding, limits);
     fuzz::require(again.has_value() == whole.has_value());

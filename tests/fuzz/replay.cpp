@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string>
 
+// NOLINTNEXTLINE(readability-redundant-declaration): a batch defines it before
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 int main(int argc, char** argv) {

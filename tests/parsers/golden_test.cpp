@@ -35,7 +35,7 @@ std::string slurp(const fs::path& file) {
 
 std::string hint(const std::string& document, const std::string& name) {
   const std::size_t at = document.find(name + ": ");
-  if (at == std::string::npos || at > 400) return {};
+  if (at > 400) return {};  // or nowhere
   const std::size_t start = at + name.size() + 2;
   return document.substr(start, document.find_first_of("\" \n", start) - start);
 }

@@ -313,7 +313,7 @@ TEST_F(EntriesTest, ExpiresByNumberAgeAndBytes) {
   add();
   const std::int64_t now = store.now()->count() / 1000;
   std::vector<EntryRecord> posts;
-  for (int i = 0; i < 250; ++i) posts.push_back(post("g" + std::to_string(100 + i), now - i * 3600 - 1800));
+  for (int i = 0; i < 250; ++i) posts.push_back(post("g" + std::to_string(100 + i), now - i * 3600L - 1800));
   refresh(posts, {.entries = 1000});
   EXPECT_EQ(**Entries(store).expire(feed_url, Expiry{.limit = {}, .age = std::chrono::hours(200), .bytes = {}}), 50U);
   const std::uint64_t one = entry_bytes(posts[0].fields);

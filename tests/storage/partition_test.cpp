@@ -474,7 +474,7 @@ TEST_F(Partitioned, HaveProcessesThatStandFirst) {
     first[i] = Fleet(store).figures()->first;
     ++shares[first[i]];
   }
-  for (const std::string& process : processes) EXPECT_NEAR(shares[process], many / 3, 10) << process;
+  for (const std::string& process : processes) EXPECT_NEAR(shares[process], many / 3.0, 10) << process;
   for (unsigned i = 0; i < many; ++i) {
     Store store = store_at(server.admin_url(), {i, many});
     ASSERT_TRUE(Fleet(store).retire(processes[0] + "0000"));

@@ -76,7 +76,7 @@ class PushesTest : public StoreTest {
   /// The feed has been read, and is due in a day.
   void settle_feed() {
     refresh({post("a", 100)});
-    redis({"ZADD", "schedule", "XX", std::to_string(now() + 24 * 3'600'000), feed_url});
+    redis({"ZADD", "schedule", "XX", std::to_string(now() + 24 * 3'600'000L), feed_url});
   }
   /// A hint comes; for how many seconds it waits for its fetch.
   std::int64_t wait_of_hint() {
@@ -97,11 +97,12 @@ class PushesTest : public StoreTest {
   }
   /// As if so much time had passed for the feed.
   void pass(std::chrono::milliseconds time) {
-    redis({"EVAL",
-           "for _, field in ipairs({'push_tat', 'push_due'}) do "
-           "if redis.call('HEXISTS', KEYS[1], field) == 1 then redis.call('HINCRBY', KEYS[1], field, -ARGV[1]) end end "
-           "redis.call('ZINCRBY', 'schedule', -ARGV[1], ARGV[2])",
-           "1", "state:feed:" + feed_url, std::to_string(time.count()), feed_url});
+    redis(
+        {"EVAL",
+         ("for _, field in ipairs({'push_tat', 'push_due'}) do "
+          "if redis.call('HEXISTS', KEYS[1], field) == 1 then redis.call('HINCRBY', KEYS[1], field, -ARGV[1]) end end "
+          "redis.call('ZINCRBY', 'schedule', -ARGV[1], ARGV[2])"),
+         "1", "state:feed:" + feed_url, std::to_string(time.count()), feed_url});
   }
   std::int64_t now() { return store.now()->count(); }
   std::int64_t due() { return feed().due->count(); }
@@ -232,7 +233,7 @@ TEST_F(PushesTest, AHintIsNotForgottenWithAClaimThatIsGivenBack) {
   const ClaimBatch batch = claim();
   ASSERT_EQ(batch.claims.size(), 1U);
   note("h1");
-  redis({"HSET", "state:feed:" + feed_url, "claim_due", std::to_string(now() + 24 * 3'600'000)});
+  redis({"HSET", "state:feed:" + feed_url, "claim_due", std::to_string(now() + 24 * 3'600'000L)});
   ASSERT_EQ(*Ingest(store).release(batch.claims), 1U);
   EXPECT_LE(due(), now());
   EXPECT_EQ(state("push_wake"), "(nil)");
@@ -644,7 +645,7 @@ TEST_F(PushesTest, WhoHasWaitedForItsTurnGoesBeforeThoseThatComeLater) {
   EXPECT_NEAR(take("#h2", std::to_string(now() - 1) + ".5"), static_cast<double>(half), 5e3);
   EXPECT_NEAR(take("#h2", std::to_string(now() - 1)), 1.08e7, 5e3) << "who has not waited goes to the end";
   // Not for ever: a worker that slept comes back with many that are late.
-  EXPECT_NEAR(take("#h2", std::to_string(now() - 11 * 3'600'000) + ".5"), 1.44e7, 5e3);
+  EXPECT_NEAR(take("#h2", std::to_string(now() - 11 * 3'600'000L) + ".5"), 1.44e7, 5e3);
 }
 
 /// A hub whose gate is here, of subscriptions that are not.

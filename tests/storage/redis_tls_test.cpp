@@ -223,7 +223,7 @@ TEST_F(RedisTls, NamesTheFileThatCannotBeUsed) {
   const TlsPort::Files one = port->write("one", port->authority().issue({}));
   const TlsPort::Files two = port->write("two", port->authority().issue({}));
   const std::string empty = (server.directory() / "empty.pem").string();
-  std::ofstream{empty};
+  std::ofstream(empty).close();
   struct Case {
     std::string ca, certificate, key, told;
   };

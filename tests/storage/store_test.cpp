@@ -54,7 +54,7 @@ TEST_F(StoreTest, FeedsThatProgramsAskForTakeTurns) {
   for (int i = 0; i < 200; ++i) ASSERT_TRUE(ask(i));
   const auto after = clock_of_redis();
   EXPECT_LE(due(0), after + 1000) << "the first at once";
-  for (int i = 0; i < 200; ++i) EXPECT_GE(due(i), before + 10 * i) << i;
+  for (int i = 0; i < 200; ++i) EXPECT_GE(due(i), before + 10LL * i) << i;
   EXPECT_LE(due(199), after + 1000 + 1990);
   EXPECT_FALSE(ask(7)) << "known ones keep their turn";
   EXPECT_LE(due(7), after + 1000 + 70);

@@ -184,7 +184,7 @@ TEST_F(StoriesTest, APostCostsAtMost120BytesWhenAThirdStandInSeveralFeeds) {
   }
   const auto bytes = memory() - before;
   EXPECT_EQ(same_as(id("https://f0.example/feed", "g0")).size(), 4U);
-  EXPECT_LE(bytes / (feeds * posts_of_feed), 120);
+  EXPECT_LE(bytes / feeds / posts_of_feed, 120);
   EXPECT_GE(std::stoll(redis({"DBSIZE"})), keys + feeds * shared / 5) << "is it all there?";  // a page, a key at least
   ASSERT_TRUE(stories.drop());
   EXPECT_EQ(redis({"KEYS", "channel_same*"}), "");

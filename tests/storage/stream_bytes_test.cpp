@@ -44,7 +44,7 @@ TEST_F(StreamBytes, AreBoundBehindTheSlowestGroupAndAtTwiceTheCapAnyway) {
   EXPECT_GT(bytes_in_stream(), 190 * 8'000U) << "over the cap, but nobody has read anything";
   for (int i = 0; i < 10; ++i) write(bound, 50);
   // Over the limit by what a commit writes itself, and by up to two 32nds.
-  EXPECT_LE(bytes_in_stream(), 2 * cap + cap / 16 + 50 * 8'500);
+  EXPECT_LE(bytes_in_stream(), 2 * cap + cap / 16 + 50 * 8'500UL);
   EXPECT_GT(bytes_in_stream(), 2 * cap - cap / 8);
   redis({"XGROUP", "SETID", "stream:signals", "slow", "$"});
   for (auto records = deliveries.fresh(100); records && !records->empty(); records = deliveries.fresh(100)) {
@@ -67,7 +67,7 @@ TEST_F(StreamBytes, AreBoundSoonAfterACapIsSetOnALongStream) {
   write(store, 500);
   Store bound(capped());
   for (int i = 0; i < 8; ++i) write(bound, 50);
-  EXPECT_LE(bytes_in_stream(), 2 * cap + cap / 16 + 50 * 8'500);
+  EXPECT_LE(bytes_in_stream(), 2 * cap + cap / 16 + 50 * 8'500UL);
 }
 
 TEST_F(StreamBytes, AreBoundWhateverBecameOfTheNotes) {
@@ -77,7 +77,7 @@ TEST_F(StreamBytes, AreBoundWhateverBecameOfTheNotes) {
   redis({"LPUSH", "state:signals_places", "rubbish"});
   redis({"RPUSH", "state:signals_places", "9-9 99999999999"});
   for (int i = 0; i < 10; ++i) write(bound, 50);
-  EXPECT_LE(bytes_in_stream(), 2 * cap + cap / 16 + 50 * 8'500);
+  EXPECT_LE(bytes_in_stream(), 2 * cap + cap / 16 + 50 * 8'500UL);
   redis({"DEL", "state:signals_places"});
   redis({"SET", "state:signals_places", "of another type"});
   const auto before = std::stoul(redis({"XLEN", "stream:signals"}));
@@ -92,7 +92,7 @@ TEST_F(StreamBytes, OfOneHugeRecordAreKeptUntilMoreComes) {
   write(bound, 1);
   EXPECT_EQ(redis({"XLEN", "stream:signals"}), "2");
   for (int i = 0; i < 10; ++i) write(bound, 50);
-  EXPECT_LE(bytes_in_stream(), 2 * cap + cap / 16 + 50 * 8'500);
+  EXPECT_LE(bytes_in_stream(), 2 * cap + cap / 16 + 50 * 8'500UL);
 }
 
 }  // namespace

@@ -269,7 +269,7 @@ TEST_F(TrimTest, NewPostsOfABurstAreKeptWhileTheOldWaitForTheirTrim) {
 TEST_F(TrimTest, WhatIsTooOldIsNeverCreatedAndGoesWhenItBecomesSo) {
   add();
   const std::int64_t now = store.now()->count() / 1000;
-  constexpr std::int64_t day = 24 * 3600;
+  constexpr std::int64_t day = 24 * 3600L;
   const std::vector<EntryRecord> document{post("new", now - day), post("mid", now - 20 * day),
                                           post("old", now - 40 * day)};
   const Retention month{.age = std::chrono::hours(24 * 30)};
@@ -293,7 +293,7 @@ TEST_F(TrimTest, AnUndatedPostAgesFromWhenItWasFirstSeen) {
   undated.timestamp.reset();
   const Retention day{.age = std::chrono::hours(24)};
   EXPECT_EQ(refresh({undated}, day).created, 1U);
-  redis({"ZADD", feed_url + ":sort", std::to_string(store.now()->count() / 1000 - 2 * 24 * 3600), "Entry:1"});
+  redis({"ZADD", feed_url + ":sort", std::to_string(store.now()->count() / 1000 - 2 * 86'400L), "Entry:1"});
   EXPECT_EQ(unchanged_poll(day, 1).trimmed, 1U);
   EXPECT_EQ(refresh({undated}, day).created, 0U);
   EXPECT_EQ(redis({"ZSCORE", feed_url + ":tombs", "u"}), "inf");

@@ -35,7 +35,7 @@ std::string GroundTruth::title(std::size_t feed, std::size_t post, std::size_t e
 
 std::int64_t GroundTruth::published(std::size_t post) {
   // A day ago: feeds without new posts are polled seldom.
-  static const std::int64_t first = std::time(nullptr) - 24 * 3600;
+  static const std::int64_t first = std::time(nullptr) - 86'400;
   return first + static_cast<std::int64_t>(post);
 }
 

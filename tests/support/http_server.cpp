@@ -122,7 +122,7 @@ void HttpServer::serve(const std::string& path, Response response) {
   serve(path, [response = std::move(response)](const ServedRequest&) { return response; });
 }
 
-void HttpServer::serve(const std::string& path, Handler handler) {
+void HttpServer::serve_by(const std::string& path, Handler handler) {
   const std::lock_guard lock(mutex_);
   handlers_[path] = std::move(handler);
 }

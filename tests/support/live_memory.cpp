@@ -70,11 +70,13 @@ const int installed = __sanitizer_install_malloc_and_free_hooks(
 
 extern "C" {
 
+// NOLINTBEGIN(bugprone-reserved-identifier): glibc's own
 void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
 void __libc_free(void*);
+// NOLINTEND(bugprone-reserved-identifier)
 
 static void* counted(void* block) {
   if (block != nullptr) feedmill::add(static_cast<std::int64_t>(malloc_usable_size(block)));

@@ -15,8 +15,6 @@
 
 #include "storage/lua/scripts.hpp"
 
-extern char** environ;
-
 namespace feedmill::test {
 namespace {
 
@@ -61,7 +59,7 @@ std::string settings_of(Redis& redis) {
   }
   const auto users = redis.next(), replication = redis.next(), persistence = redis.next();
   if (!config || !users || !replication || !persistence) return "";
-  all += reply_text(*users);
+  all += reply_text(users->view());
   all += replication->text();
   std::istringstream lines{std::string(persistence->text())};
   for (std::string line; std::getline(lines, line);) {
@@ -247,7 +245,7 @@ void RedisServer::kill() {
 std::string redis_command(const RedisServer& server, const std::vector<std::string>& words) {
   Redis redis(address_of(server), std::chrono::seconds(5));
   const auto reply = redis.command(Words(words.begin(), words.end()));
-  return reply ? reply_text(*reply) : "(error) " + reply.error().detail;
+  return reply ? reply_text(reply->view()) : "(error) " + reply.error().detail;
 }
 
 void load_scripts(const RedisServer& server) {

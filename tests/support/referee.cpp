@@ -165,22 +165,24 @@ void Referee::judge_request(Feed& feed, const ServedRequest& request, const std:
   const auto lines = lines_of(request.head);
   const auto agent_start = std::string("feedmill/");
   bool golden = request.method == "GET" && request.head.find(" HTTP/1.1\r\n") != std::string::npos;
-  for (const auto& [name, value] : lines) {
-    if (name == "accept")
+  for (const auto& line : lines) {
+    const auto &name = line.first, &value = line.second;
+    if (name == "accept") {
       check("P17", value == accept, [&] { return feed.name + ": Accept: " + value; });
-    else if (name == "accept-encoding")
+    } else if (name == "accept-encoding") {
       check("P17", value == "gzip, br, zstd", [&] { return feed.name + ": Accept-Encoding: " + value; });
-    else if (name == "user-agent")
+    } else if (name == "user-agent") {
       check(
           "P19",
           value.starts_with(agent_start) && value.ends_with(" (+" + contact_ + "; feed-id=" + feed_id(feed.home) + ")"),
           [&] { return feed.name + ": " + value; });
-    else if (name == "a-im")
+    } else if (name == "a-im") {
       check("P18", false, [&] { return feed.name + ": A-IM: " + value; });
-    else if (name == "cookie")
+    } else if (name == "cookie") {
       golden = golden && is_hop;
-    else
+    } else {
       golden = golden && (name == "host" || name == "if-none-match" || name == "if-modified-since");
+    }
   }
   const auto has = [&](std::string_view name) {
     return std::count_if(lines.begin(), lines.end(), [&](const auto& line) { return line.first == name; }) == 1;

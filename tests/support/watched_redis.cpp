@@ -79,7 +79,7 @@ std::string WatchedRedis::ask_sentinel(std::size_t index, const std::vector<std:
   address.port = sentinels_[index].port;
   Redis sentinel(address, std::chrono::seconds(2));
   const auto reply = sentinel.command(Words(words.begin(), words.end()));
-  return reply ? reply_text(*reply) : "(error) " + reply.error().detail;
+  return reply ? reply_text(reply->view()) : "(error) " + reply.error().detail;
 }
 
 std::size_t WatchedRedis::primary() const {

@@ -163,8 +163,8 @@ TEST_F(AdminTest, AnswersPagesWithThePolicyOfTheHouse) {
   EXPECT_THAT(page, testing::AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), testing::EndsWith("\r\n\r\n/page?a=%20")));
   for (const char* const header :
        {"Content-Type: text/html; charset=utf-8\r\n",
-        "Content-Security-Policy: default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; "
-        "frame-ancestors 'none'\r\n",
+        ("Content-Security-Policy: default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; "
+         "frame-ancestors 'none'\r\n"),
         "X-Content-Type-Options: nosniff\r\n", "Referrer-Policy: no-referrer\r\n", "Cache-Control: no-store\r\n"})
     EXPECT_THAT(page, HasSubstr(header));
   EXPECT_THAT(get("/page.json"), HasSubstr("Content-Type: application/json\r\n"));
@@ -287,10 +287,11 @@ TEST_F(AdminTest, AnswersOnlyToNamesOfOursWhereNoTokenIsNeeded) {
   const auto ask = [this](const std::string& target, const std::string& host) {
     return exchange("GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");
   };
-  for (const char* target : {"/page", "/page.json", "/metrics", "/", "/nothing", "/ping"})
+  for (const char* target : {"/page", "/page.json", "/metrics", "/", "/nothing", "/ping"}) {
     EXPECT_THAT(ask(target, "evil.example"),
                 testing::AllOf(StartsWith("HTTP/1.1 421"), testing::Not(HasSubstr("metric 1"))))
         << target;
+  }
   for (const char* host : {"localhost:9810", "127.0.0.1", "[::1]:9810", "192.0.2.1", "feedmill.example:80"})
     EXPECT_THAT(ask("/metrics", host), StartsWith("HTTP/1.1 200")) << host;
   for (const char* probe : {"/livez", "/readyz", "/startupz"})

@@ -40,7 +40,7 @@ TEST(StatusHistory, AddsUpTheMinutesAskedFor) {
   history.committed(false, start + 91min);
   const Clock::time_point now = start + 91min;
   EXPECT_EQ(history.last_commit(), start + 90min);
-  const RefreshFigures hour = history.figures(60, now), day = history.figures(24 * 60, now);
+  const RefreshFigures hour = history.figures(60, now), day = history.figures(1'440, now);
   EXPECT_EQ(hour.refreshes(), 1U);
   EXPECT_EQ(hour.bugs, 1U);
   EXPECT_EQ(hour.commits, 1U);

@@ -415,8 +415,8 @@ TEST(StatusPage, CountsWhoIsToldOfEventsWhereThereIsAnybody) {
   for (const char* row :
        {"Webhooks <span class=\"sub\"></span></td><td class=\"number\">12</td>", "Suspended webhooks",
         "Subscribers of the hub <span class=\"sub\"></span></td><td class=\"number\">41</td>", "Not verified yet",
-        "Live streams <span class=\"sub\">of this worker</span></td><td "
-        "class=\"number\">77</td>"}) {
+        ("Live streams <span class=\"sub\">of this worker</span></td><td "
+         "class=\"number\">77</td>")}) {
     EXPECT_THAT(shown, HasSubstr(row));
   }
   ASSERT_EQ(concerns(status).size(), 1U);

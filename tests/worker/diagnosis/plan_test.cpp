@@ -64,7 +64,7 @@ TEST(Plan, OfAWeekPollsNobodyEarlyAndSpreadsThePolls) {
     EXPECT_GT(hour, plan.requests / plan.by_hour.size() / 2);
     EXPECT_LT(hour, plan.requests / plan.by_hour.size() * 2);
   }
-  EXPECT_LT(plan.busiest_second_requests, 12 + 4 * plan.requests / (7 * 86'400));
+  EXPECT_LT(plan.busiest_second_requests, 12 + 4 * plan.requests / (7 * 86'400UL));
   EXPECT_TRUE(plan.do_not_fit.empty());
 }
 
@@ -92,7 +92,7 @@ TEST(Plan, PollsAFeedWhenTheScheduleSays) {
 TEST(Plan, ObeysWhatTheOperatorAndTheDocumentAskFor) {
   PlannedFeed often = feed_of("a.example", 1, start), seldom = often, polite = often;
   seldom.interval_min = 12h;
-  polite.hints.ttl_s = 6 * 3600;
+  polite.hints.ttl_s = 6 * 3600L;
   EXPECT_GE(simulate({often}, options_of(1)).requests, 20U);
   EXPECT_EQ(simulate({seldom}, options_of(1)).requests, 2U);
   EXPECT_EQ(simulate({polite}, options_of(1)).requests, 4U);
@@ -207,7 +207,7 @@ TEST(Plan, SaysWhatItTakes) {
   Plan plan;
   plan.feeds = 1'000'000;
   plan.by_hour.assign(48, 360'000);  // 100 a second
-  plan.requests = 48 * 360'000;
+  plan.requests = 48 * 360'000UL;
   plan.bringing = plan.requests / 4;
   const Needs needs = needs_of(plan, 50);
   EXPECT_EQ(needs.event_loops, 1U);

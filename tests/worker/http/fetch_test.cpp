@@ -259,7 +259,8 @@ TEST_F(FetchTest, AChainTakesOneHeaderAHop) {
   EXPECT_EQ(server.count("/6"), 0u);
   // More than that ends the chain where it stands.
   Response more = redirect(302, "/4");
-  for (std::size_t i = 0; i < 2 * caps.max_header_lines; ++i) more.headers.emplace_back("X", std::string(245, 'x'));
+  for (std::size_t i = 0; i < std::size_t{2} * caps.max_header_lines; ++i)
+    more.headers.emplace_back("X", std::string(245, 'x'));
   server.serve("/3", more);
   const std::size_t asked = server.count("/4");
   const FetchError cut = error("/0");
@@ -292,8 +293,8 @@ TEST_F(FetchTest, RefusesRedirectsThatLeadNowhere) {
                                               "http://[::1",
                                               "http://127.0.0.1:99999/",
                                               "http://",
-                                              "/a\x01"
-                                              "b",
+                                              ("/a\x01"
+                                               "b"),
                                               "/" + std::string(2048, 'x')};
   for (const std::string& location : locations) {
     server.serve("/from", redirect(302, location));

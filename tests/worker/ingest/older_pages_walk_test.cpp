@@ -92,7 +92,7 @@ class OlderPages : public testing::Test {
   /// Page after page until the walk ends; how many there were.
   int walk(int most = 40) {
     int pages = 0;
-    while (state().older.walk.next != "" && pages < most) {
+    while (!state().older.walk.next.empty() && pages < most) {
       refresh();
       ++pages;
     }

@@ -520,11 +520,11 @@ TEST(RefereeTest, SeesThatAWaitWasCutShort) {
     answer.allowed = [](Milliseconds time) { return time / hours(1) % 24 < 6; };
     return answer;
   };
-  const std::vector<Haste> table{{"P7", steady({}, {}, hours(9), "P7"), hours(8)},
-                                 {"P8", steady({}, {}, hours(24), "P8"), hours(23)},
-                                 {"P9", refused("P9", hours(2)), hours(1)},
-                                 {"P10", refused("P10", hours(4)), hours(3)},
-                                 {"P11", forbidden_hour, hours(12)}};
+  const Haste table[] = {{"P7", steady({}, {}, hours(9), "P7"), hours(8)},
+                         {"P8", steady({}, {}, hours(24), "P8"), hours(23)},
+                         {"P9", refused("P9", hours(2)), hours(1)},
+                         {"P10", refused("P10", hours(4)), hours(3)},
+                         {"P11", forbidden_hour, hours(12)}};
   for (const Haste& haste : table) {
     Referee referee(contact);
     const std::string url = referee.add("feed", haste.habit);

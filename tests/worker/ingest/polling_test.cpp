@@ -176,7 +176,7 @@ TEST_F(Polling, KeepsItsGuidsWhenAPostIsThereTwiceUnderAnotherTitle) {
   poll(rss(site(30)));
   for (int i = 0; i < 5; ++i) {  // at either side of it, for as long as it likes
     std::vector<Item> items = site(30 + i);
-    Item copy = items[static_cast<std::size_t>(26 + i)];
+    Item copy = items[26 + static_cast<std::size_t>(i)];
     copy.title += " again";
     items.insert(items.begin() + (i % 2 == 0 ? 0 : 8), copy);
     const Committed done = poll(rss(items));

@@ -292,9 +292,9 @@ TEST_F(LiveStreamsTest, ThatCannotGoOnAreClosedAndNotSilent) {
   // Two events of which the older one is trimmed before anybody can read it.
   const std::string prev = newest(), stem = prev.substr(0, prev.find('-'));
   redis({"EVAL",
-         "redis.call('XADD', KEYS[1], ARGV[1], 'type', 'x', 'json', '{\"prev\":\"' .. ARGV[3] .. '\"}')"
-         "redis.call('XADD', KEYS[1], ARGV[2], 'type', 'post_created', 'json', ARGV[4])"
-         "redis.call('XTRIM', KEYS[1], 'MAXLEN', 1)",
+         ("redis.call('XADD', KEYS[1], ARGV[1], 'type', 'x', 'json', '{\"prev\":\"' .. ARGV[3] .. '\"}')"
+          "redis.call('XADD', KEYS[1], ARGV[2], 'type', 'post_created', 'json', ARGV[4])"
+          "redis.call('XTRIM', KEYS[1], 'MAXLEN', 1)"),
          "1", "stream:signals", stem + "-1000", stem + "-1001", prev,
          R"({"v":1,"type":"post_created","entity_id":"e","feed_url":"https://example.org/feed.xml","guid":"third",)"
          R"("prev":")" +

@@ -62,7 +62,7 @@ class Servers {
       case 5: {
         Document document;
         document.hints.ttl_s = number(0, 200'000);
-        document.hints.sy_s = number(0, 3) * 86'400;
+        document.hints.sy_s = number(0, 3) * 86'400L;
         if (number(0, 1) == 1) document.hints.sy_base_s = number(0, 2'000'000'000);
         document.hints.skip_hours = static_cast<std::uint32_t>(random_());
         document.hints.skip_days = static_cast<std::uint32_t>(number(0, 127));
@@ -182,11 +182,11 @@ TEST(Hints, AndHeadersTogetherFixTheInterval) {
       {"ttl of a minute", ttl(60), 60, "ttl"},
       {"ttl of two hours", ttl(7200), 7200, "ttl"},
       {"ttl of nine hours", ttl(32400), 32400, "ttl"},
-      {"ttl of a week", ttl(7 * 86400), 7 * 86400, "ttl"},
+      {"ttl of a week", ttl(7 * 86400L), 7 * 86400L, "ttl"},
       {"hourly", sy(3600), 3600, "sy"},
       {"twice a day", sy(43200), 43200, "sy"},
       {"daily", sy(86400), 86400, "sy"},
-      {"yearly", sy(365 * 86400), 365 * 86400, "sy"},
+      {"yearly", sy(365 * 86400L), 365 * 86400L, "sy"},
       {"ttl and sy", {10000, 20000, 0, 0, {}}, 20000, "sy"},
   };
   constexpr std::int64_t day_s = 86'400;
@@ -228,9 +228,9 @@ TEST(Hints, WaitForTheTimesTheDocumentIsPublishedAt) {
   for (const Case& c :
        {Case{"daily at 18:00, long ago", 24 * hour, 18 * hour, now_s + 30 * hour},
         Case{"daily at 11:00", 24 * hour, now_s - hour, now_s + 47 * hour},
-        Case{"daily at 12:00, from next year on", 24 * hour, now_s + 365 * 24 * hour, now_s + 24 * hour},
+        Case{"daily at 12:00, from next year on", 24 * hour, now_s + 365L * 24 * hour, now_s + 24 * hour},
         Case{"every two hours at odd ones", 2 * hour, hour, now_s + 3 * hour},
-        Case{"weekly: more than is heeded", 7 * 24 * hour, 0, 0}, Case{"never", 0, hour, 0}}) {
+        Case{"weekly: more than is heeded", 7L * 24 * hour, 0, 0}, Case{"never", 0, hour, 0}}) {
     DueContext context;
     context.phase = phase_of("https://example.org/feed");
     context.now = seconds(now_s);

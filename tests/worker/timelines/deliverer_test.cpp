@@ -579,11 +579,12 @@ TEST_F(DelivererTest, AReaderIsNotUndoneByWhatComesAgain) {
 
 TEST_F(DelivererTest, NewsIsToldAndABackCatalogueIsNot) {
   redis({"XADD", "stream:signals", "*", "type", "post_created", "json",
-         R"({"seq":"1-1","prev":"","type":"post_created","entity_id":"Entry:50","feed_url":"https://one.org/",)"
-         R"("initial":true,"data":{"title":"odd","timestamp":5}})"});
-  redis({"XADD", "stream:signals", "*", "type", "feed_failing", "json",
-         R"({"seq":"1-2","prev":"","type":"feed_failing","entity_id":"https://one.org/","feed_url":"https://one.org/",)"
-         R"("data":{"reason":"http.gone"}})"});
+         (R"({"seq":"1-1","prev":"","type":"post_created","entity_id":"Entry:50","feed_url":"https://one.org/",)"
+          R"("initial":true,"data":{"title":"odd","timestamp":5}})")});
+  redis(
+      {"XADD", "stream:signals", "*", "type", "feed_failing", "json",
+       (R"({"seq":"1-2","prev":"","type":"feed_failing","entity_id":"https://one.org/","feed_url":"https://one.org/",)"
+        R"("data":{"reason":"http.gone"}})")});
   redis({"XADD", "stream:signals", "*", "whatever", "this is"});
   Deliverer deliverer(options(), DelivererOptions{.token = "test"});
   const auto step = deliverer.step();

@@ -198,7 +198,7 @@ TEST_P(Leases, ThatEndWithoutRenewalLeavePollingAtItsPaceAtOnce) {
     EXPECT_LE(*record(url).due, *store.now()) << length << ": it is polled at once";
     EXPECT_EQ(record(url).state.due.reason, "websub_fallback");
     // Its hub is left alone for a day at least, and for as long as it wants to be.
-    EXPECT_GT(next_look(url), store.now()->count() + 23 * 3'600'000) << length;
+    EXPECT_GT(next_look(url), store.now()->count() + 23 * 3'600'000L) << length;
     const bool to_be_left_alone = !GetParam().retry_after.empty();
     EXPECT_GE(next_look(url), to_be_left_alone ? of_subscription(url, "ask_at") : 0) << length;
     ASSERT_TRUE(*Feeds(store).remove(url));
