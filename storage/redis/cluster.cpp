@@ -34,9 +34,21 @@ std::optional<NodeAddress> read_node(ReplyView told, const NodeAddress& asked) {
 }
 
 /// What this process has been told of clusters, by the nodes of their URLs: so a new connection finds its way where
-/// none of these is there any more. From any thread.
+/// none of these is there any more; and which of all nodes are silent. From any thread.
 class ToldNodes {
  public:
+  using Clock = std::chrono::steady_clock;
+
+  void put_silent(const NodeAddress& node, Clock::time_point until) {
+    const Turn turn(taken_);
+    std::erase_if(silent_, [&](const Silent& one) { return one.node == node || one.until <= Clock::now(); });
+    if (until > Clock::now()) silent_.push_back({node, until});
+  }
+  bool is_silent(const NodeAddress& node) {
+    const Turn turn(taken_);
+    const auto found = std::ranges::find(silent_, node, &Silent::node);
+    return found != silent_.end() && Clock::now() < found->until;
+  }
   std::vector<NodeAddress> of(const std::string& cluster) {
     const Turn turn(taken_);
     const auto found = std::ranges::find(clusters_, cluster, &Told::cluster);
@@ -55,6 +67,10 @@ class ToldNodes {
     std::string cluster;
     std::vector<NodeAddress> nodes;
   };
+  struct Silent {
+    NodeAddress node;
+    Clock::time_point until;
+  };
   /// For some microseconds.
   struct Turn {
     explicit Turn(std::atomic_flag& flag) : taken(flag) {
@@ -71,6 +87,7 @@ class ToldNodes {
 
   std::atomic_flag taken_;
   std::vector<Told> clusters_;
+  std::vector<Silent> silent_;
 };
 
 ToldNodes& told_nodes() {
@@ -101,6 +118,7 @@ struct SlotMap {
 
 StoreResult<SlotMap> ask(const NodeAddress& asked, const RedisAddress& address, Milliseconds timeout) {
   using Code = StoreError::Code;
+  if (is_silent(asked)) return StoreError{Code::unavailable, "it did not answer a moment ago"};
   const RedisAddress its = as_node(asked, address);
   const auto answer = Redis(its, timeout).command({"CLUSTER", "SLOTS"});
   if (!answer) {
@@ -148,6 +166,18 @@ unsigned key_hash(std::string_view name) {
 
 unsigned slot_of_tag(std::string_view tag) {
   return key_hash(tag) % cluster_slots;
+}
+
+void note_silence(const NodeAddress& node) {
+  told_nodes().put_silent(node, std::chrono::steady_clock::now() + std::chrono::seconds(1));
+}
+
+void note_answer(const NodeAddress& node) {
+  told_nodes().put_silent(node, {});
+}
+
+bool is_silent(const NodeAddress& node) {
+  return told_nodes().is_silent(node);
 }
 
 std::optional<StoreError> find_holder(RedisAddress& address, Milliseconds timeout) {

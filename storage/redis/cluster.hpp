@@ -26,4 +26,12 @@ unsigned slot_of_tag(std::string_view tag);
 /// else what is wrong with all: `unsupported` (no cluster), `auth`, `tls`. From any thread.
 std::optional<StoreError> find_holder(RedisAddress& address, Milliseconds timeout);
 
+/// Says that a node did not answer within a connection's timeout, for the next second; or that it answers. From any
+/// thread.
+void note_silence(const NodeAddress& node);
+void note_answer(const NodeAddress& node);
+/// Whether one is silent, as any connection of this process has found out: others need not wait as long for the same.
+/// From any thread.
+bool is_silent(const NodeAddress& node);
+
 }  // namespace feedmill

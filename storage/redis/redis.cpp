@@ -360,6 +360,9 @@ Redis::Result<bool> Redis::connect() {
   }
   if (!address_.cluster.empty()) {
     if (auto failed = find_holder(address_, timeout_)) return std::move(*failed);
+    if (is_silent({address_.host, address_.port}))
+      return StoreError{StoreError::Code::unavailable,
+                        "the Redis at " + where() + ", did not answer another connection a moment ago"};
   }
   const auto deadline = std::chrono::steady_clock::now() + timeout_;
   lost_.reset();
@@ -393,6 +396,7 @@ Redis::Result<bool> Redis::connect() {
     disconnect();
     return greeted;
   }
+  if (is_clustered()) note_answer({address_.host, address_.port});
   ++connections_;
   return greeted;
 }
@@ -609,6 +613,7 @@ StoreError Redis::lost() {
 StoreError Redis::lost(int kind, int number, const std::string& words) {
   const bool timeout = kind == REDIS_ERR_IO && (number == EAGAIN || number == EWOULDBLOCK);
   StoreError error{StoreError::Code::unavailable, "lost the connection to Redis: " + words};
+  if (timeout && is_clustered()) note_silence({address_.host, address_.port});
   if (timeout) {
     error = {StoreError::Code::timeout, "no answer from Redis within " + std::to_string(timeout_.count()) + " ms"};
   } else if (tls_ != nullptr && (kind == REDIS_ERR_IO || kind == REDIS_ERR_EOF)) {

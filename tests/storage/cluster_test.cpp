@@ -195,5 +195,23 @@ TEST(InACluster, ANewConnectionFindsItsWayWhereTheNodeOfTheUrlIsGone) {
   EXPECT_TRUE(opened) << opened.error().detail;
 }
 
+/// A connection that was not answered in time says so to those that are made behind it.
+TEST(InACluster, WhoDoesNotAnswerIsNotWaitedForByEachConnection) {
+  ClusteredRedis cluster;
+  const std::size_t holder = cluster.primary();
+  const StoreOptions options{.url = cluster.url(), .timeout = 300ms};
+  Store first(options);
+  ASSERT_TRUE(first.open());
+  cluster.pause(holder);
+  const auto late = first.now();
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, StoreError::Code::timeout);
+  const auto beside = Store(options).now();
+  ASSERT_FALSE(beside);
+  EXPECT_NE(beside.error().detail.find("a moment ago"), std::string::npos) << beside.error().detail;
+  cluster.resume(holder);
+  EXPECT_TRUE(test::eventually([&] { return Store(options).now().has_value(); }));
+}
+
 }  // namespace
 }  // namespace feedmill::cluster_test
