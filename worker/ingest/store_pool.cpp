@@ -42,6 +42,14 @@ StorePool::StorePool(asio::any_io_executor executor, const StoreOptions& options
   for (std::size_t i = 0; i < connections; ++i) connections_.push_back(std::make_unique<Connection>(options));
 }
 
+Store& StorePool::Connection::ready(std::uint64_t known) {
+  if (std::exchange(losses, known) == known)
+    store.leave_closed();
+  else
+    store.disconnect();
+  return store;
+}
+
 Store& StorePool::OtherPartitions::at(unsigned partition) {
   options.partition.index = partition;
   return stores.try_emplace(partition, options).first->second;
@@ -123,7 +131,7 @@ asio::awaitable<void> StorePool::serve(Connection& connection) {
       waiting_.pop_front();
     }
     const auto from = std::chrono::steady_clock::now();
-    co_await run_on(connection.calls, [&] { exchange(connection.store, batch); });
+    co_await run_on(connection.calls, [&, losses = losses_] { exchange(connection.ready(losses), batch); });
     busy_ns_ += std::chrono::nanoseconds(std::chrono::steady_clock::now() - from).count();
     for (Waiting* waiting : batch) waiting->done.cancel();
     reconnects_ += connection.store.reconnects() - connection.reconnects;
@@ -146,7 +154,6 @@ void StorePool::exchange(Store& store, const std::vector<Waiting*>& batch) {
     auto answers = call(requests);
     for (std::size_t i = 0; i < asking.size(); ++i) asking[i]->answer = std::move(answers[i]);
   };
-  store.leave_closed();
   Ingest ingest(store);
   send(std::type_identity<FeedToRead>(), [&](const auto& feeds) { return ingest.stored_feeds(feeds); });
   send(std::type_identity<LookUp>(), [&](const auto& wanted) { return ingest.look_up(wanted); });

@@ -58,16 +58,15 @@ class StorePool {
   /// Runs `work(store)` over the connection for everything else that cannot wait: claims, heartbeats.
   template <class Work>
   auto call(Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
-    return run_on(control_->calls, [this, work = std::move(work)]() mutable {
-      control_->store.leave_closed();
-      return work(control_->store);
-    });
+    return run_on(control_->calls,
+                  [this, losses = losses_, work = std::move(work)]() mutable { return work(control_->ready(losses)); });
   }
 
   /// The same over one that nothing urgent waits for: figures of the fleet, what is put in order now and then.
   template <class Work>
   auto call_aside(Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
-    return run_on(aside_->calls, [this, work = std::move(work)]() mutable { return work(aside_->store); });
+    return run_on(aside_->calls,
+                  [this, losses = losses_, work = std::move(work)]() mutable { return work(aside_->ready(losses)); });
   }
 
   /// Those of all partitions on this loop, in their order, this among them, where it serves all (RELIABILITY L29). They
@@ -93,6 +92,12 @@ class StorePool {
   void break_wait() {
     if (wishes_) wishes_->store.break_wait();
   }
+  /// The server may not answer any more: the same, and whoever asks next asks over a new connection, instead of finding
+  /// out over each of the old ones.
+  void suspect_server() {
+    ++losses_;
+    break_wait();
+  }
 
   /// Runs `work(store)` over every connection, one after another.
   template <class Work>
@@ -116,8 +121,11 @@ class StorePool {
   using Request = std::variant<FeedToRead, LookUp, const Commit*>;
   struct Connection {
     explicit Connection(const StoreOptions& options) : store(options) {}
+    /// The store, for the next call. `known`: losses_ as of then.
+    Store& ready(std::uint64_t known);
     Store store;
     bool busy = false;
+    std::uint64_t losses = 0;  // that it knows of
     std::uint64_t reconnects = 0;
     BlockingCalls calls;
   };
@@ -147,6 +155,7 @@ class StorePool {
   std::vector<StorePool*> partitions_;       // none: this loop serves but this one
   std::unique_ptr<Connection> wishes_;       // from the first wait on
   std::unique_ptr<OtherPartitions> others_;  // from the first that is asked on
+  std::uint64_t losses_ = 0;                 // of the server, as far as anybody suspects
   std::atomic<std::uint64_t> reconnects_ = 0;
   std::atomic<std::int64_t> busy_ns_ = 0;
 };

@@ -150,7 +150,7 @@ asio::awaitable<void> Worker::claim_until_stopped() {
 /// Whatever becomes due or ends meanwhile.
 asio::awaitable<void> Worker::rest() {
   const auto until = SteadyClock::now() + yielding_.rest();
-  while (rests() && !stopping() && SteadyClock::now() < until)
+  while (rests() && health_.is_up() && !stopping() && SteadyClock::now() < until)
     co_await pause(std::chrono::ceil<Milliseconds>(until - SteadyClock::now()));
 }
 
@@ -217,14 +217,15 @@ asio::awaitable<void> Worker::pause_for_wish(Milliseconds longest) {
 }
 
 asio::awaitable<void> Worker::wait_for_wish() {
-  bool goes_on = true;
-  while (goes_on && !wished_) {
+  bool failed = false;
+  for (bool goes_on = true; goes_on && !wished_; goes_on = idle_ && !rests() && !stopping()) {
     const StoreResult<bool> told = co_await store_.wait_for_wish(options_.listen);
-    goes_on = told && idle_ && !rests() && !stopping();
     wished_ = wished_ || (told && *told);
     if (!told && !stopping()) {
-      tell_changed();  // a claim finds out whether the store is away; where it is not they keep their own pace
-      metrics_.store_error(told.error());
+      if (!std::exchange(failed, true)) {
+        tell_changed();  // a claim finds out whether the store is away; where it is not they keep their own pace
+        metrics_.store_error(told.error());
+      }
       asio::steady_timer rest(executor_, listens_again);
       co_await rest.async_wait(asio::as_tuple(asio::use_awaitable));
     }
@@ -421,6 +422,8 @@ asio::awaitable<Worker::End> Worker::give_back() {
   for (Lane& lane : lanes_) {
     if (lane.claim) left.push_back(std::move(*lane.claim));
   }
+  if (left.empty() && !health_.is_up())
+    co_return gave_up_ ? End::store_away : End::clean;  // the heartbeat ends by itself
   const StoreResult<void> gone = co_await store_.call([&](Store& store) -> StoreResult<void> {
     if (!left.empty()) {
       if (auto released = Ingest(store).release(left); !released) return released.error();
@@ -441,7 +444,10 @@ void Worker::note_commit(const StoreResult<Committed>& result, std::chrono::dura
 }
 
 void Worker::note_failure(const StoreError& error) {
-  if (is_transient(error)) health_.mark_down(error);
+  if (!is_transient(error)) return;
+  const bool was_up = health_.is_up();
+  health_.mark_down(error);
+  if (was_up) tell_changed();  // a claim finds out when it is over
 }
 
 asio::awaitable<void> Worker::on_eviction_check(StoreResult<void> fit) {

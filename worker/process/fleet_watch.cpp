@@ -155,9 +155,10 @@ asio::awaitable<void> watch_fleet(ServedParts& parts) {
   for (;;) {
     timer.expires_after(parts.opened ? std::exchange(rest, every) : until_opened);
     co_await timer.async_wait(asio::use_awaitable);
-    if (!parts.opened) continue;
+    if (!parts.opened || parts.ingest.worker.stopping()) continue;
     const StoreResult<bool> held =
         co_await parts.ingest.store.call_aside([&](Store& store) { return Fleet(store).lead(parts.id, lead_ttl); });
+    if (!held && is_transient(held.error())) continue;  // each of the others would find out as late
     const bool leads = held && *held;
     const StoreResult<FleetFigures> figures =
         co_await parts.ingest.store.call_aside([leads](Store& store) { return Fleet(store).figures(leads); });

@@ -102,12 +102,13 @@ std::vector<IngestTask> ServedParts::other_tasks(const EgressPolicies& egress) {
   return tasks;
 }
 
-/// What waits at a server for something to happen would find out last that it does not answer. From any thread.
-void ServedParts::leave_waits() {
+/// What waits at a server for something to happen would find out last that it does not answer, and each connection by
+/// itself. From any thread.
+void ServedParts::suspect_server() {
   boost::asio::post(loop, [this] {
     deliver.break_wait();
     requests.break_wait();
-    on_each_loop([](IngestParts& one) { one.store.break_wait(); });
+    on_each_loop([](IngestParts& one) { one.store.suspect_server(); });
   });
 }
 

@@ -122,7 +122,7 @@ struct ServedParts {
   boost::asio::steady_timer nap{loop};  // of the work itself; cancelled when it is told to stop
   BlockingCalls side;                   // blocking odds and ends of the private server
   MemoryBudget& memory;
-  Outages outages{metrics, log, [this] { leave_waits(); }};
+  Outages outages{metrics, log, [this] { suspect_server(); }};
   StatusHistory history{std::chrono::steady_clock::now()};
   const std::string id;
   const std::function<void(const Report&)> tell;
@@ -144,7 +144,7 @@ struct ServedParts {
  private:
   IngestTask ingest_task(std::string worker, EgressPolicies egress);
   std::vector<IngestTask> other_tasks(const EgressPolicies& egress);
-  void leave_waits();
+  void suspect_server();
   SharedByLoops shared_by_first();
   SharedByLoops shared_by_others();
 };

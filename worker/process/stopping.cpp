@@ -34,6 +34,8 @@ void Stopping::stop(bool at_terminal) {
   if (parts_.push_out) first && !at_terminal ? parts_.push_out->stop() : parts_.push_out->hurry();
   if (first) since_ = std::chrono::steady_clock::now();
   parts_.requests.stop();
+  // What fetches goes over connections of its own, and may find out late that a server does not answer.
+  if (parts_.mode == RunMode::daemon && parts_.in_flight() == 0 && !parts_.websub) parts_.deliver.finish();
   parts_.nap.cancel();
   if (!first) parts_.deliver.stop();
   if (parts_.mode == RunMode::selected) {  // a verb does not drain: it gives back what it has and ends with 130

@@ -15,8 +15,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr Milliseconds look_late{10'000};   // while another process waits for them
-constexpr Milliseconds look_again{1'000};   // for the right to take, which another worker has, or what rests
+constexpr Milliseconds look_again{1'000};  // for what another process is to take first, or has the right to; what rests
 constexpr Milliseconds look_for_pages{50};  // whether one has answered
 
 }  // namespace
@@ -70,13 +69,10 @@ asio::awaitable<void> RequestLoop::run(bool once) {
     if (look_behind(step->pages)) continue;
     if (!step->idle && !step->waiting && !step->resting) continue;
     if (once && under_way_.empty()) break;
-    if (!step->idle) {
-      co_await pause(under_way_.empty() ? look_again : look_for_pages);
-    } else if (yields_) {
-      co_await pause(look_late);
-    } else {
+    if (step->idle)
       co_await wait_for_request();
-    }
+    else
+      co_await pause(under_way_.empty() ? look_again : look_for_pages);
   }
   under_way_.clear();
   const StoreResult<void> gone = co_await run_on(calls_, [&] { return work_.let_go(); });
@@ -104,12 +100,13 @@ bool RequestLoop::look_behind(const std::vector<SoughtPage>& pages) {
 
 /// Whatever goes wrong the next step meets.
 asio::awaitable<void> RequestLoop::wait_for_request() {
-  for (bool waits = true; waits && !stopping_ && !yields_;) {
+  for (bool waits = true; waits && !stopping_;) {
     const StoreResult<void> begun = co_await run_on(calls_, [&] { return work_.begin_to_wait(wait_); });
     if (!begun) co_return;
     co_await until_readable(work_.waits_at(), wait_ + store_timeout_);
     const StoreResult<bool> come = co_await run_on(calls_, [&] { return work_.has_come(); });
     waits = come && !*come;
+    if (come && *come && yields_) co_await pause(look_again);
   }
 }
 

@@ -39,7 +39,7 @@ class RequestLoop {
   void look() { timer_.cancel(); }
   /// Gives up a wait for a server that may not answer any more, and looks.
   void break_wait() { work_.break_wait(); }
-  /// Whether another process looks for requests first: this one seldom does then, but for look() (RELIABILITY L30).
+  /// Whether another process takes requests first: this one leaves it a second then, but for look() (RELIABILITY L30).
   void set_yields(bool yields) { yields_ = yields; }
   /// For requests that are begun from now on.
   void set_rules(RequestRules rules);

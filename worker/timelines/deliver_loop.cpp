@@ -53,8 +53,9 @@ void DeliverLoop::stop() {
 asio::awaitable<void> DeliverLoop::run() {
   while (!stopping_ && co_await take_step()) {
   }
+  if (store_down_) co_return;  // the right ends by itself
   const StoreResult<void> gone = co_await run_on(calls_, [&] { return deliverer_.let_go(); });
-  if (!gone && !store_down_) metrics_.store_error(gone.error());
+  if (!gone) metrics_.store_error(gone.error());
 }
 
 /// False when there is no more to do.
