@@ -4,11 +4,11 @@
 tests/bench/pings.py    at a server, at a primary and at three, each 0, 1 and 2 ms away: to pub/sub, and to the timeline
                          of a channel
 
-    --pings N    of each, one after another (300)
+    --pings N     of each, one after another, of a feed each (300)
     --tiny        what the tests run: a few, and 0 ms alone
 
-A worker of 16 partitions, or of a store in one piece, 64 feeds of one channel, and a hub without TLS, which has nothing
-to sign with: what it tells is that there is news, and the feed is asked for. The clock runs from when the hub begins to
+A worker of 16 partitions, or of a store in one piece, feeds of one channel, and a hub without TLS, which has nothing to
+sign with: what it tells is that there is news, and the feed is asked for. The clock runs from when the hub begins to
 send. Whoever waits listens at the servers themselves; between them and the worker stands a process that holds what
 either says for half of that time. Needs what scale.py needs.
 """
@@ -17,6 +17,7 @@ import contextlib
 import http.client
 import http.server
 import multiprocessing
+import socket
 import statistics
 import sys
 import threading
@@ -25,9 +26,8 @@ import urllib.parse
 import urllib.request
 
 import scale
-import slow_redis
 
-feeds, hosts, partitions = 64, 16, 16
+hosts, partitions, first = 16, 16, 5  # the first few load scripts
 
 
 class Hub(scale.Site):
@@ -88,18 +88,40 @@ class Receivers(contextlib.ExitStack):
         self.both.clear()
 
 
+def carry(source, sink, seconds):
+    with contextlib.suppress(OSError):
+        while data := source.recv(1 << 18):
+            time.sleep(seconds)
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)
+
+
+def way(listener, port, seconds):
+    while True:
+        here, there = listener.accept()[0], socket.create_connection(("127.0.0.1", port))
+        for source, sink in ((here, there), (there, here)):
+            source.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            threading.Thread(target=carry, args=(source, sink, seconds), daemon=True).start()
+
+
 def away(deployment, ms):
     """Has the worker reach each server by way of one that takes so long there and back."""
+    ports = set()
     for node in deployment.nodes if ms else []:
-        port = scale.free_port()
-        way = multiprocessing.Process(target=slow_redis.proxy, args=(port, node.port, ms / 2000), daemon=True)
-        way.start()
-        deployment.callback(way.kill)
-        with contextlib.suppress(scale.redis.ResponseError):
+        listener = socket.create_server(("127.0.0.1", 0), backlog=512)
+        port = listener.getsockname()[1]
+        process = multiprocessing.Process(target=way, args=(listener, node.port, ms / 2000), daemon=True)
+        process.start()
+        deployment.callback(process.kill)
+        if deployment.tags[0]:
             node.client.config_set("cluster-announce-port", port)
+            ports.add(port)
         if node is deployment.first:
             url = deployment.first.environment["FEEDMILL_REDIS_URL"]
             deployment.first.environment["FEEDMILL_REDIS_URL"] = url.replace(f":{node.port}", f":{port}")
+    for node in deployment.nodes if ports else []:
+        scale.until(lambda: {one[2][1] for one in node.client.execute_command("CLUSTER", "SLOTS", keys=[])} == ports, 30,
+                    "that all nodes know the way to each")
 
 
 def ping(topic, guid):
@@ -119,7 +141,7 @@ def measure(primaries, ms, pings):
     server = scale.Server()
     server.RequestHandlerClass = Hub
     Hub.callbacks.clear()
-    topics = [f"http://127.3.0.{i % hosts + 1}:{server.port}/feed/{i}.rss" for i in range(feeds)]
+    topics = [f"http://127.3.0.{i % hosts + 1}:{server.port}/feed/{i}.rss" for i in range(first + pings)]
     with scale.Deployment(primaries, partitions if primaries else 1) as deployment:
         deployment.callback(server.shutdown)
         port = scale.free_port()
@@ -129,15 +151,16 @@ def measure(primaries, ms, pings):
         away(deployment, ms)
         deployment.first.verb("add", *topics, "--channel", "anna/news")
         deployment.start()
-        scale.until(lambda: len(Hub.callbacks) == feeds, 120, "that all feeds are subscribed to")
+        scale.until(lambda: len(Hub.callbacks) == len(topics), 120, "that all feeds are subscribed to")
         receivers = Receivers(deployment)
         time.sleep(1)
         took = []
-        for i in range(-5, pings):  # the first few load scripts
+        for i, topic in enumerate(topics):
             receivers.begin()
-            begun = ping(topics[i % feeds], f"guid {i}")
-            scale.hold(receivers.both.wait(30), "a post that a ping told of did not come")
-            if i >= 0:
+            begun = ping(topic, f"guid {i}")
+            if not receivers.both.wait(30):
+                sys.exit(f"the post that a ping told of did not come: {topic}")
+            if i >= first:
                 took.append([(at - begun) * 1000 for at in (receivers.told, receivers.timeline)])
             time.sleep(0.01)
     return list(zip(*took))
