@@ -35,7 +35,7 @@ std::optional<NodeAddress> read_node(ReplyView told, const NodeAddress& asked) {
 
 /// What this process has been told of clusters, by the nodes of their URLs: so a new connection finds its way where
 /// none of these is there any more; and which of all nodes are silent. From any thread.
-class ToldNodes {
+class KnownNodes {
  public:
   using Clock = std::chrono::steady_clock;
 
@@ -90,8 +90,8 @@ class ToldNodes {
   std::vector<Silent> silent_;
 };
 
-ToldNodes& told_nodes() {
-  static ToldNodes all;
+KnownNodes& known_nodes() {
+  static KnownNodes all;
   return all;
 }
 
@@ -169,15 +169,15 @@ unsigned slot_of_tag(std::string_view tag) {
 }
 
 void note_silence(const NodeAddress& node) {
-  told_nodes().put_silent(node, std::chrono::steady_clock::now() + std::chrono::seconds(1));
+  known_nodes().put_silent(node, std::chrono::steady_clock::now() + std::chrono::seconds(1));
 }
 
 void note_answer(const NodeAddress& node) {
-  told_nodes().put_silent(node, {});
+  known_nodes().put_silent(node, {});
 }
 
 bool is_silent(const NodeAddress& node) {
-  return told_nodes().is_silent(node);
+  return known_nodes().is_silent(node);
 }
 
 std::optional<StoreError> find_holder(RedisAddress& address, Milliseconds timeout) {
@@ -189,7 +189,7 @@ std::optional<StoreError> find_holder(RedisAddress& address, Milliseconds timeou
       if (!is_among(all, node)) all.push_back(std::move(node));
     }
   };
-  learn(told_nodes().of(cluster));
+  learn(known_nodes().of(cluster));
   auto told = ask_in_turn<SlotMap>(all, timeout, "no node of the cluster tells where the store is",
                                    [&](const NodeAddress& one, Milliseconds time) { return ask(one, address, time); });
   if (!told) return told.error();
@@ -197,7 +197,7 @@ std::optional<StoreError> find_holder(RedisAddress& address, Milliseconds timeou
   address.host = std::move(map.holder.host);
   address.port = map.holder.port;
   std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(at) + 1, all.end());
-  told_nodes().put(cluster, map.nodes);
+  known_nodes().put(cluster, map.nodes);
   learn(std::move(map.nodes));
   return {};
 }

@@ -58,11 +58,10 @@ class Hub(scale.Site):
                 Hub.callbacks[topic] = callback
 
 
-class Receivers(contextlib.ExitStack):
+class Receivers:
     """Who waits at the servers: when what was told of a guid, and when its post came into the timeline."""
 
     def __init__(self, deployment):
-        super().__init__()
         self.told, self.timeline, self.both = None, None, threading.Event()
         for node in deployment.nodes:
             node.client.config_set("notify-keyspace-events", "Kz")
@@ -70,8 +69,9 @@ class Receivers(contextlib.ExitStack):
             hears.psubscribe("__keyspace@0__:*zchannel:anna/news:posts")
             if node is deployment.first:  # a cluster hands on what is published
                 hears.subscribe("post_created")
-            thread = threading.Thread(target=self.hear, args=(hears,), daemon=True)
-            thread.start()
+            threading.Thread(target=self.hear, args=(hears,), daemon=True).start()
+        scale.until(lambda: all(node.client.pubsub_numpat() for node in deployment.nodes)
+                    and deployment.first.client.pubsub_numsub("post_created")[0][1], 30, "that somebody listens")
 
     def hear(self, hears):
         with contextlib.suppress(scale.redis.ConnectionError, ValueError, OSError):
@@ -153,7 +153,6 @@ def measure(primaries, ms, pings):
         deployment.start()
         scale.until(lambda: len(Hub.callbacks) == len(topics), 120, "that all feeds are subscribed to")
         receivers = Receivers(deployment)
-        time.sleep(1)
         took = []
         for i, topic in enumerate(topics):
             receivers.begin()
@@ -162,7 +161,6 @@ def measure(primaries, ms, pings):
                 sys.exit(f"the post that a ping told of did not come: {topic}")
             if i >= first:
                 took.append([(at - begun) * 1000 for at in (receivers.told, receivers.timeline)])
-            time.sleep(0.01)
     return list(zip(*took))
 
 

@@ -39,7 +39,7 @@ struct Outage {
 /// From any thread. `metrics` and `log` outlive it.
 class Outages {
  public:
-  /// `began`: called when they begin, by whoever is the first to meet one.
+  /// `began`: called when they begin, on the thread of whoever meets one first; may ask nothing of this.
   Outages(Metrics& metrics, Log& log, std::function<void()> began = {})
       : metrics_(metrics), log_(log), began_(std::move(began)) {}
 

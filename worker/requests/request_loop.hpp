@@ -23,8 +23,8 @@ namespace feedmill {
 /// All members are called on the loop's thread.
 class RequestLoop {
  public:
-  /// `looks`, `metrics` and `log` outlive this. `wait`: for one request in Redis, at once; it looks as soon as there is
-  /// one, however long that is.
+  /// `looks`, `metrics` and `log` outlive this. `wait`: how long one wait in Redis for a request lasts, which another
+  /// one follows; a request ends it.
   RequestLoop(const boost::asio::any_io_executor& executor, const StoreOptions& store, Requests::Options options,
               RequestRules rules, Milliseconds wait, Looks& looks, Metrics& metrics, Log& log);
   RequestLoop(const RequestLoop&) = delete;
