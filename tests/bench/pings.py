@@ -34,6 +34,7 @@ class Hub(scale.Site):
     """Serves feeds that name it as their hub, and verifies whoever subscribes."""
 
     callbacks, newest = {}, {}  # by topic
+    disable_nagle_algorithm = True  # an answer goes out in two pieces
 
     def do_GET(self):
         host, topic = self.headers["Host"], f"http://{self.headers['Host']}{self.path}"
