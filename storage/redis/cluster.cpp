@@ -145,9 +145,9 @@ StoreResult<SlotMap> ask(const NodeAddress& asked, const RedisAddress& address, 
   }
   if (map.holder.host.empty()) {
     const std::string slot = std::to_string(address.slot);
-    return StoreError{Code::loading,
-                      is_held ? "it gives no address of the node that holds slot " + slot + " (cluster-announce-ip)"
-                              : "no node holds slot " + slot + " (redis-cli --cluster check)"};
+    return StoreError{Code::loading, is_held ? "it gives no address of the node that holds slot " + slot +
+                                                   " (cluster-announce-ip, cluster-announce-tls-port)"
+                                             : "no node holds slot " + slot + " (redis-cli --cluster check)"};
   }
   return map;
 }

@@ -200,7 +200,8 @@ StoreResult<void> Store::Impl::check_layout(bool create) {
 
 /// Servers that answer and hold no store: a verb would find nothing there, and say so.
 StoreResult<void> Store::Impl::check_kind(std::string_view info) {
-  const std::string_view mode = info_value(info, "redis_mode");
+  std::string_view mode = info_value(info, "redis_mode");
+  if (mode.empty()) mode = info_value(info, "server_mode");  // of Valkey
   const RedisAddress address = *parse_redis_url(options.url);
   const bool is_node = mode == "cluster" && address.cluster.empty();
   if (!is_node && mode != "sentinel") return {};

@@ -94,7 +94,7 @@ def steps(text):
 
 def machine(text):
     """What doctor finds out about where it runs."""
-    text = re.sub(r"redis \d[\d.]*, ", "redis <version>, ", text)
+    text = re.sub(r"(redis|valkey) \d[\d.]*, ", "redis <version>, ", text)
     text = re.sub(r"[\d.]+ [KMG]iB used", "<size> used", text)
     text = re.sub(r"\d+ files may be open", "<number> files may be open", text)
     text = re.sub(r"differ by [\d.]+ s", "differ by <span>", text)
