@@ -36,7 +36,7 @@ StoreResult<std::vector<EventRecord>> EventStream::read(const std::string& after
   return read_event_records((*reply)[0][1]);
 }
 
-StoreResult<void> EventStream::begin_to_wait(const std::string& after, std::size_t count, Milliseconds block) {
+StoreResult<ServerWait> EventStream::begin_to_wait(const std::string& after, std::size_t count, Milliseconds block) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const std::string key = impl_.keys.signals(), most = std::to_string(count), longest = std::to_string(block.count());
   return impl_.redis.begin_wait({"XREAD", "COUNT", most, "BLOCK", longest, "STREAMS", key, after}, block);

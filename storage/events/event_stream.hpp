@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "storage/records/stream_records.hpp"
+#include "storage/redis/server_wait.hpp"
 #include "storage/store/store.hpp"
 
 namespace feedmill {
@@ -20,8 +21,8 @@ class EventStream {
   /// Up to `count` records after stream id `after` ("$" = those to come, "0" = from the first), waiting up to `block`
   /// when there are none.
   StoreResult<std::vector<EventRecord>> read(const std::string& after, std::size_t count, Milliseconds block);
-  /// The same in two steps, and nothing else in between on this connection (Store::waits_at()).
-  StoreResult<void> begin_to_wait(const std::string& after, std::size_t count, Milliseconds block);
+  /// The same in two steps, and nothing else in between on this connection.
+  StoreResult<ServerWait> begin_to_wait(const std::string& after, std::size_t count, Milliseconds block);
   StoreResult<std::vector<EventRecord>> come();
   /// The records behind `after` ("" = all that there are), at most `limit`; absent when some behind it have been
   /// trimmed away: whoever has come to `after` ("0-0" = before the first that ever was) has missed them; or when the

@@ -115,7 +115,7 @@ StoreResult<Milliseconds> Ingest::take_slot_for(const Claim& claim, const std::s
   return wait_for_slot(claim, host, limits, lease);
 }
 
-StoreResult<void> Ingest::begin_to_wait_for_wish(Milliseconds longest) {
+StoreResult<ServerWait> Ingest::begin_to_wait_for_wish(Milliseconds longest) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const std::string key = impl_.keys.wake();
   const std::string thousandths = std::to_string(1000 + longest.count() % 1000).substr(1);

@@ -17,6 +17,7 @@
 #include "storage/records/host_records.hpp"
 #include "storage/records/stored_items.hpp"
 #include "storage/records/stored_snapshot.hpp"
+#include "storage/redis/server_wait.hpp"
 #include "storage/store/store.hpp"
 
 namespace feedmill {
@@ -83,10 +84,9 @@ class Ingest {
   /// (RELIABILITY L1).
   StoreResult<ClaimBatch> claim(const ClaimRequest& request);
 
-  /// Waits until some feed becomes due that nobody knew of, by a wish, a ping or a push; false after `longest`, which
-  /// must stay below the command timeout. Of several who wait one is told. In two steps, and nothing else in between on
-  /// this connection (Store::waits_at()).
-  StoreResult<void> begin_to_wait_for_wish(Milliseconds longest);
+  /// Waits until some feed becomes due that nobody knew of, by a wish, a ping or a push; false after `longest`. Of
+  /// several who wait one is told. In two steps, and nothing else in between on this connection.
+  StoreResult<ServerWait> begin_to_wait_for_wish(Milliseconds longest);
   StoreResult<bool> hear_wish();
 
   /// Makes feeds due whose first fetches an import has spread (run --once, HTTP P12). Returns the time that

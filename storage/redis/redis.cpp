@@ -491,7 +491,7 @@ Redis::Result<Reply> Redis::answer_to(std::string_view command, std::size_t most
   return reply;
 }
 
-Redis::Result<void> Redis::begin_wait(const Words& words, Milliseconds longest) {
+Redis::Result<ServerWait> Redis::begin_wait(const Words& words, Milliseconds longest) {
   if (auto ready = connect(); !ready) return ready.error();
   const int socket = fcntl(context_->fd, F_DUPFD_CLOEXEC, 0);
   if (socket >= 0) {  // else no descriptor is left: it lasts as long as it was meant to
@@ -503,19 +503,17 @@ Redis::Result<void> Redis::begin_wait(const Words& words, Milliseconds longest) 
     }
   }
   waits_for_ = words.front();
-  wait_ends_ = std::chrono::steady_clock::now() + longest + timeout_;
   append(words);
   lost_ = send();
-  waits_at_ = context_ ? context_->fd : -1;
-  return {};
+  begun_ = {context_ ? context_->fd : -1, std::chrono::steady_clock::now() + longest + timeout_};
+  return begun_;
 }
 
 Redis::Result<Reply> Redis::end_wait(std::size_t most) {
-  const auto left = std::chrono::ceil<Milliseconds>(wait_ends_ - std::chrono::steady_clock::now());
-  pollfd socket{waits_at_, POLLIN, 0};
+  const auto left = std::chrono::ceil<Milliseconds>(begun_.until - std::chrono::steady_clock::now());
+  pollfd socket{begun_.socket, POLLIN, 0};
   const bool late = context_ && ::poll(&socket, 1, static_cast<int>(std::max(left, Milliseconds(0)).count())) == 0;
   auto reply = late ? Result<Reply>(lost(REDIS_ERR_IO, EAGAIN, "")) : answer_to(waits_for_, most);
-  waits_at_ = -1;
   if (int mine = wait_->load(); mine >= 0 && wait_->compare_exchange_strong(mine, no_wait)) ::close(mine);
   return reply;
 }

@@ -18,6 +18,7 @@
 
 #include "storage/redis/reply_arena.hpp"
 #include "storage/redis/resp_writer.hpp"
+#include "storage/redis/server_wait.hpp"
 #include "storage/redis/store_error.hpp"
 #include "storage/redis/values.hpp"
 
@@ -151,11 +152,8 @@ class Redis {
   /// The same of one that waits at the server for something to happen, for `longest` at most, in two steps, and nothing
   /// else in between: it is sent; and its answer is taken, until the timeout behind `longest` is over. One that comes
   /// to more than `most` bytes is not: the connection is given up instead.
-  Result<void> begin_wait(const Words& words, Milliseconds longest);
+  Result<ServerWait> begin_wait(const Words& words, Milliseconds longest);
   Result<Reply> end_wait(std::size_t most = any_size);
-  /// The socket of the wait that was begun, which can be read once there is an answer; it belongs to the connection. -1
-  /// of one that has failed.
-  int waits_at() const { return waits_at_; }
   /// From any thread: the wait under way ends with an error, else the next one that begins.
   void break_wait();
 
@@ -194,8 +192,7 @@ class Redis {
   std::uint64_t connections_ = 0;
   std::unique_ptr<Sentinels> sentinels_;  // null where the address names none
   std::string waits_for_;                 // the command that was begun
-  std::chrono::steady_clock::time_point wait_ends_;
-  int waits_at_ = -1;
+  ServerWait begun_;
   // A duplicate of the socket of the wait under way, which whoever takes it from here closes; or one of these two.
   static constexpr int no_wait = -1, next_is_broken = -2;
   std::unique_ptr<std::atomic<int>> wait_ = std::make_unique<std::atomic<int>>(no_wait);

@@ -135,7 +135,7 @@ StoreResult<std::uint64_t> Requests::waiting() {
   return static_cast<std::uint64_t>(length->integer());
 }
 
-StoreResult<void> Requests::begin_to_wait(Milliseconds longest) {
+StoreResult<ServerWait> Requests::begin_to_wait(Milliseconds longest) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const std::string key = impl_.keys.requests(), block = std::to_string(longest.count());
   return impl_.redis.begin_wait({"XREAD", "COUNT", "1", "BLOCK", block, "STREAMS", key, "0-0"}, longest);

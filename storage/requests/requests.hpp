@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/records/request_figures.hpp"
+#include "storage/redis/server_wait.hpp"
 #include "storage/redis/values.hpp"
 #include "storage/store/store.hpp"
 
@@ -116,9 +117,8 @@ class Requests {
   /// How many there are; one cheap command.
   StoreResult<std::uint64_t> waiting();
   /// While there are none: waits for one, up to `longest`, in two steps with nothing called in between but
-  /// Store::break_wait(); the second once Store::waits_at() can be read: whether there is one now. One that is longer
-  /// than it may be ends it with an error.
-  StoreResult<void> begin_to_wait(Milliseconds longest);
+  /// Store::break_wait(): whether there is one now. One that is longer than it may be ends it with an error.
+  StoreResult<ServerWait> begin_to_wait(Milliseconds longest);
   StoreResult<bool> has_come();
   StoreResult<RequestFigures> figures();
 

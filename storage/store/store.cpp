@@ -493,10 +493,6 @@ void Store::break_wait() {
   impl_->redis.break_wait();
 }
 
-int Store::waits_at() const {
-  return impl_->redis.waits_at();
-}
-
 std::uint64_t Store::reconnects() const {
   const std::uint64_t connections = impl_->redis.connections();
   return connections == 0 ? 0 : connections - 1;

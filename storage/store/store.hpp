@@ -82,9 +82,6 @@ class Store {
   void leave_closed();
   /// From any thread: a call that waits for something to happen ends with an error, else the next one that would wait.
   void break_wait();
-  /// Of a wait that was begun: the socket that can be read once its second step does not block. -1 of one that has
-  /// failed.
-  int waits_at() const;
   /// Connections made after the first one, for redis_reconnects_total.
   std::uint64_t reconnects() const;
   StoreResult<Milliseconds> now();

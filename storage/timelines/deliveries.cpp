@@ -114,7 +114,7 @@ StoreResult<std::vector<EventRecord>> Deliveries::read(std::string_view from, st
   return read_event_records((*reply)[0][1]);
 }
 
-StoreResult<void> Deliveries::begin_to_wait(std::size_t count, Milliseconds longest) {
+StoreResult<ServerWait> Deliveries::begin_to_wait(std::size_t count, Milliseconds longest) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const std::string key = impl_.keys.signals(), most = std::to_string(count), block = std::to_string(longest.count());
   return impl_.redis.begin_wait(

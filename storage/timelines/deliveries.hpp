@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "storage/records/event_record.hpp"
+#include "storage/redis/server_wait.hpp"
 #include "storage/store/store.hpp"
 #include "storage/timelines/notifications.hpp"
 
@@ -90,9 +91,9 @@ class Deliveries {
   StoreResult<std::vector<EventRecord>> pending(std::size_t count);
   /// Records never handed out.
   StoreResult<std::vector<EventRecord>> fresh(std::size_t count);
-  /// The same, waiting up to `longest` for the first, which must stay below the command timeout. They are taken by
-  /// EventStream::come(), and nothing else happens in between on this connection (Store::waits_at()).
-  StoreResult<void> begin_to_wait(std::size_t count, Milliseconds longest);
+  /// The same, waiting up to `longest` for the first. They are taken by EventStream::come(), and nothing else happens
+  /// in between on this connection.
+  StoreResult<ServerWait> begin_to_wait(std::size_t count, Milliseconds longest);
   StoreResult<void> acknowledge(std::span<const EventRecord> records);
 
   /// Applies records to the timelines, in order. Records that are no posts' only move the place on. `publish`: each

@@ -10,7 +10,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "storage/ingest/ingest.hpp"
-#include "worker/base/readable.hpp"
+#include "worker/base/server_wait.hpp"
 
 namespace feedmill {
 
@@ -92,10 +92,9 @@ asio::awaitable<StoreResult<Committed>> StorePool::commit(const Commit& commit) 
 asio::awaitable<StoreResult<bool>> StorePool::wait_for_wish(Milliseconds longest) {
   if (!wishes_) wishes_ = std::make_unique<Connection>(options_);
   Ingest ingest(wishes_->store);
-  const auto begun = co_await run_on(wishes_->calls, [&] { return ingest.begin_to_wait_for_wish(longest); });
-  if (!begun) co_return begun.error();
-  co_await until_readable(wishes_->store.waits_at(), longest + options_.timeout);
-  co_return co_await run_on(wishes_->calls, [&] { return ingest.hear_wish(); });
+  const auto begin = [&] { return ingest.begin_to_wait_for_wish(longest); };
+  const auto end = [&] { return ingest.hear_wish(); };
+  co_return co_await wait_at_server(wishes_->calls, begin, end);
 }
 
 template <class Answer>

@@ -188,7 +188,6 @@ DeliverLoop::Options deliver_options(const Config& config, const std::string& to
   }
   options.deliverer.upkeep_every = idle_pace(stores, Milliseconds(15'000), Milliseconds(60'000));
   options.block = mode == RunMode::daemon ? wait_in_redis(stores) : Milliseconds(0);  // ends with the work
-  options.store_timeout = config.redis.timeout;
   options.wait_for_others = mode == RunMode::once;
   options.tells_of_store = !config.worker.ingest;
   return options;

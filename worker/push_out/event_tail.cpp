@@ -8,7 +8,7 @@
 
 #include "parsers/text/numbers.hpp"
 #include "storage/events/event_stream.hpp"
-#include "worker/base/readable.hpp"
+#include "worker/base/server_wait.hpp"
 
 namespace feedmill {
 
@@ -22,12 +22,7 @@ constexpr std::size_t read_at_once = 500;
 
 EventTail::EventTail(const asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
                      Options options)
-    : homes_(homes),
-      options_(options),
-      store_timeout_(store.timeout),
-      tail_store_(store),
-      store_(store),
-      pause_(executor) {}
+    : homes_(homes), options_(options), tail_store_(store), store_(store), pause_(executor) {}
 
 asio::awaitable<void> EventTail::run() {
   while (!stopping_) {
@@ -54,15 +49,13 @@ asio::awaitable<void> EventTail::run() {
 
 asio::awaitable<StoreResult<UnknownEvents>> EventTail::wait() {
   EventStream stream(tail_store_);
-  const auto begun =
-      co_await run_on(tail_calls_, [&] { return stream.begin_to_wait(newest_, read_at_once, options_.block); });
-  if (!begun) co_return begun.error();
-  co_await until_readable(tail_store_.waits_at(), options_.block + store_timeout_);
-  co_return co_await run_on(tail_calls_, [&]() -> StoreResult<UnknownEvents> {
+  const auto begin = [&] { return stream.begin_to_wait(newest_, read_at_once, options_.block); };
+  const auto end = [&]() -> StoreResult<UnknownEvents> {
     const auto records = stream.come();
     if (!records) return records.error();
     return UnknownEvents(*records);
-  });
+  };
+  co_return co_await wait_at_server(tail_calls_, begin, end);
 }
 
 asio::awaitable<StoreResult<OutsideEvents>> EventTail::known(UnknownEvents events) {

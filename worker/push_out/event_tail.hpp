@@ -77,7 +77,6 @@ class EventTail {
 
   const FeedHomes& homes_;
   Options options_;
-  const Milliseconds store_timeout_;
   Store tail_store_, store_;  // who waits for the next event has a connection of its own
   std::deque<Held> held_;
   std::size_t bytes_ = 0;

@@ -6,7 +6,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "worker/base/readable.hpp"
+#include "worker/base/server_wait.hpp"
 #include "worker/observe/store_health.hpp"
 
 namespace feedmill {
@@ -28,7 +28,6 @@ RequestLoop::RequestLoop(const asio::any_io_executor& executor, const StoreOptio
       work_(store, std::move(options)),
       rules_(std::make_shared<const RequestRules>(std::move(rules))),
       wait_(wait),
-      store_timeout_(store.timeout),
       timer_(executor) {
   work_.cancelled = [this] { return stopping_.load(); };
 }
@@ -101,10 +100,9 @@ bool RequestLoop::look_behind(const std::vector<SoughtPage>& pages) {
 /// Whatever goes wrong the next step meets.
 asio::awaitable<void> RequestLoop::wait_for_request() {
   for (bool waits = true; waits && !stopping_;) {
-    const StoreResult<void> begun = co_await run_on(calls_, [&] { return work_.begin_to_wait(wait_); });
-    if (!begun) co_return;
-    co_await until_readable(work_.waits_at(), wait_ + store_timeout_);
-    const StoreResult<bool> come = co_await run_on(calls_, [&] { return work_.has_come(); });
+    const auto begin = [&] { return work_.begin_to_wait(wait_); };
+    const auto end = [&] { return work_.has_come(); };
+    const StoreResult<bool> come = co_await wait_at_server(calls_, begin, end);
     waits = come && !*come;
     if (come && *come && yields_) co_await pause(look_again);
   }

@@ -56,7 +56,7 @@ class RequestLoop {
   RequestWork work_;
   std::shared_ptr<const RequestRules> rules_;                       // shared with the step under way
   std::map<std::string, std::unique_ptr<LookUnderWay>> under_way_;  // by the request's id
-  const Milliseconds wait_, store_timeout_;
+  const Milliseconds wait_;
   boost::asio::steady_timer timer_;
   bool yields_ = false;
   std::atomic<bool> stopping_ = false;  // read beside the loop as well

@@ -10,6 +10,7 @@
 
 #include "storage/entries/entries.hpp"
 #include "storage/feeds/feeds.hpp"
+#include "storage/redis/server_wait.hpp"
 #include "storage/requests/requests.hpp"
 #include "storage/store/store.hpp"
 #include "storage/timelines/channels.hpp"
@@ -64,9 +65,8 @@ class RequestWork {
   /// `cancelled`. After an error call again: nothing is lost by it.
   StoreResult<RequestStep> step(const RequestRules& rules);
   /// Behind a step that was idle: as Requests has it.
-  StoreResult<void> begin_to_wait(Milliseconds longest) { return requests_.begin_to_wait(longest); }
+  StoreResult<ServerWait> begin_to_wait(Milliseconds longest) { return requests_.begin_to_wait(longest); }
   StoreResult<bool> has_come() { return requests_.has_come(); }
-  int waits_at() const { return store_.waits_at(); }
   /// From any thread: that ends with an error, else the next one that begins.
   void break_wait() { store_.break_wait(); }
   /// What is behind a page that was sought. Between two steps.

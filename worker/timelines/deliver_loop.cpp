@@ -5,7 +5,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "worker/base/readable.hpp"
+#include "worker/base/server_wait.hpp"
 #include "worker/observe/store_health.hpp"
 
 namespace feedmill {
@@ -64,7 +64,7 @@ asio::awaitable<bool> DeliverLoop::take_step() {
   const bool last = finishing_;
   StoreResult<Deliverer::Step> step = co_await run_on(calls_, [&] { return deliverer_.begin_step(block); });
   if (step && step->waits) {
-    co_await until_readable(deliverer_.waits_at(), block + options_.store_timeout);
+    co_await until_answered(*step->waits);
     step = co_await run_on(calls_, [&] { return deliverer_.end_step(); });
   }
   metrics_.reconnected(deliverer_.reconnects() - reconnects_);
@@ -103,11 +103,10 @@ asio::awaitable<bool> DeliverLoop::take_step() {
 asio::awaitable<void> DeliverLoop::wait_for_record(Milliseconds block) {
   const auto until = SteadyClock::now() + std::max(block, least_unwanted);
   for (bool waits = true; waits && !stopping_ && !finishing_ && SteadyClock::now() < until;) {
-    const StoreResult<void> begun = co_await run_on(calls_, [&] { return deliverer_.begin_to_wait(block); });
-    if (!begun) co_return;  // the next step meets the error
-    co_await until_readable(deliverer_.waits_at(), block + options_.store_timeout);
-    const StoreResult<bool> come = co_await run_on(calls_, [&] { return deliverer_.has_come(); });
-    waits = come && !*come;
+    const auto begin = [&] { return deliverer_.begin_to_wait(block); };
+    const auto end = [&] { return deliverer_.has_come(); };
+    const StoreResult<bool> come = co_await wait_at_server(calls_, begin, end);
+    waits = come && !*come;  // the next step meets an error
   }
 }
 

@@ -19,11 +19,10 @@ class DeliverLoop {
  public:
   struct Options {
     DelivererOptions deliverer;
-    Milliseconds block{2'000};         ///< longest wait in Redis for a record, which is handed to who waits: below what
-                                       ///< its right to deliver lasts still; 0: none
-    Milliseconds store_timeout{5000};  ///< of one command
-    bool wait_for_others = false;      ///< when told to finish while another owner delivers: wait until it has
-    bool tells_of_store = false;       ///< logs when Redis goes and comes back: nobody else in this process does
+    Milliseconds block{2'000};     ///< longest wait in Redis for a record, which is handed to who waits: below what
+                                   ///< its right to deliver lasts still; 0: none
+    bool wait_for_others = false;  ///< when told to finish while another owner delivers: wait until it has
+    bool tells_of_store = false;   ///< logs when Redis goes and comes back: nobody else in this process does
   };
 
   /// `metrics` and `log` outlive this.

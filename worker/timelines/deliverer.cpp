@@ -79,9 +79,10 @@ StoreResult<Deliverer::Step> Deliverer::begin_step(Milliseconds longest) {
     pending_ = !records->empty();
     if (pending_) return go_through(*records);
   }
-  step_.waits = longest.count() > 0 && unbuilt_.empty() && !stories_at_;
-  if (step_.waits) {
-    if (auto begun = deliveries_.begin_to_wait(options_.batch, longest); !begun) return broken(begun.error());
+  if (longest.count() > 0 && unbuilt_.empty() && !stories_at_) {
+    const auto begun = deliveries_.begin_to_wait(options_.batch, longest);
+    if (!begun) return broken(begun.error());
+    step_.waits = *begun;
     return step_;
   }
   const auto records = deliveries_.fresh(options_.batch);
@@ -90,7 +91,7 @@ StoreResult<Deliverer::Step> Deliverer::begin_step(Milliseconds longest) {
 }
 
 StoreResult<Deliverer::Step> Deliverer::end_step() {
-  step_.waits = false;
+  step_.waits.reset();
   const auto records = EventStream(store_).come();
   if (!records) return broken(records.error());
   return go_through(*records);
@@ -187,7 +188,7 @@ StoreResult<bool> Deliverer::pass(Step& step) {
   return step.idle;
 }
 
-StoreResult<void> Deliverer::begin_to_wait(Milliseconds longest) {
+StoreResult<ServerWait> Deliverer::begin_to_wait(Milliseconds longest) {
   return EventStream(store_).begin_to_wait(passed_, 1, longest);
 }
 

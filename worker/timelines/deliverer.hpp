@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/events/merged_stream.hpp"
+#include "storage/redis/server_wait.hpp"
 #include "storage/store/store.hpp"
 #include "storage/timelines/channels.hpp"
 #include "storage/timelines/deliveries.hpp"
@@ -44,33 +45,30 @@ class Deliverer {
   Deliverer& operator=(const Deliverer&) = delete;
 
   struct Step {
-    bool waits = false;          ///< it was begun, and is to be ended once a record has come
-    bool waiting = false;        ///< another owner delivers
-    bool idle = false;           ///< nothing is left to do
-    bool unwanted = false;       ///< nobody is to be told of anything: it did not wait for the next record
-    std::uint64_t applied = 0;   ///< records applied to the timelines
-    std::uint64_t repeated = 0;  ///< that had been before
-    std::uint64_t same_as = 0;   ///< events post_same_as written
-    std::uint64_t failed = 0;    ///< records that are no events, and writes refused by a key of the wrong type
-    bool rebuilt = false;        ///< records were missing: timelines were built anew
-    bool missed = false;         ///< records were missing: nobody got notices of them
-    bool unmerged = false;       ///< records were missing: they are not in the one stream of all partitions
+    std::optional<ServerWait> waits{};  ///< for a record: end_step() ends it
+    bool waiting = false;               ///< another owner delivers
+    bool idle = false;                  ///< nothing is left to do
+    bool unwanted = false;              ///< nobody is to be told of anything: it did not wait for the next record
+    std::uint64_t applied = 0;          ///< records applied to the timelines
+    std::uint64_t repeated = 0;         ///< that had been before
+    std::uint64_t same_as = 0;          ///< events post_same_as written
+    std::uint64_t failed = 0;           ///< records that are no events, and writes refused by a key of the wrong type
+    bool rebuilt = false;               ///< records were missing: timelines were built anew
+    bool missed = false;                ///< records were missing: nobody got notices of them
+    bool unmerged = false;              ///< records were missing: they are not in the one stream of all partitions
     std::optional<StoreError> merge_trouble{};  ///< why that one takes nothing; all else goes on
     bool merges = false;                        ///< it was asked, and answered
   };
   /// One batch of what there is; all of it while nobody is to be told of it. After an error call again: nothing is lost
   /// by it.
   StoreResult<Step> step() { return begin_step(Milliseconds(0)); }
-  /// The same where a record may be waited for, up to `longest`. Where it `waits`, end_step() takes what has come once
-  /// waits_at() can be read, and nothing else is called in between.
+  /// The same where a record may be waited for, up to `longest`. Where it `waits`, end_step() takes what has come, and
+  /// nothing else is called in between.
   StoreResult<Step> begin_step(Milliseconds longest);
   StoreResult<Step> end_step();
-  /// Behind a step that was `unwanted`: waits up to `longest` for a record; then, once waits_at() can be read, whether
-  /// one has come.
-  StoreResult<void> begin_to_wait(Milliseconds longest);
+  /// Behind a step that was `unwanted`: waits up to `longest` for a record; then whether one has come.
+  StoreResult<ServerWait> begin_to_wait(Milliseconds longest);
   StoreResult<bool> has_come();
-  /// As Store::waits_at().
-  int waits_at() const { return store_.waits_at(); }
   /// Gives the right back, so that another may go on at once; over another connection where this one is lost.
   StoreResult<void> let_go();
   /// Whether all that is committed by now has been delivered, by whomever.

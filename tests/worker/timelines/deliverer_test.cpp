@@ -166,7 +166,7 @@ TEST_F(DelivererTest, AStepThatIsBegunWaitsForItsFirstRecord) {
   const auto begun = deliverer.begin_step(Milliseconds(2'000));
   ASSERT_TRUE(begun);
   ASSERT_TRUE(begun->waits);
-  EXPECT_GE(deliverer.waits_at(), 0);
+  EXPECT_GE(begun->waits->socket, 0);
   refresh(urls[0], {{"even", "even 1"}}, Retention{.entries = 6, .hard_cap = 10});
   const auto ended = deliverer.end_step();
   ASSERT_TRUE(ended) << ended.error().detail;

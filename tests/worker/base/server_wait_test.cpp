@@ -1,5 +1,5 @@
 // Waits on the loop for a socket that somebody else reads.
-#include "worker/base/readable.hpp"
+#include "worker/base/server_wait.hpp"
 
 #include <chrono>
 #include <functional>
@@ -32,7 +32,7 @@ class Readable : public testing::Test {
       int socket, std::chrono::milliseconds longest, const std::function<void()>& meanwhile = [] {}) {
     asio::io_context loop{1};
     const auto from = std::chrono::steady_clock::now();
-    auto waited = asio::co_spawn(loop, until_readable(socket, longest), asio::use_future);
+    auto waited = asio::co_spawn(loop, until_answered({socket, from + longest}), asio::use_future);
     asio::post(loop, meanwhile);
     loop.run();
     waited.get();

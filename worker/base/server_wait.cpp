@@ -1,4 +1,4 @@
-#include "worker/base/readable.hpp"
+#include "worker/base/server_wait.hpp"
 
 #include <memory>
 #include <sys/epoll.h>
@@ -16,15 +16,15 @@ namespace feedmill {
 
 namespace asio = boost::asio;
 
-asio::awaitable<void> until_readable(int socket, std::chrono::milliseconds longest) {
+asio::awaitable<void> until_answered(ServerWait wait) {
   // By way of a set of one: Asio makes what it watches non-blocking, and who reads the socket wants to block.
   UniqueFd set(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event wanted{};
   wanted.events = EPOLLIN;
-  if (socket < 0 || !set || ::epoll_ctl(set.get(), EPOLL_CTL_ADD, socket, &wanted) != 0) co_return;
+  if (wait.socket < 0 || !set || ::epoll_ctl(set.get(), EPOLL_CTL_ADD, wait.socket, &wanted) != 0) co_return;
   const auto executor = co_await asio::this_coro::executor;
   asio::posix::stream_descriptor watched(executor, set.release());
-  const auto over = std::make_shared<asio::steady_timer>(executor, longest);  // what is called may outlive this
+  const auto over = std::make_shared<asio::steady_timer>(executor, wait.until);  // what is called may outlive this
   watched.async_wait(asio::posix::stream_descriptor::wait_read,
                      [over](const boost::system::error_code&) { over->cancel(); });
   co_await over->async_wait(
