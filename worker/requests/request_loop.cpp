@@ -118,7 +118,12 @@ asio::awaitable<void> RequestLoop::pause(Milliseconds time) {
 void RequestLoop::note(const StoreError& error) {
   metrics_.store_error(error);
   if (is_transient(error) || std::exchange(told_, true)) return;
-  log_.write(LogLevel::error, "bug", "requests cannot be taken; it is tried again", {{"detail", error.detail}});
+  const bool is_refused = error.code == StoreError::Code::refused;
+  log_.write(LogLevel::error, is_refused ? "notice" : "bug",
+             is_refused ? "requests cannot be taken: a key that they need, as stream:requests, is of another type; "
+                          "delete or rename it"
+                        : "requests cannot be taken; it is tried again",
+             {{"detail", error.detail}});
 }
 
 }  // namespace feedmill

@@ -150,8 +150,12 @@ void DeliverLoop::store_went(const StoreError& error) {
   // What is no outage the other half does not meet.
   const bool away = error.code != StoreError::Code::bug && error.code != StoreError::Code::refused;
   if (away && !options_.tells_of_store) return;
-  log_.write(LogLevel::error, away ? "redis_down" : "bug", "delivery cannot go on; it is tried again",
-             {{"detail", error.detail}});
+  const bool is_refused = error.code == StoreError::Code::refused;  // by a key of another type
+  log_.write(LogLevel::error,
+             away         ? "redis_down"
+             : is_refused ? "notice"
+                          : "bug",
+             "delivery cannot go on; it is tried again", {{"detail", error.detail}});
 }
 
 void DeliverLoop::store_came() {
