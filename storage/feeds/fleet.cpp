@@ -9,7 +9,7 @@
 
 #include "parsers/text/numbers.hpp"
 #include "storage/records/host_records.hpp"
-#include "storage/redis/address_text.hpp"
+#include "storage/redis/redis_address.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {

@@ -7,8 +7,8 @@
 
 #include <boost/crc.hpp>
 
-#include "storage/redis/address_text.hpp"
 #include "storage/redis/in_turn.hpp"
+#include "storage/redis/redis_address.hpp"
 
 namespace feedmill {
 namespace {

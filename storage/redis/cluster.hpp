@@ -5,7 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "storage/redis/redis.hpp"
+#include "storage/redis/redis_address.hpp"
+#include "storage/redis/values.hpp"
 
 namespace feedmill {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "storage/redis/address_text.hpp"
 #include "storage/redis/redis.hpp"
+#include "storage/redis/redis_address.hpp"
 
 namespace feedmill {
 

@@ -16,6 +16,8 @@
 
 #include <boost/system/result.hpp>
 
+#include "storage/redis/redis_address.hpp"
+#include "storage/redis/reply.hpp"
 #include "storage/redis/reply_arena.hpp"
 #include "storage/redis/resp_writer.hpp"
 #include "storage/redis/server_wait.hpp"
@@ -23,92 +25,14 @@
 #include "storage/redis/values.hpp"
 
 struct redisContext;
-struct redisReply;
 struct ssl_st;
 
 namespace feedmill {
 
 class Sentinels;
 
-/// A server among several.
-struct NodeAddress {
-  std::string host;
-  std::uint16_t port = 0;
-  bool is_learned = false;  ///< of another one, not of the URL
-
-  bool operator==(const NodeAddress& other) const { return host == other.host && port == other.port; }
-};
-
-/// Where a server is and who we are there. From text by parse_redis_url.
-struct RedisAddress {
-  std::string host;  ///< name or address; "" for a unix socket; with sentinels or a cluster, what they said last
-  std::uint16_t port = 6379;
-  std::string socket;  ///< path; "" for TCP
-  std::string user, password;
-  int database = 0;
-  bool tls = false;
-  std::string ca_file, cert_file, key_file;      ///< with tls, as of StoreOptions; not in a URL
-  std::vector<NodeAddress> sentinels;            ///< whom to ask for the primary, in this order; none: host is it
-  std::string service;                           ///< what they call it
-  std::string sentinel_user, sentinel_password;  ///< who we are to them, as of StoreOptions; not in a URL
-  std::vector<NodeAddress> cluster;              ///< whom to ask for the holder of `slot`; none: it is no cluster
-  unsigned slot = 0;                             ///< of a cluster: where all keys are; not in a URL
-};
-
-/// redis://[user[:password]@]host[:port][/db] ·
-/// redis+sentinel://[user[:password]@]host[:port][,host[:port]…]/service[/db] where user and password are those of the
-/// primary · redis+cluster://[user[:password]@]host[:port][,host[:port]…], some of its nodes · rediss://,
-/// rediss+sentinel:// and rediss+cluster://, the same with TLS · unix://[user[:password]@]/path[?db=N] · unix:/path.
-/// Percent-encoding in user and password is undone. `unsupported` for other schemes, and for TLS where hiredis has none
-/// (before 1.0). The error never holds the password.
-boost::system::result<RedisAddress, StoreError> parse_redis_url(std::string_view url);
-
-/// A view into a reply that a Reply owns. Cheap to copy; must not outlive it.
-class ReplyView {
- public:
-  explicit ReplyView(const redisReply* reply) : reply_(reply) {}
-
-  bool is_nil() const;
-  bool is_error() const;
-  bool is_array() const;
-  bool is_integer() const;                        ///< not a string of digits
-  bool is_text() const;                           ///< a string or a status
-  std::string_view text() const;                  ///< of a string, status or error; "" otherwise
-  std::int64_t integer() const;                   ///< of an integer, or of a string of digits; 0 otherwise
-  std::size_t size() const;                       ///< of an array; 0 otherwise
-  ReplyView operator[](std::size_t index) const;  ///< nil past the end
-  Fields pairs() const;                           ///< of an array name, value, name, value …
-  std::vector<std::string> texts() const;
-
- private:
-  const redisReply* reply_;
-};
-
-/// A reply from the server; never an error reply (that is a StoreError).
-class Reply : public ReplyView {
- public:
-  /// `arena`: what `reply` was built in.
-  Reply(const redisReply* reply, std::shared_ptr<const ReplyArena> arena)
-      : ReplyView(reply), arena_(std::move(arena)) {}
-
-  const ReplyView& view() const { return *this; }
-
- private:
-  std::shared_ptr<const ReplyArena> arena_;
-};
-
 /// A command: its words. Long ones are sent from where they lie, so all must live until the command was answered.
 using Words = std::vector<std::string_view>;
-
-/// The error an error reply means (RELIABILITY §6).
-StoreError redis_error(std::string_view text);
-
-/// Whether it says that another server is to be asked: this one is a replica by now, has lost the replicas that it must
-/// have, or does not hold the slot any more.
-bool leads_elsewhere(const StoreError& error);
-
-/// The value of `name:` in an answer to INFO, "" when it is not there.
-std::string_view info_value(std::string_view info, std::string_view name);
 
 /// Not thread-safe. With TLS SIGPIPE must be ignored by the process. Connects on first use and after a lost connection,
 /// where there are sentinels or a cluster to whom these name at that moment; every call may block up to the timeout,

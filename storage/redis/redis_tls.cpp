@@ -15,6 +15,8 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <poll.h>
+
+#include "storage/redis/values.hpp"
 #endif
 
 namespace feedmill {

@@ -8,8 +8,10 @@
 
 #include <boost/system/result.hpp>
 
-#include "storage/redis/redis.hpp"
-#include "storage/redis/store_error.hpp"
+#include "storage/redis/redis_address.hpp"
+
+struct redisContext;
+struct ssl_st;
 
 namespace feedmill {
 

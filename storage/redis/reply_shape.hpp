@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "storage/redis/redis.hpp"
+#include "storage/redis/reply.hpp"
 
 namespace feedmill {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "storage/redis/address_text.hpp"
 #include "storage/redis/in_turn.hpp"
+#include "storage/redis/redis_address.hpp"
 
 namespace feedmill {
 namespace {

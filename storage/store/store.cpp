@@ -11,8 +11,8 @@
 
 #include "parsers/text/numbers.hpp"
 #include "storage/lua/scripts.hpp"
-#include "storage/redis/address_text.hpp"
 #include "storage/redis/cluster.hpp"
+#include "storage/redis/redis_address.hpp"
 #include "storage/redis/reply_shape.hpp"
 #include "storage/redis/test_point.hpp"
 #include "storage/store/store_impl.hpp"

@@ -50,10 +50,6 @@ struct StoreOptions {
   std::string stream_cap() const;
 };
 
-/// What is wrong with such a URL and how to write it, "" when nothing. rediss:// is wrong where hiredis has no TLS
-/// (before 1.0). Never holds the password.
-std::string objection_to_redis_url(std::string_view url);
-
 /// How `feed_url` ends when that is how our own keys end (":sort" …): such a feed cannot be stored. "" when it can.
 std::string_view forbidden_ending(std::string_view feed_url);
 

@@ -4,6 +4,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "storage/redis/redis_address.hpp"
 #include "storage/store/store.hpp"
 
 namespace feedmill::test {

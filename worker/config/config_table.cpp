@@ -1,6 +1,7 @@
 // The table of options, and what each value must hold to.
 #include <algorithm>
 
+#include "storage/redis/redis_address.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/config/config.hpp"
 #include "worker/config/config_checks.hpp"

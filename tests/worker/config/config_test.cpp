@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "storage/redis/redis_address.hpp"
 #include "worker/base/small_file.hpp"
 #include "worker/base/unique_fd.hpp"
 

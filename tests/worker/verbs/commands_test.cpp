@@ -23,6 +23,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
 #include "storage/ingest/ingest.hpp"
+#include "storage/redis/redis_address.hpp"
 #include "storage/store/store.hpp"
 #include "tests/support/redis_server.hpp"
 #include "worker/base/interrupt.hpp"
