@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
+#include <vector>
+
+#include "storage/redis/reply.hpp"
 
 namespace feedmill {
 
@@ -37,6 +41,21 @@ Milliseconds wait_before_retry(const StoreError& error, int attempt) {
   return Milliseconds(std::uniform_int_distribution<std::int64_t>(longest.count() / 2, longest.count())(random));
 }
 
+bool StoresAway::went(const void* store, Clock::time_point now) {
+  constexpr std::chrono::seconds as_one{10};
+  const std::lock_guard lock(mutex_);
+  const auto [place, is_new] = away_.try_emplace(store, away_.empty() || now - last_went_ > as_one);
+  if (is_new) last_went_ = now;
+  most_ = std::max(most_, away_.size());
+  return place->second;
+}
+
+std::size_t StoresAway::came(const void* store) {
+  const std::lock_guard lock(mutex_);
+  away_.erase(store);
+  return away_.empty() ? std::exchange(most_, 0) : 0;
+}
+
 void Outages::down(const void* loop, const StoreError& error) {
   const std::lock_guard lock(mutex_);
   ++errors_;
@@ -50,13 +69,13 @@ void Outages::down(const void* loop, const StoreError& error) {
     since_ = Clock::now();
     metrics_.set_redis_up(false);
     called_ = needs_operator(error);
-    log_.write(LogLevel::error, "redis_down", "Redis does not serve; claims wait and are tried again",
-               {{"detail", error.detail}});
+    log_.write(away_.went(this) ? LogLevel::error : LogLevel::debug, "redis_down",
+               "Redis does not serve; claims wait and are tried again", {{"detail", error.detail}});
     if (began_) began_();
   } else if (!called_ && needs_somebody) {  // it came back, and not as it was: first there was but a lost link
     called_ = true;
-    log_.write(LogLevel::error, "redis_down", "Redis will not serve until somebody mends it",
-               {{"detail", error.detail}});
+    log_.write(away_.went(this) ? LogLevel::error : LogLevel::debug, "redis_down",
+               "Redis will not serve until somebody mends it", {{"detail", error.detail}});
   }
 }
 
@@ -64,8 +83,10 @@ std::optional<Outage> Outages::up(const void* loop) {
   const std::lock_guard lock(mutex_);
   if (down_.erase(loop) == 0 || !down_.empty()) return {};
   Outage outage{Clock::now() - since_, errors_, std::move(last_)};
-  log_.write(LogLevel::info, "redis_up", "Redis serves again",
-             {{"down_s", outage.length.count()}, {"errors", outage.errors}});
+  const std::size_t stores = away_.came(this);
+  std::vector<LogField> fields{{"down_s", outage.length.count()}, {"errors", outage.errors}};
+  if (stores > 1) fields.emplace_back("partitions", stores);
+  log_.write(stores > 0 ? LogLevel::info : LogLevel::debug, "redis_up", "Redis serves again", fields);
   last_ = {};
   errors_ = 0;
   metrics_.set_redis_up(true);
@@ -83,14 +104,18 @@ StoreError Outages::error() const {
   return last_;
 }
 
-void StoreHealth::mark_down(const StoreError& error) {
+void StoreHealth::mark_down(const StoreError& error, Clock::time_point now) {
+  constexpr Milliseconds found_within{500};
   last_ = error;
-  if (!since_) since_ = Clock::now();
+  if (!since_ && !led_away_ && leads_elsewhere(error)) led_away_ = now;
+  if (!since_ && led_away_ && now - *led_away_ < found_within) return;
+  if (!since_) since_ = now;
   outages_.down(this, error);
 }
 
 std::optional<Outage> StoreHealth::mark_up() {
   attempts_ = 0;
+  led_away_.reset();
   if (!since_) return {};
   since_.reset();
   return outages_.up(this);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -35,13 +36,32 @@ struct Outage {
   StoreError last;
 };
 
+/// Which of the stores of a process do not serve. A server that goes takes many of them along, each as it finds out:
+/// what goes within ten seconds is told by the first of them, and by the last that comes back. From any thread.
+class StoresAway {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `store`, by an address of its own, does not serve (any more). Whether that is to be told.
+  bool went(const void* store, Clock::time_point now = Clock::now());
+  /// It does again: how many were away at once, at most; 0 while others still are.
+  std::size_t came(const void* store);
+
+ private:
+  std::mutex mutex_;                  ///< of all below
+  std::map<const void*, bool> away_;  // and whether each tells of it
+  std::size_t most_ = 0;
+  Clock::time_point last_went_;
+};
+
 /// What the loops of a process meet, told once: when the first of them is refused, and when the last is served again.
-/// From any thread. `metrics` and `log` outlive it.
+/// From any thread. `metrics`, `log` and `away` outlive it.
 class Outages {
  public:
-  /// `began`: called when they begin, on the thread of whoever meets one first; may ask nothing of this.
-  Outages(Metrics& metrics, Log& log, std::function<void()> began = {})
-      : metrics_(metrics), log_(log), began_(std::move(began)) {}
+  /// `away`: of all stores of the process. `began`: called when they begin, on the thread of whoever meets one first;
+  /// may ask nothing of this.
+  Outages(Metrics& metrics, Log& log, StoresAway& away, std::function<void()> began = {})
+      : metrics_(metrics), log_(log), away_(away), began_(std::move(began)) {}
 
   /// A call of `loop` failed.
   void down(const void* loop, const StoreError& error);
@@ -58,6 +78,7 @@ class Outages {
 
   Metrics& metrics_;
   Log& log_;
+  StoresAway& away_;
   const std::function<void()> began_;
   mutable std::mutex mutex_;  ///< of all below
   std::set<const void*> down_;
@@ -74,8 +95,9 @@ class StoreHealth {
 
   explicit StoreHealth(Outages& outages) : outages_(outages) {}
 
-  /// A call failed. Does not count the error, which has been counted by its kind.
-  void mark_down(const StoreError& error);
+  /// A call failed. Does not count the error, which has been counted by its kind. A server that says that another one
+  /// is to be asked is no outage for half a second: whoever asks again finds that one.
+  void mark_down(const StoreError& error, Clock::time_point now = Clock::now());
   /// A call went well: the outage that has ended by it, if there was one and no other loop meets it still.
   std::optional<Outage> mark_up();
 
@@ -88,6 +110,7 @@ class StoreHealth {
  private:
   Outages& outages_;
   std::optional<Clock::time_point> since_;
+  std::optional<Clock::time_point> led_away_;  // when a call was, and none has gone well since
   StoreError last_;
   int attempts_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "worker/process/opening.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -33,6 +34,14 @@ asio::awaitable<int> check_contact(ServedParts& parts) {
       "publishers can learn who fetches their feeds",
       {{"feeds", figures->feeds}});
   co_return exits::configuration;
+}
+
+/// Of a store that was waited for.
+void tell_of_opening(ServedParts& parts) {
+  const std::size_t stores = parts.shared.away.came(&parts.outages);
+  std::vector<LogField> fields;
+  if (stores > 1) fields.emplace_back("partitions", stores);
+  parts.log.write(stores > 0 ? LogLevel::info : LogLevel::debug, "redis_up", "Redis serves now", fields);
 }
 
 /// The one stream of all partitions (RELIABILITY L28), where this store is to look whether events can be copied there.
@@ -79,7 +88,7 @@ asio::awaitable<int> open_store(ServedParts& parts) {
       parts.ingest.refresher.set_store_id(std::move(id));
       parts.metrics.set_store(*server);
       test_point("B5");
-      if (!told.empty()) parts.log.write(LogLevel::info, "redis_up", "Redis serves now");
+      if (!told.empty()) tell_of_opening(parts);
       co_return co_await check_contact(parts);
     }
     if (parts.ingest.worker.stopping()) break;
@@ -96,8 +105,10 @@ asio::awaitable<int> open_store(ServedParts& parts) {
       parts.opening_trouble = error;  // "LOADING …" while it reads its files (RELIABILITY H3)
       parts.shared.notify.status(parts.shared.state());
     }
-    if (told != error.detail)  // it may answer by now, and not serve yet
-      parts.log.write(LogLevel::error, "redis_down", "waiting for Redis", {{"detail", error.detail}});
+    if (told != error.detail) {  // it may answer by now, and not serve yet
+      const LogLevel level = parts.shared.away.went(&parts.outages) ? LogLevel::error : LogLevel::debug;
+      parts.log.write(level, "redis_down", "waiting for Redis", {{"detail", error.detail}});
+    }
     told = error.detail;
     parts.nap.expires_after(wait);
     wait = std::min(wait * 2, longest_wait);

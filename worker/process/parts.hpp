@@ -41,6 +41,7 @@ struct SharedByStores {
   ReadingThreads& reading;  ///< of `loop`
   Looks& looks;
   SdNotify& notify;
+  StoresAway& away;
   Log& log;                            ///< of what is said of all of them
   std::size_t stores = 1;              ///< how many there are
   std::function<std::string()> state;  ///< what the service manager is told of all of them
@@ -122,7 +123,7 @@ struct ServedParts {
   boost::asio::steady_timer nap{loop};  // of the work itself; cancelled when it is told to stop
   BlockingCalls side;                   // blocking odds and ends of the private server
   MemoryBudget& memory;
-  Outages outages{metrics, log, [this] { suspect_server(); }};
+  Outages outages{metrics, log, shared.away, [this] { suspect_server(); }};
   StatusHistory history{std::chrono::steady_clock::now()};
   const std::string id;
   const std::function<void(const Report&)> tell;

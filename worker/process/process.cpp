@@ -54,6 +54,7 @@ SharedByStores Process::shared_by_stores(std::size_t stores) {
           reading_,
           looks_,
           notify_,
+          away_,
           log_,
           stores,
           [this] { return state(); },

@@ -58,6 +58,7 @@ class Process {
   std::optional<BlockedPosixSignals> hang_ups_, status_wanted_;  // of a daemon
   boost::asio::io_context loop_{1};
   SdNotify notify_ = SdNotify::from_environment();
+  StoresAway away_;
   MemoryBudget memory_;
   ReadingThreads reading_;
   Looks looks_;

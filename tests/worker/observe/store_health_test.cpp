@@ -1,6 +1,7 @@
 #include "worker/observe/store_health.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <string>
 #include <sys/mman.h>
@@ -57,7 +58,8 @@ TEST(Outages, AreToldWhenTheyBeginAndWhenTheyTurnOutToNeedSomebody) {
   {
     Metrics metrics{{"test", "test", ""}};
     Log log{{.level = LogLevel::info, .format = LogFormat::logfmt, .worker = "", .fd = out.get()}};
-    Outages outages(metrics, log);
+    StoresAway away;
+    Outages outages(metrics, log, away);
     StoreHealth health(outages);
     for (int i = 0; i < 3; ++i) health.mark_down({Code::unavailable, "closed"});
     health.mark_down({Code::misconfigured, "NOREPLICAS"});  // as of each new primary, for a moment
@@ -89,7 +91,8 @@ TEST(Outages, OfAnyLoopAreToldOnceAndLastUntilAllAreServed) {
     Metrics metrics{{"test", "test", ""}};
     Log log{{.level = LogLevel::info, .format = LogFormat::logfmt, .worker = "", .fd = out.get()}};
     int began = 0;
-    Outages outages(metrics, log, [&] { ++began; });
+    StoresAway away;
+    Outages outages(metrics, log, away, [&] { ++began; });
     StoreHealth first(outages), second(outages);
     EXPECT_FALSE(first.mark_up());
     second.mark_down({Code::unavailable, "closed"});
@@ -108,6 +111,48 @@ TEST(Outages, OfAnyLoopAreToldOnceAndLastUntilAllAreServed) {
   }
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(pread(out.get(), text.data(), text.size(), 0), 0)));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+}
+
+/// RELIABILITY E2. A primary that has handed over says where its successor is; that it says so for long is an outage.
+TEST(Outages, AreNoneWhereAnotherServerIsFoundAtOnce) {
+  const UniqueFd out(memfd_create("log", MFD_CLOEXEC));
+  Metrics metrics{{"test", "test", ""}};
+  Log log{{.level = LogLevel::info, .format = LogFormat::logfmt, .worker = "", .fd = out.get()}};
+  StoresAway away;
+  Outages outages(metrics, log, away);
+  StoreHealth health(outages);
+  const StoreError moved{Code::loading, "MOVED 42 10.0.0.2:6379"}, lost{Code::unavailable, "they do not know yet"};
+  auto now = StoreHealth::Clock::now();
+  health.mark_down(moved, now);
+  health.mark_down(lost, now + 100ms);
+  EXPECT_TRUE(outages.is_up());
+  EXPECT_FALSE(health.mark_up());
+  now += 10s;
+  health.mark_down(moved, now);
+  EXPECT_TRUE(outages.is_up()) << "again";
+  health.mark_down(moved, now + 600ms);
+  EXPECT_FALSE(outages.is_up());
+  EXPECT_TRUE(health.mark_up());
+  health.mark_down(lost, now + 1s);
+  EXPECT_FALSE(outages.is_up()) << "nobody has said where else";
+}
+
+/// Of a process that serves many partitions: a node takes its own along, one after the other.
+TEST(StoresAwayTest, AreToldByTheFirstAndByTheLastThatComesBack) {
+  StoresAway away;
+  const auto now = StoresAway::Clock::now();
+  const std::array<int, 4> stores{};
+  EXPECT_TRUE(away.went(&stores[0], now));
+  EXPECT_FALSE(away.went(&stores[1], now + 2s));
+  EXPECT_FALSE(away.went(&stores[2], now + 11s)) << "9 s behind the one before";
+  EXPECT_TRUE(away.went(&stores[0], now + 12s)) << "whoever tells of it goes on to";
+  EXPECT_EQ(away.came(&stores[0]), 0U);
+  EXPECT_TRUE(away.went(&stores[3], now + 30s)) << "another outage";
+  EXPECT_EQ(away.came(&stores[3]), 0U);
+  EXPECT_EQ(away.came(&stores[1]), 0U);
+  EXPECT_EQ(away.came(&stores[2]), 3U);
+  EXPECT_TRUE(away.went(&stores[1], now + 31s));
+  EXPECT_EQ(away.came(&stores[1]), 1U);
 }
 
 }  // namespace
