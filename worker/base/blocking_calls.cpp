@@ -43,7 +43,7 @@ class BlockingCalls::Threads {
     waiting_.push_back({&calls, now});
     if (now - waiting_.front().since >= longest_wait) {
       if (now - changed_ >= until_more)
-        set_at_once(std::max(std::min(2 * at_once_, busy() + waiting_.size()), a_few), now);
+        set_at_once(std::max(at_once_, std::min({2 * at_once_, busy() + waiting_.size(), most(now)})), now);
     } else if (at_once_ > a_few && now - changed_ >= until_fewer) {
       set_at_once(std::max(at_once_ / 2, a_few), now);
     }
@@ -58,14 +58,15 @@ class BlockingCalls::Threads {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::size_t a_few = 8;
+  static constexpr std::size_t a_few = 8, many = 32;
   static constexpr std::chrono::milliseconds longest_wait{100}, until_more{20};
   static constexpr std::chrono::seconds until_fewer{10}, longest_idle{30};
 
   struct Thread {
     std::thread thread;
     std::condition_variable wake;
-    BlockingCalls* next = nullptr;  // what it is begun or woken for
+    BlockingCalls* next = nullptr;                       // what it is begun or woken for
+    Clock::time_point began = Clock::time_point::max();  // what it is at; at nothing: never
   };
   struct Waiting {
     BlockingCalls* calls;
@@ -77,6 +78,12 @@ class BlockingCalls::Threads {
   void set_at_once(std::size_t calls, Clock::time_point now) {
     at_once_ = calls;
     changed_ = now;
+  }
+  /// Where they only are many at once, more threads would not have them done sooner.
+  std::size_t most(Clock::time_point now) const {
+    const auto blocks = [now](const Thread& one) { return one.began < now - longest_wait; };
+    const auto blocked = static_cast<std::size_t>(std::ranges::count_if(threads_, blocks));
+    return blocked + std::max(blocked, many);
   }
   std::size_t busy() const { return threads_.size() - idle_.size(); }
 
@@ -102,9 +109,11 @@ class BlockingCalls::Threads {
   void run(Thread& mine) {
     std::unique_lock lock(mutex_);
     while (BlockingCalls* const next = std::exchange(mine.next, nullptr)) {
+      mine.began = Clock::now();
       lock.unlock();
       next->make();
       lock.lock();
+      mine.began = Clock::time_point::max();
       if (!waiting_.empty() && busy() <= at_once_) {
         mine.next = waiting_.front().calls;
         waiting_.pop_front();

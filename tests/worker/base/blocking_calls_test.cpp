@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include <boost/asio/co_spawn.hpp>
@@ -36,6 +37,29 @@ TEST(BlockingCallsOfOne, AreMadeOneAfterAnotherInTheirOrder) {
   ASSERT_EQ(made.size(), 1000U);
   EXPECT_TRUE(std::ranges::is_sorted(made));
   EXPECT_EQ(most, 1);
+}
+
+// As while the stores of many partitions are opened. Before those that block: their threads stay for a while.
+TEST(BlockingCallsInABurst, WaitForEachOther) {
+  std::atomic<int> at_once = 0, most = 0;
+  std::atomic<bool> blocked = false;
+  std::vector<std::unique_ptr<BlockingCalls>> all;
+  for (int i = 0; i < 400; ++i) all.push_back(std::make_unique<BlockingCalls>());
+  for (int round = 0; round < 8; ++round) {
+    for (const auto& calls : all) {
+      calls->post([&] {
+        const auto from = std::chrono::steady_clock::now();
+        most = std::max(most.load(), ++at_once);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        --at_once;
+        if (std::chrono::steady_clock::now() - from > std::chrono::milliseconds(10)) blocked = true;
+      });
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  }
+  all.clear();
+  if (blocked) GTEST_SKIP() << "this machine was too busy to tell";
+  EXPECT_LE(most, 32);
 }
 
 // As while a server hangs that many partitions have their stores at.
