@@ -252,6 +252,12 @@ StoreResult<Committed> read_committed(const StoreResult<Reply>& reply) {
     done.result = Committed::Result::stale;
   } else if (word.empty()) {
     return StoreError{StoreError::Code::bug, "the server's answer to commit names no outcome"};
+  } else if (word.starts_with("store ")) {  // no feed can be stored
+    const std::string_view what = word.substr(6);
+    return StoreError{StoreError::Code::misconfigured,
+                      "nothing can be written while " + std::string(what) + ": " +
+                          (what.ends_with("is no number") ? "" : "rename that key, then ") +
+                          "run feedmill verify --repair"};
   } else {
     return StoreError{StoreError::Code::refused, "nothing was written: " + std::string(word)};
   }

@@ -6,7 +6,8 @@
 -- ARGV: prefix, feed_url, claim, next due, marks of how the host answered (note_answer of host.lua), counted state fields
 -- to set; behind that as parse() reads it, in its order: what counts first says how many elements follow. A signal is
 -- the JSON object without its head, which only this script knows: seq, prev, entity_id.
--- Returns {'dup' | 'stale' | 'type <key>'}, or {'ok', created, modified, trimmed,
+-- Returns {'dup' | 'stale' | 'type <key>' | 'store <key>'}, the last two of a key of another type, of the feed alone or
+-- of all; or {'ok', created, modified, trimmed,
 -- tombstoned, records, what became of the host's circuit breaker ('opened', 'closed', ''), until when it is open,
 -- whether the URL to move to is a feed already (1/0), the highest entry number given out here, re-keyed, deleted, what
 -- became of the subscription (0 = nothing, 1 = turned as wanted, 2 = and so its hub is in trouble)}.
@@ -103,32 +104,33 @@ local function check()
   local written = tonumber(mine[2]) or 0
   if commit.part <= written then return {'dup'} end
   if commit.part > written + 1 then return {'part ' .. commit.part .. ' came before part ' .. (written + 1)} end
-  local keep, has_posts, wrong = commit.keep, #commit.posts > 0, nil
+  local keep, has_posts, whose, wrong = commit.keep, #commit.posts > 0, 'store ', nil
   local function expect(key, kind)
     local found = redis.call('TYPE', key)['ok']
-    if found ~= 'none' and found ~= kind then wrong = wrong or {'type ' .. key .. ' is a ' .. found} end
+    if found ~= 'none' and found ~= kind then wrong = wrong or {whose .. key .. ' is a ' .. found} end
     return found == kind
   end
   answering = commit.answered_by ~= '' and gate_of_host(commit.answered_by) or gate_of(fetch_url)
   expect(schedule_key, 'zset')
-  expect(host_key(answering), 'hash')
+  expect(signals_key, 'stream')
+  expect(meta_key, 'hash')
   if commit.state_to then
     expect(states_key, 'hash')
     expect(quarantine_key, 'zset')
   end
-  expect(signals_key, 'stream')
-  expect(meta_key, 'hash')
   if commit.move_to ~= '' then expect(feeds_key, 'set') end
   if commit.push_turn ~= '' or commit.push_ask ~= '' then
     expect(push_schedule_key, 'zset')
     expect(push_states_key, 'hash')
   end
+  if keep or has_posts then expect(counter_key, 'string') end
+  whose = 'type '
+  expect(host_key(answering), 'hash')
   if keep or has_posts then
     expect(sort, 'zset')
     expect(map, 'hash')
     expect(digests, 'hash')
     has_tombs = expect(tombs, 'zset')
-    expect(counter_key, 'string')
   end
   if keep or commit.feed_last >= commit.feed then expect(feed_key(url), 'hash') end
   if commit.items ~= '' then expect(items_key(url), 'string') end
@@ -136,7 +138,7 @@ local function check()
 
   counter = (keep or has_posts) and redis.call('GET', counter_key)
   local bytes = redis.call('HGET', feed_state, 'bytes')
-  if counter and not string.find(counter, '^%d+$') then return {'type ' .. counter_key .. ' is no number'} end
+  if counter and not string.find(counter, '^%d+$') then return {'store ' .. counter_key .. ' is no number'} end
   if bytes and not string.find(bytes, '^%-?%d+$') then return {'type ' .. feed_state .. ' bytes is no number'} end
 end
 

@@ -291,6 +291,23 @@ TEST_F(Refreshing, PutsOffAFeedWhoseKeysAreSpoilt) {
   EXPECT_EQ((*record)[0]->claim, "");
 }
 
+/// As while Redis cannot write: no feed is put off, and what was fetched is stored once somebody has mended it.
+TEST_F(Refreshing, WaitsWhileAKeyOfAllFeedsIsSpoilt) {
+  world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
+  add("/feed.xml");
+  world.redis_text({"SET", "stream:signals", "spoilt"});
+  const Program worker({"run"}, world.environment);
+  EXPECT_TRUE(eventually([&] {
+    return worker.err().find("nothing can be written while stream:signals is a string") != std::string::npos;
+  })) << worker.err();
+  EXPECT_EQ(world.redis_text({"EXISTS", "ids:Entry"}), "0") << "nothing was written";
+  world.redis_text({"DEL", "stream:signals"});
+  EXPECT_TRUE(eventually([&] { return world.redis_text({"GET", "ids:Entry"}) == "1"; })) << worker.err();
+  EXPECT_TRUE(eventually([&] { return count_of(worker.err(), "event=redis_up") == 1; })) << worker.err();
+  EXPECT_EQ(world.http.count("/feed.xml"), 1U) << "it is not asked for again";
+  EXPECT_EQ(count_of(worker.err(), "event=bug"), 0U) << worker.err();
+}
+
 TEST_F(Refreshing, NeverConnectsToAnAddressThatIsNotOpened) {
   world.environment.erase("FEEDMILL_EGRESS_ALLOW");
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});

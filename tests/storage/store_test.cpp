@@ -261,6 +261,23 @@ TEST_F(StoreTest, WritesNothingWhenAKeyHasTheWrongType) {
   EXPECT_EQ(redis({"EXISTS", "ids:Entry", feed_url + ":sort", "stream:signals"}), "0");
 }
 
+/// What all feeds need is no reason to put off one: it passes once somebody has taken the key away.
+TEST_F(StoreTest, WaitsWhileAKeyOfAllFeedsHasTheWrongType) {
+  add();
+  const Commit commit = plan(claim_one(), {post("a", 100)});
+  const Commit* const one = &commit;
+  for (const std::string key : {"stream:signals", "ids:Entry"}) {
+    redis({"SET", key, "many"});
+    const auto done = Ingest(store).commit(std::span(&one, 1)).front();
+    ASSERT_FALSE(done) << key;
+    EXPECT_EQ(done.error().code, StoreError::Code::misconfigured) << done.error().detail;
+    EXPECT_NE(done.error().detail.find(key), std::string::npos) << done.error().detail;
+    redis({"DEL", key});
+    EXPECT_EQ(redis({"EXISTS", feed_url + ":sort", "stream:signals"}), "0");
+  }
+  EXPECT_EQ(send(commit).created, 1U);
+}
+
 TEST_F(StoreTest, WritesABigDocumentInPartsAndAPartOnce) {
   add();
   std::vector<EntryRecord> posts;
@@ -368,7 +385,8 @@ TEST_F(StoreTest, WritesNothingOfAFailureEitherWhenAKeyIsBroken) {
     const Commit* const one = &failure;
     const auto done = Ingest(store).commit(std::span(&one, 1)).front();
     ASSERT_FALSE(done) << key;
-    EXPECT_EQ(done.error().code, StoreError::Code::refused) << key;
+    const bool is_of_all = !key.starts_with("state:host");
+    EXPECT_EQ(done.error().code, is_of_all ? StoreError::Code::misconfigured : StoreError::Code::refused) << key;
     EXPECT_EQ(redis({"HGET", "state:feed:" + feed_url, "state"}), "new") << key;
     EXPECT_EQ(redis({"HEXISTS", "state:feed:" + feed_url, "claim"}), "1") << key;
     redis({"RENAME", kept, key});

@@ -91,7 +91,7 @@ TEST_F(TrimTest, ABrokenCounterWritesNothing) {
   const Commit* const one = &edit;
   const auto refused = Ingest(store).commit(std::span(&one, 1)).front();
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, StoreError::Code::refused) << refused.error().detail;
+  EXPECT_EQ(refused.error().code, StoreError::Code::misconfigured) << refused.error().detail;
   EXPECT_EQ(*EventStream(store).last_id(), before);
   EXPECT_EQ(redis({"HGET", "Entry:1", "rev"}), "1") << "all or nothing";
 }

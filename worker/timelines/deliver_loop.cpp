@@ -147,15 +147,16 @@ void DeliverLoop::tell(const Deliverer::Step& step) {
 void DeliverLoop::store_went(const StoreError& error) {
   metrics_.store_error(error);
   if (std::exchange(store_down_, true)) return;
-  // What is no outage the other half does not meet.
-  const bool away = error.code != StoreError::Code::bug && error.code != StoreError::Code::refused;
-  if (away && !options_.tells_of_store) return;
-  const bool is_refused = error.code == StoreError::Code::refused;  // by a key of another type
-  log_.write(LogLevel::error,
-             away         ? "redis_down"
-             : is_refused ? "notice"
-                          : "bug",
-             "delivery cannot go on; it is tried again", {{"detail", error.detail}});
+  if (error.code == StoreError::Code::refused) {
+    log_.write(LogLevel::error, "notice",
+               "delivery cannot go on: a key that it needs, as stream:signals, is of another type; delete or rename it",
+               {{"detail", error.detail}});
+    return;
+  }
+  const bool away = error.code != StoreError::Code::bug;
+  if (away && !options_.tells_of_store) return;  // the other half meets it, too
+  log_.write(LogLevel::error, away ? "redis_down" : "bug", "delivery cannot go on; it is tried again",
+             {{"detail", error.detail}});
 }
 
 void DeliverLoop::store_came() {
