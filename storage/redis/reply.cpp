@@ -87,6 +87,7 @@ StoreError redis_error(std::string_view text) {
       Row{"NOPERM", Code::auth},
       Row{"DENIED", Code::auth},  // protected mode
       Row{"ERR unknown command", Code::auth},
+      Row{"ERR Protocol error: unauthenticated", Code::auth},  // of a command of many words before any login
       Row{"ERR ACL failure in script", Code::auth},
       Row{"ERR The user executing the script", Code::auth},  // before 7.2
       Row{"MOVED", Code::loading},
