@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,18 +43,38 @@ Milliseconds wait_before_retry(const StoreError& error, int attempt) {
 }
 
 bool StoresAway::went(const void* store, Clock::time_point now) {
-  constexpr std::chrono::seconds as_one{10};
+  constexpr std::chrono::seconds apart{10};
   const std::lock_guard lock(mutex_);
-  const auto [place, is_new] = away_.try_emplace(store, away_.empty() || now - last_went_ > as_one);
-  if (is_new) last_went_ = now;
-  most_ = std::max(most_, away_.size());
-  return place->second;
+  for (const Together& one : outages_) {
+    if (one.away.contains(store)) return one.teller == store;
+  }
+  if (outages_.empty() || now - outages_.back().last > apart) outages_.push_back({now, now, store, {}, {}});
+  Together& newest = outages_.back();
+  newest.last = now;
+  newest.away.insert(store);
+  newest.all.stores = std::max(newest.all.stores, newest.away.size());
+  return newest.teller == store;
 }
 
-std::size_t StoresAway::came(const void* store) {
+std::optional<StoresAway::Back> StoresAway::came(const void* store, std::uint64_t errors, Clock::time_point now) {
   const std::lock_guard lock(mutex_);
-  away_.erase(store);
-  return away_.empty() ? std::exchange(most_, 0) : 0;
+  const auto its = std::ranges::find_if(outages_, [&](Together& one) { return one.away.erase(store) > 0; });
+  if (its == outages_.end()) return {};
+  its->all.errors += errors;
+  if (its->teller == store) its->teller = nullptr;
+  if (!its->away.empty()) return {};
+  its->all.away_for = now - its->first;
+  const Back all = its->all;
+  outages_.erase(its);
+  return all;
+}
+
+void tell_back(Log& log, const std::optional<StoresAway::Back>& all, std::string_view message) {
+  std::vector<LogField> fields;
+  if (all) fields.emplace_back("down_s", all->away_for.count());
+  if (all && all->errors > 0) fields.emplace_back("errors", all->errors);
+  if (all && all->stores > 1) fields.emplace_back("partitions", all->stores);
+  log.write(all ? LogLevel::info : LogLevel::debug, "redis_up", message, fields);
 }
 
 void Outages::down(const void* loop, const StoreError& error) {
@@ -83,10 +104,7 @@ std::optional<Outage> Outages::up(const void* loop) {
   const std::lock_guard lock(mutex_);
   if (down_.erase(loop) == 0 || !down_.empty()) return {};
   Outage outage{Clock::now() - since_, errors_, std::move(last_)};
-  const std::size_t stores = away_.came(this);
-  std::vector<LogField> fields{{"down_s", outage.length.count()}, {"errors", outage.errors}};
-  if (stores > 1) fields.emplace_back("partitions", stores);
-  log_.write(stores > 0 ? LogLevel::info : LogLevel::debug, "redis_up", "Redis serves again", fields);
+  tell_back(log_, away_.came(this, outage.errors), "Redis serves again");
   last_ = {};
   errors_ = 0;
   metrics_.set_redis_up(true);

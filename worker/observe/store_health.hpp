@@ -5,12 +5,13 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "storage/redis/store_error.hpp"
 #include "storage/redis/values.hpp"
@@ -37,22 +38,36 @@ struct Outage {
 };
 
 /// Which of the stores of a process do not serve. A server that goes takes many of them along, each as it finds out:
-/// what goes within ten seconds is told by the first of them, and by the last that comes back. From any thread.
+/// those that go within ten seconds of each other are told by the first of them, and by the last that comes back. From
+/// any thread.
 class StoresAway {
  public:
   using Clock = std::chrono::steady_clock;
 
   /// `store`, by an address of its own, does not serve (any more). Whether that is to be told.
   bool went(const void* store, Clock::time_point now = Clock::now());
-  /// It does again: how many were away at once, at most; 0 while others still are.
-  std::size_t came(const void* store);
+  /// It does again, behind so many errors: what there is to tell of all that went with it, once it is the last.
+  struct Back {
+    std::size_t stores = 0;
+    std::chrono::duration<double> away_for{};
+    std::uint64_t errors = 0;
+  };
+  std::optional<Back> came(const void* store, std::uint64_t errors, Clock::time_point now = Clock::now());
 
  private:
-  std::mutex mutex_;                  ///< of all below
-  std::map<const void*, bool> away_;  // and whether each tells of it
-  std::size_t most_ = 0;
-  Clock::time_point last_went_;
+  struct Together {
+    Clock::time_point first, last;  ///< when they went
+    const void* teller;             ///< null: it has come back
+    std::set<const void*> away;
+    Back all;
+  };
+
+  std::mutex mutex_;               ///< of all below
+  std::vector<Together> outages_;  // the newest last
 };
+
+/// Tells of `all` that a store was the last of to come back; else at `debug` that it came.
+void tell_back(Log& log, const std::optional<StoresAway::Back>& all, std::string_view message);
 
 /// What the loops of a process meet, told once: when the first of them is refused, and when the last is served again.
 /// From any thread. `metrics`, `log` and `away` outlive it.

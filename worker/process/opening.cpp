@@ -1,7 +1,6 @@
 #include "worker/process/opening.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -34,14 +33,6 @@ asio::awaitable<int> check_contact(ServedParts& parts) {
       "publishers can learn who fetches their feeds",
       {{"feeds", figures->feeds}});
   co_return exits::configuration;
-}
-
-/// Of a store that was waited for.
-void tell_of_opening(ServedParts& parts) {
-  const std::size_t stores = parts.shared.away.came(&parts.outages);
-  std::vector<LogField> fields;
-  if (stores > 1) fields.emplace_back("partitions", stores);
-  parts.log.write(stores > 0 ? LogLevel::info : LogLevel::debug, "redis_up", "Redis serves now", fields);
 }
 
 /// The one stream of all partitions (RELIABILITY L28), where this store is to look whether events can be copied there.
@@ -88,7 +79,7 @@ asio::awaitable<int> open_store(ServedParts& parts) {
       parts.ingest.refresher.set_store_id(std::move(id));
       parts.metrics.set_store(*server);
       test_point("B5");
-      if (!told.empty()) tell_of_opening(parts);
+      if (!told.empty()) tell_back(parts.log, parts.shared.away.came(&parts.outages, 0), "Redis serves now");
       co_return co_await check_contact(parts);
     }
     if (parts.ingest.worker.stopping()) break;

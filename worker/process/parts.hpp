@@ -41,7 +41,7 @@ struct SharedByStores {
   ReadingThreads& reading;  ///< of `loop`
   Looks& looks;
   SdNotify& notify;
-  StoresAway& away;
+  StoresAway& away;                    ///< which of the stores do not serve
   Log& log;                            ///< of what is said of all of them
   std::size_t stores = 1;              ///< how many there are
   std::function<std::string()> state;  ///< what the service manager is told of all of them

@@ -272,8 +272,7 @@ std::string Process::state() const {
     std::string trouble = first().trouble();
     return trouble.empty() ? "ready" + where : trouble;
   }
-  const auto is_well = [](const auto& store) { return store->parts().trouble().empty(); };
-  const auto ready = static_cast<std::size_t>(std::ranges::count_if(stores_, is_well));
+  const std::size_t ready = ready_stores();
   if (ready == stores_.size()) return "ready" + where;
   return fmt::format("{} of {} partitions are ready{}, {}", ready, stores_.size(), where, trouble_beside(nullptr));
 }
@@ -298,15 +297,26 @@ std::size_t Process::in_flight() const {
   return all;
 }
 
-/// The service manager hears of a change without a word to the store, which may be what is wrong.
+std::size_t Process::ready_stores() const {
+  const auto is_well = [](const auto& store) { return store->parts().trouble().empty(); };
+  return static_cast<std::size_t>(std::ranges::count_if(stores_, is_well));
+}
+
+/// The service manager hears of a change without a word to the store, which may be what is wrong. The log has how many
+/// of several stores are not ready, once that has settled: by themselves they tell of the first and the last alone.
 asio::awaitable<void> Process::tell_state() {
   asio::steady_timer timer(loop_);
+  std::size_t ready = stores_.size(), logged = ready;
   for (std::string told = state();;) {
     timer.expires_after(std::chrono::seconds(1));
     co_await timer.async_wait(asio::use_awaitable);
-    if (std::string now = state(); now != told && !stores_.front()->is_stopping()) {
-      notify_.status(told = std::move(now));
-    }
+    if (stores_.front()->is_stopping()) continue;
+    if (std::string now = state(); now != told) notify_.status(told = std::move(now));
+    const std::size_t before = std::exchange(ready, ready_stores());
+    if (ready != before || ready == logged) continue;
+    logged = ready;
+    if (ready < stores_.size() && stores_.size() > 1 && first().mode == RunMode::daemon)
+      log_.write(LogLevel::warn, "ready", told, {{"ready", ready}, {"partitions", stores_.size()}});
   }
 }
 

@@ -32,6 +32,7 @@ class Process {
   SharedByStores shared_by_stores(std::size_t stores);
   ServedParts& first() const { return stores_.front()->parts(); }
   std::string state() const;
+  std::size_t ready_stores() const;
   std::string trouble_beside(const ServedParts* mine) const;
   std::size_t in_flight() const;
   void leave(const ServedStore& store, int code);

@@ -146,13 +146,22 @@ TEST(StoresAwayTest, AreToldByTheFirstAndByTheLastThatComesBack) {
   EXPECT_FALSE(away.went(&stores[1], now + 2s));
   EXPECT_FALSE(away.went(&stores[2], now + 11s)) << "9 s behind the one before";
   EXPECT_TRUE(away.went(&stores[0], now + 12s)) << "whoever tells of it goes on to";
-  EXPECT_EQ(away.came(&stores[0]), 0U);
+  EXPECT_FALSE(away.came(&stores[0], 7, now + 13s));
+  EXPECT_FALSE(away.went(&stores[0], now + 14s)) << "it was told";
   EXPECT_TRUE(away.went(&stores[3], now + 30s)) << "another outage";
-  EXPECT_EQ(away.came(&stores[3]), 0U);
-  EXPECT_EQ(away.came(&stores[1]), 0U);
-  EXPECT_EQ(away.came(&stores[2]), 3U);
-  EXPECT_TRUE(away.went(&stores[1], now + 31s));
-  EXPECT_EQ(away.came(&stores[1]), 1U);
+  EXPECT_FALSE(away.came(&stores[1], 2, now + 31s));
+  const auto another = away.came(&stores[3], 3, now + 32s);
+  ASSERT_TRUE(another);
+  EXPECT_EQ(another->stores, 1U);
+  EXPECT_EQ(another->errors, 3U);
+  EXPECT_EQ(another->away_for, 2s);
+  EXPECT_FALSE(away.came(&stores[2], 1, now + 33s));
+  const auto first = away.came(&stores[0], 1, now + 40s);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->stores, 3U);
+  EXPECT_EQ(first->errors, 11U);
+  EXPECT_EQ(first->away_for, 40s);
+  EXPECT_FALSE(away.came(&stores[0], 1, now + 41s)) << "it was there";
 }
 
 }  // namespace
