@@ -204,7 +204,8 @@ Redis Redis::at_slot(unsigned slot) const {
 Redis::Result<Reply> Redis::command(const Words& words) {
   if (auto ready = connect(); !ready) return ready.error();
   append(words);
-  return answer_to(words.front());
+  auto reply = answer_to(words.front());
+  return reply ? std::move(reply) : with_key(reply.error(), words);
 }
 
 Redis::Result<Reply> Redis::answer_to(std::string_view command, std::size_t most) {

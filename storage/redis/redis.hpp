@@ -31,9 +31,6 @@ namespace feedmill {
 
 class Sentinels;
 
-/// A command: its words. Long ones are sent from where they lie, so all must live until the command was answered.
-using Words = std::vector<std::string_view>;
-
 /// Not thread-safe. With TLS SIGPIPE must be ignored by the process. Connects on first use and after a lost connection,
 /// where there are sentinels or a cluster to whom these name at that moment; every call may block up to the timeout,
 /// one that connects by way of them for twice as long. With TLS nothing is sent before the server has shown that it is

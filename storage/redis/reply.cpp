@@ -106,6 +106,16 @@ StoreError redis_error(std::string_view text) {
   return {Code::bug, std::string(text)};
 }
 
+StoreError with_key(StoreError error, const Words& words) {
+  static constexpr std::array<std::string_view, 3> of_two{"XGROUP", "XINFO", "MEMORY"};
+  if (error.code != StoreError::Code::refused) return error;
+  const auto streams = std::ranges::find(words, "STREAMS");
+  const auto before =
+      streams != words.end() ? streams : words.begin() + (std::ranges::count(of_two, words.front()) > 0 ? 1 : 0);
+  if (words.end() - before > 1) error.detail.append(": ").append(before[1]);
+  return error;
+}
+
 bool leads_elsewhere(const StoreError& error) {
   return error.code == StoreError::Code::read_only || error.detail.starts_with("NOREPLICAS") ||
          error.detail.starts_with("MOVED") || error.detail.starts_with("UNBLOCKED");

@@ -51,8 +51,14 @@ class Reply : public ReplyView {
   std::shared_ptr<const ReplyArena> arena_;
 };
 
+/// A command: its words. Long ones are sent from where they lie, so all must live until the command was answered.
+using Words = std::vector<std::string_view>;
+
 /// The error an error reply means (RELIABILITY §6).
 StoreError redis_error(std::string_view text);
+
+/// The same with the key that `words` were refused for, where that is of another type.
+StoreError with_key(StoreError error, const Words& words);
 
 /// Whether it says that another server is to be asked: this one is a replica by now, has lost the replicas that it must
 /// have, or does not hold the slot any more.

@@ -426,6 +426,7 @@ std::vector<StoreResult<Reply>> Store::Impl::pipeline_each(std::span<const Words
   for (const Words& words : commands) redis.append(words);
   for (const Words& words : commands) {
     replies.push_back(redis.next());
+    if (!replies.back()) replies.back() = with_key(replies.back().error(), words);
     if (!replies.back()) continue;
     if (auto wrong = misshapen(words.front(), *replies.back())) replies.back() = std::move(*wrong);
   }

@@ -246,6 +246,20 @@ TEST(RedisConnection, TellsThatTheServerDoesNotAnswer) {
   EXPECT_TRUE(redis.command({"PING"}));
 }
 
+TEST(RedisConnection, SaysWhichKeyIsOfAnotherType) {
+  const test::RedisServer server;
+  Redis redis(*parse_redis_url(server.admin_url()), Milliseconds(1000));
+  ASSERT_TRUE(redis.command({"SET", "text", "x"}));
+  const std::vector<Words> refused{{"LPUSH", "text", "y"},
+                                   {"XGROUP", "CREATE", "text", "g", "0"},
+                                   {"XREADGROUP", "GROUP", "g", "c", "STREAMS", "text", ">"}};
+  for (const Words& words : refused) {
+    const auto reply = redis.command(words);
+    ASSERT_FALSE(reply);
+    EXPECT_TRUE(reply.error().detail.ends_with(": text")) << reply.error().detail;
+  }
+}
+
 TEST(RedisConnection, SaysThatThePasswordIsWrong) {
   test::RedisServer server({"--requirepass", "right"});
   RedisAddress address = *parse_redis_url(server.admin_url());

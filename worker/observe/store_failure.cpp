@@ -13,10 +13,17 @@ namespace {
 /// What to do, behind a semicolon. Who may not log in needs another remedy than who lacks a right.
 std::string remedy_of_refusal(std::string_view detail) {
   if (detail.find("redis.sentinel_") != std::string_view::npos) return "";  // it says what
-  for (const std::string_view start : {"NOAUTH", "WRONGPASS", "DENIED", "ERR AUTH", "ERR invalid password"}) {
+  for (const std::string_view start :
+       {"NOAUTH", "WRONGPASS", "DENIED", "ERR AUTH", "ERR invalid password", "ERR Protocol error: unauthenticated"}) {
     if (detail.find(start) != std::string_view::npos) return "; check redis.url and redis.password_file";
   }
   return "; log in as a user who may: feedmill_viewer looks, feedmill works, feedmill_admin verifies and exports";
+}
+
+/// Where it does not say itself what to do.
+std::string_view remedy_of_no_write(std::string_view detail) {
+  if (detail.starts_with("NOREPLICAS")) return "; look at its replicas and its log";
+  return detail.starts_with("MISCONF") ? "; look at its disk and its log" : "";
 }
 
 }  // namespace
@@ -32,8 +39,7 @@ VerbFailure failure_of(const StoreError& error) {
     case StoreError::Code::out_of_memory:
       return {exits::unfinished, fmt::format("Redis is out of memory: {}; {}", detail, remedy_of_full_server)};
     case StoreError::Code::misconfigured:
-      return {exits::unfinished, fmt::format("Redis cannot write: {}; look at its {} and its log", detail,
-                                             detail.starts_with("NOREPLICAS") ? "replicas" : "disk")};
+      return {exits::unfinished, fmt::format("Redis cannot write: {}{}", detail, remedy_of_no_write(detail))};
     case StoreError::Code::read_only:
       return {exits::unfinished, fmt::format("Redis is a replica: {}; point redis.url at the primary", detail)};
     case StoreError::Code::auth:
