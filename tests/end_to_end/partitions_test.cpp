@@ -280,10 +280,15 @@ TEST_F(Partitions, AreServedByOneProcess) {
                                "\"\n";
   const std::vector<std::string> run{"run", "--config", config, "--listen", "127.0.0.1:0"};
   Program killed(run, world.environment), worker(run, world.environment);
+  std::map<unsigned, std::chrono::steady_clock::time_point> woken;
   const auto stored = [&](unsigned partition) {
     Store store = store_of(partition);
     std::size_t entries = 0;
-    if (!Feeds(store).wake(theirs[partition], 0ms, true)) return entries;
+    // Seldom: what is due for a second is taken by those as well who leave a partition to another worker.
+    if (const auto now = std::chrono::steady_clock::now(); now - woken[partition] > 3s) {
+      if (!Feeds(store).wake(theirs[partition], 0ms, true)) return entries;
+      woken[partition] = now;
+    }
     for (const std::string& url : theirs[partition]) {
       const auto some = Entries(store).all_by_order(url, 100);
       entries += some ? some->size() : 0;
@@ -300,11 +305,11 @@ TEST_F(Partitions, AreServedByOneProcess) {
   const std::string address = listening_at(worker);
   EXPECT_TRUE(eventually([&] { return get(address, "/readyz").starts_with("HTTP/1.1 200"); })) << worker.err();
 
-  const std::string figures = get(address, "/metrics");
   for (unsigned i = 0; i < partitions; ++i) {
-    const std::string feeds = "feedmill_due_feeds{partition=\"" + std::to_string(i) + "\"}";
-    EXPECT_TRUE(eventually([&] { return get(address, "/metrics").find(feeds) != std::string::npos; })) << feeds;
+    const std::string ready = "feedmill_ready{partition=\"" + std::to_string(i) + "\"} 1\n";
+    EXPECT_TRUE(eventually([&] { return get(address, "/metrics").find(ready) != std::string::npos; })) << ready;
   }
+  const std::string figures = get(address, "/metrics");
   EXPECT_EQ(count_of(figures, "# TYPE feedmill_refreshes_total "), 1U);
   EXPECT_NE(get(address, "/status").find("Location: p0/status"), std::string::npos);
   EXPECT_NE(get(address, "/status/feed?url=" + last).find("Location: ../p3/status/feed?url=http"), std::string::npos);
