@@ -1,16 +1,35 @@
 // A port for who must be known before it is started.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <random>
+#include <string>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <unistd.h>
 
 namespace feedmill::test {
 
-/// One of 127.0.0.1 that nobody listens at now. It is none of those that the system gives to outgoing connections (from
-/// 32768 on): one of these could take it before who it is for, or while they are started again.
+/// Whether no test that runs now was given it before: by a name that the system takes back with the process.
+inline bool reserve_port(std::uint16_t port) {
+  const std::string name = "feedmill-test-port-" + std::to_string(port);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  name.copy(address.sun_path + 1, name.size());
+  const int holder = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (::bind(holder, reinterpret_cast<const sockaddr*>(&address), length) == 0) return true;
+  ::close(holder);
+  return false;
+}
+
+/// One of 127.0.0.1 that nobody listens at now, and that no other call gives while this process lives. It is none of
+/// those that the system gives to outgoing connections (from 32768 on): one of these could take it before who it is
+/// for, or while they are started again.
 inline std::uint16_t free_port() {
   using boost::asio::ip::tcp;
   static std::mt19937 random{std::random_device()()};
@@ -20,7 +39,7 @@ inline std::uint16_t free_port() {
     tcp::acceptor acceptor(context, tcp::v4());
     boost::system::error_code taken;
     acceptor.bind({boost::asio::ip::address_v4::loopback(), port}, taken);
-    if (!taken) return port;
+    if (!taken && reserve_port(port)) return port;
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 #include <sys/wait.h>
 #include <thread>
@@ -211,7 +212,10 @@ bool RedisServer::await_answer(bool loading) {
       if (loading) return true;
       redis.disconnect();
     }
-    if (waitpid(pid_, nullptr, WNOHANG) == pid_) give_up("it ended at once");
+    if (waitpid(pid_, nullptr, WNOHANG) == pid_) {
+      std::cerr << std::ifstream(directory_ / "redis.log").rdbuf();
+      give_up("it ended at once");
+    }
     if (std::chrono::steady_clock::now() > deadline) give_up("it does not answer");
     std::this_thread::sleep_for(std::chrono::milliseconds(1));  // not in the way of what it waits for
   }

@@ -1,11 +1,11 @@
 #include "tests/support/tls_port.hpp"
 
 #include <fstream>
-#include <random>
 #include <stdexcept>
 
 #include "storage/redis/redis_address.hpp"
 #include "storage/store/store.hpp"
+#include "tests/support/free_port.hpp"
 
 namespace feedmill::test {
 
@@ -21,15 +21,9 @@ TlsPort::TlsPort(const RedisServer& server, const CertificateWish& wish) : serve
   const Files own = write("server", authority_.issue(wish));
   set({"tls-cert-file", own.certificate, "tls-key-file", own.key, "tls-ca-cert-file", authority_.file(),
        "tls-auth-clients", "no", "bind", "127.0.0.1"});
-  // Redis takes no "any free port". These are below those that connections get by themselves.
-  std::random_device random;
-  std::uniform_int_distribution<std::uint16_t> ports(20'000, 32'000);
-  for (int attempt = 0; port_ == 0; ++attempt) {
-    const std::uint16_t wanted = ports(random);
-    const std::string answer = redis_command(server_, {"CONFIG", "SET", "tls-port", std::to_string(wanted)});
-    if (answer == "OK") port_ = wanted;
-    if (attempt == 100) throw std::runtime_error("redis-server opens no TLS port: " + answer);
-  }
+  port_ = free_port();
+  const std::string answer = redis_command(server_, {"CONFIG", "SET", "tls-port", std::to_string(port_)});
+  if (answer != "OK") throw std::runtime_error("redis-server opens no TLS port: " + answer);
 }
 
 void TlsPort::present(const CertificateWish& wish) {
