@@ -79,7 +79,7 @@ class BlockingCalls::Threads {
     at_once_ = calls;
     changed_ = now;
   }
-  /// Where they only are many at once, more threads would not have them done sooner.
+  /// However many calls wait: who is not kept waiting by those that block needs no more.
   std::size_t most(Clock::time_point now) const {
     const auto blocks = [now](const Thread& one) { return one.began < now - longest_wait; };
     const auto blocked = static_cast<std::size_t>(std::ranges::count_if(threads_, blocks));

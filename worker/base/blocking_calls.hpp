@@ -15,9 +15,10 @@
 namespace feedmill {
 
 /// Calls that are made one after another, in their order. All objects of a process share its threads. Of their calls 8
-/// are made at once; up to 32 where some are kept waiting for 100 ms, and beyond that as many as have blocked for as
-/// long, and as many again, as while a server hangs; at most one for each object, and every 10 s half of that number,
-/// until it is 8 again. Where the system gives no more threads, calls wait for each other.
+/// are made at once; up to 32 where some are kept waiting for 100 ms, besides those that have blocked for as long, as
+/// while a server hangs, and as many beside these as they are where that is more; at most one for each object, and
+/// every 10 s half of that number, until it is 8 again. Where the system gives no more threads, calls wait for each
+/// other.
 class BlockingCalls {
  public:
   BlockingCalls() = default;

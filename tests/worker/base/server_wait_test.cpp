@@ -13,20 +13,20 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-namespace feedmill::readable_test {
+namespace feedmill::server_wait_test {
 namespace {
 
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
 
-class Readable : public testing::Test {
+class ServerWaitOnTheLoop : public testing::Test {
  public:
-  ~Readable() override {
+  ~ServerWaitOnTheLoop() override {
     for (const int end : ends) ::close(end);
   }
 
  protected:
-  Readable() { EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0); }
+  ServerWaitOnTheLoop() { EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0); }
   /// How long it took. `meanwhile` is called once it waits.
   std::chrono::steady_clock::duration wait(
       int socket, std::chrono::milliseconds longest, const std::function<void()>& meanwhile = [] {}) {
@@ -41,21 +41,21 @@ class Readable : public testing::Test {
   int ends[2] = {-1, -1};
 };
 
-TEST_F(Readable, IsWhatSomethingCameOf) {
+TEST_F(ServerWaitOnTheLoop, EndsOnceSomethingHasCome) {
   EXPECT_LT(wait(ends[0], 1h, [&] { EXPECT_EQ(::write(ends[1], "x", 1), 1); }), 1h);
   EXPECT_EQ(::fcntl(ends[0], F_GETFL) & O_NONBLOCK, 0) << "who reads it blocks";
   EXPECT_LT(wait(ends[0], 1h), 1h) << "it can be read still";
 }
 
-TEST_F(Readable, IsWhatIsShutDown) {
+TEST_F(ServerWaitOnTheLoop, EndsWithTheConnection) {
   ::shutdown(ends[0], SHUT_RDWR);
   EXPECT_LT(wait(ends[0], 1h), 1h);
 }
 
-TEST_F(Readable, IsWaitedForNoLongerThanThat) {
+TEST_F(ServerWaitOnTheLoop, LastsNoLongerThanTheServerHas) {
   EXPECT_GE(wait(ends[0], 20ms), 20ms);
   wait(-1, 1h);
 }
 
 }  // namespace
-}  // namespace feedmill::readable_test
+}  // namespace feedmill::server_wait_test
