@@ -105,7 +105,8 @@ pid_t spawn_server(std::vector<std::string> words) {
 
 std::string reply_text(ReplyView reply) {
   if (reply.is_nil()) return "(nil)";
-  if (!reply.is_array()) return reply.text().empty() ? std::to_string(reply.integer()) : std::string(reply.text());
+  if (reply.is_integer()) return std::to_string(reply.integer());
+  if (!reply.is_array()) return std::string(reply.text());
   std::string all;
   for (std::size_t i = 0; i < reply.size(); ++i) all += (i == 0 ? "" : " ") + reply_text(reply[i]);
   return all;

@@ -68,7 +68,7 @@ class RedisServer {
 /// be.
 pid_t spawn_server(std::vector<std::string> words);
 
-/// As text: arrays joined by spaces, nil as "(nil)".
+/// As text: arrays joined by spaces, nil as "(nil)", an empty string as "".
 std::string reply_text(ReplyView reply);
 
 /// One command of the default user on a connection of its own, for looking behind the store's back: its reply_text().
