@@ -3,35 +3,25 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <initializer_list>
 #include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <prometheus/counter.h>
-#include <prometheus/gauge.h>
-#include <prometheus/histogram.h>
-#include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
 #include "worker/base/log.hpp"
+#include "worker/observe/metric_series.hpp"
 #include "worker/observe/process_metrics.hpp"
 
 namespace feedmill {
 namespace {
 
+using metric_series::find;
+using metric_series::SeriesByLabel;
 using prometheus::Counter;
-using prometheus::Gauge;
 using prometheus::Histogram;
-using Buckets = Histogram::BucketBoundaries;
-
-const Buckets network_buckets{0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60};
-const Buckets computing_buckets{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1};
-const Buckets lateness_buckets{1, 2, 5, 10, 30, 60, 120, 300, 900, 3600, 21600};
-const Buckets freshness_buckets{60, 300, 900, 1800, 3600, 7200, 21600, 43200, 86400, 259200};
-const Buckets body_buckets{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20};
 
 /// What is told of who pushes out for all partitions together. Its stream is trimmed whoever lags, so that it is full
 /// is nothing to tell.
@@ -42,88 +32,6 @@ constexpr std::array<std::string_view, 7> of_pushing_out = {"feedmill_webhook_re
                                                             "feedmill_streams",
                                                             "feedmill_delivery_lag_records",
                                                             "feedmill_delivery_lag_seconds"};
-
-template <class Metric>
-using SeriesByLabel = std::vector<std::pair<std::string_view, Metric*>>;
-
-/// One per value of a label; few, so looking one up is a walk.
-template <class Metric>
-Metric* find(const SeriesByLabel<Metric>& series, std::string_view value) {
-  const auto found = std::ranges::find(series, value, [](const auto& one) { return one.first; });
-  return found == series.end() ? nullptr : found->second;
-}
-
-/// Makes series of one registry; names without the leading "feedmill_".
-class Maker {
- public:
-  explicit Maker(prometheus::Registry& registry) : registry_(registry) {}
-
-  Counter& counter(const std::string& name, const std::string& help) {
-    return prometheus::BuildCounter().Name("feedmill_" + name).Help(help).Register(registry_).Add({});
-  }
-  SeriesByLabel<Counter> counters(const std::string& name, const std::string& help, const std::string& label,
-                                  std::initializer_list<std::string_view> values) {
-    auto& family = prometheus::BuildCounter().Name("feedmill_" + name).Help(help).Register(registry_);
-    SeriesByLabel<Counter> series;
-    for (const auto value : values) series.emplace_back(value, &family.Add({{label, std::string(value)}}));
-    return series;
-  }
-  /// Indexed by the enum's values, from `first` on.
-  template <class Enum>
-  std::vector<Counter*> counters(const std::string& name, const std::string& help, const std::string& label,
-                                 std::size_t first, Enum last) {
-    auto& family = prometheus::BuildCounter().Name("feedmill_" + name).Help(help).Register(registry_);
-    std::vector<Counter*> series(first, nullptr);
-    for (std::size_t i = first; i <= static_cast<std::size_t>(last); ++i)
-      series.push_back(&family.Add({{label, std::string(to_string(static_cast<Enum>(i)))}}));
-    return series;
-  }
-  Gauge& gauge(const std::string& name, const std::string& help) {
-    return prometheus::BuildGauge().Name("feedmill_" + name).Help(help).Register(registry_).Add({});
-  }
-  SeriesByLabel<Gauge> gauges(const std::string& name, const std::string& help, const std::string& label,
-                              std::initializer_list<std::string_view> values) {
-    auto& family = prometheus::BuildGauge().Name("feedmill_" + name).Help(help).Register(registry_);
-    SeriesByLabel<Gauge> series;
-    for (const auto value : values) series.emplace_back(value, &family.Add({{label, std::string(value)}}));
-    return series;
-  }
-  Histogram& histogram(const std::string& name, const std::string& help, const Buckets& buckets) {
-    return prometheus::BuildHistogram().Name("feedmill_" + name).Help(help).Register(registry_).Add({}, buckets);
-  }
-  prometheus::Family<Counter>& counter_family(const std::string& name, const std::string& help) {
-    return prometheus::BuildCounter().Name("feedmill_" + name).Help(help).Register(registry_);
-  }
-  prometheus::Family<Gauge>& family(const std::string& name, const std::string& help) {
-    return prometheus::BuildGauge().Name("feedmill_" + name).Help(help).Register(registry_);
-  }
-
- private:
-  prometheus::Registry& registry_;
-};
-
-/// Series whose names others choose, as consumer groups': those that there are now, and no more.
-class GaugesByName {
- public:
-  explicit GaugesByName(prometheus::Family<Gauge>& family) : family_(family) {}
-
-  void set(const std::string& label, const std::vector<std::pair<std::string, double>>& values) {
-    std::map<std::string, Gauge*> now;
-    for (const auto& [name, value] : values) {
-      const auto [place, is_new] = now.try_emplace(name, nullptr);
-      if (is_new) place->second = &family_.Add({{label, name}});  // the same again when it is there
-      place->second->Set(value);
-    }
-    for (const auto& [name, gauge] : gauges_) {
-      if (!now.contains(name)) family_.Remove(gauge);
-    }
-    gauges_ = std::move(now);
-  }
-
- private:
-  prometheus::Family<Gauge>& family_;
-  std::map<std::string, Gauge*> gauges_;
-};
 
 constexpr std::size_t most_groups = 20, longest_group = 100;
 
@@ -162,146 +70,6 @@ std::string_view error_kind(StoreError::Code code) {
 }
 
 }  // namespace
-
-struct Metrics::Series {
-  prometheus::Registry registry;
-  Maker make{registry};
-
-  prometheus::Family<Gauge>& build_info = make.family("build_info", "Versions; always 1.");
-  Gauge* build = nullptr;
-
-  std::vector<Counter*> refreshes =
-      make.counters("refreshes_total", "Refreshes ended, by outcome.", "outcome", 0, Outcome::aborted);
-  std::vector<Counter*> failures = make.counters("failures_total", "Failed refreshes, by reason.", "reason",
-                                                 static_cast<std::size_t>(Reason::none) + 1, Reason::worker_bug);
-  SeriesByLabel<Counter> responses = make.counters("responses_total", "Answers of origins, each hop, by status class.",
-                                                   "class", {"2xx", "304", "3xx", "4xx", "429", "5xx"});
-  SeriesByLabel<Counter> unconditional =
-      make.counters("unconditional_requests_total", "Requests without validators, by cause.", "cause",
-                    {"first", "no_validators", "target_changed", "probe"});
-  Counter& early_polls = make.counter("early_polls_total", "Polls before the floor; must stay 0.");
-  SeriesByLabel<Counter> received =
-      make.counters("received_bytes_total", "Body bytes received, as sent and decoded.", "kind", {"wire", "decoded"});
-  SeriesByLabel<Counter> saved = make.counters("saved_bytes_total", "Body bytes saved against the last full body.",
-                                               "by", {"not_modified", "hash", "compression"});
-  SeriesByLabel<Counter> entries = make.counters("entries_total", "Entries seen, by what became of them.", "action",
-                                                 {"created", "modified", "unchanged", "trimmed", "deleted"});
-  std::vector<Counter*> flaws = make.counters(
-      "parse_flaws_total", "Flaws of documents; all but loop are repaired and not dropped.", "kind", 0, Flaw::other);
-  SeriesByLabel<Counter> events = make.counters(
-      "signals_total", "Signals written to the stream, by type.", "type",
-      {"feed_created", "feed_modified", "post_created", "post_modified", "post_deleted", "feed_moved", "feed_failing",
-       "feed_recovered", "feed_gone", "feed_rekeyed", "feed_gap", "feed_mended", "post_same_as"});
-  SeriesByLabel<Counter> redirects = make.counters("redirects_total", "Redirects followed, and feeds moved for good.",
-                                                   "kind", {"permanent", "temporary", "moved"});
-  SeriesByLabel<Counter> blocked = make.counters("egress_blocked_total", "Connections refused by the egress policy.",
-                                                 "kind", {"address", "port", "scheme", "proxy"});
-  SeriesByLabel<Counter> claims = make.counters("claims_total", "Due feeds looked at, by what became of them.",
-                                                "result", {"taken", "host_spacing", "host_backoff", "quarantined"});
-  SeriesByLabel<Counter> commits =
-      make.counters("commits_total", "Commits, by result.", "result", {"ok", "dup", "stale", "refused", "error"});
-  SeriesByLabel<Counter> connections =
-      make.counters("connections_total", "Connections used for requests.", "kind", {"new", "reused", "resumed"});
-  SeriesByLabel<Counter> redis_errors = make.counters("redis_errors_total", "Redis calls that failed, by kind.", "kind",
-                                                      {"connection", "timeout", "loading", "oom", "misconf", "readonly",
-                                                       "moved", "auth", "tls", "script", "unsupported", "other"});
-  SeriesByLabel<Counter> host_backoffs = make.counters("host_backoffs_total", "Back-offs widened to a host, by cause.",
-                                                       "cause", {"rate_limited", "unavailable", "forbidden"});
-  SeriesByLabel<Counter> lookups = make.counters("dns_lookups_total", "Look-ups of names, by what became of them.",
-                                                 "result", {"cached", "ok", "not_found", "timeout", "failed"});
-  SeriesByLabel<Counter> webhook_requests =
-      make.counters("webhook_requests_total", "Requests to webhooks, by what became of them.", "result",
-                    {"taken", "failed", "gone", "given_up"});
-  SeriesByLabel<Counter> hub_requests =
-      make.counters("hub_deliveries_total", "Deliveries to subscribers of the hub, by what became of them.", "result",
-                    {"taken", "failed", "gone", "given_up"});
-  SeriesByLabel<Counter> hub_verifications =
-      make.counters("hub_verifications_total", "Subscribers of the hub that were asked whether they meant it.",
-                    "result", {"accepted", "refused"});
-  Counter& streamed = make.counter("stream_events_total", "Events of the live stream, to each client.");
-  SeriesByLabel<Gauge> subscribers =
-      make.gauges("subscribers", "Webhooks and subscribers of the hub in the store, by state.", "state",
-                  {"webhook_active", "webhook_suspended", "hub_pending", "hub_active"});
-  Gauge& subscribers_due = make.gauge("subscribers_due", "Of these, those for whom something waits.");
-  Gauge& streams = make.gauge("streams", "Clients that follow the live stream.");
-  Counter& quarantines = make.counter(
-      "quarantines_total", "Feeds quarantined: workers died of them, or they cannot be read in bounded time.");
-  Counter& reconnects = make.counter("redis_reconnects_total", "Connections to Redis made anew.");
-  SeriesByLabel<Counter> delivery_records =
-      make.counters("delivery_records_total", "Signals that went through delivery, by what became of them.", "result",
-                    {"applied", "repeated", "failed"});
-  SeriesByLabel<Counter> push_deliveries =
-      make.counters("websub_deliveries_total", "Pushes, by what became of them.", "result",
-                    {"fat", "thin", "bad_signature", "unknown", "limited"});
-  SeriesByLabel<Counter> push_verifications =
-      make.counters("websub_verifications_total", "Questions of hubs whether something was meant.", "result",
-                    {"accepted", "refused"});
-  SeriesByLabel<Counter> push_turns =
-      make.counters("websub_turns_total", "Subscriptions that came into a state; none: they ended.", "state",
-                    {"pending", "unproven", "healthy", "doubtful", "failed", "denied", "none"});
-  SeriesByLabel<Counter> push_first =
-      make.counters("websub_first_total", "Who found new entries where pushes are to be had.", "by", {"push", "poll"});
-  Counter& requests_answered = make.counter("requests_answered_total", "Requests of programs that were answered.");
-  Counter& bugs = make.counter("bugs_total", "Exceptions that reached a lane.");
-  Counter& log_suppressed = make.counter("log_suppressed_total", "Log lines left out.");
-
-  Histogram& refresh = make.histogram("refresh_duration_seconds", "A refresh from claim to commit.", network_buckets);
-  Histogram& lookup =
-      make.histogram("dns_duration_seconds", "A look-up that the cache did not answer.", network_buckets);
-  Histogram& connect =
-      make.histogram("connect_duration_seconds", "Connecting to an origin, TLS included.", network_buckets);
-  Histogram& first_byte =
-      make.histogram("first_byte_duration_seconds", "From the request to the first byte.", network_buckets);
-  Histogram& callback =
-      make.histogram("callback_duration_seconds", "From a callback's header to our answer.", network_buckets);
-  Histogram& parse = make.histogram("parse_duration_seconds", "Reading a document.", computing_buckets);
-  Histogram& claim = make.histogram("claim_duration_seconds", "A claim call.", computing_buckets);
-  Histogram& commit = make.histogram("commit_duration_seconds", "A commit.", computing_buckets);
-  Histogram& lateness = make.histogram("schedule_lateness_seconds", "Claim time minus due time.", lateness_buckets);
-  Histogram& publish_delay = make.histogram(
-      "publish_delay_seconds", "Stored minus published; dated entries, first import excluded.", freshness_buckets);
-  Histogram& body = make.histogram("body_bytes", "Decoded size of documents.", body_buckets);
-
-  SeriesByLabel<Gauge> feeds =
-      make.gauges("feeds", "Feeds, by state.", "state",
-                  {"new", "never_read", "healthy", "degraded", "failing", "blocked", "gone", "quarantined", "paused"});
-  Gauge& due = make.gauge("due_feeds", "Feeds that are due.");
-  Gauge& oldest_due = make.gauge("oldest_due_seconds", "How long the feed that waits longest has been due.");
-  Gauge& waiting = make.gauge("waiting_feeds", "Feeds that are due and in line for their hosts.");
-  Gauge& claimed = make.gauge("claimed_feeds", "Feeds being refreshed by any worker.");
-  Gauge& backing_off = make.gauge("hosts_backing_off", "Hosts that are left alone after they refused.");
-  Gauge& workers = make.gauge("workers_alive", "Workers with a heartbeat.");
-  SeriesByLabel<Gauge> lanes = make.gauges("lanes", "Lanes of this process.", "state", {"busy", "free"});
-  prometheus::Family<Counter>& loop_cpu =
-      make.counter_family("loop_cpu_seconds_total", "CPU time of each event loop that fetches.");
-  Gauge& store_connections = make.gauge("store_connections", "Connections to Redis for look-ups and commits.");
-  Counter& store_busy = make.counter("store_busy_seconds_total", "How long these were busy, all of them together.");
-  Gauge& inflight = make.gauge("inflight_bytes", "Bytes reserved for documents in memory.");
-  Gauge& unacknowledged = make.gauge("unacknowledged_bytes", "Sent in commits that Redis has not answered.");
-  Gauge& memory_budget = make.gauge("memory_budget_bytes", "What documents in memory may take.");
-  Gauge& stream_records = make.gauge("stream_records", "Records in the signal stream.");
-  Gauge& stream_limit = make.gauge("stream_limit_records", "Where the stream is trimmed whoever lags.");
-  Gauge& requests_waiting = make.gauge("requests_waiting", "Requests of programs that are not answered yet.");
-  Gauge& requests_bytes = make.gauge("requests_bytes", "What they take in Redis.");
-  GaugesByName lag_records{make.family("delivery_lag_records",
-                                       "Events that a consumer group has not acknowledged; the 20 furthest behind.")};
-  GaugesByName lag_seconds{make.family("delivery_lag_seconds", "Age of the oldest of them.")};
-  Gauge& clock_offset =
-      make.gauge("clock_offset_seconds", "This machine's clock minus the one of Redis, which due times go by.");
-  SeriesByLabel<Gauge> subscriptions =
-      make.gauges("websub_subscriptions", "Feeds subscribed to at hubs, by state.", "state",
-                  {"pending", "unproven", "healthy", "doubtful", "failed", "denied"});
-  Gauge& ready = make.gauge("ready", "1 while /readyz says so.");
-  Gauge& draining = make.gauge("draining", "1 while stopping.");
-  Gauge& redis_up = make.gauge("redis_up", "1 while Redis answers.");
-  SeriesByLabel<Gauge> redis_trouble =
-      make.gauges("redis_trouble", "1 for what keeps Redis from serving, by kind.", "kind",
-                  {"connection", "timeout", "loading", "oom", "misconf", "readonly", "moved", "auth", "tls", "script",
-                   "unsupported", "other"});
-  Gauge& oldest_success =
-      make.gauge("oldest_success_age_seconds", "Since the last success of the healthy feed that had none for longest.");
-  Gauge& last_commit = make.gauge("last_commit_timestamp_seconds", "Last commit of this worker, unix time.");
-};
 
 Metrics::Metrics(Build build) : build_(std::move(build)), series_(std::make_unique<Series>()) {
   set_store(build_.store);
