@@ -28,7 +28,8 @@ RequestLoop::RequestLoop(const asio::any_io_executor& executor, const StoreOptio
       work_(store, std::move(options)),
       rules_(std::make_shared<const RequestRules>(std::move(rules))),
       wait_(wait),
-      timer_(executor) {
+      timer_(executor),
+      refused_(log, "taking requests", "stream:requests") {
   work_.cancelled = [this] { return stopping_.load(); };
 }
 
@@ -58,7 +59,7 @@ asio::awaitable<void> RequestLoop::run(bool once) {
       continue;
     }
     attempts_ = 0;
-    told_ = false;
+    refused_.goes_on();
     metrics_.answered_requests(step->answered);
     if (step->poison > 0) {
       log_.write(LogLevel::error, "notice", "requests that three workers died of were set aside",
@@ -117,13 +118,7 @@ asio::awaitable<void> RequestLoop::pause(Milliseconds time) {
 /// An outage is told by the half that fetches.
 void RequestLoop::note(const StoreError& error) {
   metrics_.store_error(error);
-  if (is_transient(error) || std::exchange(told_, true)) return;
-  const bool is_refused = error.code == StoreError::Code::refused;
-  log_.write(LogLevel::error, is_refused ? "notice" : "bug",
-             is_refused ? "requests cannot be taken: a key that they need, as stream:requests, is of another type; "
-                          "delete or rename it"
-                        : "requests cannot be taken; it is tried again",
-             {{"detail", error.detail}});
+  if (!is_transient(error)) refused_.tell(error);
 }
 
 }  // namespace feedmill

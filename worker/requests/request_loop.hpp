@@ -16,6 +16,7 @@
 #include "worker/base/log.hpp"
 #include "worker/discovery/looks.hpp"
 #include "worker/observe/metrics.hpp"
+#include "worker/observe/refused_work.hpp"
 #include "worker/requests/request_work.hpp"
 
 namespace feedmill {
@@ -60,7 +61,7 @@ class RequestLoop {
   boost::asio::steady_timer timer_;
   bool yields_ = false;
   std::atomic<bool> stopping_ = false;  // read beside the loop as well
-  bool told_ = false;                   // of an error that is no outage
+  RefusedWork refused_;
   int attempts_ = 0;
   std::uint64_t reconnects_ = 0;
   BlockingCalls calls_;

@@ -30,7 +30,8 @@ DeliverLoop::DeliverLoop(const asio::any_io_executor& executor, const StoreOptio
       metrics_(metrics),
       log_(log),
       deliverer_(store, options_.deliverer),
-      timer_(executor) {
+      timer_(executor),
+      refused_(log, "delivery", "stream:signals") {
   deliverer_.cancelled = [this] { return stopping_.load(); };
 }
 
@@ -146,22 +147,19 @@ void DeliverLoop::tell(const Deliverer::Step& step) {
 
 void DeliverLoop::store_went(const StoreError& error) {
   metrics_.store_error(error);
-  if (std::exchange(store_down_, true)) return;
-  if (error.code == StoreError::Code::refused) {
-    log_.write(LogLevel::error, "notice",
-               "delivery cannot go on: a key that it needs, as stream:signals, is of another type; delete or rename it",
-               {{"detail", error.detail}});
-    return;
+  store_down_ = true;
+  if (error.code == StoreError::Code::refused || error.code == StoreError::Code::bug) {
+    refused_.tell(error);
+  } else if (options_.tells_of_store && !std::exchange(outage_told_, true)) {
+    log_.write(LogLevel::error, "redis_down", "delivery cannot go on; it is tried again", {{"detail", error.detail}});
   }
-  const bool away = error.code != StoreError::Code::bug;
-  if (away && !options_.tells_of_store) return;  // the other half meets it, too
-  log_.write(LogLevel::error, away ? "redis_down" : "bug", "delivery cannot go on; it is tried again",
-             {{"detail", error.detail}});
 }
 
 void DeliverLoop::store_came() {
   attempts_ = 0;
-  if (std::exchange(store_down_, false) && options_.tells_of_store) {
+  store_down_ = false;
+  refused_.goes_on();
+  if (std::exchange(outage_told_, false)) {
     log_.write(LogLevel::info, "redis_up", "Redis serves again");
   }
 }

@@ -10,6 +10,7 @@
 #include "worker/base/blocking_calls.hpp"
 #include "worker/base/log.hpp"
 #include "worker/observe/metrics.hpp"
+#include "worker/observe/refused_work.hpp"
 #include "worker/timelines/deliverer.hpp"
 
 namespace feedmill {
@@ -60,7 +61,8 @@ class DeliverLoop {
   bool go_on_ = false;                  // told to finish while nothing waited: the next pause is none
   bool broke_ = false;                  // told to finish while it waited in Redis: that is no error
   std::atomic<bool> stopping_ = false;  // read beside the loop as well
-  bool store_down_ = false, merge_down_ = false;
+  RefusedWork refused_;
+  bool store_down_ = false, outage_told_ = false, merge_down_ = false;
   std::uint64_t reconnects_ = 0;
   int attempts_ = 0;
   std::chrono::steady_clock::time_point give_up_at_;  // waiting for another owner

@@ -4,12 +4,10 @@
 #include <array>
 #include <set>
 #include <string>
-#include <sys/mman.h>
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include "worker/base/unique_fd.hpp"
+#include "tests/support/log_in_memory.hpp"
 
 namespace feedmill::store_health_test {
 namespace {
@@ -52,26 +50,28 @@ TEST(Retries, AreOfUseForTheStoresStateAndNotForWhatWasAsked) {
   for (const Code code : {Code::refused, Code::unsupported, Code::bug}) EXPECT_FALSE(is_transient({code, ""}));
 }
 
+/// Of a process that serves one store.
+class OutagesTest : public testing::Test {
+ protected:
+  test::LogInMemory lines;
+  Metrics metrics{{"test", "test", ""}};
+  int began = 0;
+  StoresAway away;
+  Outages outages{metrics, lines.log(), away, [this] { ++began; }};
+};
+
 /// RELIABILITY E2. A server whose certificate has expired first looks like one that has closed the connection.
-TEST(Outages, AreToldWhenTheyBeginAndWhenTheyTurnOutToNeedSomebody) {
-  const UniqueFd out(memfd_create("log", MFD_CLOEXEC));
-  {
-    Metrics metrics{{"test", "test", ""}};
-    Log log{{.level = LogLevel::info, .format = LogFormat::logfmt, .worker = "", .fd = out.get()}};
-    StoresAway away;
-    Outages outages(metrics, log, away);
-    StoreHealth health(outages);
-    for (int i = 0; i < 3; ++i) health.mark_down({Code::unavailable, "closed"});
-    health.mark_down({Code::misconfigured, "NOREPLICAS"});  // as of each new primary, for a moment
-    for (int i = 0; i < 3; ++i) health.mark_down({Code::tls, "expired"});
-    health.mark_down({Code::unavailable, "closed"});
-    health.mark_down({Code::auth, "NOPERM"});  // somebody is on the way
-    EXPECT_TRUE(health.mark_up());
-    health.mark_down({Code::out_of_memory, "OOM"});
-    for (int i = 0; i < 3; ++i) health.mark_down({Code::misconfigured, "MISCONF"});
-  }
-  std::string text(16U << 10U, '\0');
-  text.resize(static_cast<std::size_t>(std::max<ssize_t>(pread(out.get(), text.data(), text.size(), 0), 0)));
+TEST_F(OutagesTest, AreToldWhenTheyBeginAndWhenTheyTurnOutToNeedSomebody) {
+  StoreHealth health(outages);
+  for (int i = 0; i < 3; ++i) health.mark_down({Code::unavailable, "closed"});
+  health.mark_down({Code::misconfigured, "NOREPLICAS"});  // as of each new primary, for a moment
+  for (int i = 0; i < 3; ++i) health.mark_down({Code::tls, "expired"});
+  health.mark_down({Code::unavailable, "closed"});
+  health.mark_down({Code::auth, "NOPERM"});  // somebody is on the way
+  EXPECT_TRUE(health.mark_up());
+  health.mark_down({Code::out_of_memory, "OOM"});
+  for (int i = 0; i < 3; ++i) health.mark_down({Code::misconfigured, "MISCONF"});
+  const std::string text = lines.text();
   std::string told;
   for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
     const std::string line = text.substr(at, text.find('\n', at) - at);
@@ -84,42 +84,28 @@ TEST(Outages, AreToldWhenTheyBeginAndWhenTheyTurnOutToNeedSomebody) {
 }
 
 /// Of a process with several loops: however they meet it, and each at its own time.
-TEST(Outages, OfAnyLoopAreToldOnceAndLastUntilAllAreServed) {
-  const UniqueFd out(memfd_create("log", MFD_CLOEXEC));
-  std::string text(16U << 10U, '\0');
-  {
-    Metrics metrics{{"test", "test", ""}};
-    Log log{{.level = LogLevel::info, .format = LogFormat::logfmt, .worker = "", .fd = out.get()}};
-    int began = 0;
-    StoresAway away;
-    Outages outages(metrics, log, away, [&] { ++began; });
-    StoreHealth first(outages), second(outages);
-    EXPECT_FALSE(first.mark_up());
-    second.mark_down({Code::unavailable, "closed"});
-    EXPECT_FALSE(outages.is_up()) << "one is enough";
-    EXPECT_TRUE(first.is_up());
-    first.mark_down({Code::timeout, "slow"});
-    EXPECT_EQ(outages.trouble(), "slow");
-    EXPECT_FALSE(second.mark_up());
-    EXPECT_FALSE(outages.is_up());
-    const auto outage = first.mark_up();
-    ASSERT_TRUE(outage);
-    EXPECT_EQ(outage->errors, 2U);
-    EXPECT_TRUE(outages.is_up());
-    EXPECT_EQ(outages.trouble(), "");
-    EXPECT_EQ(began, 1);
-  }
-  text.resize(static_cast<std::size_t>(std::max<ssize_t>(pread(out.get(), text.data(), text.size(), 0), 0)));
+TEST_F(OutagesTest, OfAnyLoopAreToldOnceAndLastUntilAllAreServed) {
+  StoreHealth first(outages), second(outages);
+  EXPECT_FALSE(first.mark_up());
+  second.mark_down({Code::unavailable, "closed"});
+  EXPECT_FALSE(outages.is_up()) << "one is enough";
+  EXPECT_TRUE(first.is_up());
+  first.mark_down({Code::timeout, "slow"});
+  EXPECT_EQ(outages.trouble(), "slow");
+  EXPECT_FALSE(second.mark_up());
+  EXPECT_FALSE(outages.is_up());
+  const auto outage = first.mark_up();
+  ASSERT_TRUE(outage);
+  EXPECT_EQ(outage->errors, 2U);
+  EXPECT_TRUE(outages.is_up());
+  EXPECT_EQ(outages.trouble(), "");
+  EXPECT_EQ(began, 1);
+  const std::string text = lines.text();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
 }
 
 /// RELIABILITY E2. A primary that has handed over says where its successor is; that it says so for long is an outage.
-TEST(Outages, AreNoneWhereAnotherServerIsFoundAtOnce) {
-  const UniqueFd out(memfd_create("log", MFD_CLOEXEC));
-  Metrics metrics{{"test", "test", ""}};
-  Log log{{.level = LogLevel::info, .format = LogFormat::logfmt, .worker = "", .fd = out.get()}};
-  StoresAway away;
-  Outages outages(metrics, log, away);
+TEST_F(OutagesTest, AreNoneWhereAnotherServerIsFoundAtOnce) {
   StoreHealth health(outages);
   const StoreError moved{Code::loading, "MOVED 42 10.0.0.2:6379"}, lost{Code::unavailable, "they do not know yet"};
   auto now = StoreHealth::Clock::now();

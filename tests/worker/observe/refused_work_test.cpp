@@ -1,0 +1,41 @@
+#include "worker/observe/refused_work.hpp"
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/log_in_memory.hpp"
+
+namespace feedmill::refused_work_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// RELIABILITY §6.
+TEST(RefusedWorkTest, IsToldOnceAndWhenItGoesOn) {
+  test::LogInMemory lines;
+  RefusedWork work(lines.log(), "delivery", "stream:signals");
+  work.goes_on();
+  for (int i = 0; i < 3; ++i) work.tell({StoreError::Code::refused, "WRONGTYPE of stream:signals"});
+  for (int i = 0; i < 3; ++i) work.goes_on();
+  const std::string text = lines.text();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+  EXPECT_THAT(text, HasSubstr("delivery cannot go on: a key that it needs, as stream:signals, is of another type; "
+                              "delete or rename it"));
+  EXPECT_THAT(text, HasSubstr("WRONGTYPE of stream:signals"));
+  EXPECT_THAT(text, HasSubstr("delivery goes on again"));
+}
+
+TEST(RefusedWorkTest, IsABugWhereNoKeyIsToBlame) {
+  test::LogInMemory lines;
+  RefusedWork work(lines.log(), "delivery", "stream:signals");
+  work.tell({StoreError::Code::bug, "an answer of another shape"});
+  const std::string text = lines.text();
+  EXPECT_THAT(text, HasSubstr("event=bug"));
+  EXPECT_THAT(text, Not(HasSubstr("another type")));
+}
+
+}  // namespace
+}  // namespace feedmill::refused_work_test

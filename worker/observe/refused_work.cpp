@@ -1,0 +1,24 @@
+#include "worker/observe/refused_work.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace feedmill {
+
+void RefusedWork::tell(const StoreError& error) {
+  if (std::exchange(told_, true)) return;
+  const bool is_refused = error.code == StoreError::Code::refused;
+  log_.write(LogLevel::error, is_refused ? "notice" : "bug",
+             is_refused ? fmt::format("{} cannot go on: a key that it needs, as {}, is of another type; delete or "
+                                      "rename it",
+                                      work_, key_)
+                        : fmt::format("{} cannot go on; it is tried again", work_),
+             {{"detail", error.detail}});
+}
+
+void RefusedWork::goes_on() {
+  if (std::exchange(told_, false)) log_.write(LogLevel::info, "notice", fmt::format("{} goes on again", work_));
+}
+
+}  // namespace feedmill
