@@ -291,7 +291,7 @@ TEST_F(Failover, AgainAndAgainLosesNoPost) {
     const std::size_t before = redis.primary();
     const int how = i % 3;
     if (how == 0) {
-      redis.ask_sentinel(0, {"SENTINEL", "FAILOVER", "mymaster"});
+      redis.hand_over();
     } else {
       kill(redis.node(before).pid(), how == 1 ? SIGSTOP : SIGKILL);
       if (how == 2) redis.node(before).kill();

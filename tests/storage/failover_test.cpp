@@ -255,7 +255,7 @@ TEST_F(Sentinels, NameThePrimaryAndItsSuccessor) {
   const std::size_t first = watched->primary();
   redis_command(watched->node(first), {"SET", "ids:Entry", "17"});
   watched->await_replicas();
-  EXPECT_EQ(watched->ask_sentinel(1, {"SENTINEL", "FAILOVER", "mymaster"}), "OK");
+  watched->hand_over();
   const std::size_t second = watched->await_another(first);
   // The old one takes writes until it is told, and they are lost.
   StoreResult<std::vector<bool>> added = StoreError{};

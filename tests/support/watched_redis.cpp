@@ -94,6 +94,10 @@ std::size_t WatchedRedis::primary() const {
   return ports_.size();
 }
 
+void WatchedRedis::hand_over() const {
+  await("that sentinels hand over", [&] { return ask_sentinel(0, {"SENTINEL", "FAILOVER", "mymaster"}) == "OK"; });
+}
+
 std::size_t WatchedRedis::await_another(std::size_t than) {
   std::size_t is = than;
   await("another primary", [&] {
