@@ -9,12 +9,11 @@ namespace feedmill {
 void RefusedWork::tell(const StoreError& error) {
   if (std::exchange(told_, true)) return;
   const bool is_refused = error.code == StoreError::Code::refused;
-  log_.write(LogLevel::error, is_refused ? "notice" : "bug",
-             is_refused ? fmt::format("{} cannot go on: a key that it needs, as {}, is of another type; delete or "
-                                      "rename it",
-                                      work_, key_)
-                        : fmt::format("{} cannot go on; it is tried again", work_),
-             {{"detail", error.detail}});
+  log_.write(
+      LogLevel::error, is_refused ? "notice" : "bug",
+      fmt::format("{} cannot go on{}", work_,
+                  is_refused ? ": a key that it needs is of another type; delete or rename it" : "; it is tried again"),
+      {{"detail", error.detail}});
 }
 
 void RefusedWork::goes_on() {

@@ -11,17 +11,17 @@ namespace feedmill {
 /// Of one kind of work, on one thread at a time.
 class RefusedWork {
  public:
-  /// `work`: as "delivery"; `key`: the first that it needs. Both and `log` outlive this.
-  RefusedWork(Log& log, std::string_view work, std::string_view key) : log_(log), work_(work), key_(key) {}
+  /// `work`: as "delivery". It and `log` outlive this.
+  RefusedWork(Log& log, std::string_view work) : log_(log), work_(work) {}
 
-  /// The work met an error that is no outage (is_transient()). Told once, until it goes on.
+  /// The work met an error that is no outage (is_transient()), which names the key. Told once, until it goes on.
   void tell(const StoreError& error);
   /// The work was done; that is told where it had been refused.
   void goes_on();
 
  private:
   Log& log_;
-  std::string_view work_, key_;
+  std::string_view work_;
   bool told_ = false;
 };
 

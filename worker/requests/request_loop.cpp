@@ -29,7 +29,7 @@ RequestLoop::RequestLoop(const asio::any_io_executor& executor, const StoreOptio
       rules_(std::make_shared<const RequestRules>(std::move(rules))),
       wait_(wait),
       timer_(executor),
-      refused_(log, "taking requests", "stream:requests") {
+      refused_(log, "taking requests") {
   work_.cancelled = [this] { return stopping_.load(); };
 }
 

@@ -31,7 +31,7 @@ DeliverLoop::DeliverLoop(const asio::any_io_executor& executor, const StoreOptio
       log_(log),
       deliverer_(store, options_.deliverer),
       timer_(executor),
-      refused_(log, "delivery", "stream:signals") {
+      refused_(log, "delivery") {
   deliverer_.cancelled = [this] { return stopping_.load(); };
 }
 

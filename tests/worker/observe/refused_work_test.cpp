@@ -16,21 +16,20 @@ using testing::Not;
 /// RELIABILITY §6.
 TEST(RefusedWorkTest, IsToldOnceAndWhenItGoesOn) {
   test::LogInMemory lines;
-  RefusedWork work(lines.log(), "delivery", "stream:signals");
+  RefusedWork work(lines.log(), "delivery");
   work.goes_on();
   for (int i = 0; i < 3; ++i) work.tell({StoreError::Code::refused, "WRONGTYPE of stream:signals"});
   for (int i = 0; i < 3; ++i) work.goes_on();
   const std::string text = lines.text();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
-  EXPECT_THAT(text, HasSubstr("delivery cannot go on: a key that it needs, as stream:signals, is of another type; "
-                              "delete or rename it"));
+  EXPECT_THAT(text, HasSubstr("delivery cannot go on: a key that it needs is of another type; delete or rename it"));
   EXPECT_THAT(text, HasSubstr("WRONGTYPE of stream:signals"));
   EXPECT_THAT(text, HasSubstr("delivery goes on again"));
 }
 
 TEST(RefusedWorkTest, IsABugWhereNoKeyIsToBlame) {
   test::LogInMemory lines;
-  RefusedWork work(lines.log(), "delivery", "stream:signals");
+  RefusedWork work(lines.log(), "delivery");
   work.tell({StoreError::Code::bug, "an answer of another shape"});
   const std::string text = lines.text();
   EXPECT_THAT(text, HasSubstr("event=bug"));
