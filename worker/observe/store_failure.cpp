@@ -26,6 +26,11 @@ std::string_view remedy_of_no_write(std::string_view detail) {
   return detail.starts_with("MISCONF") ? "; look at its disk and its log" : "";
 }
 
+/// Of keys that stand on two nodes for a while (RELIABILITY L26).
+bool is_being_moved(std::string_view detail) {
+  return detail.starts_with("ASK ") || detail.starts_with("TRYAGAIN");
+}
+
 }  // namespace
 
 VerbFailure failure_of(const StoreError& error) {
@@ -35,6 +40,11 @@ VerbFailure failure_of(const StoreError& error) {
     case StoreError::Code::timeout:
       return {exits::unavailable, fmt::format("Redis does not answer: {}; is it running, is redis.url right?", detail)};
     case StoreError::Code::loading:
+      if (is_being_moved(error.detail)) {
+        return {exits::unavailable, fmt::format("the slot of these keys is being moved to another node of the cluster: "
+                                                "{}; try again when it has come",
+                                                detail)};
+      }
       return {exits::unavailable, fmt::format("Redis is not ready yet: {}; try again in a moment", detail)};
     case StoreError::Code::out_of_memory:
       return {exits::unfinished, fmt::format("Redis is out of memory: {}; {}", detail, remedy_of_full_server)};

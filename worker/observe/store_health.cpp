@@ -103,13 +103,15 @@ void Outages::down(const void* loop, const StoreError& error) {
 std::optional<Outage> Outages::up(const void* loop) {
   const std::lock_guard lock(mutex_);
   if (down_.erase(loop) == 0 || !down_.empty()) return {};
-  Outage outage{Clock::now() - since_, errors_, std::move(last_)};
-  tell_back(log_, away_.came(this, outage.errors), "Redis serves again");
+  const auto all = away_.came(this, errors_);
+  tell_back(log_, all, "Redis serves again");
+  StoreError last = std::move(last_);
   last_ = {};
   errors_ = 0;
   metrics_.set_redis_up(true);
   metrics_.set_redis_trouble({});
-  return outage;
+  if (!all) return {};
+  return Outage{all->away_for, all->errors, std::move(last)};
 }
 
 bool Outages::is_up() const {
@@ -126,7 +128,8 @@ void StoreHealth::mark_down(const StoreError& error, Clock::time_point now) {
   constexpr Milliseconds found_within{500};
   last_ = error;
   if (!since_ && !led_away_ && leads_elsewhere(error)) led_away_ = now;
-  if (!since_ && led_away_ && now - *led_away_ < found_within) return;
+  const Milliseconds passes_within = lacks_replicas(error) ? Milliseconds(replicas_come_within) : found_within;
+  if (!since_ && led_away_ && now - *led_away_ < passes_within) return;
   if (!since_) since_ = now;
   outages_.down(this, error);
 }

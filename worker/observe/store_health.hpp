@@ -30,7 +30,7 @@ bool needs_operator(const StoreError& error);
 /// cannot write but for want of replicas, 30 s for one that refuses us or that we do not trust.
 Milliseconds wait_before_retry(const StoreError& error, int attempt);
 
-/// A time that the store did not serve.
+/// A time that the store, or stores that went together, did not serve.
 struct Outage {
   std::chrono::duration<double> length{};
   std::uint64_t errors = 0;
@@ -80,7 +80,8 @@ class Outages {
 
   /// A call of `loop` failed.
   void down(const void* loop, const StoreError& error);
-  /// A call of `loop`, which had failed, went well: the outage, once that was the last.
+  /// A call of `loop`, which had failed, went well: the outage of all stores that went together, once that was the last
+  /// of them.
   std::optional<Outage> up(const void* loop);
 
   bool is_up() const;
@@ -111,9 +112,10 @@ class StoreHealth {
   explicit StoreHealth(Outages& outages) : outages_(outages) {}
 
   /// A call failed. Does not count the error, which has been counted by its kind. A server that says that another one
-  /// is to be asked is no outage for half a second: whoever asks again finds that one.
+  /// is to be asked is no outage for half a second: whoever asks again finds that one. Nor is for 15 s a new primary
+  /// that its replicas have not found yet.
   void mark_down(const StoreError& error, Clock::time_point now = Clock::now());
-  /// A call went well: the outage that has ended by it, if there was one and no other loop meets it still.
+  /// A call went well: the outage that has ended by it, if there was one and nobody else meets it still.
   std::optional<Outage> mark_up();
 
   bool is_up() const { return !since_; }

@@ -123,6 +123,31 @@ TEST_F(OutagesTest, AreNoneWhereAnotherServerIsFoundAtOnce) {
   EXPECT_FALSE(outages.is_up()) << "nobody has said where else";
 }
 
+/// A primary that has just taken over takes no writes before its replicas have found it (min-replicas-to-write).
+TEST_F(OutagesTest, AreNoneWhileReplicasComeToANewPrimary) {
+  StoreHealth health(outages);
+  const StoreError alone{Code::misconfigured, "NOREPLICAS Not enough good replicas to write."};
+  const auto now = StoreHealth::Clock::now();
+  health.mark_down(alone, now);
+  health.mark_down(alone, now + 14s);
+  EXPECT_TRUE(outages.is_up());
+  health.mark_down(alone, now + 16s);
+  EXPECT_FALSE(outages.is_up()) << "they do not come";
+  EXPECT_EQ(began, 1);
+}
+
+/// Stores that went together are told to operators once.
+TEST_F(OutagesTest, OfSeveralStoresEndWithTheLastOfThem) {
+  Outages others{metrics, lines.log(), away};
+  StoreHealth first(outages), second(others);
+  first.mark_down({Code::unavailable, "closed"});
+  second.mark_down({Code::unavailable, "closed"});
+  EXPECT_FALSE(first.mark_up());
+  const auto outage = second.mark_up();
+  ASSERT_TRUE(outage);
+  EXPECT_EQ(outage->errors, 2U);
+}
+
 /// Of a process that serves many partitions: a node takes its own along, one after the other.
 TEST(StoresAwayTest, AreToldByTheFirstAndByTheLastThatComesBack) {
   StoresAway away;
