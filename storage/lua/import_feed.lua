@@ -6,9 +6,9 @@
 -- way, by the time of the last step: while a feed stands there nobody finishes its removal, and its channels and its topic
 -- wait for it.
 -- ARGV: prefix, then one of:
---   'open', archive, counter, id of its store ('' = it does not say)
+--   'open', archive, counter, id of its store ('' = it does not say), its newest event
 --                                   whether numbers are kept: the store is empty, or this archive was begun before. It is
---                                   that store again then. Returns 1 or 0
+--                                   that store again then, and ids of events go on behind that. Returns 1 or 0
 --   'behind', archive, counter      of another partition than the one that keeps the numbers of this archive: whether it
 --                                   gives out none but higher ones. Returns 1 or 0
 --   'close', archive, highest number of its entries, behind which it goes on that keeps the numbers of this archive
@@ -32,6 +32,7 @@ if what == 'open' then
     if (redis.call('HGET', meta_key, 'partitions') or '1') ~= '1' then redis.call('HSET', meta_key, 'behind', url) end
     if ARGV[5] ~= '' then redis.call('HSET', meta_key, 'id', ARGV[5]) end
     if ARGV[4] ~= '0' then redis.call('SET', counter_key, ARGV[4]) end
+    if ARGV[6] ~= '0-0' then redis.call('HSET', meta_key, 'signals_from', ARGV[6]) end
   end
   return 1
 elseif what == 'behind' then

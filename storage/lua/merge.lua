@@ -27,6 +27,7 @@ go_behind(newest and newest[1])
 
 local now = clock()
 for i = 6, #ARGV, 3 do
+  go_behind(ARGV[i])
   if now > ms then ms, n = now, 1 else n = n + 1 end
   local seq = text(ms) .. '-' .. text(n)
   local _, head_end = string.find(ARGV[i + 2], '^{"v":1,"seq":"[%d-]*","prev":"[%d-]*",')

@@ -10,9 +10,12 @@
 namespace feedmill {
 namespace {
 
-/// Of "1795398540945-1", the id of the event that a notice tells of.
+/// Of "1795398540945-1", the id of the event that a notice tells of, or of "outage 1795398540945"; 0 where it says
+/// none.
 std::pair<std::uint64_t, std::uint64_t> moment_of(const StoredNotice& notice) {
-  const std::string_view id = notice.id;
+  std::string_view id = notice.id;
+  while (!id.empty() && (id.front() < '0' || id.front() > '9'))
+    id.remove_prefix(std::min(id.find(' '), id.size() - 1) + 1);
   return {leading_number<std::uint64_t>(id), leading_number<std::uint64_t>(id.substr(id.find('-') + 1))};
 }
 

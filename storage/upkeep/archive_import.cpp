@@ -14,6 +14,7 @@
 #include "storage/records/find_field.hpp"
 #include "storage/records/json_member.hpp"
 #include "storage/records/state_fields.hpp"
+#include "storage/records/stream_records.hpp"
 #include "storage/redis/utf8.hpp"
 #include "storage/store/store_impl.hpp"
 #include "storage/timelines/channel_parts.hpp"
@@ -37,7 +38,8 @@ constexpr std::size_t entries_per_call = 50, bytes_per_call = 4U << 20U;
 constexpr std::ptrdiff_t tombs_per_call = 1000;
 constexpr std::string_view no_export = "is no export of feedmill's store";
 constexpr std::size_t most_tombs = 20'000;
-constexpr std::int64_t highest_number = std::int64_t{1} << 49;  // of an entry: there are as many above it
+constexpr std::uint64_t highest_moment = std::uint64_t{1} << 47;  // of an event: thousands of years from now
+constexpr std::int64_t highest_number = std::int64_t{1} << 49;    // of an entry: there are as many above it
 
 /// Store::id() of each store that was written down, none where the file is older than ids.
 std::vector<std::string> store_ids_of(const json::object& object) {
@@ -49,6 +51,21 @@ std::vector<std::string> store_ids_of(const json::object& object) {
     if (!id.empty() && !fits) throw BadLine{"\"store\" is no id of a store"};
   }
   return ids;
+}
+
+/// The newest event of all stores that were written down, "0-0" where the file says none.
+std::string newest_event_of(const json::object& object) {
+  std::vector<std::string> seqs;
+  if (object.contains("seqs")) seqs = words_of(object, "seqs", most_partitions);
+  if (object.contains("seq")) seqs = {text_of(object, "seq")};
+  EventPlace newest;
+  for (const std::string& seq : seqs) {
+    const EventPlace place = event_place(seq);
+    if (to_string(place) != seq || place.milliseconds > highest_moment || place.number > highest_moment)
+      throw BadLine{"\"seq\" is no id of an event"};
+    newest = std::max(newest, place);
+  }
+  return to_string(newest);
 }
 
 }  // namespace
@@ -137,6 +154,7 @@ class Archive::Reader {
       throw BadLine{"\"counter\" is higher than any entry's number"};
     const json::value& is_whole = member(object, "whole");
     const std::vector<std::string> store_ids = store_ids_of(object);
+    const std::string newest_event = newest_event_of(object);
     if (options_.dry_run) return;
     if (!is_whole.is_bool() || !is_whole.as_bool()) return;  // some feeds: numbered anew
     keep_ = true;
@@ -147,6 +165,7 @@ class Archive::Reader {
       args.add(std::string_view(id_));
       args.add(highest_);
       args.own(store_ids.size() == 1 ? store_ids[0] : store_ids.size() == stores_.all.size() ? store_ids[i] : "");
+      args.add(std::string_view(newest_event));
       const auto reply = run(args);
       keep_ = reply && reply->integer() == 1 && keep_;
     }

@@ -37,6 +37,8 @@ TEST(NoticeParts, AreTheNewestOfAll) {
     return text;
   };
   EXPECT_EQ(ids({{{"9-2", ""}, {"7-0", ""}}, {}, {{"10-0", ""}, {"9-10", ""}, {"9-1", ""}}}), "10-0 9-10 9-2 9-1 7-0 ");
+  EXPECT_EQ(ids({{{"outage 9", ""}, {"7-0", ""}}, {{"collision a b", ""}, {"state gone 8 a", ""}, {"10-0", ""}}}),
+            "10-0 outage 9 state gone 8 a 7-0 collision a b ");
   EXPECT_EQ(ids({{{"7-0", ""}, {"9-0", ""}}}), "7-0 9-0 ") << "of one, as they were given";
   std::vector<StoredNotice> many;
   for (int i = 99; i > 70; --i) many.push_back({std::to_string(i) + "-0", ""});
