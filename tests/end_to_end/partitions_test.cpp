@@ -725,6 +725,7 @@ TEST_F(Partitions, NeedNotBeNamedWhereFeedsAre) {
   EXPECT_EQ(imported.out.find("other partitions"), std::string::npos) << imported.out;
   const Finished shown = world.run({"list", "--json"});
   EXPECT_EQ(count_of(shown.out, "\"url\":"), listed) << shown.out;
+  EXPECT_EQ(count_of(shown.out, "\"partition\":"), listed) << shown.out;
   const Finished opml = world.run({"export"});
   EXPECT_EQ(count_of(opml.out, "xmlUrl="), listed) << opml.out << opml.err;
   EXPECT_EQ(count_of(opml.out, "</opml>"), 1U);
@@ -741,9 +742,14 @@ TEST_F(Partitions, NeedNotBeNamedWhereFeedsAre) {
   }
   EXPECT_EQ(feeds, static_cast<std::int64_t>(listed));
   EXPECT_EQ(told.size(), partitions);
+  const std::string together = world.run({"stats"}).out;
+  EXPECT_EQ(count_of(together, "being fetched"), 1U) << together;
+  EXPECT_NE(together.find(" " + std::to_string(listed) + ": "), std::string::npos) << together;
   std::ofstream(file) << urls[0] << "\n";
   EXPECT_EQ(world.run({"import", file, "--prune", "--yes"}).exit, 0);
-  EXPECT_EQ(count_of(world.run({"list", "--json"}).out, "\"url\":"), 1U);
+  const Finished one = world.run({"list"});
+  EXPECT_EQ(count_of(one.out, "http"), 1U) << one.out;
+  EXPECT_EQ(one.err, "") << "most partitions have no feed";
 
   for (const auto& words :
        std::vector<std::vector<std::string>>{{"top"}, {"tail"}, {"topic", "list"}, {"webhook", "list"}}) {

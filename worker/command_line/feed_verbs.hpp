@@ -90,7 +90,6 @@ int run_verb(const RunVerb& verb, const Config& config, const ConfigSources& sou
 
 struct ListVerb {
   static constexpr VerbRow row{"list", "All feeds, one a line", "feedmill list --state failing --json"};
-  static constexpr bool of_all_partitions() { return true; }
   std::string state, host;  ///< "" = any
   bool due = false;
 
@@ -106,7 +105,7 @@ struct ListVerb {
   }
   static constexpr StoreUse use() { return StoreUse::read; }
 };
-int run_verb(const ListVerb& verb, const VerbContext& context);
+int run_verb(const ListVerb& verb, std::span<const VerbContext> stores);
 
 struct ShowVerb {
   static constexpr VerbRow row{"show", "All that is known of one feed", "feedmill show https://example.org/feed.xml"};

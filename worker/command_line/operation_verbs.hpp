@@ -54,10 +54,10 @@ int run_verb(const TopVerb& verb, const Config& config, Terminal& terminal);
 
 struct StatsVerb {
   static constexpr VerbRow row{"stats", "Figures of all workers and the whole store", "feedmill stats --json"};
-  static constexpr bool of_all_partitions() { return true; }
   static constexpr StoreUse use() { return StoreUse::read; }
 };
-int run_verb(const StatsVerb& verb, const VerbContext& context);
+/// A row for each of `stores`; for people they are counted together.
+int run_verb(const StatsVerb& verb, std::span<const VerbContext> stores);
 
 struct NoticesVerb {
   static constexpr VerbRow row{"notices", "What operators should know, newest first", "feedmill notices --json"};

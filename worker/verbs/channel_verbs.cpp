@@ -19,14 +19,29 @@ namespace {
 
 namespace json = boost::json;
 
-VerbFailure no_such_channel(const std::string& uid) {
-  return {exits::no, fmt::format("no such channel: {} (see feedmill channel list)", visible(uid))};
+/// A partition alone knows of a channel only where it has a feed of it.
+std::string which_alone(std::span<const VerbContext> stores) {
+  const Partition mine = stores.front().config.partition();
+  return stores.size() > 1 || mine.is_whole() ? "" : fmt::format(" in partition {}", mine.index);
+}
+
+VerbFailure no_such_channel(const std::string& uid, std::span<const VerbContext> stores) {
+  return {exits::no,
+          fmt::format("no such channel{}: {} (see feedmill channel list)", which_alone(stores), visible(uid))};
+}
+
+void tell_no_channels(std::span<const VerbContext> stores) {
+  const std::string which = which_alone(stores);
+  stores.front().terminal.note(which.empty()
+                                   ? "no channels yet: feedmill channel add NAME, or feedmill import FILE"
+                                   : fmt::format("no channels{}; without --partition you see those of all", which));
 }
 
 /// Where several may be missing. In the name of all verbs below `channel`, as it is where one ends a verb.
-int tell_missing(const std::string& uid, Terminal& terminal) {
+int tell_missing(const std::string& uid, std::span<const VerbContext> stores) {
+  Terminal& terminal = stores.front().terminal;
   terminal.speak_for(ChannelVerb::fails_as);
-  const VerbFailure missing = no_such_channel(uid);
+  const VerbFailure missing = no_such_channel(uid, stores);
   terminal.error(missing.text);
   return missing.exit;
 }
@@ -70,7 +85,7 @@ int run_verb(const ChannelListVerb& verb, std::span<const VerbContext> stores) {
                {"unread", channel.unread}},
               {std::to_string(channel.unread), std::to_string(channel.feeds), channel.uid});
   }
-  if (all.empty()) terminal.note("no channels yet: feedmill channel add NAME, or feedmill import FILE");
+  if (all.empty()) tell_no_channels(stores);
   return exits::done;
 }
 
@@ -79,10 +94,10 @@ int run_verb(const ChannelUnreadCountVerb& verb, std::span<const VerbContext> st
   const auto all = ChannelsOfAll(stores).list();
   int code = exits::done;
   for (const std::string& uid : verb.channels) {
-    if (!holds(all, uid)) code = tell_missing(uid, terminal);
+    if (!holds(all, uid)) code = tell_missing(uid, stores);
   }
   if (code != exits::done) return code;
-  if (all.empty()) terminal.note("no channels yet: feedmill channel add NAME, or feedmill import FILE");
+  if (all.empty()) tell_no_channels(stores);
   for (const ChannelRecord& channel : all) {
     const bool asked_for = verb.channels.empty() || holds(verb.channels, channel.uid);
     if (asked_for && is_wanted(verb.user, channel.uid)) tell_number(channel.uid, "unread", channel.unread, terminal);
@@ -111,7 +126,7 @@ int run_verb(const ChannelRemoveVerb& verb, std::span<const VerbContext> stores)
     if (ChannelsOfAll(stores).remove(uid)) {
       tell_result("removed", uid, terminal);
     } else {
-      code = tell_missing(uid, terminal);
+      code = tell_missing(uid, stores);
     }
   }
   return code;
@@ -123,7 +138,7 @@ int run_verb(const ChannelOrderVerb& verb, std::span<const VerbContext> stores) 
   const auto all = channels.list();
   std::vector<std::string> order;
   for (const std::string& uid : verb.channels) {
-    if (!holds(all, uid)) throw no_such_channel(uid);
+    if (!holds(all, uid)) throw no_such_channel(uid, stores);
     if (!holds(order, uid)) order.push_back(uid);
   }
   const std::set<std::string> named(order.begin(), order.end());
@@ -137,15 +152,16 @@ int run_verb(const ChannelOrderVerb& verb, std::span<const VerbContext> stores) 
 namespace {
 
 /// Puts feeds into a channel, unless one of them is unknown; the exit code.
-int add_feeds(const ChannelsOfAll& channels, const std::string& uid, const std::vector<std::string>& urls,
-              Terminal& terminal) {
+int add_feeds(const std::string& uid, const std::vector<std::string>& urls, std::span<const VerbContext> stores) {
+  Terminal& terminal = stores.front().terminal;
+  const ChannelsOfAll channels(stores);
   if (const auto unknown = channels.unknown_feed(urls)) {
     terminal.error(fmt::format("no such feed: {}; add it first: feedmill add URL", visible(*unknown)));
     return exits::no;
   }
   const auto followed = channels.follow(uid, urls);
   for (std::size_t i = 0; i < urls.size(); ++i) {
-    if (!followed[i]) throw no_such_channel(uid);
+    if (!followed[i]) throw no_such_channel(uid, stores);
     tell_feed(uid, *followed[i] ? "added" : "present", urls[i], terminal);
   }
   return exits::done;
@@ -160,8 +176,8 @@ int run_verb(const ChannelFeedsVerb& verb, std::span<const VerbContext> stores) 
   std::vector<std::string> both = verb.add;
   both.insert(both.end(), verb.remove.begin(), verb.remove.end());
   feed_urls(terminal, both, "nothing was changed");
-  if (!channels.is_known(uid)) throw no_such_channel(uid);
-  const int code = add_feeds(channels, uid, feed_urls(terminal, verb.add, ""), terminal);
+  if (!channels.is_known(uid)) throw no_such_channel(uid, stores);
+  const int code = add_feeds(uid, feed_urls(terminal, verb.add, ""), stores);
   if (code != exits::done) return code;
   for (const std::string& url : feed_urls(terminal, verb.remove, "")) {
     stop_if_interrupted();
@@ -184,7 +200,7 @@ int run_verb(const ChannelTimelineVerb& verb, std::span<const VerbContext> store
   const std::string& uid = verb.channel;
   const ChannelsOfAll channels(stores);
   const Channels::Of which = verb.all ? Channels::Of::all : Channels::Of::unread;
-  if (!channels.is_known(uid)) throw no_such_channel(uid);
+  if (!channels.is_known(uid)) throw no_such_channel(uid, stores);
   tell_entries(
       verb, "channel timeline " + visible(uid) + (verb.all ? " --all" : "") + (verb.once ? " --once" : ""),
       stores.front().terminal,
@@ -199,7 +215,7 @@ int run_verb(const ChannelTimelineVerb& verb, std::span<const VerbContext> store
 
 int run_verb(const ChannelReadVerb& verb, std::span<const VerbContext> stores) {
   const ChannelsOfAll channels(stores);
-  if (!channels.is_known(verb.channel)) throw no_such_channel(verb.channel);
+  if (!channels.is_known(verb.channel)) throw no_such_channel(verb.channel, stores);
   const std::size_t marked = verb.all ? channels.mark_all_read(verb.channel)
                                       : channels.mark(verb.channel, ChannelsOfAll::As::read, verb.entries);
   tell_number(verb.channel, "marked_read", marked, stores.front().terminal);
@@ -208,7 +224,7 @@ int run_verb(const ChannelReadVerb& verb, std::span<const VerbContext> stores) {
 
 int run_verb(const ChannelUnreadVerb& verb, std::span<const VerbContext> stores) {
   const ChannelsOfAll channels(stores);
-  if (!channels.is_known(verb.channel)) throw no_such_channel(verb.channel);
+  if (!channels.is_known(verb.channel)) throw no_such_channel(verb.channel, stores);
   tell_number(verb.channel, "marked_unread", channels.mark(verb.channel, ChannelsOfAll::As::unread, verb.entries),
               stores.front().terminal);
   return exits::done;

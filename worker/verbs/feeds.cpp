@@ -129,9 +129,20 @@ int run_verb(const RemoveVerb& verb, const VerbContext& context) {
   return exits::done;
 }
 
-int run_verb(const ListVerb& verb, const VerbContext& context) {
-  Terminal& terminal = context.terminal;
-  const auto now = or_fail(context.store.now());
+namespace {
+
+/// What happens to a feed next, or when it is fetched.
+std::string next_of(const FeedRecord& record, Milliseconds now) {
+  if (!record.claim.empty()) return "fetching";
+  if (!record.due) return "-";
+  if (record.in_line) return "in line";
+  return is_due(record, now) ? "due" : from_now(*record.due, now);
+}
+
+}  // namespace
+
+int run_verb(const ListVerb& verb, std::span<const VerbContext> stores) {
+  Terminal& terminal = stores.front().terminal;
   // On a narrow terminal the address is worth more than the title, than how many entries there are, than the answer.
   const std::size_t width = terminal.width();
   const bool titles = width == 0 || width >= 130, entries = width == 0 || width >= 90, last = width == 0 || width >= 76;
@@ -144,29 +155,31 @@ int run_verb(const ListVerb& verb, const VerbContext& context) {
   columns.push_back({"URL", 0});
   Columns table(terminal, std::move(columns));
   table.heading();
-  const std::size_t feeds = over_all_feeds(context.store, [&](const auto& page) {
-    for (const std::optional<FeedRecord>& record : or_fail(Feeds(context.store).records(page))) {
-      if (!record) continue;  // removed meanwhile
-      if (!verb.state.empty() && record->state.state != verb.state) continue;
-      if (!verb.host.empty() && host_of(record->feed_url) != verb.host) continue;
-      if (verb.due && !is_due(*record, now)) continue;
-      any = true;
-      const std::string next = !record->claim.empty() ? "fetching"
-                               : !record->due         ? "-"
-                               : record->in_line      ? "in line"
-                               : is_due(*record, now) ? "due"
-                                                      : from_now(*record->due, now);
-      std::vector<std::string> cells = {record->state.state};
-      if (entries) cells.push_back(std::to_string(record->entries));
-      cells.push_back(next);
-      if (last) cells.push_back(last_result(record->state.last));
-      if (titles) cells.push_back(readable_field(record->feed, "title"));
-      cells.push_back(record->feed_url);
-      table.row(list_json(*record), cells);
-    }
-  });
+  std::size_t feeds = 0;
+  for (const VerbContext& context : stores) {
+    const auto now = or_fail(context.store.now());
+    const Partition mine = context.config.partition();
+    feeds += over_all_feeds(context.store, [&](const auto& page) {
+      for (const std::optional<FeedRecord>& record : or_fail(Feeds(context.store).records(page))) {
+        if (!record) continue;  // removed meanwhile
+        if (!verb.state.empty() && record->state.state != verb.state) continue;
+        if (!verb.host.empty() && host_of(record->feed_url) != verb.host) continue;
+        if (verb.due && !is_due(*record, now)) continue;
+        any = true;
+        std::vector<std::string> cells = {record->state.state};
+        if (entries) cells.push_back(std::to_string(record->entries));
+        cells.push_back(next_of(*record, now));
+        if (last) cells.push_back(last_result(record->state.last));
+        if (titles) cells.push_back(readable_field(record->feed, "title"));
+        cells.push_back(record->feed_url);
+        boost::json::object row = list_json(*record);
+        if (!mine.is_whole()) row["partition"] = mine.index;
+        table.row(std::move(row), cells);
+      }
+    });
+  }
   if (feeds == 0) {
-    const Config& config = context.config;
+    const Config& config = stores.front().config;
     terminal.note(fmt::format("no feeds yet{}: feedmill add URL, or feedmill import FILE",
                               config.embedded() ? " in " + visible(config.store.data_dir.string()) : ""));
   } else if (!any) {

@@ -47,7 +47,7 @@ int in_partitions(Kind verb, const Config& config, Terminal& terminal, const Wor
   const auto at_all = [&] {
     int code = exits::done;
     for (unsigned i = 0; i < count; ++i) {
-      if (!terminal.json()) terminal.note(fmt::format("partition {} of {}:", i, count));
+      if (!terminal.json()) terminal.line(fmt::format("partition {} of {}:", i, count));
       code = std::max(code, at(i));
       terminal.flush();
       if (code == exits::configuration) break;  // the others would say the same

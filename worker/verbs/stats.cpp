@@ -1,4 +1,9 @@
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -21,21 +26,81 @@ double seconds_since(std::optional<Milliseconds> then, Milliseconds now) {
   return then ? std::max(0.0, std::chrono::duration<double>(now - *then).count()) : 0;
 }
 
-}  // namespace
+/// What there is to tell of a store, or of all partitions together.
+struct Figures {
+  FleetFigures fleet;
+  StreamFigures stream;
+  SubscriberCounts told;
+};
 
-int run_verb(const StatsVerb&, const VerbContext& context) {
-  const auto fleet = or_fail(Fleet(context.store).figures());
-  const auto stream = or_fail(EventStream(context.store).figures());
-  const auto told = or_fail(Subscribers(context.store).counts());
-  const double oldest_due = seconds_since(fleet.oldest_due, fleet.now);
+Figures figures_of(Store& store) {
+  return {or_fail(Fleet(store).figures()), or_fail(EventStream(store).figures()), or_fail(Subscribers(store).counts())};
+}
+
+/// Those whose age matters are as old as the oldest. Workers serve several partitions: as many as one partition has.
+void add(Figures& all, const Figures& one) {
+  FleetFigures& fleet = all.fleet;
+  for (const auto& [state, count] : one.fleet.states) {
+    const auto known = std::ranges::find(fleet.states, state, &std::pair<std::string, std::uint64_t>::first);
+    known == fleet.states.end() ? fleet.states.emplace_back(state, count).second : known->second += count;
+  }
+  fleet.feeds += one.fleet.feeds;
+  fleet.due += one.fleet.due;
+  fleet.waiting += one.fleet.waiting;
+  fleet.claimed += one.fleet.claimed;
+  fleet.workers = std::max(fleet.workers, one.fleet.workers);
+  if (one.fleet.oldest_due)
+    fleet.oldest_due = std::min(fleet.oldest_due.value_or(*one.fleet.oldest_due), *one.fleet.oldest_due);
+  all.stream.records += one.stream.records;
+  all.stream.hard_limit += one.stream.hard_limit;
+  for (const StreamFigures::Group& group : one.stream.groups) {
+    const auto known = std::ranges::find(all.stream.groups, group.name, &StreamFigures::Group::name);
+    if (known == all.stream.groups.end()) {
+      all.stream.groups.push_back(group);
+      continue;
+    }
+    known->lag += group.lag;
+    if (group.oldest) known->oldest = std::min(known->oldest.value_or(*group.oldest), *group.oldest);
+  }
+  all.told.webhooks_active += one.told.webhooks_active;
+  all.told.webhooks_suspended += one.told.webhooks_suspended;
+  all.told.hub_pending += one.told.hub_pending;
+  all.told.hub_active += one.told.hub_active;
+  if (one.told.due) all.told.due = all.told.due.value_or(0) + *one.told.due;
+}
+
+json::object row_of(const Figures& figures) {
+  const auto& [fleet, stream, told] = figures;
   json::object states;
-  std::string states_text;
+  for (const auto& [state, count] : fleet.states) states[state] = count;
+  json::array groups;
+  for (const StreamFigures::Group& group : stream.groups) {
+    groups.push_back(
+        {{"name", group.name}, {"lag_records", group.lag}, {"lag_seconds", seconds_since(group.oldest, stream.now)}});
+  }
+  return {{"at", rfc3339(fleet.now)},
+          {"feeds", fleet.feeds},
+          {"states", std::move(states)},
+          {"due", fleet.due},
+          {"oldest_due_seconds", seconds_since(fleet.oldest_due, fleet.now)},
+          {"waiting", fleet.waiting},
+          {"claimed", fleet.claimed},
+          {"workers", fleet.workers},
+          {"stream_records", stream.records},
+          {"stream_limit_records", stream.hard_limit},
+          {"groups", std::move(groups)},
+          {"push_out", subscriber_counts_json(told)}};
+}
+
+std::vector<std::pair<std::string, std::string>> lines_of(const Figures& figures) {
+  const auto& [fleet, stream, told] = figures;
+  const double oldest_due = seconds_since(fleet.oldest_due, fleet.now);
+  std::string states;
   for (const auto& [state, count] : fleet.states) {
-    states[state] = count;
-    if (count > 0) states_text += fmt::format("{}{} {}", states_text.empty() ? ": " : ", ", count, state);
+    if (count > 0) states += fmt::format("{}{} {}", states.empty() ? ": " : ", ", count, state);
   }
   std::vector<std::pair<std::string, std::string>> lines = {
-      {"feeds", fmt::format("{}{}", fleet.feeds, states_text)},
+      {"feeds", fmt::format("{}{}", fleet.feeds, states)},
       {"due",
        oldest_due > 0 ? fmt::format("{}, the oldest for {:.0f} s", fleet.due, oldest_due) : std::to_string(fleet.due)},
       {"in line", fmt::format("{} for their hosts", fleet.waiting)},
@@ -43,11 +108,9 @@ int run_verb(const StatsVerb&, const VerbContext& context) {
       {"workers", std::to_string(fleet.workers)},
       {"signals", fmt::format("{} of at most {}", grouped(std::int64_t(stream.records)),
                               grouped(std::int64_t(stream.hard_limit)))}};
-  json::array groups;
   for (const StreamFigures::Group& group : stream.groups) {
-    const double behind = seconds_since(group.oldest, stream.now);
-    groups.push_back({{"name", group.name}, {"lag_records", group.lag}, {"lag_seconds", behind}});
-    lines.emplace_back("group " + group.name, fmt::format("{} behind, the oldest for {:.0f} s", group.lag, behind));
+    lines.emplace_back("group " + group.name, fmt::format("{} behind, the oldest for {:.0f} s", group.lag,
+                                                          seconds_since(group.oldest, stream.now)));
   }
   if (told.any()) {
     lines.emplace_back("webhooks",
@@ -57,14 +120,27 @@ int run_verb(const StatsVerb&, const VerbContext& context) {
                        fmt::format("{}, {} not verified yet", told.hub_active + told.hub_pending, told.hub_pending));
     if (told.due) lines.emplace_back("waiting for them", fmt::format("{} are told now, or in back-off", *told.due));
   }
-  json::object row = {{"at", rfc3339(fleet.now)},         {"feeds", fleet.feeds},
-                      {"states", std::move(states)},      {"due", fleet.due},
-                      {"oldest_due_seconds", oldest_due}, {"waiting", fleet.waiting},
-                      {"claimed", fleet.claimed},         {"workers", fleet.workers},
-                      {"stream_records", stream.records}, {"stream_limit_records", stream.hard_limit},
-                      {"groups", std::move(groups)},      {"push_out", subscriber_counts_json(told)}};
-  if (const Partition mine = context.config.partition(); !mine.is_whole()) row["partition"] = mine.index;
-  context.terminal.tell(std::move(row), lines, 20);
+  return lines;
+}
+
+}  // namespace
+
+int run_verb(const StatsVerb&, std::span<const VerbContext> stores) {
+  Terminal& terminal = stores.front().terminal;
+  std::optional<Figures> all;
+  for (const VerbContext& context : stores) {
+    const Figures figures = figures_of(context.store);
+    if (terminal.json()) {
+      json::object row = row_of(figures);
+      if (const Partition mine = context.config.partition(); !mine.is_whole()) row["partition"] = mine.index;
+      terminal.tell(std::move(row), "");
+    } else if (all) {
+      add(*all, figures);
+    } else {
+      all = figures;
+    }
+  }
+  if (all) terminal.tell({}, lines_of(*all), 20);
   return exits::done;
 }
 
