@@ -180,7 +180,15 @@ void Process::leave(const ServedStore& store, int code) {
   const auto is_waited_for = [&](const auto& one) {
     return one.get() != &store && one->is_at_work() && !one->has_left();
   };
-  if (std::ranges::none_of(stores_, is_waited_for)) std::_Exit(std::max(code_, *left_));
+  if (std::ranges::any_of(stores_, is_waited_for)) return;
+  const auto left = std::ranges::count_if(stores_, [](const auto& one) { return one->has_left(); });
+  if (stores_.size() > 1) {
+    log_.write(LogLevel::warn, "stopped",
+               "stopped; Redis does not answer for some partitions, and what is claimed there comes due when its lease "
+               "ends",
+               {{"partitions", left}});
+  }
+  end_now(std::max(code_, *left_));
 }
 
 asio::awaitable<void> Process::beside() {
@@ -316,7 +324,7 @@ asio::awaitable<void> Process::tell_state() {
     if (ready != before || ready == logged) continue;
     logged = ready;
     if (ready < stores_.size() && stores_.size() > 1 && first().mode == RunMode::daemon)
-      log_.write(LogLevel::warn, "ready", told, {{"ready", ready}, {"partitions", stores_.size()}});
+      log_.write(LogLevel::warn, "not_ready", told, {{"ready", ready}, {"partitions", stores_.size()}});
   }
 }
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "storage/redis/test_point.hpp"
 #include "worker/base/exits.hpp"
@@ -88,13 +87,13 @@ void Stopping::leave_soon() {
   last_resort_.expires_after(leave_within);
   last_resort_.async_wait([this](const boost::system::error_code& cancelled) {
     if (cancelled) return;
-    const bool claims = parts_.opened && (parts_.loops > 1 || parts_.ingest.worker.holds_claims());
-    std::string text = "feedmill: Redis does not answer; ";
-    if (parts_.shared.stores > 1)
-      text = fmt::format("feedmill: partition {}: {}", parts_.config.partition().index, text.substr(10));
-    text += claims ? "claims stay until their lease ends\n" : "nothing is claimed\n";
+    if (parts_.shared.stores == 1) {  // of several the process tells how many it has left
+      const bool claims = parts_.opened && (parts_.loops > 1 || parts_.ingest.worker.holds_claims());
+      parts_.log.write(LogLevel::warn, "stopped",
+                       claims ? "stopped; Redis does not answer, so what is claimed comes due when its lease ends"
+                              : "stopped; Redis does not answer, and nothing is claimed");
+    }
     if (parts_.server != nullptr) parts_.server->abandon();
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
     left_ = true;
     parts_.shared.leave(interrupted_ ? exits::interrupted : parts_.opened ? exits::unfinished : exits::done);
   });
@@ -107,8 +106,12 @@ void cut_off(ServedParts& parts, const std::exception& why) {
   else
     parts.report_bug("loop", why.what());
   if (parts.server != nullptr) parts.server->abandon();
+  end_now(refused ? exits::unfinished : exits::bug);
+}
+
+void end_now(int exit_code) {
   std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the log is written by a thread of its own
-  std::_Exit(refused ? exits::unfinished : exits::bug);
+  std::_Exit(exit_code);
 }
 
 }  // namespace feedmill

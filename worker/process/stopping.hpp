@@ -45,4 +45,7 @@ std::string what_a_stop_waits_for(const ServedParts& parts, std::size_t in_fligh
 /// would be destroyed first. As after a kill, leases end by themselves.
 [[noreturn]] void cut_off(ServedParts& parts, const std::exception& why);
 
+/// Ends the process as it is, once the lines of the log are written.
+[[noreturn]] void end_now(int exit_code);
+
 }  // namespace feedmill
