@@ -56,7 +56,7 @@ class PseudoTerminal {
   }
   int inner() const { return inner_; }
   /// What was written, at least until `end` has come: a terminal hands it on in pieces.
-  std::string read(std::string_view end = "") {
+  std::string read(std::string_view end) {
     std::string all;
     do {
       std::array<char, 4096> block;
@@ -180,9 +180,9 @@ TEST(Terminal, CutsColumnsToTheWidthOfATerminal) {
   Terminal terminal({.color = ColorMode::never, .out = screen.inner()});
   Columns table(terminal, {{"A", 4}, {"B", 0}});
   table.heading();
-  EXPECT_EQ(screen.read(), "A     B\r\n");
+  EXPECT_EQ(screen.read("\r\n"), "A     B\r\n");
   table.row({"long name", std::string(60, 'x')});
-  EXPECT_EQ(screen.read(), "lon…  " + std::string(33, 'x') + "…\r\n");
+  EXPECT_EQ(screen.read("\r\n"), "lon…  " + std::string(33, 'x') + "…\r\n");
 }
 
 TEST(Terminal, PaintsOnlyWhereItMay) {
