@@ -41,47 +41,45 @@ class Maker {
  public:
   explicit Maker(prometheus::Registry& registry) : registry_(registry) {}
 
-  Counter& counter(const std::string& name, const std::string& help) {
-    return prometheus::BuildCounter().Name("feedmill_" + name).Help(help).Register(registry_).Add({});
-  }
-  SeriesByLabel<Counter> counters(const std::string& name, const std::string& help, const std::string& label,
-                                  std::initializer_list<std::string_view> values) {
-    auto& family = prometheus::BuildCounter().Name("feedmill_" + name).Help(help).Register(registry_);
-    SeriesByLabel<Counter> series;
-    for (const auto value : values) series.emplace_back(value, &family.Add({{label, std::string(value)}}));
-    return series;
-  }
-  /// Indexed by the enum's values, from `first` on.
-  template <class Enum>
-  std::vector<Counter*> counters(const std::string& name, const std::string& help, const std::string& label,
-                                 std::size_t first, Enum last) {
-    auto& family = prometheus::BuildCounter().Name("feedmill_" + name).Help(help).Register(registry_);
-    std::vector<Counter*> series(first, nullptr);
-    for (std::size_t i = first; i <= static_cast<std::size_t>(last); ++i)
-      series.push_back(&family.Add({{label, std::string(to_string(static_cast<Enum>(i)))}}));
-    return series;
-  }
-  Gauge& gauge(const std::string& name, const std::string& help) {
-    return prometheus::BuildGauge().Name("feedmill_" + name).Help(help).Register(registry_).Add({});
-  }
-  SeriesByLabel<Gauge> gauges(const std::string& name, const std::string& help, const std::string& label,
-                              std::initializer_list<std::string_view> values) {
-    auto& family = prometheus::BuildGauge().Name("feedmill_" + name).Help(help).Register(registry_);
-    SeriesByLabel<Gauge> series;
-    for (const auto value : values) series.emplace_back(value, &family.Add({{label, std::string(value)}}));
-    return series;
-  }
-  Histogram& histogram(const std::string& name, const std::string& help, const Histogram::BucketBoundaries& buckets) {
-    return prometheus::BuildHistogram().Name("feedmill_" + name).Help(help).Register(registry_).Add({}, buckets);
-  }
   prometheus::Family<Counter>& counter_family(const std::string& name, const std::string& help) {
     return prometheus::BuildCounter().Name("feedmill_" + name).Help(help).Register(registry_);
   }
   prometheus::Family<Gauge>& family(const std::string& name, const std::string& help) {
     return prometheus::BuildGauge().Name("feedmill_" + name).Help(help).Register(registry_);
   }
+  Counter& counter(const std::string& name, const std::string& help) { return counter_family(name, help).Add({}); }
+  Gauge& gauge(const std::string& name, const std::string& help) { return family(name, help).Add({}); }
+  SeriesByLabel<Counter> counters(const std::string& name, const std::string& help, const std::string& label,
+                                  std::initializer_list<std::string_view> values) {
+    return by_label(counter_family(name, help), label, values);
+  }
+  /// Indexed by the enum's values, from `first` on.
+  template <class Enum>
+  std::vector<Counter*> counters(const std::string& name, const std::string& help, const std::string& label,
+                                 std::size_t first, Enum last) {
+    auto& all = counter_family(name, help);
+    std::vector<Counter*> series(first, nullptr);
+    for (std::size_t i = first; i <= static_cast<std::size_t>(last); ++i)
+      series.push_back(&all.Add({{label, std::string(to_string(static_cast<Enum>(i)))}}));
+    return series;
+  }
+  SeriesByLabel<Gauge> gauges(const std::string& name, const std::string& help, const std::string& label,
+                              std::initializer_list<std::string_view> values) {
+    return by_label(family(name, help), label, values);
+  }
+  Histogram& histogram(const std::string& name, const std::string& help, const Histogram::BucketBoundaries& buckets) {
+    return prometheus::BuildHistogram().Name("feedmill_" + name).Help(help).Register(registry_).Add({}, buckets);
+  }
 
  private:
+  template <class Metric>
+  static SeriesByLabel<Metric> by_label(prometheus::Family<Metric>& family, const std::string& label,
+                                        std::initializer_list<std::string_view> values) {
+    SeriesByLabel<Metric> series;
+    for (const auto value : values) series.emplace_back(value, &family.Add({{label, std::string(value)}}));
+    return series;
+  }
+
   prometheus::Registry& registry_;
 };
 

@@ -181,8 +181,8 @@ void Process::leave(const ServedStore& store, int code) {
     return one.get() != &store && one->is_at_work() && !one->has_left();
   };
   if (std::ranges::any_of(stores_, is_waited_for)) return;
-  const auto left = std::ranges::count_if(stores_, [](const auto& one) { return one->has_left(); });
   if (stores_.size() > 1) {
+    const auto left = std::ranges::count_if(stores_, [](const auto& one) { return one->has_left(); });
     log_.write(LogLevel::warn, "stopped",
                "stopped; Redis does not answer for some partitions, and what is claimed there comes due when its lease "
                "ends",

@@ -42,7 +42,10 @@ void add(Figures& all, const Figures& one) {
   FleetFigures& fleet = all.fleet;
   for (const auto& [state, count] : one.fleet.states) {
     const auto known = std::ranges::find(fleet.states, state, &std::pair<std::string, std::uint64_t>::first);
-    known == fleet.states.end() ? fleet.states.emplace_back(state, count).second : known->second += count;
+    if (known == fleet.states.end())
+      fleet.states.emplace_back(state, count);
+    else
+      known->second += count;
   }
   fleet.feeds += one.fleet.feeds;
   fleet.due += one.fleet.due;

@@ -50,7 +50,6 @@ TEST(Retries, AreOfUseForTheStoresStateAndNotForWhatWasAsked) {
   for (const Code code : {Code::refused, Code::unsupported, Code::bug}) EXPECT_FALSE(is_transient({code, ""}));
 }
 
-/// Of a process that serves one store.
 class OutagesTest : public testing::Test {
  protected:
   test::LogInMemory lines;
