@@ -163,18 +163,16 @@ StoreResult<StreamFigures> EventStream::figures() {
 }
 
 StoreResult<StreamFigures> EventStream::trim() {
-  const auto time = impl_.now();
-  if (!time) return time.error();
   StreamFigures figures;
-  figures.now = *time;
   figures.hard_limit = 2 * impl_.options.signals_max_len;
   Args args;
   args.own(impl_.options.stream_cap());
-  args.add(*time - signals_kept);
+  args.add(signals_kept);
   const auto reply = impl_.run(Script::groups, args);
   if (!reply) return reply.error();
   figures.records = static_cast<std::uint64_t>((*reply)[0].integer());
-  for (std::size_t i = 1; i < reply->size(); ++i) {
+  figures.now = milliseconds((*reply)[1]);
+  for (std::size_t i = 2; i < reply->size(); ++i) {
     const ReplyView row = (*reply)[i];
     StreamFigures::Group& group = figures.groups.emplace_back();
     group.name = row[0].text();

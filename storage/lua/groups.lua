@@ -1,13 +1,15 @@
 #!lua flags=allow-oom
 -- uses posts deliver
--- replies array of 1
+-- replies array of 2
 -- How far the consumer groups of the signals have come; trims the stream to its caps and to its age, but never what a
 -- group has not acknowledged: only a commit does that, at twice the cap (RELIABILITY L13).
--- ARGV: prefix, stream cap, oldest to keep ms. Returns {length, {name, records to go, oldest of them ms}…}.
-local since = ARGV[3]
+-- ARGV: prefix, stream cap, how long to keep records, ms.
+-- Returns {length, now ms, {name, records to go, oldest of them ms}…}.
+local now = clock()
+local since = text(now - tonumber(ARGV[3]))
 local cap, most_bytes = caps_of(ARGV[2])
 local length = redis.call('XLEN', signals_key)
-if redis.call('EXISTS', signals_key) == 0 then return {0} end
+if redis.call('EXISTS', signals_key) == 0 then return {0, now} end
 local needed, answers = nil, {}
 for _, info in ipairs(redis.call('XINFO', 'GROUPS', signals_key)) do
   local group = {}
@@ -31,4 +33,4 @@ if written then
 end
 if needed and after(needed, since .. '-0') then needed = since .. '-0' end
 if needed then redis.call('XTRIM', signals_key, 'MINID', '~', needed, 'LIMIT', 10000) end
-return {length, unpack(answers)}
+return {length, now, unpack(answers)}

@@ -148,13 +148,15 @@ StoreResult<bool> Requests::has_come() {
 }
 
 StoreResult<RequestFigures> Requests::figures() {
-  const std::string key = impl_.keys.requests();
-  const std::vector<Words> commands{{"XLEN", key}, {"MEMORY", "USAGE", key}};
-  const auto replies = impl_.pipeline(commands);
-  if (!replies) return replies.error();
   RequestFigures figures;
-  figures.waiting = static_cast<std::uint64_t>((*replies)[0].integer());
-  if (!(*replies)[1].is_nil()) figures.bytes = static_cast<std::uint64_t>((*replies)[1].integer());
+  const auto waiting_now = waiting();
+  if (!waiting_now) return waiting_now.error();
+  figures.waiting = *waiting_now;
+  if (figures.waiting == 0) return figures;
+  const std::string key = impl_.keys.requests();
+  const auto bytes = impl_.redis.command({"MEMORY", "USAGE", key});
+  if (!bytes) return bytes.error();
+  if (!bytes->is_nil()) figures.bytes = static_cast<std::uint64_t>(bytes->integer());
   return figures;
 }
 

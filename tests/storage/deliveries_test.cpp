@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/events/event_stream.hpp"
+#include "storage/feeds/fleet.hpp"
 #include "storage/ingest/ingest.hpp"
 #include "storage/redis/redis.hpp"
 #include "storage/timelines/channels.hpp"
@@ -153,6 +154,20 @@ TEST_F(DeliveriesTest, TheRightToDeliverIsOnesOwn) {
   EXPECT_GT(std::stoi(redis({"PTTL", "lock:delivery:000"})), 0);
   ASSERT_TRUE(deliveries.let_go("one"));
   EXPECT_TRUE(*deliveries.hold("two", ttl));
+}
+
+TEST_F(DeliveriesTest, TheRightToDeliverLastsAsLongAsItsOwnersHeartbeat) {
+  const auto left = [&] { return std::stoi(redis({"PTTL", "lock:delivery:000"})); };
+  EXPECT_TRUE(*deliveries.hold("one", Milliseconds(5'000)));
+  ASSERT_TRUE(Fleet(store).heartbeat("two", {}, Milliseconds(60'000)));
+  EXPECT_LE(left(), 5'000);
+  ASSERT_TRUE(Fleet(store).heartbeat("one", {{"pid", "1"}}, Milliseconds(60'000)));
+  EXPECT_GT(left(), 50'000);
+  ASSERT_TRUE(Fleet(store).heartbeat("one", {{"pid", "1"}}, Milliseconds(20'000)));
+  EXPECT_GT(left(), 50'000) << "it never takes any of it";
+  ASSERT_TRUE(deliveries.let_go("one"));
+  ASSERT_TRUE(Fleet(store).heartbeat("one", {{"pid", "1"}}, Milliseconds(60'000)));
+  EXPECT_TRUE(*deliveries.hold("two", Milliseconds(5'000))) << "it gives none";
 }
 
 TEST_F(DeliveriesTest, PublishesPerFeedEachRecordOnce) {

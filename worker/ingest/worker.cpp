@@ -141,15 +141,15 @@ asio::awaitable<void> Worker::claim_until_stopped() {
       continue;
     }
     if (rests())
-      co_await rest();
+      co_await rest(until_next_look(*batch));
     else
       co_await pause_for_wish(until_next_look(*batch));
   }
 }
 
 /// Whatever becomes due or ends meanwhile.
-asio::awaitable<void> Worker::rest() {
-  const auto until = SteadyClock::now() + yielding_.rest();
+asio::awaitable<void> Worker::rest(Milliseconds until_due) {
+  const auto until = SteadyClock::now() + yielding_.rest(until_due);
   while (rests() && health_.is_up() && !stopping() && SteadyClock::now() < until)
     co_await pause(std::chrono::ceil<Milliseconds>(until - SteadyClock::now()));
 }
@@ -310,6 +310,7 @@ void Worker::start(Claim claim) {
   lane.claim = std::move(claim);
   if (stopping()) return;  // it came too late, and is given back
   ++in_flight_;
+  ++claimed_;
   asio::co_spawn(
       executor_, refresh_in(lane),
       asio::bind_cancellation_slot(lane.cancel.slot(), [this, &lane](const std::exception_ptr& error, Report report) {

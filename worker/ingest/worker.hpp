@@ -85,6 +85,8 @@ class Worker {
 
   const std::string& id() const { return options_.id; }
   std::size_t in_flight() const { return in_flight_; }
+  /// Refreshes that it has begun.
+  std::uint64_t claimed() const { return claimed_; }
   /// Whether another process stands first, as of the last set_fleet().
   bool yields() const { return yielding_.is_set(); }
 
@@ -101,7 +103,7 @@ class Worker {
   std::size_t worth_a_claim() const { return std::max<std::size_t>(lanes_.size() / 4, 1); }
   boost::asio::awaitable<void> pause(Milliseconds longest);
   bool rests() const { return yielding_.rests(std::chrono::steady_clock::now()); }
-  boost::asio::awaitable<void> rest();
+  boost::asio::awaitable<void> rest(Milliseconds until_due);
   Milliseconds until_next_look(const ClaimBatch& batch);
   boost::asio::awaitable<void> pause_for_wish(Milliseconds longest);
   boost::asio::awaitable<void> wait_for_wish();
@@ -136,6 +138,7 @@ class Worker {
   std::vector<Lane> lanes_;  // never grows: refreshes refer into it
   std::vector<Lane*> free_;
   std::atomic<std::size_t> in_flight_ = 0;
+  std::atomic<std::uint64_t> claimed_ = 0;
   boost::asio::steady_timer changed_;  // cancelled when a lane got free or stop() was called
 
   int stops_ = 0;

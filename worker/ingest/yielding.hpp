@@ -24,8 +24,10 @@ class Yielding {
 
   /// Whether it leaves looking to the first now. When not, it is the first, or helps it by working as the first does.
   bool rests(Clock::time_point now) const { return yields_ && now >= helps_until_; }
-  /// From one look to the next while it rests.
-  Milliseconds rest() const { return rest_; }
+  /// From one look to the next while it rests; `until_due`: nothing is known to become due before.
+  Milliseconds rest(Milliseconds until_due = {}) const {
+    return rest_ < std::max(longest_rest, poll_) ? rest_ : std::max(rest_, until_due);
+  }
 
   /// A look has found feeds that were due for so long, 0 = none; `all`: and no more than that. It helps where the first
   /// has left something undone, and longer if that is so again soon.

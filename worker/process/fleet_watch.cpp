@@ -33,7 +33,8 @@ Milliseconds first_of(Milliseconds every, const Partition& partition) {
 
 asio::awaitable<void> beat(IngestParts& loop, const Partition& partition, std::size_t stores, Metrics& metrics) {
   asio::steady_timer timer(co_await asio::this_coro::executor);
-  const Milliseconds every = idle_pace(stores, Milliseconds(5'000), Milliseconds(15'000)), ttl = 4 * every;
+  const Milliseconds every = idle_pace(stores, Milliseconds(5'000), Milliseconds(20'000));
+  const Milliseconds ttl = std::max(Milliseconds(20'000), every * 5 / 2);
   Milliseconds rest = first_of(every, partition);
   for (;;) {
     if (!loop.worker.stopping()) {
@@ -142,20 +143,31 @@ asio::awaitable<void> look_after_all(ServedParts& parts, StalenessScan& survey, 
 
 }  // namespace
 
+Milliseconds quiet_for(const FleetFigures& figures, const RequestFigures& requests, Milliseconds longest) {
+  const bool is_quiet = figures.due + figures.waiting + figures.claimed + requests.waiting == 0 && figures.is_indexed;
+  if (!is_quiet) return Milliseconds(0);
+  return figures.oldest_due ? std::min(*figures.oldest_due - figures.now, longest) : longest;
+}
+
 asio::awaitable<void> watch_fleet(ServedParts& parts) {
   asio::steady_timer timer(parts.loop);
   StalenessScan survey;
   IndexPlace index;
-  std::uint64_t reconnects = 0;
+  std::uint64_t reconnects = 0, claimed = 0;
   bool piled_up = false;
-  // RELIABILITY §6: whether the server throws keys away is asked every minute at least.
   const Milliseconds every = idle_pace(parts.shared.stores, Milliseconds(15'000), Milliseconds(60'000));
+  const Milliseconds longest = idle_pace(parts.shared.stores, Milliseconds(15'000), Milliseconds(300'000));
   const Milliseconds lead_ttl = every * 8 / 3;
   Milliseconds rest = first_of(every, parts.config.partition());
+  Milliseconds first_longest = first_of(longest, parts.config.partition());
+  std::chrono::steady_clock::time_point quiet_until;
   for (;;) {
     timer.expires_after(parts.opened ? std::exchange(rest, every) : until_opened);
     co_await timer.async_wait(asio::use_awaitable);
     if (!parts.opened || parts.ingest.worker.stopping()) continue;
+    const auto begun = std::chrono::steady_clock::now();
+    const std::uint64_t claimed_now = parts.of_all_loops([](const IngestParts& loop) { return loop.worker.claimed(); });
+    if (std::exchange(claimed, claimed_now) == claimed_now && begun < quiet_until) continue;
     const StoreResult<bool> held =
         co_await parts.ingest.store.call_aside([&](Store& store) { return Fleet(store).lead(parts.id, lead_ttl); });
     if (!held && is_transient(held.error())) continue;  // each of the others would find out as late
@@ -178,6 +190,9 @@ asio::awaitable<void> watch_fleet(ServedParts& parts) {
       if (requests->piles_up() && !piled_up) co_await tell_of_requests(parts, *requests);
       piled_up = requests->piles_up();
     }
+    if (figures && requests) {
+      quiet_until = begun + quiet_for(*figures, *requests, std::exchange(first_longest, longest)) - every / 2;
+    }
     const StoreResult<Milliseconds> offset = co_await parts.ingest.store.call_aside(clock_offset);
     if (offset) note_clock(parts, *offset);
     if (leads && figures) co_await look_after_all(parts, survey, index, *figures);
@@ -185,7 +200,7 @@ asio::awaitable<void> watch_fleet(ServedParts& parts) {
       const StoreResult<void> fit =
           co_await parts.ingest.store.call_aside([](Store& store) { return store.check_eviction(); });
       parts.other_loops.spawn([fit](IngestParts& loop) { return loop.worker.on_eviction_check(fit); });
-      co_await parts.ingest.worker.on_eviction_check(fit);  // RELIABILITY §6: at least every 60 s
+      co_await parts.ingest.worker.on_eviction_check(fit);  // RELIABILITY §6
     }
     parts.metrics.set_log_suppressed(parts.log.suppressed());
     const std::uint64_t all_reconnects =

@@ -93,13 +93,12 @@ std::size_t stores_of(const Config& config) {
   return config.redis.partition ? 1 : config.redis.partitions;
 }
 
-Milliseconds idle_pace(std::size_t stores, Milliseconds usual, Milliseconds longest) {
-  constexpr std::int64_t few = 32;
-  return std::clamp(usual * static_cast<std::int64_t>(stores) / few, usual, longest);
+Milliseconds idle_pace(std::size_t stores, Milliseconds usual, Milliseconds of_most) {
+  return std::clamp(of_most * static_cast<std::int64_t>(stores) / most_partitions, usual, of_most);
 }
 
 Milliseconds wait_in_redis(std::size_t stores) {
-  return idle_pace(stores, Milliseconds(2'000), Milliseconds(15'000));
+  return idle_pace(stores, Milliseconds(2'000), Milliseconds(180'000));
 }
 
 std::size_t least_descriptors(const Config& config) {
@@ -172,7 +171,7 @@ WorkerOptions worker_options(const Config& config, std::string id, std::size_t l
   options.buffer = config.redis.buffer;
   options.drain = config.drain.timeout;
   options.listen = wait_in_redis(stores);
-  options.look = std::max(options.poll, idle_pace(stores, Milliseconds(10'000), Milliseconds(20'000)));
+  options.look = std::max(options.poll, idle_pace(stores, Milliseconds(10'000), Milliseconds(60'000)));
   return options;
 }
 
@@ -186,8 +185,9 @@ DeliverLoop::Options deliver_options(const Config& config, const std::string& to
   } else if (mode == RunMode::selected) {  // whoever calls a verb may not have the workers' file
     options.deliverer.stories = StoryIndex::left;
   }
-  options.deliverer.upkeep_every = idle_pace(stores, Milliseconds(15'000), Milliseconds(60'000));
+  options.deliverer.upkeep_every = idle_pace(stores, Milliseconds(15'000), Milliseconds(300'000));
   options.block = mode == RunMode::daemon ? wait_in_redis(stores) : Milliseconds(0);  // ends with the work
+  if (!config.worker.ingest) options.block = std::min(options.block, options.deliverer.right_for / 2);  // no heartbeats
   options.wait_for_others = mode == RunMode::once;
   options.tells_of_store = !config.worker.ingest;
   return options;

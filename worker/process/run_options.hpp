@@ -59,9 +59,10 @@ std::size_t lanes_within(std::size_t descriptors, std::size_t others);
 std::size_t descriptor_limit();
 /// How many stores a worker of this configuration serves: all partitions where none is named (RELIABILITY L29).
 std::size_t stores_of(const Config& config);
-/// How often a process that serves so many stores asks each of them for what it costs a few commands to know even where
-/// nothing happens (RELIABILITY L33): each `usual` as long as they are few, and `longest` at most.
-Milliseconds idle_pace(std::size_t stores, Milliseconds usual, Milliseconds longest);
+/// How often a process that serves so many stores asks each of them for what it costs commands to know even where
+/// nothing happens (RELIABILITY L33): each `of_most` where it serves 256, of fewer in proportion, so that all together
+/// are asked for as much, but no more often than each `usual`.
+Milliseconds idle_pace(std::size_t stores, Milliseconds usual, Milliseconds of_most);
 /// How long one wait at the server for something to happen lasts.
 Milliseconds wait_in_redis(std::size_t stores);
 /// With fewer a daemon cannot work: what the process has open, each loop, its connections to Redis, and a few fetches.

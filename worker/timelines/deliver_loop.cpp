@@ -15,7 +15,8 @@ using SteadyClock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr Milliseconds look_again{1'000};       // for a right that another owner has
+constexpr Milliseconds look_for_right{75'000};  // that another owner has, who may be dead: longer than it outlives one
+constexpr Milliseconds look_again{1'000};       // for it, meanwhile
 constexpr Milliseconds look_again_late{5'000};  // the same, while another process looks for it
 constexpr Milliseconds look_again_soon{50};     // the same, when there is nothing else to wait for
 constexpr Milliseconds between_passes{200};     // over records that are for nobody
@@ -31,7 +32,8 @@ DeliverLoop::DeliverLoop(const asio::any_io_executor& executor, const StoreOptio
       log_(log),
       deliverer_(store, options_.deliverer),
       timer_(executor),
-      refused_(log, "delivery") {
+      refused_(log, "delivery"),
+      look_until_(SteadyClock::now() + look_for_right) {
   deliverer_.cancelled = [this] { return stopping_.load(); };
 }
 
@@ -86,7 +88,10 @@ asio::awaitable<bool> DeliverLoop::take_step() {
       const StoreResult<bool> done = co_await run_on(calls_, [&] { return deliverer_.is_done(); });
       if (done && *done) co_return false;
     }
-    co_await pause(last ? look_again_soon : yields_ ? look_again_late : look_again);
+    if (last)
+      co_await pause(look_again_soon);
+    else
+      co_await wait_for_right(block);
     co_return true;
   }
   if (last || !step->idle) co_return !step->idle;
@@ -100,15 +105,27 @@ asio::awaitable<bool> DeliverLoop::take_step() {
   co_return true;
 }
 
-/// Nobody is to be told of anything: whoever wants to be told is told of the next record.
-asio::awaitable<void> DeliverLoop::wait_for_record(Milliseconds block) {
+/// Nobody is to be told of anything: whoever wants to be told is told of the next record. Whether one may have come.
+asio::awaitable<bool> DeliverLoop::wait_for_record(Milliseconds block) {
   const auto until = SteadyClock::now() + std::max(block, least_unwanted);
-  for (bool waits = true; waits && !stopping_ && !finishing_ && SteadyClock::now() < until;) {
+  bool come = false;
+  while (!come && !stopping_ && !finishing_ && SteadyClock::now() < until) {
     const auto begin = [&] { return deliverer_.begin_to_wait(block); };
     const auto end = [&] { return deliverer_.has_come(); };
-    const StoreResult<bool> come = co_await wait_at_server(calls_, begin, end);
-    waits = come && !*come;  // the next step meets an error
+    const StoreResult<bool> heard = co_await wait_at_server(calls_, begin, end);
+    come = !heard || *heard;  // the next step meets an error
   }
+  co_return come;
+}
+
+/// Another owner has it, and may be dead: it is looked for behind a record, which somebody must deliver.
+asio::awaitable<void> DeliverLoop::wait_for_right(Milliseconds block) {
+  if (block.count() > 0 && SteadyClock::now() >= look_until_) {
+    const bool come = co_await wait_for_record(block);
+    if (!come) co_return;
+    look_until_ = SteadyClock::now() + look_for_right;
+  }
+  co_await pause(yields_ ? look_again_late : look_again);
 }
 
 asio::awaitable<void> DeliverLoop::pause(Milliseconds longest) {

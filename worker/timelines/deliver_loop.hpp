@@ -20,8 +20,8 @@ class DeliverLoop {
  public:
   struct Options {
     DelivererOptions deliverer;
-    Milliseconds block{2'000};     ///< longest wait in Redis for a record, which is handed to who waits: below what
-                                   ///< its right to deliver lasts still; 0: none
+    Milliseconds block{2'000};     ///< longest wait in Redis for a record, which is handed to who waits: its right to
+                                   ///< deliver must last as long, or be renewed by its heartbeats; 0: none
     bool wait_for_others = false;  ///< when told to finish while another owner delivers: wait until it has
     bool tells_of_store = false;   ///< logs when Redis goes and comes back: nobody else in this process does
   };
@@ -45,7 +45,8 @@ class DeliverLoop {
 
  private:
   boost::asio::awaitable<bool> take_step();
-  boost::asio::awaitable<void> wait_for_record(Milliseconds block);
+  boost::asio::awaitable<bool> wait_for_record(Milliseconds block);
+  boost::asio::awaitable<void> wait_for_right(Milliseconds block);
   boost::asio::awaitable<void> pause(Milliseconds longest);
   void tell(const Deliverer::Step& step);
   void store_went(const StoreError& error);
@@ -65,6 +66,7 @@ class DeliverLoop {
   bool store_down_ = false, outage_told_ = false, merge_down_ = false;
   std::uint64_t reconnects_ = 0;
   int attempts_ = 0;
+  std::chrono::steady_clock::time_point look_until_;  // for the right that another owner has
   std::chrono::steady_clock::time_point give_up_at_;  // waiting for another owner
   std::chrono::steady_clock::time_point bear_until_;  // errors, when told to finish
   BlockingCalls calls_;

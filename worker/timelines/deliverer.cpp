@@ -62,7 +62,10 @@ StoreResult<Deliverer::Step> Deliverer::begin_step(Milliseconds longest) {
   const auto right = hold();
   if (!right) return right.error();
   step_.waiting = !*right;
-  if (step_.waiting) return step_;
+  if (step_.waiting) {
+    passed_ = "$";
+    return step_;
+  }
   is_merged_ = merge(step_);
   if (!held) {
     if (auto joined = join(); !joined) return broken(joined.error());

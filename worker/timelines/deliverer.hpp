@@ -66,7 +66,7 @@ class Deliverer {
   /// nothing else is called in between.
   StoreResult<Step> begin_step(Milliseconds longest);
   StoreResult<Step> end_step();
-  /// Behind a step that was `unwanted`: waits up to `longest` for a record; then whether one has come.
+  /// Behind a step that was `unwanted` or `waiting`: waits up to `longest` for a record; then whether one has come.
   StoreResult<ServerWait> begin_to_wait(Milliseconds longest);
   StoreResult<bool> has_come();
   /// Gives the right back, so that another may go on at once; over another connection where this one is lost.
@@ -118,7 +118,7 @@ class Deliverer {
 
   Step step_;              // under way
   bool is_merged_ = true;  // in it, everything
-  std::string passed_;     // everything up to this place was for nobody
+  std::string passed_;     // everything up to this place was for nobody, or is another's; "$" = all there is
   bool holding_ = false, pending_ = false;
   Clock::time_point renew_at_, upkeep_at_, try_to_pass_at_, merge_again_at_;
   bool look_for_unbuilt_ = false;

@@ -28,6 +28,13 @@ TEST_F(YieldingTest, LooksTheMoreSeldomTheLongerTheFirstKeepsUp) {
   }
 }
 
+TEST_F(YieldingTest, LeavesThoseThatAreDueLaterUntilThen) {
+  EXPECT_EQ(yielding.rest(60s), 2s) << "it is not known yet whether the first keeps up";
+  for (int looks = 0; looks < 3; ++looks) look(0ms);
+  EXPECT_EQ(yielding.rest(60s), 60s);
+  EXPECT_EQ(yielding.rest(1s), 10s);
+}
+
 TEST_F(YieldingTest, HelpsWhereFeedsAreLateAndLongerIfTheyAreAgain) {
   for (const auto& help : {10s, 20s, 40s, 60s, 60s}) {
     yielding.looked(3001ms, true, now);

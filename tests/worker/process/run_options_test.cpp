@@ -3,23 +3,51 @@
 
 #include <gtest/gtest.h>
 
+#include "worker/process/fleet_watch.hpp"
+
 namespace feedmill::run_options_test {
 namespace {
 
 using namespace std::chrono_literals;
 
 TEST(IdlePace, IsTheUsualOneForFewStoresAndSlowerForMany) {
-  for (const std::size_t few : {1U, 16U, 32U}) EXPECT_EQ(idle_pace(few, 5s, 15s), 5s) << few;
-  EXPECT_EQ(idle_pace(64, 5s, 15s), 10s);
-  EXPECT_EQ(idle_pace(256, 5s, 15s), 15s);
+  for (const std::size_t few : {1U, 16U, 64U}) EXPECT_EQ(idle_pace(few, 5s, 20s), 5s) << few;
+  EXPECT_EQ(idle_pace(128, 5s, 20s), 10s);
+  EXPECT_EQ(idle_pace(256, 5s, 20s), 20s);
 }
 
+// Its heartbeats renew the right of who waits; a process that fetches nothing has none.
 TEST(IdlePace, LeavesTheRightToDeliverWithWhoWaits) {
-  const Config config = *load_config(ConfigSources());
-  for (const std::size_t stores : {1U, 32U, 256U, 4096U}) {
+  Config config = *load_config(ConfigSources());
+  EXPECT_EQ(deliver_options(config, worker_id(), RunMode::daemon, 256).block, 180s);
+  config.worker.ingest = false;
+  for (const std::size_t stores : {1U, 16U, 32U, 256U}) {
     const DeliverLoop::Options options = deliver_options(config, worker_id(), RunMode::daemon, stores);
     EXPECT_LT(options.deliverer.right_for / 3 + options.block, options.deliverer.right_for) << "renewed before it ends";
   }
+}
+
+TEST(QuietPartition, IsLookedAtWhenAFeedIsDue) {
+  FleetFigures figures;
+  figures.feeds = 2;
+  figures.now = 1000s;
+  EXPECT_EQ(quiet_for(figures, {}, 300s), 300s) << "nothing will be due";
+  figures.oldest_due = 1070s;
+  EXPECT_EQ(quiet_for(figures, {}, 300s), 70s);
+  figures.oldest_due = 9000s;
+  EXPECT_EQ(quiet_for(figures, {}, 300s), 300s);
+}
+
+TEST(QuietPartition, IsNoneWhereAnythingIsUnderWay) {
+  FleetFigures quiet;
+  EXPECT_EQ(quiet_for(quiet, RequestFigures{.waiting = 1}, 300s), 0s);
+  for (std::uint64_t FleetFigures::*const busy : {&FleetFigures::due, &FleetFigures::waiting, &FleetFigures::claimed}) {
+    FleetFigures figures = quiet;
+    figures.*busy = 1;
+    EXPECT_EQ(quiet_for(figures, {}, 300s), 0s);
+  }
+  quiet.is_indexed = false;
+  EXPECT_EQ(quiet_for(quiet, {}, 300s), 0s);
 }
 
 }  // namespace
