@@ -583,6 +583,12 @@ TEST_F(Partitions, TellWebhooksOfAllByTheOneStream) {
   EXPECT_EQ(figures.find("feedmill_ready{partition=\"all\"}"), figures.npos) << "it is that of the partitions";
   const Finished doctor = world.run({"doctor"});
   EXPECT_NE((doctor.out + doctor.err).find("4 webhooks"), std::string::npos) << doctor.out << doctor.err;
+  const std::size_t once = doctor.out.find("written and removed (all " + std::to_string(partitions) + " partitions)");
+  EXPECT_NE(once, std::string::npos) << doctor.out;
+  EXPECT_EQ(doctor.out.find("written and removed", once + 1), std::string::npos) << "what is so of all is told once";
+  const std::string rows = world.run({"doctor", "--json"}).out;
+  for (unsigned i = 0; i < partitions; ++i)
+    EXPECT_NE(rows.find("\"partition\":" + std::to_string(i)), std::string::npos) << rows;
 
   worker->signal(SIGKILL);
   redis.await_replicas();

@@ -36,21 +36,48 @@
 namespace feedmill {
 namespace {
 
-/// Tells findings as they come and remembers the worst.
+/// "partition 3 of 16", "partitions 0 to 4, 7 of 16" or "all 16 partitions". `some`: ascending, each once.
+std::string partitions_text(const std::vector<unsigned>& some, std::size_t count) {
+  if (some.size() == count) return fmt::format("all {} partitions", count);
+  std::string text;
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    const std::size_t first = i;
+    while (i + 1 < some.size() && some[i + 1] == some[i] + 1) ++i;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", some[first]);
+    if (i > first) text += fmt::format(" to {}", some[i]);
+  }
+  return fmt::format("partition{} {} of {}", some.size() == 1 ? "" : "s", text, count);
+}
+
+/// Tells findings as they come and remembers the worst. As text, what is found of many partitions is told once.
 class Reporter {
  public:
-  explicit Reporter(Terminal& terminal) : terminal_(terminal) {}
+  Reporter(Terminal& terminal, std::size_t partitions) : terminal_(terminal), partitions_(partitions) {}
+
+  /// What follows is of a partition of several, until of_all().
+  void of(unsigned partition) { partition_ = partition; }
+  void of_all() {
+    partition_.reset();
+    for (std::size_t i = 0; i < kept_.size(); ++i) {
+      if (std::ranges::find(kept_.begin(), kept_.begin() + i, kept_[i].check, &Kept::check) == kept_.begin() + i)
+        tell_all_of(kept_[i].check);
+    }
+    kept_.clear();
+  }
 
   void tell(const Finding& finding) {
     failed_ = failed_ || finding.verdict == Verdict::fail;
-    const std::string verdict = fmt::format("{:<5}", to_string(finding.verdict));
+    if (partition_ && !terminal_.json()) {
+      keep(finding);
+      return;
+    }
     const std::string remedy = visible(finding.remedy);
-    terminal_.tell({{"check", finding.check},
-                    {"verdict", to_string(finding.verdict)},
-                    {"text", visible(finding.text)},
-                    {"remedy", text_or_null(remedy)}},
-                   fmt::format("{}{:<16}{}{}{}", finding.verdict == Verdict::ok ? verdict : terminal_.red(verdict),
-                               finding.check, visible(finding.text), remedy.empty() ? "" : ": ", remedy));
+    boost::json::object row{{"check", finding.check},
+                            {"verdict", to_string(finding.verdict)},
+                            {"text", visible(finding.text)},
+                            {"remedy", text_or_null(remedy)}};
+    if (partition_) row["partition"] = *partition_;
+    terminal_.tell(std::move(row), text_of(finding, remedy));
     terminal_.flush();
   }
   void tell(const std::vector<Finding>& findings) {
@@ -59,7 +86,54 @@ class Reporter {
   int exit() const { return failed_ ? exits::no : exits::done; }
 
  private:
+  struct Kept : Finding {
+    std::vector<unsigned> partitions;
+  };
+
+  std::string text_of(const Finding& finding, const std::string& remedy) const {
+    const std::string verdict = fmt::format("{:<5}", to_string(finding.verdict));
+    return fmt::format("{}{:<16}{}{}{}", finding.verdict == Verdict::ok ? verdict : terminal_.red(verdict),
+                       finding.check, visible(finding.text), remedy.empty() ? "" : ": ", remedy);
+  }
+
+  void keep(const Finding& finding) {
+    const auto same = [&](const Kept& one) {
+      return std::tie(one.check, one.verdict, one.text, one.remedy) ==
+             std::tie(finding.check, finding.verdict, finding.text, finding.remedy);
+    };
+    auto known = std::ranges::find_if(kept_, same);
+    if (known == kept_.end()) known = kept_.insert(kept_.end(), Kept{finding, {}});
+    if (known->partitions.empty() || known->partitions.back() != *partition_) known->partitions.push_back(*partition_);
+  }
+
+  /// Of a check that is well in many ways, with other figures in each partition, only that it is.
+  void tell_all_of(std::string_view check) {
+    constexpr std::size_t most_ways = 4;
+    Kept well{{std::string(check), Verdict::ok, "well", ""}, {}};
+    std::size_t ways = 0;
+    for (const Kept& one : kept_) {
+      if (one.check != check || one.verdict != Verdict::ok) continue;
+      ++ways;
+      well.partitions.insert(well.partitions.end(), one.partitions.begin(), one.partitions.end());
+    }
+    std::ranges::sort(well.partitions);
+    well.partitions.erase(std::ranges::unique(well.partitions).begin(), well.partitions.end());
+    for (const Kept& one : kept_) {
+      if (one.check == check && (one.verdict != Verdict::ok || ways <= most_ways)) tell_of(one);
+    }
+    if (ways > most_ways) tell_of(well);
+  }
+
+  void tell_of(const Kept& kept) {
+    Finding finding = kept;
+    finding.text += fmt::format(" ({})", partitions_text(kept.partitions, partitions_));
+    tell(finding);
+  }
+
   Terminal& terminal_;
+  const std::size_t partitions_;
+  std::optional<unsigned> partition_;
+  std::vector<Kept> kept_;  // in the order in which each was found first
   bool failed_ = false;
 };
 
@@ -275,11 +349,8 @@ std::string check_store(const Config& config, Reporter& reporter, std::vector<Pl
     if (const auto opened = store.open(false); opened.has_error()) {
       reporter.tell(Finding{"redis", Verdict::fail, facts.server, failure_of(opened.error()).text});
     } else {
-      const Partition mine = config.partition();
-      const std::string which = mine.is_whole() ? "" : fmt::format(", partition {} of {}", mine.index, mine.count);
       reporter.tell(Finding{"redis", Verdict::ok,
-                            fmt::format("{}, {}, {}, {}{}", facts.server, facts.role, facts.policy, facts.link, which),
-                            ""});
+                            fmt::format("{}, {}, {}, {}", facts.server, facts.role, facts.policy, facts.link), ""});
     }
     reporter.tell(check_server(facts, wall_clock()));
     const std::uint64_t feeds = or_fail(Feeds(store).count());
@@ -299,7 +370,8 @@ std::string check_store(const Config& config, Reporter& reporter, std::vector<Pl
 
 int run_verb(const DoctorVerb&, const Config& config, Terminal& terminal) {
   note_interrupts();
-  Reporter reporter(terminal);
+  const std::vector<Config> configs = config.of_each_partition();
+  Reporter reporter(terminal, config.redis.partitions);
   for (const std::string& warning : config.warnings)
     reporter.tell(Finding{"configuration", Verdict::warn, warning, ""});
   if (config.warnings.empty()) reporter.tell(Finding{"configuration", Verdict::ok, "read and legal", ""});
@@ -307,14 +379,12 @@ int run_verb(const DoctorVerb&, const Config& config, Terminal& terminal) {
   reporter.tell(check_poison_directory(config));
   std::string name;
   std::vector<PlacedPartition> placed;
-  const std::vector<Config> configs = config.of_each_partition();
   for (const Config& its : configs) {
-    if (configs.size() > 1 && !terminal.json())
-      terminal.note(fmt::format("partition {} of {}:", its.partition().index, configs.size()));
+    if (!its.partition().is_whole()) reporter.of(its.partition().index);
     name = check_store(its, reporter, placed);
-    terminal.flush();
     stop_if_interrupted();
   }
+  reporter.of_all();
   if (configs.size() > 1 && config.signals.merged) {
     if (!terminal.json()) terminal.note("of all partitions:");
     check_of_all(config, reporter);
