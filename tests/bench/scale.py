@@ -26,6 +26,7 @@ Needs redis-server, python3-redis (exit 77 without) and build/release/feedmill; 
 """
 import argparse
 import binascii
+import concurrent.futures
 import contextlib
 import functools
 import http.server
@@ -52,6 +53,7 @@ except ImportError:
 program = os.environ.get("FEEDMILL", "build/release/feedmill")
 longest_limit, memory_limit, import_limit, late_limit, flat_limit = 20.0, 128.0, 60.0, 1.0, 1.1
 empty_limit, threads_limit = 16.0, 64  # MiB of Redis, and threads, of 256 partitions
+idle_limit = 50  # commands a second
 slots = 16_384
 page_limit = 1000  # members that one command may name or answer with
 tiny = own_clock_wanted = False
@@ -680,6 +682,21 @@ class Deployment(contextlib.ExitStack):
         return [time.monotonic(), sum(info["used_cpu_user"] + info["used_cpu_sys"] for info in told), commands, reads,
                 sum(cpu_of(worker.pid) for worker in self.workers)]
 
+    def sent(self, seconds):
+        """Commands that reach the servers in so many seconds, without those of scripts."""
+        def listen(node):
+            with socket.create_connection(("127.0.0.1", node.port)) as server:
+                server.sendall(b"MONITOR\r\n")
+                begun, rest, count = time.monotonic(), b"", 0
+                while (left := begun + seconds - time.monotonic()) > 0:
+                    server.settimeout(left)
+                    with contextlib.suppress(TimeoutError):
+                        *lines, rest = (rest + server.recv(1 << 16)).split(b"\n")
+                        count += sum(b" [0 lua] " not in line for line in lines)
+                return count - 1  # the answer to ours
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            return sum(pool.map(listen, self.nodes))
+
     def idle(self, seconds):
         """What is spent in each second, by the clock, while there is nothing to do."""
         before = self.spent()
@@ -845,12 +862,20 @@ def measure_idle(deployment, partition=None, workers=1):
     def status():
         return dict(line.split(":", 1) for line in open(f"/proc/{deployment.workers[0].pid}/status"))
 
-    time.sleep(1 if tiny else 65)  # until each of many partitions has said who stands first there
+    time.sleep(1 if tiny else 80)  # until each of many partitions has said who stands first there, and who delivers
     until(lambda: int(status()["Threads"]) <= threads_limit, 180, "that threads end which only the start needed")
-    _, *spent = (part / workers for part in deployment.idle(2 if tiny else 60))
+    served = deployment.partitions if partition is None else 1
+    seconds = 2 if tiny else 60 if served < 64 else 300  # each of many is asked for figures that seldom
+    before = deployment.spent()
+    sent = deployment.sent(seconds) / seconds / workers
+    took, *spent = (end - begin for end, begin in zip(deployment.spent(), before))
+    spent = [part / took / workers for part in spent]
     clients = sum(node.client.info("clients")["connected_clients"] - 1 for node in deployment.nodes) / workers
+    if not tiny:
+        judge(f"{workers} idle workers of {served} partitions: sent by each", sent, idle_limit, "a second")
     return {"MiB of memory": int(status()["VmRSS"].split()[0]) / 1024, "threads": int(status()["Threads"]),
-            "connections to Redis": clients, "commands a second": spent[1], "reads of sockets a second": spent[2],
+            "connections to Redis": clients, "commands sent a second": sent,
+            "commands a second, with those of scripts": spent[1],
             "ms of CPU of Redis a second": spent[0] * 1000, "ms of CPU a second": spent[3] * 1000}
 
 
