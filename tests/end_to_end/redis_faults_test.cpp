@@ -267,6 +267,15 @@ TEST_F(RedisFaults, AtTheStartAreToldOnceAndSoIsTheirEnd) {
   EXPECT_EQ(count_of(worker.err(), "event=redis_up"), 1U) << worker.err();
 }
 
+TEST_F(RedisFaults, AtTheStartSayWhatToDoAboutAReplica) {
+  redis_command(world.redis, {"REPLICAOF", "127.0.0.1", "1"});
+  const Program worker({"run"}, world.environment);
+  EXPECT_TRUE(logs(worker, "event=redis_down")) << worker.err();
+  EXPECT_NE(worker.err().find("point redis.url at the primary"), std::string::npos) << worker.err();
+  redis_command(world.redis, {"REPLICAOF", "NO", "ONE"});
+  EXPECT_TRUE(logs(worker, "event=ready")) << worker.err();
+}
+
 TEST_F(RedisFaults, APolicyThatBeginsToEvictStopsTheClaims) {
   Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
   const std::string address = listening_at(worker);

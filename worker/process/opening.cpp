@@ -11,6 +11,7 @@
 #include "worker/base/exits.hpp"
 #include "worker/config/host_rules.hpp"
 #include "worker/observe/store_failure.hpp"
+#include "worker/observe/store_health.hpp"
 
 namespace feedmill {
 
@@ -98,7 +99,8 @@ asio::awaitable<int> open_store(ServedParts& parts) {
     }
     if (told != error.detail) {  // it may answer by now, and not serve yet
       const LogLevel level = parts.shared.away.went(&parts.outages) ? LogLevel::error : LogLevel::debug;
-      parts.log.write(level, "redis_down", "waiting for Redis", {{"detail", error.detail}});
+      const std::string& detail = needs_operator(error) ? failure.text : error.detail;  // says what to do
+      parts.log.write(level, "redis_down", "waiting for Redis", {{"detail", detail}});
     }
     told = error.detail;
     parts.nap.expires_after(wait);
