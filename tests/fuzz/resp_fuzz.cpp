@@ -1,5 +1,7 @@
 // Any bytes as a server's answers → values or errors, whatever was asked (SECURITY B3).
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <thread>
@@ -40,7 +42,11 @@ class Liar {
     std::thread([this] { serve(); }).detach();  // for the life of the process
   }
 
-  std::string answer;  // set while nobody is connected
+  /// Of those who connect from now on; some who left may still be waiting.
+  void say(std::string_view answer) {
+    const std::lock_guard lock(mutex_);
+    answer_ = answer;
+  }
   std::string url() const { return "unix://" + path_; }
 
  private:
@@ -48,6 +54,10 @@ class Liar {
     for (;;) {
       const int client = accept(listener_, nullptr, nullptr);
       if (client < 0) continue;
+      const std::string answer = [this] {
+        const std::lock_guard lock(mutex_);
+        return answer_;
+      }();
       [[maybe_unused]] const auto sent = send(client, answer.data(), answer.size(), MSG_NOSIGNAL);
       shutdown(client, SHUT_WR);
       char block[65536];
@@ -58,6 +68,8 @@ class Liar {
   }
 
   std::string path_;
+  std::mutex mutex_;
+  std::string answer_;
   int listener_ = -1;
 };
 
@@ -66,7 +78,7 @@ class Liar {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static Liar liar;
   if (size == 0) return 0;
-  liar.answer = std::string(fuzz::view(data + 1, size - 1));
+  liar.say(fuzz::view(data + 1, size - 1));
   Store store(StoreOptions{.url = liar.url()});
   const std::vector<std::string> urls{"https://example.org/feed.xml"};
   const std::vector<EntryRecord> posts{{"a", "digest", 1, {{"title", "t"}}}, {"b", "digest", {}, {}}};
