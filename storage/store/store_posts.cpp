@@ -3,6 +3,7 @@
 #include <iterator>
 #include <set>
 
+#include "parsers/text/numbers.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {

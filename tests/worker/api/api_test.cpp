@@ -3,6 +3,8 @@
 #include <random>
 #include <set>
 
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
 #include <gtest/gtest.h>
 
 #include "storage/feeds/feeds.hpp"
