@@ -117,7 +117,7 @@ class Reporter {
       well.partitions.insert(well.partitions.end(), one.partitions.begin(), one.partitions.end());
     }
     std::ranges::sort(well.partitions);
-    well.partitions.erase(std::ranges::unique(well.partitions).begin(), well.partitions.end());
+    well.partitions.erase(std::unique(well.partitions.begin(), well.partitions.end()), well.partitions.end());
     for (const Kept& one : kept_) {
       if (one.check == check && (one.verdict != Verdict::ok || ways <= most_ways)) tell_of(one);
     }
