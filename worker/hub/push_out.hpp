@@ -20,6 +20,7 @@ class PushOut {
     std::optional<Outside::Options> outside;  ///< none: another worker answers
     LiveStreams::Options streams;
     FetchOptions fetch;                ///< how receivers are reached
+    Milliseconds block{2'000};         ///< longest wait in Redis for an event
     Milliseconds drain{5'000};         ///< how long requests may go on after stop()
     std::optional<FeedHomes> homes{};  ///< where feeds are; none: all are in the store
     bool tells_of_store = false;       ///< logs when Redis goes and comes back: nobody else in this process does

@@ -31,7 +31,7 @@ OfAllPartitions::OfAllPartitions(ServedStores stores, Log& log)
 
 std::unique_ptr<PushOut> OfAllPartitions::push_out(ServedStores stores, Log& log) {
   ServedParts& first = first_.parts();
-  auto options = push_out_options(first.config, first.id, first.mode, first.descriptors);
+  auto options = push_out_options(first.config, first.id, first.mode, first.descriptors, 1);
   if (!options) return nullptr;
   options->fetch = first.push_out_fetch_options(*egress_policies(first.config));
   options->tells_of_store = false;

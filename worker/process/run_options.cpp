@@ -232,9 +232,12 @@ std::optional<WebSub::Options> websub_options(const Config& config, const std::s
 }
 
 std::optional<PushOut::Options> push_out_options(const Config& config, const std::string& token, RunMode mode,
-                                                 std::size_t descriptors) {
+                                                 std::size_t descriptors, std::size_t stores) {
   if (mode != RunMode::daemon || !config.worker.push_out) return {};
   PushOut::Options options;
+  options.block = wait_in_redis(stores);
+  options.engine.look = idle_pace(stores, Milliseconds(1'000), Milliseconds(15'000));
+  options.engine.lead = idle_pace(stores, Milliseconds(10'000), Milliseconds(60'000));
   options.engine.token = token;
   options.engine.hub = config.url_of_partition(config.push_out.public_url) + "/hub";
   options.engine.at_once = config.push_out.at_once;

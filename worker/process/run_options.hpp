@@ -111,7 +111,7 @@ std::optional<WebSub::Options> websub_options(const Config& config, const std::s
 /// Nothing when this process is not to tell others. Without how receivers are reached. `token`: as the id of
 /// WorkerOptions.
 std::optional<PushOut::Options> push_out_options(const Config& config, const std::string& token, RunMode mode,
-                                                 std::size_t descriptors);
+                                                 std::size_t descriptors, std::size_t stores);
 
 /// Of the listeners that hubs and others outside reach, where the configuration has them.
 CallbackListener::Options callback_options(const Config& config);

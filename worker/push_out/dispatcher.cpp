@@ -135,7 +135,7 @@ asio::awaitable<void> Dispatcher::find_due() {
       continue;
     }
     const bool known = taken->next.count() > 0;
-    co_await due_.rest(known ? std::clamp(taken->next - taken->now, Milliseconds(1), options_.poll) : options_.poll);
+    co_await due_.rest(known ? std::clamp(taken->next - taken->now, Milliseconds(1), options_.look) : options_.look);
   }
 }
 

@@ -46,7 +46,9 @@ class Dispatcher {
     Milliseconds timeout{15'000};
     Milliseconds give_up{std::chrono::hours(7 * 24)};  ///< a webhook that has failed for so long is suspended
     Milliseconds lease{10'000};  ///< others do not serve whom this one serves; renewed every second
-    Milliseconds poll{1'000};    ///< how often an idle one looks for who is due
+    Milliseconds poll{1'000};    ///< the shortest time until what did not go well is tried again
+    Milliseconds look{1'000};   ///< how often an idle one looks for who is due, and for events, that it did not hear of
+    Milliseconds lead{10'000};  ///< who looks up whom events concern does so for that long, and renews it within
   };
 
   struct Parts {

@@ -16,7 +16,7 @@ PushOutEngine::PushOutEngine(const asio::any_io_executor& executor, const StoreO
                              EventTail& tail, Fetcher& fetcher, Metrics& metrics, Log& log, Options options)
     : store_(store),
       due_(executor),
-      fan_out_(executor, store_, tail, due_, metrics, {options.token, options.poll}),
+      fan_out_(executor, store_, tail, due_, metrics, {options.token, options.look, options.lead}),
       dispatcher_(executor, store, {store_, homes, tail, due_, fetcher, metrics, log}, std::move(options)),
       end_(executor, asio::steady_timer::time_point::max()) {}
 

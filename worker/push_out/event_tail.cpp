@@ -85,12 +85,14 @@ void EventTail::add(OutsideEvents events) {
 }
 
 void EventTail::drop_old() {
-  const auto oldest = std::chrono::steady_clock::now() - options_.age;
-  while (!held_.empty() &&
-         (held_.size() > options_.records || bytes_ > options_.bytes || held_.front().read < oldest)) {
+  while (!held_.empty() && (held_.size() > options_.records || bytes_ > options_.bytes || is_old(held_.front()))) {
     bytes_ -= held_.front().event->json.size();
     held_.pop_front();
   }
+}
+
+bool EventTail::is_old(const Held& held) const {
+  return held.read < std::chrono::steady_clock::now() - options_.age;
 }
 
 EventTail::Listener EventTail::listen(std::function<void()> added) {
@@ -107,6 +109,7 @@ std::optional<OutsideEvents> EventTail::held(const std::string& after, std::size
   if (from == end) return OutsideEvents();
   if (held_.empty() || from < event_place(held_.front().event->prev)) return std::nullopt;
   auto next = std::ranges::upper_bound(held_, from, {}, [](const Held& held) { return event_place(held.event->id); });
+  if (next != held_.end() && is_old(*next)) return std::nullopt;
   OutsideEvents events;
   for (; next != held_.end() && events.size() < most; ++next) events.push_back(next->event);
   return events;

@@ -73,6 +73,7 @@ class EventTail {
   boost::asio::awaitable<StoreResult<UnknownEvents>> wait();
   boost::asio::awaitable<StoreResult<OutsideEvents>> known(UnknownEvents events);
   void add(OutsideEvents events);
+  bool is_old(const Held& held) const;
   void drop_old();
 
   const FeedHomes& homes_;

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t batch_events = 500;  // looked through at once
 constexpr std::size_t most_woken = 500;    // by one call of a script
-constexpr Milliseconds lead_for{10'000}, look_to_lead{2'000}, upkeep_every{15'000};
 
 }  // namespace
 
@@ -41,23 +40,23 @@ asio::awaitable<void> FanOut::run() {
   while (!stopping_) {
     const bool mine = co_await hold_lead();
     if (!mine) {
-      co_await bell_.rest(look_to_lead);
+      co_await bell_.rest(look_to_lead());
       continue;
     }
     const bool more = co_await look_through();
     co_await keep_up();
-    if (!more && !stopping_) co_await bell_.rest(options_.poll);
+    if (!more && !stopping_) co_await bell_.rest(options_.look);
   }
 }
 
 /// Who has not got it looks again only after a while, however many events come.
 asio::awaitable<bool> FanOut::hold_lead() {
   if (Clock::now() < renew_at_) co_return leading_;
-  const auto take = [&](Store& store) { return Subscribers(store).lead(options_.token, lead_for); };
+  const auto take = [&](Store& store) { return Subscribers(store).lead(options_.token, options_.lead); };
   const StoreResult<bool> held = co_await store_.call(take);
   if (!held) metrics_.store_error(held.error());
   const bool mine = held && *held;
-  renew_at_ = Clock::now() + (mine ? lead_for / 3 : look_to_lead);
+  renew_at_ = Clock::now() + (mine ? options_.lead / 3 : look_to_lead());
   if (!mine) leading_ = false;
   co_return mine;
 }
@@ -139,7 +138,7 @@ asio::awaitable<bool> FanOut::wake(std::vector<Subscribers::Concerned> concerned
     if (!done) metrics_.store_error(done.error());
     if (!done || !*done) {
       leading_ = false;
-      renew_at_ = Clock::now() + look_to_lead;
+      renew_at_ = Clock::now() + look_to_lead();
       co_return false;
     }
     from += count;
@@ -152,7 +151,7 @@ asio::awaitable<bool> FanOut::wake(std::vector<Subscribers::Concerned> concerned
 
 asio::awaitable<void> FanOut::keep_up() {
   if (!leading_ || Clock::now() < upkeep_at_) co_return;
-  upkeep_at_ = Clock::now() + upkeep_every;
+  upkeep_at_ = Clock::now() + options_.lead * 3 / 2;
   const auto expire = [](Store& store) { return Subscribers(store).expire(batch_events); };
   const StoreResult<std::size_t> expired = co_await store_.call(expire);
   if (!expired) metrics_.store_error(expired.error());

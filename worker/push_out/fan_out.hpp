@@ -24,7 +24,8 @@ class FanOut {
  public:
   struct Options {
     std::string token;  ///< of this worker, unique
-    Milliseconds poll;  ///< how often it looks for events that nobody told it of
+    Milliseconds look;  ///< how often it looks for events that nobody told it of
+    Milliseconds lead;  ///< how long it is the one without renewing that
   };
 
   /// `due` is rung when somebody is due.
@@ -43,6 +44,8 @@ class FanOut {
  private:
   using Clock = std::chrono::steady_clock;
 
+  /// How often while another has it.
+  Milliseconds look_to_lead() const { return options_.lead / 5; }
   boost::asio::awaitable<bool> hold_lead();
   boost::asio::awaitable<bool> look_through();
   boost::asio::awaitable<bool> learn_changes();

@@ -27,6 +27,20 @@ TEST(IdlePace, LeavesTheRightToDeliverWithWhoWaits) {
   }
 }
 
+TEST(IdlePace, IsThatOfWhoPushesOutToo) {
+  Config config = *load_config(ConfigSources());
+  config.worker.push_out = true;
+  const auto options = [&](std::size_t stores) {
+    return *push_out_options(config, worker_id(), RunMode::daemon, 1024, stores);
+  };
+  EXPECT_EQ(options(1).engine.look, 1s);
+  EXPECT_EQ(options(1).engine.lead, 10s);
+  EXPECT_EQ(options(256).engine.look, 15s);
+  EXPECT_EQ(options(256).block, 180s);
+  const auto of_most = options(256).engine;
+  EXPECT_LT(of_most.lead / 3 + of_most.look, of_most.lead) << "renewed before it ends";
+}
+
 TEST(QuietPartition, IsLookedAtWhenAFeedIsDue) {
   FleetFigures figures;
   figures.feeds = 2;
