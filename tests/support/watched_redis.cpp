@@ -95,7 +95,12 @@ std::size_t WatchedRedis::primary() const {
 }
 
 void WatchedRedis::hand_over() const {
-  await("that sentinels hand over", [&] { return ask_sentinel(0, {"SENTINEL", "FAILOVER", "mymaster"}) == "OK"; });
+  const std::size_t before = primary();
+  await("that sentinels hand over", [&] {  // they give up what takes longer than failover-timeout
+    if (primary() != before) return true;
+    ask_sentinel(0, {"SENTINEL", "FAILOVER", "mymaster"});
+    return false;
+  });
 }
 
 std::size_t WatchedRedis::await_another(std::size_t than) {

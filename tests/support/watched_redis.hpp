@@ -33,8 +33,8 @@ class WatchedRedis {
   std::uint16_t sentinel_port(std::size_t index) const { return sentinels_[index].port; }
   /// Which node the sentinels name.
   std::size_t primary() const;
-  /// Has sentinels begin to make another one primary, as an operator would; they refuse while they know of none that
-  /// may take its place. Aborts the test program after a minute, as the others here do.
+  /// Has sentinels make another one primary, as an operator would: asked until they have, as they refuse while they
+  /// know of none that may take its place, and give up. Aborts the test program after a minute, as the others here do.
   void hand_over() const;
   /// Waits until they name another one and that takes writes; which.
   std::size_t await_another(std::size_t than);
