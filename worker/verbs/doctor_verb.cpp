@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "storage/events/event_stream.hpp"
@@ -29,113 +28,12 @@
 #include "worker/http/egress_view.hpp"
 #include "worker/lists/address_set.hpp"
 #include "worker/process/run_options.hpp"
+#include "worker/verbs/doctor_report.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/plan_verb.hpp"
-#include "worker/words/record_text.hpp"
 
 namespace feedmill {
 namespace {
-
-/// "partition 3 of 16", "partitions 0 to 4, 7 of 16" or "all 16 partitions". `some`: ascending, each once.
-std::string partitions_text(const std::vector<unsigned>& some, std::size_t count) {
-  if (some.size() == count) return fmt::format("all {} partitions", count);
-  std::string text;
-  for (std::size_t i = 0; i < some.size(); ++i) {
-    const std::size_t first = i;
-    while (i + 1 < some.size() && some[i + 1] == some[i] + 1) ++i;
-    text += fmt::format("{}{}", text.empty() ? "" : ", ", some[first]);
-    if (i > first) text += fmt::format(" to {}", some[i]);
-  }
-  return fmt::format("partition{} {} of {}", some.size() == 1 ? "" : "s", text, count);
-}
-
-/// Tells findings as they come and remembers the worst. As text, what is found of many partitions is told once.
-class Reporter {
- public:
-  Reporter(Terminal& terminal, std::size_t partitions) : terminal_(terminal), partitions_(partitions) {}
-
-  /// What follows is of a partition of several, until of_all().
-  void of(unsigned partition) { partition_ = partition; }
-  void of_all() {
-    partition_.reset();
-    for (std::size_t i = 0; i < kept_.size(); ++i) {
-      if (std::ranges::find(kept_.begin(), kept_.begin() + i, kept_[i].check, &Kept::check) == kept_.begin() + i)
-        tell_all_of(kept_[i].check);
-    }
-    kept_.clear();
-  }
-
-  void tell(const Finding& finding) {
-    failed_ = failed_ || finding.verdict == Verdict::fail;
-    if (partition_ && !terminal_.json()) {
-      keep(finding);
-      return;
-    }
-    const std::string remedy = visible(finding.remedy);
-    boost::json::object row{{"check", finding.check},
-                            {"verdict", to_string(finding.verdict)},
-                            {"text", visible(finding.text)},
-                            {"remedy", text_or_null(remedy)}};
-    if (partition_) row["partition"] = *partition_;
-    terminal_.tell(std::move(row), text_of(finding, remedy));
-    terminal_.flush();
-  }
-  void tell(const std::vector<Finding>& findings) {
-    for (const Finding& finding : findings) tell(finding);
-  }
-  int exit() const { return failed_ ? exits::no : exits::done; }
-
- private:
-  struct Kept : Finding {
-    std::vector<unsigned> partitions;
-  };
-
-  std::string text_of(const Finding& finding, const std::string& remedy) const {
-    const std::string verdict = fmt::format("{:<5}", to_string(finding.verdict));
-    return fmt::format("{}{:<16}{}{}{}", finding.verdict == Verdict::ok ? verdict : terminal_.red(verdict),
-                       finding.check, visible(finding.text), remedy.empty() ? "" : ": ", remedy);
-  }
-
-  void keep(const Finding& finding) {
-    const auto same = [&](const Kept& one) {
-      return std::tie(one.check, one.verdict, one.text, one.remedy) ==
-             std::tie(finding.check, finding.verdict, finding.text, finding.remedy);
-    };
-    auto known = std::ranges::find_if(kept_, same);
-    if (known == kept_.end()) known = kept_.insert(kept_.end(), Kept{finding, {}});
-    if (known->partitions.empty() || known->partitions.back() != *partition_) known->partitions.push_back(*partition_);
-  }
-
-  /// Of a check that is well in many ways, with other figures in each partition, only that it is.
-  void tell_all_of(std::string_view check) {
-    constexpr std::size_t most_ways = 4;
-    Kept well{{std::string(check), Verdict::ok, "well", ""}, {}};
-    std::size_t ways = 0;
-    for (const Kept& one : kept_) {
-      if (one.check != check || one.verdict != Verdict::ok) continue;
-      ++ways;
-      well.partitions.insert(well.partitions.end(), one.partitions.begin(), one.partitions.end());
-    }
-    std::ranges::sort(well.partitions);
-    well.partitions.erase(std::unique(well.partitions.begin(), well.partitions.end()), well.partitions.end());
-    for (const Kept& one : kept_) {
-      if (one.check == check && (one.verdict != Verdict::ok || ways <= most_ways)) tell_of(one);
-    }
-    if (ways > most_ways) tell_of(well);
-  }
-
-  void tell_of(const Kept& kept) {
-    Finding finding = kept;
-    finding.text += fmt::format(" ({})", partitions_text(kept.partitions, partitions_));
-    tell(finding);
-  }
-
-  Terminal& terminal_;
-  const std::size_t partitions_;
-  std::optional<unsigned> partition_;
-  std::vector<Kept> kept_;  // in the order in which each was found first
-  bool failed_ = false;
-};
 
 /// Finds the hosts whose feeds cannot fit: in a first look over all feeds those that have too many should each be
 /// polled as often as any is, in a second, over the feeds of these, what they want. Memory: of the first look 8 MiB,
@@ -285,16 +183,16 @@ constexpr std::string_view usual_name = "example.com";  // that always exists
 
 /// Has `work` done; that the store fails is a finding.
 template <class Work>
-void attempt(Reporter& reporter, Work work) {
+void attempt(DoctorReport& report, Work work) {
   try {
     work();
   } catch (const VerbFailure& failure) {
-    reporter.tell(store_finding(failure));
+    report.tell(store_finding(failure));
   }
 }
 
 /// All that hangs on the feeds, looked at page by page. Returns a name that this deployment looks up.
-std::string check_feeds(const Config& config, Store& store, Milliseconds now, Reporter& reporter) {
+std::string check_feeds(const Config& config, Store& store, Milliseconds now, DoctorReport& report) {
   std::string name(usual_name);
   CrowdedHosts crowded(plan_options(config, now, 1));
   FeedServers servers(config);
@@ -316,52 +214,52 @@ std::string check_feeds(const Config& config, Store& store, Milliseconds now, Re
       }
     });
   }
-  reporter.tell(check_hosts(crowded.unfit(), crowded.hosts()));
-  reporter.tell(check_feed_servers(servers.look(), servers.size()));
+  report.tell(check_hosts(crowded.unfit(), crowded.hosts()));
+  report.tell(check_feed_servers(servers.look(), servers.size()));
   return name;
 }
 
-void check_webhooks(const Config& config, Store& store, Reporter& reporter) {
+void check_webhooks(const Config& config, Store& store, DoctorReport& report) {
   Subscribers subscribers(store);
   const SubscriberCounts counts = or_fail(subscribers.counts());
-  reporter.tell(check_push_out(config, counts, or_fail(subscribers.is_led())));
+  report.tell(check_push_out(config, counts, or_fail(subscribers.is_led())));
 }
 
 /// Of all partitions, what belongs to the one stream of their events (RELIABILITY L28).
-void check_of_all(const Config& config, Reporter& reporter) {
-  attempt(reporter, [&] {
+void check_of_all(const Config& config, DoctorReport& report) {
+  attempt(report, [&] {
     StoreSession session = StoreSession::prepare(config, StoreUse::change, true);
     or_fail(session.store().open(false));
     Config its = config;
     its.push_out.listen.reset();  // documents and the hub are of a partition each
-    check_webhooks(its, session.store(), reporter);
+    check_webhooks(its, session.store(), report);
   });
 }
 
 /// All that hangs on Redis. Returns a name that this deployment looks up; one that always exists when it has none.
 /// Where the store answers, it is told to `placed`.
-std::string check_store(const Config& config, Reporter& reporter, std::vector<PlacedPartition>& placed) {
+std::string check_store(const Config& config, DoctorReport& report, std::vector<PlacedPartition>& placed) {
   std::string name(usual_name);
-  attempt(reporter, [&] {
+  attempt(report, [&] {
     StoreSession session = StoreSession::prepare(config);
     Store& store = session.store();
     const ServerFacts facts = or_fail(Fleet(store).server());
     if (const auto opened = store.open(false); opened.has_error()) {
-      reporter.tell(Finding{"redis", Verdict::fail, facts.server, failure_of(opened.error()).text});
+      report.tell(Finding{"redis", Verdict::fail, facts.server, failure_of(opened.error()).text});
     } else {
-      reporter.tell(Finding{"redis", Verdict::ok,
-                            fmt::format("{}, {}, {}, {}", facts.server, facts.role, facts.policy, facts.link), ""});
+      report.tell(Finding{"redis", Verdict::ok,
+                          fmt::format("{}, {}, {}, {}", facts.server, facts.role, facts.policy, facts.link), ""});
     }
-    reporter.tell(check_server(facts, wall_clock()));
+    report.tell(check_server(facts, wall_clock()));
     const std::uint64_t feeds = or_fail(Feeds(store).count());
     placed.push_back({config.partition().index, or_fail(store.node()), feeds});
-    attempt(reporter, [&] {
-      reporter.tell(check_requests(or_fail(Requests(store, {}).figures())));
-      reporter.tell(check_fleet(or_fail(Fleet(store).figures()), or_fail(EventStream(store).figures())));
+    attempt(report, [&] {
+      report.tell(check_requests(or_fail(Requests(store, {}).figures())));
+      report.tell(check_fleet(or_fail(Fleet(store).figures()), or_fail(EventStream(store).figures())));
     });
-    attempt(reporter, [&] { check_webhooks(config, store, reporter); });
-    reporter.tell(check_contact(feeds, config.fetch.contact));
-    attempt(reporter, [&] { name = check_feeds(config, store, facts.now, reporter); });
+    attempt(report, [&] { check_webhooks(config, store, report); });
+    report.tell(check_contact(feeds, config.fetch.contact));
+    attempt(report, [&] { name = check_feeds(config, store, facts.now, report); });
   });
   return name;
 }
@@ -371,35 +269,34 @@ std::string check_store(const Config& config, Reporter& reporter, std::vector<Pl
 int run_verb(const DoctorVerb&, const Config& config, Terminal& terminal) {
   note_interrupts();
   const std::vector<Config> configs = config.of_each_partition();
-  Reporter reporter(terminal, config.redis.partitions);
-  for (const std::string& warning : config.warnings)
-    reporter.tell(Finding{"configuration", Verdict::warn, warning, ""});
-  if (config.warnings.empty()) reporter.tell(Finding{"configuration", Verdict::ok, "read and legal", ""});
-  reporter.tell(check_data_directory(config));
-  reporter.tell(check_poison_directory(config));
+  DoctorReport report(terminal, config.redis.partitions);
+  for (const std::string& warning : config.warnings) report.tell(Finding{"configuration", Verdict::warn, warning, ""});
+  if (config.warnings.empty()) report.tell(Finding{"configuration", Verdict::ok, "read and legal", ""});
+  report.tell(check_data_directory(config));
+  report.tell(check_poison_directory(config));
   std::string name;
   std::vector<PlacedPartition> placed;
   for (const Config& its : configs) {
-    if (!its.partition().is_whole()) reporter.of(its.partition().index);
-    name = check_store(its, reporter, placed);
+    if (!its.partition().is_whole()) report.of(its.partition().index);
+    name = check_store(its, report, placed);
     stop_if_interrupted();
   }
-  reporter.of_all();
+  report.of_all();
   if (configs.size() > 1 && config.signals.merged) {
     if (!terminal.json()) terminal.note("of all partitions:");
-    check_of_all(config, reporter);
+    check_of_all(config, report);
   }
-  reporter.tell(check_partitions(placed));
-  reporter.tell(check_descriptors(descriptor_limit(), config));
+  report.tell(check_partitions(placed));
+  report.tell(check_descriptors(descriptor_limit(), config));
   const FetchOptions fetching = fetch_options(config, *egress_policies(config), 1, RunMode::selected);
   const EgressViewer viewer(look_options(config));
-  reporter.tell(check_egress_policy(config, viewer.standard()));
-  reporter.tell(check_named_policies(viewer.named()));
-  if (!fetching.proxy.empty()) reporter.tell(check_proxy(config, fetching.resolver));
-  reporter.tell(check_websub(config));
-  reporter.tell(check_tls_roots(fetching.ca_bundle));
-  reporter.tell(check_dns(fetching.resolver, name));
-  return reporter.exit();
+  report.tell(check_egress_policy(config, viewer.standard()));
+  report.tell(check_named_policies(viewer.named()));
+  if (!fetching.proxy.empty()) report.tell(check_proxy(config, fetching.resolver));
+  report.tell(check_websub(config));
+  report.tell(check_tls_roots(fetching.ca_bundle));
+  report.tell(check_dns(fetching.resolver, name));
+  return report.exit();
 }
 
 }  // namespace feedmill
