@@ -30,7 +30,7 @@ std::string first_of(std::span<const std::string> workers, const std::string& pa
 
 }  // namespace
 
-StoreResult<void> Fleet::heartbeat(const std::string& worker, const Fields& fields, Milliseconds ttl) {
+StoreResult<std::uint64_t> Fleet::heartbeat(const std::string& worker, const Fields& fields, Milliseconds ttl) {
   Args args;
   args.add(std::string_view(worker));
   args.add(ttl);
@@ -40,7 +40,7 @@ StoreResult<void> Fleet::heartbeat(const std::string& worker, const Fields& fiel
   }
   const auto reply = impl_.run(Script::heartbeat, args);
   if (!reply) return reply.error();
-  return {};
+  return static_cast<std::uint64_t>(reply->integer());
 }
 
 StoreResult<void> Fleet::retire(const std::string& worker) {

@@ -1,6 +1,7 @@
 // Workers with a heartbeat, the server, and figures of the whole store.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@ class Fleet {
   /// `store` outlives this.
   explicit Fleet(Store& store) : impl_(store.impl()) {}
 
-  /// Tells that this worker lives, for `ttl`; `fields`: host, pid, version, in flight.
-  StoreResult<void> heartbeat(const std::string& worker, const Fields& fields, Milliseconds ttl);
+  /// Tells that this worker lives, for `ttl`; `fields`: host, pid, version, in flight. How many live, this one
+  /// included.
+  StoreResult<std::uint64_t> heartbeat(const std::string& worker, const Fields& fields, Milliseconds ttl);
   StoreResult<void> retire(const std::string& worker);
   /// Workers with a heartbeat, 1,000 at most.
   StoreResult<std::vector<WorkerRecord>> workers();

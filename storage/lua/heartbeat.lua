@@ -2,7 +2,7 @@
 -- uses nothing
 -- replies integer
 -- Tells that a worker lives; what it has a right to do for all (lock.lua) it keeps meanwhile.
--- ARGV: prefix, worker, ttl ms, then the names and values of its fields.
+-- ARGV: prefix, worker, ttl ms, then the names and values of its fields. Returns how many live.
 local worker, ttl, now = ARGV[2], tonumber(ARGV[3]), clock()
 local key = worker_key(worker)
 redis.call('HSET', key, 'alive_at', text(now), unpack(ARGV, 4))
@@ -14,4 +14,5 @@ for _, name in ipairs({'delivery:000', 'fleet'}) do
 end
 redis.call('ZADD', workers_key, text(now + ttl), worker)
 redis.call('ZREMRANGEBYSCORE', workers_key, '-inf', text(now))
-return redis.call('PEXPIRE', workers_key, text(ttl))
+redis.call('PEXPIRE', workers_key, text(ttl))
+return redis.call('ZCARD', workers_key)

@@ -175,13 +175,16 @@ TEST_F(StatusStoreTest, OneWorkerLeadsAndAnotherTakesOver) {
   redis({"PEXPIRE", "lock:fleet", "0"});  // it died
   EXPECT_TRUE(*Fleet(store).lead("one", 20s));
 
-  ASSERT_TRUE(Fleet(store).heartbeat("one", {{"in_flight", "3"}}, 20s));
+  EXPECT_EQ(*Fleet(store).heartbeat("one", {{"in_flight", "3"}}, 20s), 1U);
   EXPECT_EQ(Fleet(store).figures()->claimed, 3U);
   EXPECT_EQ(Fleet(store).figures(false)->claimed, 0U) << "nobody has noted anything";
   ASSERT_TRUE(Fleet(store).note(7, Milliseconds(123'456)));
   ASSERT_TRUE(Fleet(store).note(8, std::nullopt));
   EXPECT_EQ(Fleet(store).figures(false)->claimed, 8U);
   EXPECT_EQ(Fleet(store).figures()->oldest_success, Milliseconds(123'456));
+  EXPECT_EQ(*Fleet(store).heartbeat("two", {}, 20s), 2U);
+  ASSERT_TRUE(Fleet(store).retire("two"));
+  EXPECT_EQ(*Fleet(store).heartbeat("one", {}, 20s), 1U) << "who is gone is not counted";
 }
 
 TEST_F(StatusStoreTest, KnowsHostsThatBackOffUntilTheyServeAgain) {

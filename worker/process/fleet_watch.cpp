@@ -1,5 +1,7 @@
 #include "worker/process/fleet_watch.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <boost/asio/this_coro.hpp>
@@ -43,10 +45,12 @@ asio::awaitable<void> beat(IngestParts& loop, const Partition& partition, std::s
                           {"version", FEEDMILL_VERSION},
                           {"in_flight", std::to_string(loop.worker.in_flight())}};
       const auto work = [&](Store& store) { return Fleet(store).heartbeat(loop.worker.id(), fields, ttl); };
-      const StoreResult<void> done = co_await loop.store.call(work);
-      if (!done) {
-        metrics.store_error(done.error());
-        loop.worker.note_failure(done.error());  // claims, which wait behind it, would find out as late again
+      const StoreResult<std::uint64_t> alive = co_await loop.store.call(work);
+      if (alive) {
+        loop.alive = *alive;
+      } else {
+        metrics.store_error(alive.error());
+        loop.worker.note_failure(alive.error());  // claims, which wait behind it, would find out as late again
       }
     }
     timer.expires_after(std::exchange(rest, every));
@@ -153,7 +157,7 @@ asio::awaitable<void> watch_fleet(ServedParts& parts) {
   asio::steady_timer timer(parts.loop);
   StalenessScan survey;
   IndexPlace index;
-  std::uint64_t reconnects = 0, claimed = 0;
+  std::uint64_t reconnects = 0, claimed = 0, alive = 0;
   bool piled_up = false;
   const Milliseconds every = idle_pace(parts.shared.stores, Milliseconds(15'000), Milliseconds(60'000));
   const Milliseconds longest = idle_pace(parts.shared.stores, Milliseconds(15'000), Milliseconds(300'000));
@@ -167,7 +171,9 @@ asio::awaitable<void> watch_fleet(ServedParts& parts) {
     if (!parts.opened || parts.ingest.worker.stopping()) continue;
     const auto begun = std::chrono::steady_clock::now();
     const std::uint64_t claimed_now = parts.of_all_loops([](const IngestParts& loop) { return loop.worker.claimed(); });
-    if (std::exchange(claimed, claimed_now) == claimed_now && begun < quiet_until) continue;
+    const bool is_same = std::exchange(claimed, claimed_now) == claimed_now && parts.ingest.alive == alive;
+    if (is_same && begun < quiet_until) continue;
+    alive = parts.ingest.alive;
     const StoreResult<bool> held =
         co_await parts.ingest.store.call_aside([&](Store& store) { return Fleet(store).lead(parts.id, lead_ttl); });
     if (!held && is_transient(held.error())) continue;  // each of the others would find out as late

@@ -53,6 +53,7 @@ struct IngestParts {
   Fetcher fetcher;
   Refresher refresher;
   Worker worker;
+  std::uint64_t alive = 0;  ///< workers in the partition, as of the last heartbeat; 0: there was none
 };
 
 }  // namespace feedmill
