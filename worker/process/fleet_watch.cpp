@@ -171,9 +171,10 @@ asio::awaitable<void> watch_fleet(ServedParts& parts) {
     if (!parts.opened || parts.ingest.worker.stopping()) continue;
     const auto begun = std::chrono::steady_clock::now();
     const std::uint64_t claimed_now = parts.of_all_loops([](const IngestParts& loop) { return loop.worker.claimed(); });
-    const bool is_same = std::exchange(claimed, claimed_now) == claimed_now && parts.ingest.alive == alive;
-    if (is_same && begun < quiet_until) continue;
+    if (claimed_now != claimed || parts.ingest.alive != alive) quiet_until = {};  // until the figures have come
+    claimed = claimed_now;
     alive = parts.ingest.alive;
+    if (begun < quiet_until) continue;
     const StoreResult<bool> held =
         co_await parts.ingest.store.call_aside([&](Store& store) { return Fleet(store).lead(parts.id, lead_ttl); });
     if (!held && is_transient(held.error())) continue;  // each of the others would find out as late
