@@ -1,5 +1,6 @@
 #include "tests/support/redis_server.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -37,6 +38,24 @@ std::filesystem::path new_directory() {
 void stop(pid_t server) {
   ::kill(server, SIGKILL);
   waitpid(server, nullptr, 0);
+}
+
+/// Each user of the published file, as arguments of redis-server, with the user's name as password: they are there from
+/// the first answer on. The default user stays as it is, for tests to look behind the store's back.
+std::vector<std::string> published_users() {
+  std::vector<std::string> arguments;
+  std::ifstream file(FEEDMILL_USERS_ACL);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream text(line);
+    std::string keyword, name;
+    text >> keyword >> name;
+    if (name == "default") continue;
+    arguments.insert(arguments.end(), {"--user", name});
+    for (std::string rule; text >> rule;) arguments.push_back(rule);
+    arguments.push_back(">" + name);
+  }
+  if (arguments.empty()) give_up("no users in " FEEDMILL_USERS_ACL);
+  return arguments;
 }
 
 void remove_with_all_in_it(const std::filesystem::path& directory) {
@@ -134,7 +153,8 @@ RedisServer::Idlers& RedisServer::idlers() {
   return idlers;
 }
 
-RedisServer::RedisServer(std::vector<std::string> arguments) : arguments_(std::move(arguments)) {
+RedisServer::RedisServer(std::vector<std::string> arguments)
+    : arguments_(std::move(arguments)), has_users_(std::ranges::count(arguments_, "--aclfile") == 0) {
   signal(SIGPIPE, SIG_IGN);  // as main() does: a lost connection is an error value
   take_or_start();
 }
@@ -152,7 +172,6 @@ void RedisServer::take_or_start() {
     directory_ = std::move(idle.directory);
     pid_ = idle.pid;
     as_started_ = std::move(idle.as_started);
-    has_users_ = true;
     return;
   }
   directory_ = new_directory();
@@ -183,6 +202,10 @@ void RedisServer::spawn(const std::vector<std::string>& more) {
   std::vector<std::string> words{
       "redis-server",      "--port",    "0",        "--unixsocket", socket().string(), "--save", "", "--dir",
       directory_.string(), "--logfile", "redis.log"};  // in that directory, also when it has another name
+  if (has_users_) {
+    const std::vector<std::string> users = published_users();
+    words.insert(words.end(), users.begin(), users.end());
+  }
   words.insert(words.end(), arguments_.begin(), arguments_.end());
   words.insert(words.end(), more.begin(), more.end());
   pid_ = spawn_server(std::move(words));
@@ -191,14 +214,13 @@ void RedisServer::spawn(const std::vector<std::string>& more) {
 void RedisServer::start_loading(const std::vector<std::string>& more) {
   spawn(more);
   as_started_.clear();
-  has_users_ = false;
   await_answer(true);
 }
 
 void RedisServer::start(const std::vector<std::string>& more) {
   spawn(more);
   as_started_.clear();
-  if (await_answer(false)) make_users();
+  if (!await_answer(false)) has_users_ = false;
 }
 
 /// Until it answers to more than that it is loading, or also to that; false when it wants a password.
@@ -220,25 +242,6 @@ bool RedisServer::await_answer(bool loading) {
     if (std::chrono::steady_clock::now() > deadline) give_up("it does not answer");
     std::this_thread::sleep_for(std::chrono::milliseconds(1));  // not in the way of what it waits for
   }
-}
-
-/// Each line of the published file, with the user's name as password; but the default user stays, for tests to look
-/// behind the store's back.
-void RedisServer::make_users() {
-  std::ifstream file(FEEDMILL_USERS_ACL);
-  Redis redis(address_of(*this), std::chrono::seconds(5));
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream text(line);
-    std::vector<std::string> words{"ACL", "SETUSER"};
-    std::string word;
-    text >> word;  // "user"
-    while (text >> word) words.push_back(word);
-    if (words[2] == "default") continue;
-    words.push_back(">" + words[2]);
-    if (!redis.command(Words(words.begin(), words.end()))) give_up("it does not take " FEEDMILL_USERS_ACL);
-    has_users_ = true;
-  }
-  if (!has_users_) give_up("no users in " FEEDMILL_USERS_ACL);
 }
 
 void RedisServer::kill() {

@@ -38,7 +38,7 @@ class RedisServer {
   void kill();
   /// Starts it again on the same directory and waits until it answers. `more`: arguments of this time only.
   void start(const std::vector<std::string>& more = {});
-  /// The same, and waits only until it says that it is loading. Only the default user is known then.
+  /// The same, and waits only until it says that it is loading.
   void start_loading(const std::vector<std::string>& more);
 
  private:
@@ -55,12 +55,11 @@ class RedisServer {
   bool make_idle();
   void spawn(const std::vector<std::string>& more);
   bool await_answer(bool loading);
-  void make_users();
 
   std::filesystem::path directory_;
   std::vector<std::string> arguments_;
   pid_t pid_ = -1;
-  bool has_users_ = false;  // not where the default user has a password
+  bool has_users_;  // those that are published; not with a file of other users, or where the default has a password
   std::string as_started_;  // as of Idle; "" = not to be used again
 };
 
