@@ -214,7 +214,8 @@ class Fold : public testing::TestWithParam<bool> {
   }
 
   void take_snapshot(std::size_t number) {
-    const Finished snapshot = it.world.run({"store", "export"});
+    const Finished snapshot =
+        it.world.run({"store", "export"}, {{"FEEDMILL_REDIS_URL", it.world.redis.url_of("feedmill_admin")}});
     ASSERT_EQ(snapshot.exit, 0) << snapshot.err;
     FoldedStore fold(snapshot.out, [this](const std::string& key) { return hash(key); });
     const auto events = it.world.signals();

@@ -22,7 +22,6 @@ Environment lease(int ms) {
 
 TruthWorld::TruthWorld(const std::vector<std::string>& redis_arguments, GroundTruth::Options options)
     : world(redis_arguments), truth(world.http, options) {
-  world.environment["FEEDMILL_REDIS_URL"] = world.redis.admin_url();  // its users are gone for a moment at each restart
   world.environment["FEEDMILL_FLOOR"] = "1h";
   world.environment["FEEDMILL_CEILING"] = "24h";
   world.environment["FEEDMILL_CATCH_UP_RATE"] = "0";
