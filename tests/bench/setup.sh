@@ -12,10 +12,18 @@ feedmill=${feedmill:-$PWD/build/release/feedmill}
 export FEEDMILL_EGRESS_ALLOW=127.0.0.0/8:1024-65535 FEEDMILL_HOST_SPACING=0ms FEEDMILL_HOST_CONCURRENCY=64
 export FEEDMILL_LANES=${FEEDMILL_LANES:-64} FEEDMILL_IMPORT_RATE=0 FEEDMILL_CONTACT=https://example.org/ FEEDMILL_ADMIN_LISTEN=off
 
-# feeds_of COUNT: makes that many feeds, if they are not there from before; sets `site`.
+# feeds_of COUNT: makes that many feeds, if they are not there from before; sets `site`. They are on 1000 hosts at most,
+# or on $HOSTS, which server.sh goes by as well.
 feeds_of() {
-  site=$work/feeds-$1
-  [ -f "$site/urls.txt" ] || "$bench/gen_feeds.py" --n "$1" --out "$site" --versions 3
+  site=$work/feeds-$1${HOSTS:+-$HOSTS}
+  [ ! -f "$site/urls.txt" ] || return 0
+  "$bench/gen_feeds.py" --n "$1" --out "$site" --versions 3
+  [ -z "${HOSTS:-}" ] || awk -F/ -v hosts="$HOSTS" -v OFS=/ '{
+    host = (NR - 1) % hosts
+    sub(/^[0-9.]+/, sprintf("127.20.%d.%d", host / 250, host % 250 + 1), $3)
+    print
+  }' "$site/urls.txt" >"$site/urls.new"
+  [ -z "${HOSTS:-}" ] || mv "$site/urls.new" "$site/urls.txt"
 }
 
 # wait_for_ports: until nobody else measures; the ports of measure.py are fixed.
