@@ -18,12 +18,13 @@ feeds_of() {
   site=$work/feeds-$1${HOSTS:+-$HOSTS}
   [ ! -f "$site/urls.txt" ] || return 0
   "$bench/gen_feeds.py" --n "$1" --out "$site" --versions 3
-  [ -z "${HOSTS:-}" ] || awk -F/ -v hosts="$HOSTS" -v OFS=/ '{
+  [ -n "${HOSTS:-}" ] || return 0
+  awk -F/ -v hosts="$HOSTS" -v OFS=/ '{
     host = (NR - 1) % hosts
     sub(/^[0-9.]+/, sprintf("127.20.%d.%d", host / 250, host % 250 + 1), $3)
     print
   }' "$site/urls.txt" >"$site/urls.new"
-  [ -z "${HOSTS:-}" ] || mv "$site/urls.new" "$site/urls.txt"
+  mv "$site/urls.new" "$site/urls.txt"
 }
 
 # wait_for_ports: until nobody else measures; the ports of measure.py are fixed.
