@@ -78,7 +78,7 @@ class CallbackCrash : public testing::TestWithParam<Cell> {
   /// Redis dies while the worker stands at its point, and is back before it goes on.
   void restart_redis_at_the_point(PushWorker& worker) {
     ASSERT_TRUE(worker.program().stopped()) << worker.program().err();
-    world.redis.kill();
+    world.redis.kill_once_written();
     world.redis.start();
     worker.program().signal(SIGCONT);
   }

@@ -75,7 +75,7 @@ void TruthWorld::make_some_due() {
 }
 
 void TruthWorld::restart_redis() {
-  world.redis.kill();
+  world.redis.kill_once_written();
   world.store.disconnect();
   world.redis.start();
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "storage/lua/scripts.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace feedmill::test {
 namespace {
@@ -248,6 +249,13 @@ void RedisServer::kill() {
   if (pid_ <= 0) return;
   stop(pid_);
   pid_ = -1;
+}
+
+void RedisServer::kill_once_written() {
+  EXPECT_TRUE(eventually([&] {
+    return redis_command(*this, {"INFO", "persistence"}).find("aof_buffer_length:0\r") != std::string::npos;
+  })) << "it has an append-only file, and its disk answers";
+  kill();
 }
 
 std::string redis_command(const RedisServer& server, const std::vector<std::string>& words) {

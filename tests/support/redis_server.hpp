@@ -34,8 +34,11 @@ class RedisServer {
   const std::filesystem::path& directory() const { return directory_; }
   pid_t pid() const { return pid_; }
 
-  /// SIGKILL, as a crash.
+  /// SIGKILL, as a crash. With everysec that may take an answer back: while an fsync is under way, on a slow disk,
+  /// Redis keeps what it writes to itself, for up to two seconds.
   void kill();
+  /// The same, once all that it has answered for is in its append-only file.
+  void kill_once_written();
   /// Starts it again on the same directory and waits until it answers. `more`: arguments of this time only.
   void start(const std::vector<std::string>& more = {});
   /// The same, and waits only until it says that it is loading.
