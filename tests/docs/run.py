@@ -7,7 +7,8 @@ Before each block stands a comment that says what it is:
 
     <!-- run: example -->        shell commands, run where README leads to: https://example.org has a few feeds, Redis is
                                  at redis://localhost:6379/0, a worker runs. Options, behind commas: `exit 1`,
-                                 `until 8 lines` and `until "text"` (then it is stopped), `own port` (for a second worker)
+                                 `until 8 lines` and `until "text"` (then it is stopped; `twice`: and once more the same),
+                                 `own port` (for a second worker)
     <!-- run: sample -->         the same on what scripts/run starts
     <!-- printed -->             what the commands before it printed. `…` alone on a line stands for any lines;
                                  `printed: each line` when order and number differ from run to run
@@ -305,12 +306,14 @@ class Documents:
         if tool:
             self.notes.append(f"{block}: skipped: {tool} is not installed")
             return None
-        more, expected, until = {}, 0, None
+        more, expected, until, times = {}, 0, None, 1
         for option in options:
             if option.startswith("exit "):
                 expected = int(option[5:])
             elif option.startswith("until "):
                 until = option[6:]
+            elif option == "twice":
+                times = 2
             elif option == "own port":
                 more["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:0"
             else:
@@ -321,7 +324,11 @@ class Documents:
             if "stream:requests" in block.text:  # done when the next block begins, as it is for a reader who types
                 wait_for("the end of a request", world.nothing_is_asked)
             return out
-        process = world.start(block.text, **more)
+        return [self.run_until(world, block.text, until, more) for _ in range(times)][0]
+
+    @staticmethod
+    def run_until(world, text, until, more):
+        process = world.start(text, **more)
         try:
             def has_come():
                 ended = process.poll()
