@@ -53,6 +53,14 @@ TEST_F(Limits, FewDescriptorsMeanFewerLanes) {
   EXPECT_EQ(world.http.requests().size(), feeds);
 }
 
+TEST_F(Limits, FewDescriptorsAreSaidAtTheStart) {
+  world.environment["FEEDMILL_LANES"] = "5000";
+  const Program worker({"run"}, world.environment, "ulimit -n 256");
+  EXPECT_TRUE(eventually([&] {
+    return worker.err().find("of 5000 lanes can work with the files") != std::string::npos;
+  })) << worker.err();
+}
+
 std::string large_document(std::size_t bytes) {
   std::vector<std::pair<std::string, std::string>> posts;
   for (std::size_t i = 0; i < 8; ++i) posts.emplace_back("guid " + std::to_string(i), std::string(bytes / 8, 'x'));

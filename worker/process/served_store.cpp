@@ -107,7 +107,15 @@ asio::awaitable<int> ServedStore::serve_feeds() {
     const std::string state = parts_.shared.state();  // of several stores the last says it
     std::vector<LogField> fields{{"lanes", parts_.all_lanes()}, {"loops", parts_.loops}};
     if (parts_.shared.stores > 1) fields.emplace_back("partitions", parts_.shared.stores);
-    parts_.shared.log.write(state.starts_with("ready") ? LogLevel::info : LogLevel::debug, "ready", state, fields);
+    const bool ready = state.starts_with("ready");
+    parts_.shared.log.write(ready ? LogLevel::info : LogLevel::debug, "ready", state, fields);
+    if (ready && parts_.lanes < parts_.config.worker.lanes) {
+      parts_.shared.log.write(
+          LogLevel::warn, "few_files",
+          fmt::format("only {} of {} lanes can work with the files that this process may open: raise "
+                      "the limit (LimitNOFILE=, ulimit -Hn) or lower worker.lanes to {}",
+                      parts_.lanes, parts_.config.worker.lanes, parts_.lanes));
+    }
   }
   parts_.shared.notify.status(parts_.shared.state());
   const Worker::End end = co_await (ingest() && deliver() && push() && push_out() && answer_requests());
