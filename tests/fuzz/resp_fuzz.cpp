@@ -1,4 +1,5 @@
 // Any bytes as a server's answers → values or errors, whatever was asked (SECURITY B3).
+#include <filesystem>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -41,6 +42,7 @@ class Liar {
     fuzz::require(listen(listener_, 8) == 0);
     std::thread([this] { serve(); }).detach();  // for the life of the process
   }
+  ~Liar() { std::filesystem::remove_all(std::filesystem::path(path_).parent_path()); }
 
   /// Of those who connect from now on; some who left may still be waiting.
   void say(std::string_view answer) {
