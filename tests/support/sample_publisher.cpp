@@ -579,6 +579,7 @@ int run(const Arguments& arguments) {
   }
   for (std::size_t i = 0; i < arguments.feeds; ++i) file << site.base << "/gen/" << i << ".xml\n";
   file.close();
+  if (hub) std::cout << "hub: " << hub->url() << '\n';
   std::cout << "ready:" << line << std::endl;
 
   wait_and_push(stop, hub ? &*hub : nullptr, site, arguments.interval);
