@@ -110,11 +110,15 @@ asio::awaitable<int> ServedStore::serve_feeds() {
     const bool ready = state.starts_with("ready");
     parts_.shared.log.write(ready ? LogLevel::info : LogLevel::debug, "ready", state, fields);
     if (ready && parts_.lanes < parts_.config.worker.lanes) {
+      const std::string each = parts_.shared.stores > 1
+                                   ? fmt::format(" for each of {} partitions", parts_.shared.stores)
+                               : parts_.loops > 1 ? fmt::format(" for each of {} loops", parts_.loops)
+                                                  : "";
       parts_.shared.log.write(
           LogLevel::warn, "few_files",
-          fmt::format("only {} of {} lanes can work with the files that this process may open: raise "
-                      "the limit (LimitNOFILE=, ulimit -Hn) or lower worker.lanes to {}",
-                      parts_.lanes, parts_.config.worker.lanes, parts_.lanes));
+          fmt::format("only {} of {} lanes{} can work with the files that this process may open: raise the limit "
+                      "(LimitNOFILE=, ulimit -Hn) or lower worker.lanes to {}",
+                      parts_.lanes, parts_.config.worker.lanes, each, parts_.lanes));
     }
   }
   parts_.shared.notify.status(parts_.shared.state());
