@@ -114,10 +114,8 @@ Finding check_descriptors(std::size_t limit, const Config& config) {
             "raise the limit (LimitNOFILE=, ulimit -Hn) or lower worker.threads or store.connections"};
   }
   const std::size_t carried = lanes_within(limit / loops, other_partitions(config, stores));
-  const std::string text = fmt::format("{} files may be open, {} lanes configured{}", limit, lanes,
-                                       stores > 1  ? fmt::format(" for each of {} partitions", stores)
-                                       : loops > 1 ? fmt::format(" for each of {} loops", loops)
-                                                   : "");
+  const std::string text =
+      fmt::format("{} files may be open, {} lanes configured{}", limit, lanes, lanes_of_each(stores, loops));
   if (carried >= lanes) return ok("descriptors", text);
   return {"descriptors", Verdict::warn, fmt::format("{}: only {} of them can work", text, carried),
           fmt::format("raise the limit (LimitNOFILE=, ulimit -Hn) or lower worker.lanes to {}", carried)};

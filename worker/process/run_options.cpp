@@ -83,6 +83,12 @@ std::size_t lanes_within(std::size_t descriptors, std::size_t others) {
   return descriptors >= 2 * ours ? descriptors - ours : std::max<std::size_t>(descriptors / 4, 1);
 }
 
+std::string lanes_of_each(std::size_t stores, std::size_t loops) {
+  return stores > 1  ? fmt::format(" for each of {} partitions", stores)
+         : loops > 1 ? fmt::format(" for each of {} loops", loops)
+                     : "";
+}
+
 std::size_t descriptor_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;

@@ -68,6 +68,9 @@ Milliseconds wait_in_redis(std::size_t stores);
 /// With fewer a daemon cannot work: what the process has open, each loop, its connections to Redis, and a few fetches.
 std::size_t least_descriptors(const Config& config);
 
+/// Whose lanes they are where `stores` or `loops` are more than one: " for each of 16 partitions", else "".
+std::string lanes_of_each(std::size_t stores, std::size_t loops);
+
 /// How many connections may wait for their next use beside so many lanes (HTTP X1).
 std::size_t kept_within(std::size_t descriptors, std::size_t lanes);
 

@@ -10,6 +10,7 @@
 #include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <fmt/format.h>
 
 #include "storage/redis/test_point.hpp"
 #include "worker/base/cancellation.hpp"
@@ -23,6 +24,20 @@ namespace feedmill {
 
 namespace asio = boost::asio;
 using namespace asio::experimental::awaitable_operators;
+
+namespace {
+
+void tell_of_few_files(const ServedParts& parts) {
+  const std::size_t wanted = parts.config.worker.lanes;
+  if (parts.lanes >= wanted) return;
+  parts.shared.log.write(
+      LogLevel::warn, "few_files",
+      fmt::format("only {} of {} lanes{} can work with the files that this process may open: raise the limit "
+                  "(LimitNOFILE=, ulimit -Hn) or lower worker.lanes to {}",
+                  parts.lanes, wanted, lanes_of_each(parts.shared.stores, parts.loops), parts.lanes));
+}
+
+}  // namespace
 
 ServedStore::ServedStore(ServeTask task, SharedByStores shared)
     : parts_(std::move(task), std::move(shared)), stopping_(parts_) {
@@ -109,17 +124,7 @@ asio::awaitable<int> ServedStore::serve_feeds() {
     if (parts_.shared.stores > 1) fields.emplace_back("partitions", parts_.shared.stores);
     const bool ready = state.starts_with("ready");
     parts_.shared.log.write(ready ? LogLevel::info : LogLevel::debug, "ready", state, fields);
-    if (ready && parts_.lanes < parts_.config.worker.lanes) {
-      const std::string each = parts_.shared.stores > 1
-                                   ? fmt::format(" for each of {} partitions", parts_.shared.stores)
-                               : parts_.loops > 1 ? fmt::format(" for each of {} loops", parts_.loops)
-                                                  : "";
-      parts_.shared.log.write(
-          LogLevel::warn, "few_files",
-          fmt::format("only {} of {} lanes{} can work with the files that this process may open: raise the limit "
-                      "(LimitNOFILE=, ulimit -Hn) or lower worker.lanes to {}",
-                      parts_.lanes, parts_.config.worker.lanes, each, parts_.lanes));
-    }
+    if (ready) tell_of_few_files(parts_);
   }
   parts_.shared.notify.status(parts_.shared.state());
   const Worker::End end = co_await (ingest() && deliver() && push() && push_out() && answer_requests());
