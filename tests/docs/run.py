@@ -324,7 +324,8 @@ class Documents:
             if "stream:requests" in block.text:  # done when the next block begins, as it is for a reader who types
                 wait_for("the end of a request", world.nothing_is_asked)
             return out
-        return [self.run_until(world, block.text, until, more) for _ in range(times)][0]
+        outs = [self.run_until(world, block.text, until, more) for _ in range(times)]
+        return outs[0]  # the page shows what the first printed
 
     @staticmethod
     def run_until(world, text, until, more):

@@ -131,11 +131,11 @@ Html tiles_section(const Status& status) {
                ? "none in the last 10 minutes"
                : fmt::format("over {}", process.uptime < std::chrono::minutes(10) ? span_text(process.uptime)
                                                                                   : "the last 10 minutes"));
-  const std::string since = process.uptime < std::chrono::hours(1) ? span_text(process.uptime) : "the last hour";
-  add_tile(html, "New posts", number(process.hour.created),
-           process.hour.pushes == 0 ? "by this worker in " + since
-                                    : fmt::format("by this worker in {}; {} pushes", since,
-                                                  grouped(static_cast<std::int64_t>(process.hour.pushes))));
+  std::string created =
+      "by this worker in " + (process.uptime < std::chrono::hours(1) ? span_text(process.uptime) : "the last hour");
+  if (process.hour.pushes > 0)
+    created += fmt::format("; {} pushes", grouped(static_cast<std::int64_t>(process.hour.pushes)));
+  add_tile(html, "New posts", number(process.hour.created), created);
   add_tile(html, "Lateness",
            words(process.ten_minutes.refreshes() == 0 ? "–" : span_text(process.ten_minutes.lateness_of(0.99))),
            process.ten_minutes.refreshes() == 0 ? "nothing was due" : "99 % of feeds start within it");
