@@ -4,11 +4,16 @@
 #include <optional>
 #include <utility>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 namespace feedmill::test {
+
+/// Completion token: the error code and the result as a tuple.
+inline constexpr auto as_result = boost::asio::as_tuple(boost::asio::use_awaitable);
 
 /// Runs a coroutine on `context`, which nobody else runs, until it is done; returns what it returned, throws what it
 /// threw.

@@ -16,12 +16,6 @@
 namespace feedmill::test {
 namespace {
 
-void await(const char* what, const std::function<bool()>& done) {
-  if (eventually(done)) return;
-  std::fprintf(stderr, "clustered redis: %s did not come about within 30 s\n", what);
-  std::abort();
-}
-
 std::string store_slot() {
   return std::to_string(slot_of_tag(tag_of(Partition())));
 }
@@ -93,7 +87,7 @@ std::size_t ClusteredRedis::primary() const {
 
 std::size_t ClusteredRedis::await_another(std::size_t than) {
   std::size_t is = than;
-  await("another holder", [&] {
+  await_or_abort("clustered redis: another holder", [&] {
     is = primary();
     return is != than && is < nodes() && answers(is) &&
            ask(is, {"INFO", "replication"}).find("role:master") != std::string::npos &&
@@ -103,7 +97,7 @@ std::size_t ClusteredRedis::await_another(std::size_t than) {
 }
 
 void ClusteredRedis::await_replicas() {
-  await("that replicas follow", [&] {
+  await_or_abort("clustered redis: replicas follow", [&] {
     std::vector<std::pair<std::string, std::string>> primaries;  // port and place
     for (std::size_t i = 0; i < nodes(); ++i) {
       const std::string info = answers(i) ? ask(i, {"INFO", "replication"}) : "";
@@ -125,7 +119,7 @@ void ClusteredRedis::await_replicas() {
 }
 
 void ClusteredRedis::await_service() {
-  await("that all slots are served", [&] {
+  await_or_abort("clustered redis: all slots are served", [&] {
     for (std::size_t i = 0; i < nodes(); ++i) {
       if (answers(i) && ask(i, {"CLUSTER", "INFO"}).find("cluster_state:ok") == std::string::npos) return false;
     }
@@ -143,8 +137,8 @@ std::size_t ClusteredRedis::replica_of(std::size_t primary) const {
 
 void ClusteredRedis::hand_over() {
   std::size_t replica = nodes();
-  await("a replica", [&] { return (replica = replica_of(primary())) < nodes(); });
-  await("that it takes over", [&] { return ask(replica, {"CLUSTER", "FAILOVER"}) == "OK"; });
+  await_or_abort("clustered redis: a replica", [&] { return (replica = replica_of(primary())) < nodes(); });
+  await_or_abort("clustered redis: it takes over", [&] { return ask(replica, {"CLUSTER", "FAILOVER"}) == "OK"; });
 }
 
 void ClusteredRedis::move_slot(const std::function<void()>& half_way) {

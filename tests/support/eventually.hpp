@@ -2,6 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <thread>
 
 namespace feedmill::test {
@@ -15,6 +18,14 @@ bool eventually(const Done& done) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));  // between looks at another process
   }
   return true;
+}
+
+/// Ends the test program unless `done` says true within a minute: twice the time for which a sentinel that was stopped
+/// only observes (TILT mode). `what` names it in the message.
+inline void await_or_abort(const char* what, const std::function<bool()>& done) {
+  if (eventually(done) || eventually(done)) return;
+  std::fprintf(stderr, "%s did not happen within a minute\n", what);
+  std::abort();
 }
 
 }  // namespace feedmill::test

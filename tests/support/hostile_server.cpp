@@ -11,6 +11,8 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include "tests/support/await.hpp"
+
 namespace feedmill::test {
 namespace {
 
@@ -18,8 +20,6 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using std::chrono::milliseconds;
 using End = Response::End;
-
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
 
 const std::string ok = "HTTP/1.1 200 OK\r\n";
 const std::string chunked = ok + "Transfer-Encoding: chunked\r\n\r\n";

@@ -13,6 +13,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/beast/core/string.hpp>
 
 namespace feedmill::test {
 
@@ -20,11 +21,6 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 
 namespace {
-
-bool same_name(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
 
 /// How many bytes the whole answer has, 0 while that is not known.
 std::size_t length_of(const std::string& text) {
@@ -94,7 +90,7 @@ std::string HttpAnswer::header(std::string_view name) const {
     const std::size_t colon = head.find(':', begin);
     const std::size_t end = head.find("\r\n", begin + 2);
     if (colon == std::string::npos || end == std::string::npos || colon > end) continue;
-    if (!same_name(std::string_view(head).substr(begin + 2, colon - begin - 2), name)) continue;
+    if (!boost::beast::iequals(std::string_view(head).substr(begin + 2, colon - begin - 2), name)) continue;
     const std::size_t value = head.find_first_not_of(' ', colon + 1);
     return head.substr(value, end - value);
   }
@@ -115,7 +111,7 @@ HttpAnswer ask(const HttpAsk& request, std::chrono::milliseconds patience) {
   }
   const auto has = [&](std::string_view name) {
     return std::any_of(request.headers.begin(), request.headers.end(),
-                       [&](const auto& header) { return same_name(header.first, name); });
+                       [&](const auto& header) { return boost::beast::iequals(header.first, name); });
   };
   std::string bytes = request.method + " " + target + " HTTP/1.1\r\n";
   if (!has("Host")) bytes += "Host: " + authority + "\r\n";

@@ -12,18 +12,15 @@
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+#include <boost/beast/core/string.hpp>
+
+#include "tests/support/await.hpp"
 
 namespace feedmill::test {
 namespace {
 
 namespace asio = boost::asio;
 using asio::ip::tcp;
-
-constexpr auto as_result = asio::as_tuple(asio::use_awaitable);
-
-bool same_name(std::string_view a, std::string_view b) {
-  return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
 
 ServedRequest parse(std::string head, std::size_t connection) {
   ServedRequest request;
@@ -55,7 +52,8 @@ std::string render(const Response& response, const ServedRequest& request) {
   bool length_given = false;
   for (const auto& [name, value] : response.headers) {
     text.append(name).append(": ").append(value).append("\r\n");
-    length_given = length_given || same_name(name, "Content-Length") || same_name(name, "Transfer-Encoding");
+    length_given = length_given || boost::beast::iequals(name, "Content-Length") ||
+                   boost::beast::iequals(name, "Transfer-Encoding");
   }
   if (!response.etag.empty()) text += "ETag: " + response.etag + "\r\n";
   if (!response.last_modified.empty()) text += "Last-Modified: " + response.last_modified + "\r\n";
@@ -77,7 +75,7 @@ std::string ServedRequest::header(std::string_view name) const {
     const std::string_view line = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 2, rest.size()));
     const std::size_t colon = line.find(':');
-    if (colon == line.npos || !same_name(line.substr(0, colon), name)) continue;
+    if (colon == line.npos || !boost::beast::iequals(line.substr(0, colon), name)) continue;
     const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
     return begin == line.npos ? "" : std::string(line.substr(begin));
   }

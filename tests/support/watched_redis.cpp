@@ -15,19 +15,6 @@
 #include "tests/support/free_port.hpp"
 
 namespace feedmill::test {
-namespace {
-
-/// A sentinel that was held up for two seconds only looks on for the next 30 (TILT mode).
-void await(const char* what, const std::function<bool()>& done) {
-  for (int half = 0; half < 2; ++half) {
-    if (eventually(done)) return;
-  }
-  std::fprintf(stderr, "watched redis: %s did not come about within a minute\n", what);
-  std::abort();
-}
-
-}  // namespace
-
 WatchedRedis::WatchedRedis(std::size_t nodes, std::size_t sentinels) {
   for (std::size_t i = 0; i < nodes; ++i) {
     ports_.push_back(free_port());
@@ -51,7 +38,7 @@ WatchedRedis::WatchedRedis(std::size_t nodes, std::size_t sentinels) {
                              "\nsentinel failover-timeout mymaster 3000\nsentinel parallel-syncs mymaster 8\n";
     sentinels_.push_back({port, spawn_server({"redis-server", config.string(), "--sentinel"})});
   }
-  await("that sentinels know each other", [&] {
+  await_or_abort("watched redis: sentinels know each other", [&] {
     for (std::size_t i = 0; i < sentinels; ++i) {
       const std::string known = ask_sentinel(i, {"SENTINEL", "MASTER", "mymaster"});
       if (known.find("num-slaves " + std::to_string(nodes - 1)) == known.npos ||
@@ -98,7 +85,7 @@ std::size_t WatchedRedis::primary() const {
 
 void WatchedRedis::hand_over() const {
   const std::size_t before = primary();
-  await("that sentinels hand over", [&] {  // they give up what takes longer than failover-timeout
+  await_or_abort("watched redis: sentinels hand over", [&] {  // they give up what takes longer than failover-timeout
     if (primary() != before) return true;
     ask_sentinel(0, {"SENTINEL", "FAILOVER", "mymaster"});
     return false;
@@ -107,7 +94,7 @@ void WatchedRedis::hand_over() const {
 
 std::size_t WatchedRedis::await_another(std::size_t than) {
   std::size_t is = than;
-  await("another primary", [&] {
+  await_or_abort("watched redis: another primary", [&] {
     is = primary();
     return is != than && is < nodes() &&
            redis_command(*nodes_[is], {"INFO", "replication"}).find("role:master") != std::string::npos;
@@ -116,7 +103,7 @@ std::size_t WatchedRedis::await_another(std::size_t than) {
 }
 
 void WatchedRedis::await_replicas() {
-  await("that replicas follow", [&] {
+  await_or_abort("watched redis: replicas follow", [&] {
     const std::size_t is = sentinels_.empty() ? 0 : primary();
     if (is >= nodes()) return false;
     std::size_t living = 0;
