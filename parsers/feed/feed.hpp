@@ -311,6 +311,7 @@ struct Feed : Common {
   std::vector<Entry> entries;    ///< in document order
   std::vector<KnownItem> known;  ///< in document order; no entries
   std::uint64_t context = 0;     ///< of item hashes: see DocumentHints::context
+  bool has_counters = false;     ///< in items whose hashes leave them out (counters.hpp)
   std::vector<DeletedEntry> deleted;
 
   bool operator==(const Feed&) const = default;

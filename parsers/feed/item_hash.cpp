@@ -4,6 +4,8 @@
 
 #include <xxhash.h>
 
+#include "parsers/feed/counters.hpp"
+
 namespace feedmill {
 
 std::uint64_t chained_hash(std::uint64_t seed, std::string_view text) {
@@ -34,10 +36,14 @@ std::uint64_t XmlItems::hash(pugi::xml_node item) {
     around_ = chained_hash(chained_hash(seed_, xml_.document_base()), xml_.site());
     for (pugi::xml_node outer = parent; outer && outer.type() == pugi::node_element; outer = outer.parent()) {
       around_ = chained_hash(around_, xml_.start_tag(outer));
+      may_count_ = may_count_ || may_have_counters(xml_.start_tag(outer));
     }
   }
   const std::string_view source = xml_.source(item);
-  return source.empty() ? 0 : chained_hash(around_, source);
+  if (source.empty()) return 0;
+  const std::string_view lasting = may_count_ ? without_counters(source, counted_) : source;
+  if (lasting.size() != source.size()) feed_.has_counters = true;
+  return chained_hash(around_, lasting);
 }
 
 }  // namespace feedmill

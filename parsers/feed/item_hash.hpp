@@ -30,8 +30,8 @@ class XmlItems {
   XmlItems(const XmlDocument& xml, Feed& feed, std::uint64_t seed, std::span<const std::uint64_t> known)
       : xml_(xml), feed_(feed), seed_(seed), known_(known) {}
 
-  /// Of the item's source, the start tags around it and the addresses that it resolves against; 0 when that is not all
-  /// that it depends on.
+  /// Of the item's source without counters, the start tags around it and the addresses that it resolves against; 0 when
+  /// that is not all that it depends on.
   std::uint64_t hash(pugi::xml_node item);
   bool pass_over(std::uint64_t hash) { return feedmill::pass_over(feed_, known_, hash); }
 
@@ -42,6 +42,8 @@ class XmlItems {
   std::span<const std::uint64_t> known_;
   pugi::xml_node parent_;  // of the last item
   std::uint64_t around_ = 0;
+  bool may_count_ = false;  // these start tags declare vocabularies of counters
+  std::string counted_;     // an item without its counters
 };
 
 }  // namespace feedmill

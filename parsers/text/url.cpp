@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "parsers/text/strings.hpp"
 
@@ -20,11 +21,14 @@ constexpr std::array<std::string_view, 14> tracking_parameters = {
     "fbclid", "gclid", "dclid", "msclkid", "yclid", "igshid",      "mc_cid",
     "mc_eid", "cmpid", "ncid",  "_hsenc",  "_hsmi", "oly_anon_id", "oly_enc_id"};
 
+bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
+  return std::any_of(names.begin(), names.end(), [&](std::string_view known) { return iequals(name, known); });
+}
+
 bool is_tracking(std::string_view parameter) {
   const std::string_view name = parameter.substr(0, parameter.find('='));
   if (istarts_with(name, "utm_")) return true;
-  return std::any_of(tracking_parameters.begin(), tracking_parameters.end(),
-                     [&](std::string_view known) { return iequals(name, known); });
+  return is_one_of(name, tracking_parameters);
 }
 
 // Names of parameters that get past caches or sign an address for a while.
@@ -33,6 +37,9 @@ constexpr std::array<std::string_view, 31> passing_parameters = {
     "hdnts",     "hmac", "itok",      "key-pair-id", "lastmod",     "modified", "mtime",   "nocache",
     "nonce",     "oe",   "oh",        "policy",      "rand",        "random",   "rnd",     "session",
     "sessionid", "sig",  "signature", "timestamp",   "token",       "ts",       "updated"};
+// Of these the ones that sign nothing and name no version.
+constexpr std::array<std::string_view, 9> random_parameters = {"_",  "bust",    "cache", "cachebust", "cachebuster",
+                                                               "cb", "nocache", "rand",  "random"};
 // These name a version as often as a thing ("watch?v=dQw4w9WgXcQ"): only with a number, dotted or in hex.
 constexpr std::array<std::string_view, 3> version_parameters = {"v", "ver", "version"};
 
@@ -43,11 +50,33 @@ bool is_transient(std::string_view parameter) {
     return name.size() >= 4 && std::all_of(name.begin(), name.end(), is_digit);
   }
   if (istarts_with(name, "x-amz-") || istarts_with(name, "x-goog-")) return true;
-  const auto is_name = [&](std::string_view known) { return iequals(name, known); };
-  if (std::any_of(passing_parameters.begin(), passing_parameters.end(), is_name)) return true;
+  if (is_one_of(name, passing_parameters) || ifind(name, "token") != npos || ifind(name, "signature") != npos)
+    return true;
   const std::string_view value = parameter.substr(equals + 1);
-  return std::any_of(version_parameters.begin(), version_parameters.end(), is_name) &&
+  return is_one_of(name, version_parameters) &&
          std::all_of(value.begin(), value.end(), [](char c) { return c == '.' || hex_value(c) >= 0; });
+}
+
+// Appends `url` without the parameters that `is_left_out` is true of.
+template <class IsLeftOut>
+void append_url_without(std::string& out, std::string_view url, IsLeftOut is_left_out) {
+  const std::size_t query = url.find('?');
+  const std::size_t fragment = std::min(url.find('#'), url.size());
+  if (query >= fragment) {
+    out += url;
+    return;
+  }
+  out += url.substr(0, query);
+  char separator = '?';
+  for (std::string_view rest = url.substr(query + 1, fragment - query - 1); !rest.empty();) {
+    std::string_view parameter = take_until(rest, '&');
+    if (istarts_with(parameter, "amp;")) parameter.remove_prefix(4);  // as it stands in markup
+    if (parameter.empty() || is_left_out(parameter)) continue;
+    out += separator;
+    out += parameter;
+    separator = '&';
+  }
+  out += url.substr(fragment);
 }
 
 // Appends a path without its dot segments: RFC 3986 §5.2.4, one pass from left to right. What stands in `out` before
@@ -285,24 +314,20 @@ std::string link_key(std::string_view url) {
   return key;
 }
 
+bool is_transient_parameter(std::string_view parameter) {
+  return is_tracking(parameter) || is_transient(parameter);
+}
+
+bool is_idle_parameter(std::string_view parameter) {
+  return is_tracking(parameter) || is_one_of(parameter.substr(0, parameter.find('=')), random_parameters);
+}
+
 void append_steady_url(std::string& out, std::string_view url) {
-  const std::size_t query = url.find('?');
-  const std::size_t fragment = std::min(url.find('#'), url.size());
-  if (query >= fragment) {
-    out += url;
-    return;
-  }
-  out += url.substr(0, query);
-  char separator = '?';
-  for (std::string_view rest = url.substr(query + 1, fragment - query - 1); !rest.empty();) {
-    std::string_view parameter = take_until(rest, '&');
-    if (istarts_with(parameter, "amp;")) parameter.remove_prefix(4);  // as it stands in markup
-    if (parameter.empty() || is_tracking(parameter) || is_transient(parameter)) continue;
-    out += separator;
-    out += parameter;
-    separator = '&';
-  }
-  out += url.substr(fragment);
+  append_url_without(out, url, is_transient_parameter);
+}
+
+void append_lasting_url(std::string& out, std::string_view url) {
+  append_url_without(out, url, is_idle_parameter);
 }
 
 }  // namespace feedmill

@@ -76,4 +76,14 @@ std::string link_key(std::string_view url);
 /// those that only get past caches or sign a download (`?ver=5`, `&cb=…`, `?1690000000`, `Expires`, `Signature` …).
 void append_steady_url(std::string& out, std::string_view url);
 
+/// Whether a query parameter (`name=value`, `&amp;` undone) says nothing about what it leads to: tracking, what gets
+/// past caches, a signature for a while.
+bool is_transient_parameter(std::string_view parameter);
+
+/// The narrower set whose old value is as good as a new one: tracking, and random numbers that get past caches.
+bool is_idle_parameter(std::string_view parameter);
+
+/// Appends `url` without its idle parameters.
+void append_lasting_url(std::string& out, std::string_view url);
+
 }  // namespace feedmill

@@ -35,6 +35,10 @@ struct Shape {
 
 #define RSS "<rss version='2.0'><channel><title>t</title><link>http://example.org/</link>"
 #define ITEM RSS "<item><guid>1</guid>"
+#define SLASH                                                                \
+  "<rss version='2.0' xmlns:slash='http://purl.org/rss/1.0/modules/slash/' " \
+  "xmlns:thr='http://purl.org/syndication/thread/1.0'>"                      \
+  "<channel><title>t</title><item><guid>1</guid>"
 #define HTML ITEM "<description>"
 #define END "</item></channel></rss>"
 #define CDATA HTML "<![CDATA["
@@ -106,6 +110,9 @@ constexpr Shape shapes[] = {
     {"entity-references", "<!DOCTYPE rss [<!ENTITY e 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx'>]>" HTML, "&e;",
      "</description>" END},
     // Attributes.
+    {"counters", SLASH, "<slash:comments>#</slash:comments>", END},
+    {"open-counters", SLASH, "<slash:comments>"},
+    {"counters-in-a-tag", SLASH "<link", " thr:count='#'", "/>" END},
     {"attributes", HTML "<a ", "b#='c' ", "/></description>" END},
     {"bare-attributes", HTML "<a ", "b ", "/></description>" END},
     {"long-attribute", HTML "<a b='", "c&amp;", "'/></description>" END},
@@ -331,6 +338,7 @@ boost::system::result<Feed, ParseError> read(std::string_view bytes, HtmlPolicy 
   DocumentHints hints;
   hints.url = "http://example.org/feed";
   hints.html = policy;
+  hints.hash_items = true;
   hints.whole_values = policy == HtmlPolicy::classic;
   return read_feed(bytes, hints);
 }

@@ -1,0 +1,20 @@
+// What counts how often a post was read, rated or answered: it moves all the time and is nobody's news. Pure; linear.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace feedmill {
+
+/// Whether an element of an extension is a counter: `slash:comments`, `thr:total`, `media:statistics`, `nyaa:seeders`,
+/// `views` of any vocabulary. Case, `-` and `_` of the name do not count.
+bool is_counter(std::string_view prefix, std::string_view local_name);
+
+/// Whether the start tags around a document's items declare a prefix by which counters are usually written.
+bool may_have_counters(std::string_view start_tags);
+
+/// The source of an XML item without the elements and attributes that are counters under their usual prefixes. Refers
+/// to `item` when it has none, else to `buffer`.
+std::string_view without_counters(std::string_view item, std::string& buffer);
+
+}  // namespace feedmill
