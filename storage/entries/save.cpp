@@ -13,7 +13,7 @@ namespace feedmill {
 namespace {
 
 bool changes_nothing(const EntryWrite& write) {
-  constexpr std::array<std::string_view, 4> counted{"last_changed", "rev", "san_ver", saved_field};
+  constexpr std::array<std::string_view, 5> counted{"last_changed", "rev", "san_ver", saved_field, saved_over_field};
   return write.unset.empty() && std::all_of(write.set.begin(), write.set.end(), [&](const auto& field) {
            return std::find(counted.begin(), counted.end(), field.first) != counted.end();
          });
@@ -48,6 +48,10 @@ class Saving {
     auto record = given_record(entry_, old, replace_, markup_);
     if (!record) return unfit(record.error());
     record->fields.emplace_back(saved_field, std::to_string(now->count() / 1000));
+    if (*stored) {
+      const bool again = find_field(old, saved_field) != nullptr;
+      record->fields.emplace_back(saved_over_field, again ? saved_over(old) : reader_digest(old));
+    }
 
     StoredSnapshot known;
     StoredSnapshot::Guid& guid = known.guids.emplace_back();

@@ -127,11 +127,12 @@ std::string host_marks(const HostAnswer& answer) {
 /// Whether it writes nothing but fields of the feed's own state.
 bool changes_nothing(const Commit& commit) {
   const HostAnswer& host = commit.host;
-  return !commit.document && !commit.trim && commit.feed.empty() && commit.entries.empty() && commit.events.empty() &&
-         commit.rekeys.empty() && commit.tombs_left.empty() && commit.tombs_back.empty() && commit.tombs_new.empty() &&
-         commit.deleted.empty() && commit.move_to.empty() && commit.push_to.empty() && !commit.push_ask &&
-         !commit.items && commit.state.state == commit.before.state && host.is == HostAnswer::Is::served &&
-         host.host.empty() && host.cause.empty() && host.retry_at.count() == 0;
+  return (!commit.document || commit.nothing_to_trim) && !commit.trim && commit.feed.empty() &&
+         commit.entries.empty() && commit.events.empty() && commit.rekeys.empty() && commit.tombs_left.empty() &&
+         commit.tombs_back.empty() && commit.tombs_new.empty() && commit.deleted.empty() && commit.move_to.empty() &&
+         commit.push_to.empty() && !commit.push_ask && !commit.items && !commit.volatile_parts &&
+         commit.state.state == commit.before.state && host.is == HostAnswer::Is::served && host.host.empty() &&
+         host.cause.empty() && host.retry_at.count() == 0;
 }
 
 /// What becomes of the feed's state.
@@ -200,10 +201,10 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
     args.own(!last || commit.push_to.empty() ? std::string()
                                              : commit.before.push.standing.state + " " + commit.push_to);
     args.own(!last || !commit.push_ask ? std::string() : std::to_string(commit.push_ask->count()));
-    if (last && commit.items)
-      args.add(commit.items->empty() ? std::string_view("-") : std::string_view(*commit.items));
-    else
-      args.add(std::string_view());
+    for (const auto* value : {&commit.items, &commit.volatile_parts}) {
+      const std::string_view text = *value ? std::string_view(**value) : std::string_view();
+      args.add(!last || !*value ? std::string_view() : text.empty() ? std::string_view("-") : text);
+    }
     static const Fields no_fields;
     const std::span<const std::string> none;
     args.add(last ? commit.feed : no_fields);

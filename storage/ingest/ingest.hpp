@@ -42,13 +42,15 @@ struct ClaimRequest {
 struct StoredFeed {
   struct Tomb {
     std::string_view guid;
-    bool listed = false;  ///< by the last document
+    bool listed = false;       ///< by the last document
+    std::int64_t left_at = 0;  ///< when it was no longer, ms
   };
 
   std::vector<std::pair<std::string_view, std::string_view>> digests;  ///< guid and digest of each post, by guid
   std::vector<Tomb> tombs;                                             ///< by guid
   StoredItems items;                                                   ///< of its last document
   std::string_view items_text;                                         ///< the same, as it is stored
+  std::string_view volatile_parts;                                     ///< what was learned (volatile_parts.hpp)
   Fields feed;                                                         ///< the readers' record
   std::uint64_t stored = 0;                                            ///< posts
   std::int64_t newest = 0;                                             ///< timestamp of the newest
@@ -66,6 +68,7 @@ struct LookUp {
   std::optional<GivenMarkup> markup{};
   const StoredFeed* stored = nullptr;  ///< what was read of the feed before; null: it is read now
   std::uint64_t failovers = 0;         ///< of the claim
+  bool compares_all = false;           ///< the fields of all its posts are wanted, whatever their digests
 };
 
 /// A feed of which what is stored is read.

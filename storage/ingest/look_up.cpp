@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "parsers/markup/sanitise.hpp"
+#include "parsers/text/numbers.hpp"
 #include "storage/ingest/ingest.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/resanitise.hpp"
@@ -75,6 +76,8 @@ class Search {
     known_.stored = stored.stored;
     known_.newest = stored.newest;
     known_.trimmed = !stored.tombs.empty();
+    known_.volatile_parts = stored.volatile_parts;
+    known_.compares_all = wanted.compares_all;
     mark_guids();
     mark_tombs();
   }
@@ -152,7 +155,7 @@ class Search {
         continue;
       }
       is = *digest == wanted_.entries[i].digest ? Is::same : Is::different;
-      if (is == Is::different || other_rules) unsettled_.push_back(i);
+      if (is == Is::different || other_rules || wanted_.compares_all) unsettled_.push_back(i);
     }
   }
 
@@ -161,6 +164,8 @@ class Search {
     std::unordered_set<std::string_view> listed;
     for (const EntryRecord& entry : wanted_.entries) listed.insert(asked_guid(entry));
     for (const StoredFeed::Tomb& tomb : stored_.tombs) {
+      if (!tomb.listed)
+        known_.first_tomb = std::min(known_.first_tomb.value_or(Milliseconds::max()), Milliseconds(tomb.left_at));
       if (tomb.listed != listed.contains(tomb.guid)) (tomb.listed ? known_.left : known_.back).emplace_back(tomb.guid);
     }
   }
@@ -176,7 +181,7 @@ class Search {
 StoreResult<StoredFeed> read_stored(Trip& trip) {
   std::optional<StoreError> failed;
   StoredFeed stored;
-  const ReplyView items = trip.take(failed), digests = trip.take(failed), tombs = trip.take(failed);
+  const ReplyView items = trip.take(failed), learned = trip.take(failed), digests = trip.take(failed), tombs = trip.take(failed);
   stored.feed = trip.take(failed).pairs();
   stored.stored = static_cast<std::uint64_t>(trip.take(failed).integer());
   stored.newest = trip.take(failed)[1].integer();
@@ -186,10 +191,12 @@ StoreResult<StoredFeed> read_stored(Trip& trip) {
   }
   std::ranges::sort(stored.digests);
   for (std::size_t i = 0; i + 1 < tombs.size(); i += 2) {
-    stored.tombs.push_back({tombs[i].text(), tombs[i + 1].text() == "inf"});
+    const std::string_view left_at = tombs[i + 1].text();
+    stored.tombs.push_back({tombs[i].text(), left_at == "inf", leading_number<std::int64_t>(left_at)});
   }
   std::ranges::sort(stored.tombs, {}, &StoredFeed::Tomb::guid);
   stored.items_text = items.text();
+  stored.volatile_parts = learned.text();
   stored.items = StoredItems(stored.items_text, stored.digests);
   return stored;
 }
@@ -208,6 +215,7 @@ std::vector<StoreResult<StoredFeed>> Ingest::stored_feeds(std::span<const FeedTo
   for (const auto& [url, failovers] : feeds) {
     const std::string_view sort = trip.keep(keys.sort(url));
     trip.add({"GET", trip.keep(keys.items(url))});
+    trip.add({"GET", trip.keep(keys.volatile_parts(url))});
     trip.add({"HGETALL", trip.keep(keys.digests(url))});
     trip.add({"ZRANGE", trip.keep(keys.tombs(url)), "0", "-1", "WITHSCORES"});
     trip.add({"HGETALL", trip.keep(keys.feed(url))});

@@ -87,6 +87,8 @@ local function parse()
   commit.push_turn, commit.push_ask = take(2)
   -- What is kept of the document's items, '' = what there is, '-' = nothing.
   commit.items = take(1)
+  -- What was learned to be volatile in the feed's posts, likewise.
+  commit.volatile = take(1)
   commit.feed, commit.feed_last = range(2)        -- fields; '' removes one
   commit.left, commit.left_last = range(1)        -- guids that left the document
   commit.back, commit.back_last = range(1)        -- guids that are back in it
@@ -134,6 +136,7 @@ local function check()
   end
   if keep or commit.feed_last >= commit.feed then expect(feed_key(url), 'hash') end
   if commit.items ~= '' then expect(items_key(url), 'string') end
+  if commit.volatile ~= '' then expect(volatile_key(url), 'string') end
   if wrong then return wrong end
 
   counter = (keep or has_posts) and redis.call('GET', counter_key)
@@ -202,16 +205,19 @@ local function remove_fields(post)
   if post.unset_last >= post.unset then redis.call('HDEL', post.id, unpack(ARGV, post.unset, post.unset_last)) end
 end
 
--- What no reader would notice; its fields only where nobody else has changed the post.
+-- What no reader would notice. Where somebody else has changed the post since it was looked up its digest stays as well,
+-- so that the next poll compares it again.
 local function update_quietly(post, rev, bytes)
-  redis.call('HSET', post.id, 'digest', post.digest)
-  redis.call('HSET', digests, post.guid, post.digest)
-  if post.signal ~= '' and tonumber(string.match(post.signal, '"rev":(%d+)')) == (tonumber(rev) or 1) + 1 then
+  if post.signal ~= '' then
+    if tonumber(string.match(post.signal, '"rev":(%d+)')) ~= (tonumber(rev) or 1) + 1 then return end
     redis.call('HSET', post.id, 'bytes', text(post.bytes), unpack(ARGV, post.set, post.set_last))
     remove_fields(post)
+    redis.call('ZADD', sort, 'XX', post.score, post.id)
     done.grown = done.grown + post.bytes - bytes
     post.mended = string.sub(post.signal, 2)
   end
+  redis.call('HSET', post.id, 'digest', post.digest)
+  redis.call('HSET', digests, post.guid, post.digest)
 end
 
 -- An operator may have changed the post since it was looked up: then both changes hold, and rev counts both.
@@ -380,9 +386,10 @@ local function write_feed()
   end
 end
 
-local function write_items()
-  if commit.items == '-' then redis.call('DEL', items_key(url))
-  elseif commit.items ~= '' then redis.call('SET', items_key(url), commit.items) end
+-- value: '' = it stays, '-' = it goes.
+local function write_value(key, value)
+  if value == '-' then redis.call('DEL', key)
+  elseif value ~= '' then redis.call('SET', key, value) end
 end
 
 -- Whether the feed moves to a URL that is a feed already: two feeds stay two (HTTP R7), and this one where it is.
@@ -471,7 +478,8 @@ end
 
 local function finish()
   write_feed()
-  write_items()
+  write_value(items_key(url), commit.items)
+  write_value(volatile_key(url), commit.volatile)
   write_state()
   settle_push()
   signal_changes()

@@ -60,7 +60,7 @@ elseif what == 'begin' then
   local is_known = redis.call('SISMEMBER', feeds_key, url) == 1
   if is_known and ARGV[4] ~= '1' then return 'known' end
   local family = {feed_key(url), sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url), items_key(url),
-                  state_key(url)}
+                  volatile_key(url), state_key(url)}
   if not is_known and redis.call('EXISTS', unpack(family)) > 0 then
     if not redis.call('ZSCORE', imports_key, url) or redis.call('HGET', state_key(url), 'leaving') then return 'left' end
     if redis.call('EXISTS', sort_key(url)) == 1 then return 'begun' end

@@ -27,6 +27,7 @@ expect(digests, 'hash', 'I4', true)
 expect(tombs, 'zset', 'I15')
 expect(feed_key(url), 'hash', 'I13', true)
 expect(items_key(url), 'string', 'I13', true)
+expect(volatile_key(url), 'string', 'I13', true)
 if not sound then return {findings, '', 'new', 0, {}} end
 
 -- So that what is missing comes again with the next document.

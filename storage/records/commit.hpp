@@ -108,6 +108,10 @@ struct Commit {
   std::string push_to;
   /// What is kept of the document's items (stored_items.hpp), "" = nothing; absent = what there is.
   std::optional<std::string> items;
+  /// What was learned to be volatile (volatile_parts.hpp), "" = nothing; absent = what there is.
+  std::optional<std::string> volatile_parts;
+  /// Retention has nothing to do: fewer posts are stored than it keeps, and no tombstone is over.
+  bool nothing_to_trim = false;
   std::optional<Milliseconds> push_ask;  ///< the feed's subscription is to be looked after then (WEBSUB D5, S10)
 
   Milliseconds decided_at() const { return at.count() != 0 ? at : state.last.at; }

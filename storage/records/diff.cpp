@@ -1,27 +1,21 @@
 #include "storage/records/diff.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "parsers/text/date.hpp"
 #include "parsers/text/numbers.hpp"
-#include "parsers/text/url.hpp"
 #include "storage/records/entry_record.hpp"
 #include "storage/records/find_field.hpp"
+#include "storage/records/post_change.hpp"
 
 namespace feedmill {
 namespace {
-
-// Fields of Entry:<n> that the document does not decide.
-using namespace std::string_view_literals;
-constexpr std::array own_fields{"bytes"sv, "digest"sv,       "feed_url"sv, "first_seen"sv,
-                                "guid"sv,  "last_changed"sv, "rev"sv,      "timestamp"sv};
-
-bool is_own(std::string_view name) {
-  return std::find(own_fields.begin(), own_fields.end(), name) != own_fields.end();
-}
 
 std::int64_t number(const Fields& fields, std::string_view name, std::int64_t otherwise) {
   const std::string* text = find_field(fields, name);
@@ -48,16 +42,6 @@ bool is_stale(const EntryRecord& record, const Fields& stored, std::int64_t now)
   const auto read_date = parse_date(value_of(record.fields, "date_updated"));
   const auto stored_date = parse_date(value_of(stored, "date_updated"));
   return read_date && stored_date && *read_date < *stored_date && unix_seconds(*stored_date) <= now;
-}
-
-/// The record with its addresses as they are stored, where they name the same pages.
-Fields with_stored_links(Fields fields, const Fields& stored) {
-  for (auto& [name, value] : fields) {
-    if (name != "link" && name != "comments") continue;
-    const std::string_view before = value_of(stored, name);
-    if (!before.empty() && link_key(before) == link_key(value)) value = before;
-  }
-  return fields;
 }
 
 /// Only part of it was there when it was stored.
@@ -112,116 +96,279 @@ EntryWrite mending(const std::string& guid, const std::string& digest, const Sto
   return write;
 }
 
-/// A re-keying, with the addresses that are written another way since. True when a reader would notice no more.
-bool rekeys_alone(const EntryRecord& record, const StoredSnapshot::Guid& known, Rekey& rekey) {
-  if (!known.mended.empty()) return false;
-  if (known.is != StoredSnapshot::Is::different) return true;
-  if (is_cut(known.fields) ||
-      reader_digest(with_stored_links(record.fields, known.fields)) != reader_digest(known.fields)) {
-    rekey.digest = std::string(value_of(known.fields, "digest"));
-    return false;
-  }
-  for (const auto& [name, value] : record.fields) {
-    const bool address = name == "link" || name == "comments" || name == "canonical_url";
-    if (address && value_of(known.fields, name) != value) rekey.set.emplace_back(name, value);
-  }
-  return true;
+/// Seconds of a date field, absent when it is none.
+std::optional<std::int64_t> date_of(const Fields& fields, std::string_view name) {
+  const auto date = parse_date(value_of(fields, name));
+  if (!date) return std::nullopt;
+  return unix_seconds(*date);
 }
 
-EntryWrite modification(const EntryRecord& record, const StoredSnapshot::Guid& known, std::int64_t now,
-                        std::size_t shown_up_to) {
-  EntryWrite write;
-  write.guid = record.guid;
-  write.digest = record.digest;
-  write.id = known.id;
-  write.bytes = entry_bytes(record.fields);
-  write.rev = number(known.fields, "rev", 1) + 1;
-  const std::int64_t stored = number(known.fields, "timestamp", now);
-  // A document that has stopped to say when a post was updated takes nothing back.
-  const bool keeps_date =
-      find_field(known.fields, "date_updated") != nullptr && find_field(record.fields, "date_updated") == nullptr;
-  if (keeps_date) write.bytes += entry_bytes({{"date_updated", std::string(value_of(known.fields, "date_updated"))}});
-  const bool moves = record.timestamp && *record.timestamp >= 0 && *record.timestamp <= now && !keeps_date;
-  write.timestamp = moves ? *record.timestamp : stored;
-  const bool made_another_way = value_of(known.fields, "digest") != record.digest && !is_cut(known.fields) &&
-                                find_field(known.fields, saved_field) == nullptr &&
-                                reader_digest(known.fields) == record.digest;
-  if (made_another_way) return mending(record.guid, record.digest, known, now, shown_up_to);
+/// Posts of one document against what is stored of them.
+class Differ {
+ public:
+  Differ(std::vector<EntryRecord>& read, const StoredSnapshot& known, Milliseconds now, std::size_t shown_up_to,
+         Milliseconds last_poll)
+      : read_(read),
+        known_(known),
+        now_(now.count() / 1000),
+        last_poll_(last_poll.count() / 1000),
+        shown_up_to_(shown_up_to),
+        changes_(std::min(read.size(), known.guids.size())) {
+    diff_.volatile_parts = VolatileParts(known.volatile_parts);
+  }
 
-  for (const auto& field : record.fields) {
-    const std::string* before = find_field(known.fields, field.first);
-    if (before != nullptr && *before == field.second) continue;
-    write.set.push_back(field);
-    if (before != nullptr) write.old.emplace_back(field.first, *before);
+  EntryDiff run() {
+    compare();
+    learn();
+    for (std::size_t i = 0; i < changes_.size(); ++i) {
+      if (!known_.guids[i].stored_guid.empty() && rekey(i)) continue;
+      write(i);
+    }
+    // Within one second the document's order decides: its first post is the newest.
+    std::reverse(diff_.writes.begin(), diff_.writes.end());
+    std::stable_sort(diff_.writes.begin(), diff_.writes.end(),
+                     [](const EntryWrite& a, const EntryWrite& b) { return a.timestamp < b.timestamp; });
+    return std::move(diff_);
   }
-  for (const auto& [name, before] : known.fields) {
-    if (find_field(record.fields, name) != nullptr) continue;
-    if (is_own(name)) continue;
-    if (keeps_date && name == "date_updated") continue;
-    write.unset.push_back(name);
-    write.old.emplace_back(name, before);
+
+ private:
+  using Is = StoredSnapshot::Is;
+
+  const Fields& stored(std::size_t i) const { return known_.guids[i].fields; }
+
+  /// Whether its fields were read and a newer document does not protect them.
+  bool is_compared(std::size_t i) const {
+    const StoredSnapshot::Guid& guid = known_.guids[i];
+    const bool is_read =
+        guid.is == Is::different || (guid.is == Is::same && known_.compares_all && !guid.fields.empty());
+    return is_read && !read_[i].passed_over && (is_saved_now(i) || !is_stale(read_[i], guid.fields, now_));
   }
-  add_mended(write, known.mended);
-  if (write.timestamp != stored) {
-    write.set.emplace_back("timestamp", std::to_string(write.timestamp));
-    write.old.emplace_back("timestamp", std::to_string(stored));
+
+  void compare() {
+    for (std::size_t i = 0; i < changes_.size(); ++i) {
+      if (!is_compared(i)) continue;
+      changes_[i] = change_between(stored(i), read_[i].fields);
+      if (!changes_[i]->noticed && (is_rendered(i, "date_published") || is_rendered(i, "date_updated"))) ++rendered_;
+    }
   }
-  write.set.emplace_back("rev", std::to_string(write.rev));
-  write.set.emplace_back("last_changed", std::to_string(now));
-  write.shown = shown_of(write, known.fields, record.fields, shown_up_to);
-  return write;
-}
+
+  /// Which parts of addresses changed on most stored posts of the document, and with nothing else.
+  void learn() {
+    std::map<std::string, std::size_t> alone;
+    std::set<std::string> on_any, on_most;
+    std::size_t stored_posts = 0;
+    for (std::size_t i = 0; i < changes_.size(); ++i) {
+      const Is is = known_.guids[i].is;
+      if (is == Is::same || is == Is::different) ++stored_posts;
+      if (!changes_[i]) continue;
+      for (const std::string& part : changes_[i]->parts) {
+        if (on_any.size() < most_counted) on_any.insert(part);
+        if (!changes_[i]->noticed && (alone.size() < most_counted || alone.contains(part))) ++alone[part];
+      }
+    }
+    for (const auto& [part, posts] : alone) {
+      if (2 * posts > stored_posts) on_most.insert(part);
+    }
+    diff_.volatile_parts.count(on_most, on_any);
+  }
+
+  /// A date that differs from the stored one and is the time at which somebody asked.
+  bool is_rendered(std::size_t i, const char* name) const {
+    const auto now = date_of(read_[i].fields, name);
+    if (!now || now == date_of(stored(i), name)) return false;
+    constexpr std::int64_t skew = 60;
+    return last_poll_ != 0 && *now >= last_poll_ - skew && *now <= now_ + skew;
+  }
+
+  /// Whether the dates of a post are the time of rendering.
+  bool has_rendered_dates(std::size_t i) const {
+    if (!is_rendered(i, "date_published") && !is_rendered(i, "date_updated")) return false;
+    if (rendered_ > 1) return true;
+    // For the second time: the stored date is of the poll at which it changed last.
+    const std::int64_t changed = number(stored(i), "last_changed", 0);
+    const auto before = date_of(stored(i), "date_published");
+    return is_rendered(i, "date_published") && before && changed > number(stored(i), "first_seen", 0) &&
+           *before > changed - 86'400 && *before <= changed + 60;
+  }
+
+  /// A publication date that a reader sees elsewhere than before.
+  bool has_another_day(std::size_t i) const {
+    const auto now = date_of(read_[i].fields, "date_published");
+    if (!now || has_rendered_dates(i)) return false;
+    const std::int64_t before = date_of(stored(i), "date_published").value_or(number(stored(i), "timestamp", *now));
+    return std::abs(*now - before) > 86'400;
+  }
+
+  /// The build that stored it would have seen no change, or would have told of it.
+  bool is_only_stored_anew(std::size_t i) const {
+    const std::string_view digest = value_of(stored(i), "digest");
+    return is_reader_digest(digest) && !is_cut(stored(i)) && digest == reader_digest(read_[i].fields);
+  }
+
+  /// An operator saves it.
+  bool is_saved_now(std::size_t i) const { return find_field(read_[i].fields, saved_field) != nullptr; }
+
+  bool is_news(std::size_t i) const {
+    if (is_saved_now(i)) return true;
+    if (is_only_stored_anew(i)) return false;
+    return is_cut(stored(i)) || changes_[i]->noticed || !diff_.volatile_parts.contains_all(changes_[i]->parts) ||
+           has_another_day(i);
+  }
+
+  /// An operator saved it, and its publisher has not changed its text since.
+  bool stays_as_saved(std::size_t i) const {
+    if (find_field(stored(i), saved_field) == nullptr || find_field(read_[i].fields, saved_field) != nullptr)
+      return false;
+    std::string_view over = value_of(stored(i), saved_over_field);
+    if (over.empty()) over = value_of(stored(i), "digest");  // saved by an earlier build
+    return over == reader_digest(read_[i].fields);
+  }
+
+  /// A post that is stored under another guid. False when its fields are still to be written.
+  bool rekey(std::size_t i) {
+    const StoredSnapshot::Guid& guid = known_.guids[i];
+    Rekey& rekey = diff_.rekeys.emplace_back(Rekey{guid.id, guid.stored_guid, read_[i].guid, read_[i].digest, {}});
+    const bool same = guid.is != Is::different && !changes_[i];
+    if (guid.mended.empty() && same) {
+      ++diff_.unchanged;
+      return true;
+    }
+    rekey.digest = std::string(value_of(guid.fields, "digest"));
+    if (!guid.mended.empty() || !changes_[i] || is_news(i)) return false;
+    for (const auto& [name, value] : read_[i].fields) {
+      const bool address = name == "link" || name == "comments" || name == "canonical_url";
+      if (value_of(guid.fields, name) == value) continue;
+      if (!address) {
+        rekey.set.clear();
+        return false;
+      }
+      rekey.set.emplace_back(name, value);
+    }
+    rekey.digest = read_[i].digest;
+    ++diff_.unchanged;
+    return true;
+  }
+
+  void write(std::size_t i) {
+    const StoredSnapshot::Guid& guid = known_.guids[i];
+    if (guid.is == Is::unknown) {
+      const std::int64_t undated = now_ - static_cast<std::int64_t>(i);
+      diff_.writes.push_back(
+          creation(read_[i], std::clamp<std::int64_t>(read_[i].timestamp.value_or(undated), 0, now_), now_));
+      return;
+    }
+    std::optional<EntryWrite> write;
+    if (changes_[i]) {
+      write = modification(i);
+    } else if (!guid.mended.empty()) {
+      write = mending(read_[i].guid, std::string(value_of(guid.fields, "digest")), guid, now_, shown_up_to_);
+    }
+    if (!write || write->quiet) ++diff_.unchanged;
+    if (write) diff_.writes.push_back(std::move(*write));
+  }
+
+  std::int64_t timestamp_of(std::size_t i, bool is_news, bool keeps_date) const {
+    const std::int64_t stays = number(stored(i), "timestamp", now_);
+    const auto is_past = [this](const std::optional<std::int64_t>& date) {
+      return date && *date >= 0 && *date <= now_;
+    };
+    if (keeps_date || has_rendered_dates(i)) return stays;
+    if (is_news) return is_past(read_[i].timestamp) ? *read_[i].timestamp : stays;
+    const auto now = date_of(read_[i].fields, "date_published"), before = date_of(stored(i), "date_published");
+    const bool is_corrected = now != before && is_past(now) && (!before || stays <= *before);
+    return is_corrected ? *now : stays;
+  }
+
+  /// Nothing when this poll writes enough of its kind.
+  std::optional<EntryWrite> modification(std::size_t i) {
+    const EntryRecord& record = read_[i];
+    const StoredSnapshot::Guid& guid = known_.guids[i];
+    EntryWrite write;
+    write.guid = record.guid;
+    write.digest = record.digest;
+    write.id = guid.id;
+    write.rev = number(guid.fields, "rev", 1) + 1;
+    write.quiet = !is_news(i);
+    const std::int64_t before = number(guid.fields, "timestamp", now_);
+    if (stays_as_saved(i)) {
+      if (value_of(guid.fields, "digest") == record.digest) return std::nullopt;
+      write.quiet = true;
+      write.timestamp = before;
+      write.bytes = entry_bytes(guid.fields);
+      if (find_field(guid.fields, saved_over_field) == nullptr) {
+        write.set = {{saved_over_field, saved_over(guid.fields)}, {"rev", std::to_string(write.rev)}};
+      }
+      return write;
+    }
+    // A document that no longer says when a post was updated takes nothing back.
+    const bool keeps_date =
+        find_field(guid.fields, "date_updated") != nullptr && find_field(record.fields, "date_updated") == nullptr;
+    write.bytes = entry_bytes(record.fields);
+    if (keeps_date) write.bytes += entry_bytes({{"date_updated", std::string(value_of(guid.fields, "date_updated"))}});
+    write.timestamp = timestamp_of(i, !write.quiet, keeps_date);
+    for (const auto& field : record.fields) {
+      const std::string* stored_value = find_field(guid.fields, field.first);
+      if (stored_value != nullptr && *stored_value == field.second) continue;
+      write.set.push_back(field);
+      if (stored_value != nullptr) write.old.emplace_back(field.first, *stored_value);
+    }
+    for (const auto& [name, value] : guid.fields) {
+      if (find_field(record.fields, name) != nullptr || (is_own_field(name) && name != saved_over_field)) continue;
+      if (keeps_date && name == "date_updated") continue;
+      write.unset.push_back(name);
+      if (!is_own_field(name)) write.old.emplace_back(name, value);
+    }
+    add_mended(write, guid.mended);
+    if (write.timestamp != before) {
+      write.set.emplace_back("timestamp", std::to_string(write.timestamp));
+      write.old.emplace_back("timestamp", std::to_string(before));
+    }
+    const auto is_of_rules = [](const auto& field) { return field.first == "san_ver"; };  // says nothing by itself
+    if (write.quiet && write.unset.empty() && std::ranges::all_of(write.set, is_of_rules)) {
+      if (value_of(guid.fields, "digest") == record.digest) return std::nullopt;
+      write.set.clear();
+      return write;
+    }
+    if (write.quiet && is_reader_digest(value_of(guid.fields, "digest")) && ++upgraded_ > most_upgraded) {
+      diff_.has_more = true;
+      return std::nullopt;
+    }
+    write.set.emplace_back("rev", std::to_string(write.rev));
+    if (!write.quiet) write.set.emplace_back("last_changed", std::to_string(now_));
+    write.shown = shown_of(write, guid.fields, record.fields, shown_up_to_);
+    return write;
+  }
+
+  static constexpr std::size_t most_counted = 64;  // parts of a document that may become volatile
+
+  std::vector<EntryRecord>& read_;
+  const StoredSnapshot& known_;
+  const std::int64_t now_, last_poll_;  // unix seconds
+  const std::size_t shown_up_to_;
+  std::vector<std::optional<PostChange>> changes_;  // of posts whose fields are compared
+  std::size_t rendered_ = 0;                        // posts whose new dates are all that changed, and of this poll
+  std::size_t upgraded_ = 0;
+  EntryDiff diff_;
+};
 
 }  // namespace
 
 std::uint64_t entry_bytes(const Fields& fields) {
   std::uint64_t bytes = 0;
   for (const auto& [name, value] : fields) {
-    if (!is_own(name) && name != saved_field) bytes += name.size() + value.size();
+    if (!is_own_field(name) && name != saved_field) bytes += name.size() + value.size();
   }
   return bytes;
 }
 
+std::string saved_over(const Fields& stored) {
+  const std::string_view over = value_of(stored, saved_over_field);
+  return std::string(over.empty() ? value_of(stored, "digest") : over);  // an earlier build left the publisher's there
+}
+
 EntryDiff diff_entries(std::vector<EntryRecord>&& read, const StoredSnapshot& known, Milliseconds now,
-                       std::size_t shown_up_to) {
-  EntryDiff diff;
-  const std::int64_t seconds = now.count() / 1000;
-  for (std::size_t i = 0; i < read.size() && i < known.guids.size(); ++i) {
-    if (!known.guids[i].stored_guid.empty()) {
-      Rekey& rekey = diff.rekeys.emplace_back(
-          Rekey{known.guids[i].id, known.guids[i].stored_guid, read[i].guid, read[i].digest, {}});
-      if (rekeys_alone(read[i], known.guids[i], rekey)) {
-        ++diff.unchanged;
-        continue;
-      }
-    }
-    switch (known.guids[i].is) {
-      case StoredSnapshot::Is::unknown: {
-        const std::int64_t undated = seconds - static_cast<std::int64_t>(i);
-        diff.writes.push_back(
-            creation(read[i], std::clamp<std::int64_t>(read[i].timestamp.value_or(undated), 0, seconds), seconds));
-        break;
-      }
-      case StoredSnapshot::Is::different:
-        if (!is_stale(read[i], known.guids[i].fields, seconds)) {
-          diff.writes.push_back(modification(read[i], known.guids[i], seconds, shown_up_to));
-          break;
-        }
-        [[fallthrough]];
-      case StoredSnapshot::Is::same:
-      case StoredSnapshot::Is::tombstoned:
-        ++diff.unchanged;
-        if (known.guids[i].mended.empty()) break;
-        diff.writes.push_back(mending(read[i].guid, std::string(value_of(known.guids[i].fields, "digest")),
-                                      known.guids[i], seconds, shown_up_to));
-        break;
-    }
-  }
-  // Within one second the document's order decides: its first post is the newest.
-  std::reverse(diff.writes.begin(), diff.writes.end());
-  std::stable_sort(diff.writes.begin(), diff.writes.end(),
-                   [](const EntryWrite& a, const EntryWrite& b) { return a.timestamp < b.timestamp; });
-  return diff;
+                       std::size_t shown_up_to, Milliseconds last_poll) {
+  return Differ(read, known, now, shown_up_to, last_poll).run();
 }
 
 }  // namespace feedmill

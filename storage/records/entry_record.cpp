@@ -8,6 +8,7 @@
 
 #include <xxhash.h>
 
+#include "parsers/feed/counters.hpp"
 #include "parsers/feed/document_json.hpp"
 #include "parsers/feed/entry_values.hpp"
 #include "parsers/feed/normalise.hpp"
@@ -17,6 +18,7 @@
 #include "parsers/text/url.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/folded.hpp"
+#include "storage/records/json_members.hpp"
 #include "storage/records/post_identity.hpp"
 #include "storage/records/settled.hpp"
 
@@ -89,14 +91,65 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// A field's value without what is volatile in it.
+/// A field's value without what reader_digest() leaves out.
 std::string_view settled(std::string_view name, const std::string& value, std::string& buffer) {
-  if (name == "content" || name == "summary") return settled_markup(value, buffer);
-  if (name == "enclosures") return settled_json(value, buffer);
+  if (name == "content" || name == "summary") {
+    return settled_markup(value, buffer, append_canonical_url, append_steady_url);
+  }
+  if (name == "enclosures") return settled_json(value, buffer, append_steady_url);
   if (name != "link" && name != "comments") return value;
   buffer.clear();
   append_canonical_url(buffer, value);
   return buffer;
+}
+
+/// A JSON object without its members that are counters, those of `prefix`; of all vocabularies where that is "".
+void append_without_counters(std::string& out, std::string_view prefix, std::string_view object) {
+  out.push_back('{');
+  const std::size_t begin = out.size();
+  for_each_member(object, [&](std::string_view name, std::string_view value) {
+    if (!prefix.empty() && is_counter(prefix, name)) return;
+    out.append(1, '"').append(name).append("\":");
+    if (prefix.empty() && value.starts_with('{'))
+      append_without_counters(out, name, value);
+    else
+      out.append(value);
+    out.push_back(',');
+  });
+  if (out.size() > begin) out.pop_back();
+  out.push_back('}');
+}
+
+/// A field's value without what entry_digest() leaves out.
+std::string_view lasting(std::string_view name, const std::string& value, std::string& buffer) {
+  if (name == "content" || name == "summary") {
+    return settled_markup(value, buffer, append_lasting_url, append_lasting_url);
+  }
+  if (name == "enclosures" || name == "media") {
+    const std::string_view steady = settled_json(value, buffer, append_lasting_url);
+    if (name == "enclosures") return steady;
+    std::string counted(steady);
+    buffer.clear();
+    append_without_counters(buffer, name, counted);
+    return buffer;
+  }
+  buffer.clear();
+  if (name == "extensions")
+    append_without_counters(buffer, "", value);
+  else if (name == "link" || name == "comments" || name == "image")
+    append_lasting_url(buffer, value);
+  else
+    return value;
+  return buffer;
+}
+
+/// The fields of a post in the order of their names, whatever order they were read in.
+std::vector<const Fields::value_type*> sorted_by_name(const Fields& fields) {
+  std::vector<const Fields::value_type*> sorted;
+  sorted.reserve(fields.size());
+  for (const auto& field : fields) sorted.push_back(&field);
+  std::ranges::sort(sorted, {}, [](const auto* field) { return std::string_view(field->first); });
+  return sorted;
 }
 
 /// The guid that the document gives it, in the form of Entry::guid, which may be a substitute; "" when it gives none.
@@ -123,21 +176,51 @@ void drop_copies(std::vector<EntryRecord>& records) {
 
 }  // namespace
 
+bool is_own_field(std::string_view name) {
+  using namespace std::string_view_literals;
+  static constexpr std::array own{"bytes"sv,        "digest"sv, "feed_url"sv,   "first_seen"sv, "guid"sv,
+                                  "last_changed"sv, "rev"sv,    "saved_over"sv, "timestamp"sv};
+  return std::ranges::find(own, name) != own.end();
+}
+
+std::string entry_digest(const Fields& fields, bool* has_idle) {
+  using namespace std::string_view_literals;
+  static constexpr std::array left_out{"canonical_url"sv, "san_ver"sv, "saved"sv, "summary_text"sv};  // they follow
+  static constexpr std::string_view digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
+  static thread_local std::string text, buffer;  // kept: this is done to every post
+  text.clear();
+  for (const auto* field : sorted_by_name(fields)) {
+    const auto& [name, value] = *field;
+    if (is_own_field(name) || std::ranges::find(left_out, name) != left_out.end()) continue;
+    text.append(name).push_back('\0');
+    const std::string_view kept = lasting(name, value, buffer);
+    if (has_idle != nullptr && kept.size() != value.size()) *has_idle = true;
+    text.append(kept).push_back('\0');
+  }
+  std::string digest = "1";  // which kind
+  std::uint64_t hash = XXH3_64bits(text.data(), text.size());
+  for (int i = 0; i < 11; ++i, hash >>= 6U) digest += digits[hash & 63U];
+  return digest;
+}
+
+bool is_reader_digest(std::string_view digest) {
+  if (digest.starts_with(cut_mark)) digest.remove_prefix(cut_mark.size());
+  return digest.size() == 16;
+}
+
 std::string reader_digest(const Fields& fields) {
   using namespace std::string_view_literals;
   static constexpr std::array noticed{"author"sv,     "categories"sv, "comments"sv, "content"sv,
                                       "enclosures"sv, "link"sv,       "summary"sv,  "title"sv};
-  static thread_local std::string noticed_text, buffer;  // kept: this is done to every post
-  noticed_text.clear();
-  for (const auto& [name, stored] : fields) {
-    if (std::find(noticed.begin(), noticed.end(), name) == noticed.end()) continue;
-    noticed_text.append(name).push_back('\0');
-    append_folded(noticed_text, settled(name, stored, buffer));
-    noticed_text.push_back('\0');
+  std::string text, buffer;
+  for (const auto* field : sorted_by_name(fields)) {
+    if (std::ranges::find(noticed, field->first) == noticed.end()) continue;
+    text.append(field->first).push_back('\0');
+    append_folded(text, settled(field->first, field->second, buffer));
+    text.push_back('\0');
   }
   char hex[17];
-  std::snprintf(hex, sizeof hex, "%016llx",
-                static_cast<unsigned long long>(XXH3_64bits(noticed_text.data(), noticed_text.size())));
+  std::snprintf(hex, sizeof hex, "%016llx", static_cast<unsigned long long>(XXH3_64bits(text.data(), text.size())));
   return hex;
 }
 
@@ -177,7 +260,7 @@ EntryRecord entry_record(Entry&& entry) {
   record.timestamp = seconds_of(entry.updated);
   if (!record.timestamp) record.timestamp = seconds_of(entry.published);
   record.fields = fields.take();
-  record.digest = reader_digest(record.fields);
+  record.digest = entry_digest(record.fields, &record.has_idle);
   if (entry.cut_short)
     record.digest.insert(0, cut_mark);
   else

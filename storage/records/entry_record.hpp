@@ -25,10 +25,22 @@ EntryRecord entry_record(Entry&& entry);
 /// `known`: where Feed::known comes from.
 std::vector<EntryRecord> entry_records(Feed& feed, IdentifiedBy by, IdentifiedBy was, const StoredItems& known = {});
 
-/// Digest of what a reader would notice: XXH3-64 in hex over the text fields, white space folded, without tracking
-/// pixels and what is volatile in addresses. Dates are left out: many publishers write the time of the build (DESIGN
-/// §5).
+/// Whether a field of Entry:<n> is the store's own: no document decides it.
+bool is_own_field(std::string_view name);
+
+/// Digest of a version of a post: 12 characters, over every field that a document decides but for what lasts longer
+/// than it is true (counters, tracking, random numbers in addresses) and for fields that follow from others. Equal
+/// digests: nothing worth writing differs (DESIGN §5).
+/// `has_idle`: set where there is any of the former.
+std::string entry_digest(const Fields& fields, bool* has_idle = nullptr);
+
+/// The digest that builds before entry_digest() stored, 16 hex digits: of the texts that a reader would notice, white
+/// space folded, without tracking pixels and what is volatile in addresses. Posts stored by these builds have it until
+/// they are compared, and posts that an operator saved as `saved_over`.
 std::string reader_digest(const Fields& fields);
+
+/// Whether a stored digest is such a one, `cut_mark` apart.
+bool is_reader_digest(std::string_view digest);
 
 /// The whole text of a stored post without markup: of its content, else of its summary.
 std::string content_text(const Fields& fields);

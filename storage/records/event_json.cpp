@@ -121,8 +121,8 @@ std::string post_event(const Commit& commit, const EntryWrite& write, std::int64
   if (!created && !write.quiet) {
     // Not told: the worker's own fields, and what follows from others.
     // `post` is no field; were there one, commit.lua would take it for the member of that name.
-    static constexpr std::array internal{"canonical_url", "last_changed", "post",         "rev",
-                                         "san_ver",       "saved",        "summary_text", "truncated"};
+    static constexpr std::array internal{"canonical_url", "last_changed", "post",         "rev",      "san_ver",
+                                         "saved",         "saved_over",   "summary_text", "truncated"};
     const auto is_internal = [](const auto& field) {
       return std::find(internal.begin(), internal.end(), field.first) != internal.end();
     };

@@ -108,7 +108,9 @@ struct NewestDocument {
   bool ends_early = false;   ///< it ends in the middle, and its last post may have been left out
   std::uint64_t listed = 0;  ///< its posts
   bool listed_none = false;  ///< it had none
-  std::string hints;         ///< what it said about its schedule, as the worker writes it (HTTP F8)
+  /// When its posts were last compared value by value, 0 = it has nothing that digests leave out.
+  Milliseconds compared_at{};
+  std::string hints;  ///< what it said about its schedule, as the worker writes it (HTTP F8)
 
   bool operator==(const NewestDocument&) const = default;
 };

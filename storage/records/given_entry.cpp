@@ -270,7 +270,7 @@ class GivenPost {
     for (const auto& [name, value] : fields) bytes += name.size() + value.size();
     if (bytes > limits::entry) throw Unfit{"the post is larger than 2 MiB"};
     record.fields = std::move(fields);
-    record.digest = reader_digest(record.fields);
+    record.digest = entry_digest(record.fields);
     record.timestamp.reset();
     for (const char* name : {"date_published", "date_updated"}) {
       const std::string* const text = find_field(record.fields, name);

@@ -15,10 +15,10 @@ namespace {
 namespace json = boost::json;
 
 /// What `entry --json` prints besides what may be given: it follows from the rest, or the store counts it.
-constexpr std::array<std::string_view, 18> not_given{
-    "bytes",      "canonical_url", "cursor", "digest",       "extensions", "feed_url",
-    "first_seen", "guid",          "id",     "last_changed", "media",      "rev",
-    "san_ver",    "saved",         "schema", "summary_text", "timestamp",  "truncated"};
+constexpr std::array<std::string_view, 19> not_given{
+    "bytes",        "canonical_url", "cursor",   "digest", "extensions", "feed_url", "first_seen", "guid",
+    "id",           "last_changed",  "media",    "rev",    "san_ver",    "saved",    "saved_over", "schema",
+    "summary_text", "timestamp",     "truncated"};
 
 /// The value of a member as the store takes it; nothing when it has the wrong type.
 std::optional<std::string> field_text(const json::value& value) {

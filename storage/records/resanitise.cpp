@@ -247,7 +247,11 @@ Fields resanitised(const Fields& stored, const GivenMarkup& markup) {
   normalise(feed, options);
 
   Change change(stored);
-  const bool own_digest = change.before("digest") == reader_digest(change.all());
+  const bool is_of_earlier_build = is_reader_digest(change.before("digest"));
+  const auto digest_of = [&](const Fields& fields) {
+    return is_of_earlier_build ? reader_digest(fields) : entry_digest(fields);
+  };
+  const bool own_digest = change.before("digest") == digest_of(change.all());
   const auto replace = [&](std::string_view name, std::string value, std::string_view type_name,
                            std::string_view type) {
     change.set(type_name, value.empty() ? std::string() : std::string(type));
@@ -283,7 +287,7 @@ Fields resanitised(const Fields& stored, const GivenMarkup& markup) {
   if (!change.empty() || by == "0") change.set("san_ver", std::to_string(sanitiser_version));
   if (change.empty()) return {};
   change.set("bytes", std::to_string(entry_bytes(change.all())));
-  if (own_digest) change.set("digest", reader_digest(change.all()));
+  if (own_digest) change.set("digest", digest_of(change.all()));
   return change.take();
 }
 

@@ -22,14 +22,7 @@ bool is_dot(std::string_view length) {
   return length == "0" || length == "1" || length == "0px" || length == "1px";
 }
 
-/// An image that nobody sees: it is there to be counted.
-bool is_pixel(std::string_view tag) {
-  return istarts_with(tag, "<img") && is_dot(attribute(tag, "width")) && is_dot(attribute(tag, "height"));
-}
-
-/// `tag` with each address in it settled: of links all but tracking stays, of embedded files also what gets past caches
-/// goes.
-void append_settled_tag(std::string& out, std::string_view tag) {
+void append_settled_tag(std::string& out, std::string_view tag, AppendUrl link, AppendUrl file) {
   while (!tag.empty()) {
     const std::size_t quote = tag.find('"');
     const std::string_view before = tag.substr(0, quote);
@@ -39,10 +32,10 @@ void append_settled_tag(std::string& out, std::string_view tag) {
     std::string_view value = take_until(tag, '"');
     out += '"';
     if (before.ends_with("href=") && value.find('?') != std::string_view::npos) {
-      append_canonical_url(out, value);
+      link(out, value);
     } else if (before.ends_with("src=") || before.ends_with("srcset=") || before.ends_with("poster=")) {
       while (!value.empty()) {  // srcset: addresses, and words that are none
-        append_steady_url(out, take_until(value, ' '));
+        file(out, take_until(value, ' '));
         out += ' ';
       }
     } else {
@@ -54,7 +47,11 @@ void append_settled_tag(std::string& out, std::string_view tag) {
 
 }  // namespace
 
-std::string_view settled_markup(std::string_view html, std::string& buffer) {
+bool is_pixel(std::string_view tag) {
+  return istarts_with(tag, "<img") && is_dot(attribute(tag, "width")) && is_dot(attribute(tag, "height"));
+}
+
+std::string_view settled_markup(std::string_view html, std::string& buffer, AppendUrl link, AppendUrl file) {
   buffer.clear();
   std::size_t copied = 0;
   std::size_t end = 0;
@@ -65,7 +62,7 @@ std::string_view settled_markup(std::string_view html, std::string& buffer) {
     const bool pixel = is_pixel(tag);
     if (!pixel && tag.find('?') == std::string_view::npos) continue;
     buffer += html.substr(copied, at - copied);
-    if (!pixel) append_settled_tag(buffer, tag);
+    if (!pixel) append_settled_tag(buffer, tag, link, file);
     copied = end;
   }
   if (copied == 0) return html;
@@ -73,7 +70,7 @@ std::string_view settled_markup(std::string_view html, std::string& buffer) {
   return buffer;
 }
 
-std::string_view settled_json(std::string_view json, std::string& buffer) {
+std::string_view settled_json(std::string_view json, std::string& buffer, AppendUrl file) {
   constexpr std::string_view member = "\"url\":\"";
   buffer.clear();
   if (json.find('?') == std::string_view::npos) return json;
@@ -82,7 +79,7 @@ std::string_view settled_json(std::string_view json, std::string& buffer) {
     if (at == std::string_view::npos) break;
     buffer += json.substr(0, at + member.size());
     json.remove_prefix(at + member.size());
-    append_steady_url(buffer, take_until(json, '"'));
+    file(buffer, take_until(json, '"'));
     buffer += '"';
   }
   buffer += json;

@@ -309,6 +309,7 @@ constexpr std::array rows{
     packed<[](const S& s) { return s.document.wire_bytes != 0; },
            [](auto& s) { return std::tie(s.document.wire_bytes, s.document.body_bytes); }>("sizes"),
     flag<&S::document, &NewestDocument::ends_early>("ends_early"),
+    time<&S::document, &NewestDocument::compared_at>("compared_at"),
     packed<[](const S& s) { return !s.refused.hash.empty(); },
            [](auto& s) { return std::tie(s.refused.hash, s.refused.reason, s.refused.by); }>("refused"),
     Row{"probe",

@@ -22,6 +22,7 @@ struct EntryRecord {
   std::string shared_guid{};  ///< the guid that would be its own if another post of the document did not have it, too …
                               ///< … and of that other post; "" = it is alone
   std::uint64_t item_hash = 0;  ///< of the item that it was read from (Entry::item_hash)
+  bool has_idle = false;        ///< it has values that its digest leaves out
   bool passed_over = false;     ///< it is known by that alone: stored with this digest, and not read
 };
 
@@ -57,15 +58,18 @@ struct StoredSnapshot {
     /// (resanitise.hpp). `fields` are as if that had been done; `same` has `id` and `fields` then, too.
     Fields mended{};
   };
-  std::vector<Guid> guids;              ///< in the order asked for
-  std::vector<std::string> left, back;  ///< tombstones whose guid left the document, or stands in it again
-  Fields feed;                          ///< the readers' record Feed:<feed_url> as it is now: title, description …
-  Fields feed_mended;                   ///< stored by older rules: what today's make of it, "" for a field that goes
-  std::string items;                    ///< what is kept of its last document's items
-  std::uint64_t stored = 0;             ///< posts of the feed
-  std::int64_t newest = 0;              ///< timestamp of the newest of them
-  bool trimmed = false;                 ///< it has tombstones
-  std::vector<std::string> deletable;   ///< of each deletion asked for: "" = no such post, else the post's date or "0"
+  std::vector<Guid> guids;                 ///< in the order asked for
+  std::vector<std::string> left, back;     ///< tombstones whose guid left the document, or stands in it again
+  Fields feed;                             ///< the readers' record Feed:<feed_url> as it is now: title, description …
+  Fields feed_mended;                      ///< stored by older rules: what today's make of it, "" for a field that goes
+  std::string items;                       ///< what is kept of its last document's items
+  std::uint64_t stored = 0;                ///< posts of the feed
+  std::int64_t newest = 0;                 ///< timestamp of the newest of them
+  bool trimmed = false;                    ///< it has tombstones
+  std::optional<Milliseconds> first_tomb;  ///< when the guid of its oldest tombstone left the document
+  bool compares_all = false;               ///< `fields` are there of posts with the same digest, too
+  std::string volatile_parts;              ///< what was learned of the feed (volatile_parts.hpp), "" = nothing
+  std::vector<std::string> deletable;  ///< of each deletion asked for: "" = no such post, else the post's date or "0"
 
   // What a comparison with the stored posts has shown (worker/policy/feed_identity.hpp).
   bool compared = false,

@@ -83,6 +83,7 @@ class Keys {
   std::string tombs(std::string_view feed_url) const { return join(feed_url, ":tombs"); }
   /// What its last document held (storage/records/stored_items.hpp).
   std::string items(std::string_view feed_url) const { return join("state:items:", feed_url); }
+  std::string volatile_parts(std::string_view feed_url) const { return join("state:volatile:", feed_url); }
 
   // What deliver derives from posts. No two of these meet, whatever a channel or a user is called: each name stands
   // between a beginning and an ending of its own.

@@ -30,8 +30,10 @@ std::optional<std::string> feed_of(const Keys& keys, const std::string& key) {
       }
     }
   }
-  const std::optional<std::string> url = name_in(key, keys.feed("\n"));
-  return url ? url : name_in(key, keys.items("\n"));
+  for (const std::string& pattern : {keys.feed("\n"), keys.items("\n"), keys.volatile_parts("\n")}) {
+    if (std::optional<std::string> url = name_in(key, pattern)) return url;
+  }
+  return std::nullopt;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "parsers/feed/read_feed.hpp"
+#include "storage/records/post_change.hpp"
 
 namespace feedmill::entry_record_test {
 namespace {
@@ -52,11 +53,11 @@ TEST(EntryRecords, HoldTheDocumentedFields) {
 // WEBSUB U17
 TEST(EntryRecords, HoldTheTrailAndNoReaderNoticesIt) {
   Entry entry = sample();
-  const std::string digest = entry_record(Entry(entry)).digest;
+  const Fields before = entry_record(Entry(entry)).fields;
   entry.via = {std::string(32, 'a'), std::string(32, 'b')};
   const EntryRecord record = entry_record(std::move(entry));
   EXPECT_EQ(value(record.fields, "via"), std::string(32, 'a') + " " + std::string(32, 'b'));
-  EXPECT_EQ(record.digest, digest);
+  EXPECT_FALSE(change_between(before, record.fields).noticed);
 }
 
 TEST(EntryRecords, HoldAnExcerptAsPlainText) {
@@ -173,23 +174,47 @@ TEST(EntryRecords, SayWhatTheReaderOfTheDocumentCut) {
   EXPECT_EQ(value(fields, "link"), "(none)");
 }
 
-TEST(Digests, ChangeOnlyWithWhatAReaderWouldNotice) {
-  const std::string before = entry_record(sample()).digest;
-  Entry later = sample();
-  later.updated.time = Time(std::chrono::seconds(999));
-  later.summary.value = "<p>short</p>\n  ";
-  later.content[1].value = " <p>long</p>";
-  EXPECT_EQ(entry_record(Entry(later)).digest, before);
-  Entry edited = sample();
-  edited.content[1].value = "<p>longer</p>";
-  EXPECT_NE(entry_record(Entry(edited)).digest, before);
+TEST(Digests, ChangeWithEveryValueButCountersAndTracking) {
+  const Fields fields{
+      {"content", "<p>a</p><img src=\"https://t.example/1\" width=\"1\" height=\"1\"/>"},
+      {"enclosures", R"([{"url":"https://e.org/1.mp3?id=1&utm_source=a","length":5}])"},
+      {"extensions", R"({"slash":{"comments":[{"value":"1"}]},"x":{"y":[{"value":"1"}]}})"},
+      {"link", "https://e.org/1?utm_campaign=1"},
+      {"media", R"({"thumbnails":[{"url":"https://e.org/1.png"}],"community":{"statistics_views":1}})"}};
+  bool has_idle = false;
+  const std::string before = entry_digest(fields, &has_idle);
+  EXPECT_TRUE(has_idle);
+  EXPECT_EQ(before.size(), 12U);
+  EXPECT_FALSE(is_reader_digest(before));
+  const auto with = [&](std::size_t place, const std::string& from, const std::string& to) {
+    Fields changed = fields;
+    std::string& value = changed[place].second;
+    value.replace(value.find(from), from.size(), to);
+    return entry_digest(changed);
+  };
+  EXPECT_EQ(with(0, "t.example/1", "t.example/2"), before);
+  EXPECT_EQ(with(1, "utm_source=a", "utm_source=b"), before);
+  EXPECT_EQ(with(2, R"([{"value":"1"}]},"x")", R"([{"value":"2"}]},"x")"), before);
+  EXPECT_EQ(with(3, "campaign=1", "campaign=2"), before);
+  EXPECT_EQ(with(4, "views\":1", "views\":2"), before);
+  EXPECT_NE(with(0, "<p>a", "<p>b"), before);
+  EXPECT_NE(with(1, "id=1", "id=2"), before);
+  EXPECT_NE(with(2, R"({"y":[{"value":"1")", R"({"y":[{"value":"2")"), before);
+  EXPECT_NE(with(3, "org/1", "org/2"), before);
+  EXPECT_NE(with(4, "1.png", "2.png"), before);
+  Fields shuffled(fields.rbegin(), fields.rend());
+  EXPECT_EQ(entry_digest(shuffled), before) << "Redis keeps no order";
+  has_idle = false;
+  entry_digest({{"title", "t"}, {"extensions", R"({"x":{"y":[]}})"}}, &has_idle);
+  EXPECT_FALSE(has_idle);
 }
 
 TEST(Digests, TakeNoNoticeOfWhatFollowsFromOtherFields) {
   Fields fields = entry_record(sample()).fields;
-  const std::string before = reader_digest(fields);
+  const std::string before = entry_digest(fields), earlier = reader_digest(fields);
   std::erase_if(fields, [](const auto& f) { return f.first == "summary_text" || f.first == "canonical_url"; });
-  EXPECT_EQ(reader_digest(fields), before);
+  EXPECT_EQ(entry_digest(fields), before);
+  EXPECT_EQ(reader_digest(fields), earlier);
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ class Model {
     std::string title, digest;
     std::uint64_t bytes = 0;
     bool saved = false;
-    std::optional<std::int64_t> updated{};  // the date that is stored with it
+    std::optional<std::int64_t> updated{};   // the date that is stored with it
+    std::optional<std::string> publisher{};  // the publisher's title that an operator saved over
     std::string id() const { return "Entry:" + std::to_string(number); }
   };
   enum class Tomb { listed, left };
@@ -95,6 +96,7 @@ class Model {
       tombs.erase(guid);
       ++created[guid];
     } else if (known->second.title != title) {
+      if (!known->second.saved) known->second.publisher = known->second.title;
       known->second.title = title;
       known->second.bytes = bytes;
       known->second.saved = true;
@@ -130,16 +132,22 @@ class Model {
   static constexpr std::uint64_t date_bytes = std::string_view("date_updated2026-01-01T00:00:00Z").size();
 
   static void change(Post& post, const EntryRecord& record, std::int64_t now) {
-    ++post.rev;
+    const std::string& title = record.fields.back().second;
     post.digest = record.digest;
-    post.title = record.fields.back().second;
+    if (post.saved && post.publisher == title) return;  // the publisher has changed nothing that a reader sees
+    const bool is_news = post.title != title, has_date = record.timestamp && record.timestamp != post.updated;
+    if (!is_news && !has_date && !post.saved) return;
+    ++post.rev;
+    post.title = title;
+    post.publisher.reset();
     post.bytes = entry_bytes(record.fields);
     post.saved = false;
     if (record.timestamp)
       post.updated = record.timestamp;
     else if (post.updated)
       post.bytes += date_bytes;  // it stays
-    if (record.timestamp && *record.timestamp >= 0 && *record.timestamp <= now) post.timestamp = *record.timestamp;
+    const bool is_past = record.timestamp && *record.timestamp >= 0 && *record.timestamp <= now;
+    if (is_news && is_past) post.timestamp = *record.timestamp;
   }
 
   void forget(const Retention& retention) {
@@ -300,7 +308,7 @@ class Histories : public test::StoreTest {
         if (record.type == "post_created") {
           ++created[std::string(signal.at("guid").as_string())];
           revs[id] = 1;
-        } else if (record.type == "post_modified") {
+        } else if (record.type == "post_modified" || record.type == "post_mended") {
           ASSERT_EQ(signal.at("rev").as_int64(), ++revs[id]);
         } else {
           ASSERT_EQ(revs.erase(id), 1U) << record.json;

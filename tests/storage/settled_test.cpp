@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "parsers/text/url.hpp"
 #include "storage/records/entry_record.hpp"
 
 namespace feedmill::settled_test {
@@ -9,7 +10,7 @@ namespace {
 
 std::string settled(std::string_view html) {
   std::string buffer;
-  return std::string(settled_markup(html, buffer));
+  return std::string(settled_markup(html, buffer, append_canonical_url, append_steady_url));
 }
 
 TEST(SettledMarkup, IsTheTextItselfWhenNothingIsVolatile) {
@@ -17,7 +18,8 @@ TEST(SettledMarkup, IsTheTextItselfWhenNothingIsVolatile) {
   const std::string html = "<p>why? <a href=\"http://h/a?id=1\">so</a> a < b</p>";
   EXPECT_EQ(settled(html), html);
   const std::string plain = "no markup at all, 1 < 2 ? yes";
-  EXPECT_EQ(settled_markup(plain, buffer).data(), plain.data()) << "nothing was copied";
+  EXPECT_EQ(settled_markup(plain, buffer, append_canonical_url, append_steady_url).data(), plain.data())
+      << "nothing was copied";
 }
 
 TEST(SettledMarkup, HasNoTrackingPixels) {
@@ -46,9 +48,10 @@ TEST(SettledMarkup, EndsWhereMarkupIsBroken) {
 
 TEST(SettledJson, HasAddressesThatStay) {
   std::string buffer;
-  EXPECT_EQ(settled_json(R"([{"url":"http://h/a.mp3?token=1&id=2","length":5},{"url":"http://h/b?token=3"}])", buffer),
+  EXPECT_EQ(settled_json(R"([{"url":"http://h/a.mp3?token=1&id=2","length":5},{"url":"http://h/b?token=3"}])", buffer,
+                         append_steady_url),
             R"([{"url":"http://h/a.mp3?id=2","length":5},{"url":"http://h/b"}])");
-  EXPECT_EQ(settled_json(R"([{"url":"http://h/a?token=1)", buffer), R"([{"url":"http://h/a")");
+  EXPECT_EQ(settled_json(R"([{"url":"http://h/a?token=1)", buffer, append_steady_url), R"([{"url":"http://h/a")");
 }
 
 // DESIGN §5: what is volatile is no change.

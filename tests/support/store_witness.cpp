@@ -302,6 +302,7 @@ class Witness {
       if (single.contains(key) || std::ranges::any_of(named, begins)) continue;
       if (begins("state:feed:") && feeds_.contains(key.substr(11))) continue;
       if (begins("state:items:") && feeds_.contains(key.substr(12))) continue;
+      if (begins("state:volatile:") && feeds_.contains(key.substr(15))) continue;
       if (begins("Feed:") && feeds_.contains(key.substr(5))) continue;
       const auto colon = key.rfind(':');
       static const std::set<std::string> endings{":sort", ":guidmap", ":digests", ":tombs"};

@@ -132,7 +132,13 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::look_up(const Claim& cla
   auto* document = std::get_if<Document>(&attempt.reading);
   if (document == nullptr) co_return StoredSnapshot();
   const StoredFeed* const before = attempt.stored ? &*attempt.stored : nullptr;
-  LookUp wanted{claim.feed_url, document->entries, document->deleted, document->markup, before, claim.failovers};
+  LookUp wanted{claim.feed_url,
+                document->entries,
+                document->deleted,
+                document->markup,
+                before,
+                claim.failovers,
+                compares_all(claim.state, claim.now)};
   const auto look = [&] { return store_.look_up(wanted); };
   StoreResult<StoredSnapshot> known = co_await answer_of(look, deadline);
   if (!known) co_return known;
@@ -142,7 +148,8 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::look_up(const Claim& cla
     co_await source.read_all(claim, attempt);
     document = std::get_if<Document>(&attempt.reading);
     if (document == nullptr) co_return StoredSnapshot();
-    wanted = {claim.feed_url, document->entries, document->deleted, document->markup, before, claim.failovers};
+    wanted.entries = document->entries;
+    wanted.deleted = document->deleted;
     known = co_await answer_of(look, deadline);
     if (!known) co_return known;
     settle_repeated(*document, *known);

@@ -321,6 +321,7 @@ boost::system::result<Document, ParseError> read_document(std::string_view body,
     return read_document(body, response, state, all, cut_post);
   }
   if (items != nullptr && !items->are_named()) add_flaw(*feed, Flaw::missing_guid, feed->known.size());
+  document.has_idle = feed->has_counters || std::ranges::any_of(document.entries, &EntryRecord::has_idle);
   document.context = feed->context;
   document.deleted = deletions(*feed, document.identified_by);
   document.feed = feed_fields(*feed);

@@ -61,6 +61,7 @@ struct Document {
   /// It ends in the middle: what it does not list may be listed all the same, and the post that it ends in is left out,
   /// unless it is `cut_post`.
   bool cut_short = false;
+  bool has_idle = false;      ///< posts with values that their digests leave out
   std::uint64_t context = 0;  ///< of the items' hashes (Feed::context)
   std::string whole_body;     ///< its body where items were passed over, to read all of it after all; else ""
   std::string cut_post;       ///< guid of the post that it ends in, when that is not left out: it always ends there

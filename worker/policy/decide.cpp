@@ -102,7 +102,8 @@ class Decider {
           newest == dates.end() ? now_ : std::clamp(Milliseconds(*newest * 1000), Milliseconds(1), now_);
     }
     count_document(state, document, known_, now_);  // before the fields of its posts are taken
-    EntryDiff diff = diff_entries(std::move(document.entries), known_, now_, events_.shown_up_to());
+    EntryDiff diff =
+        diff_entries(std::move(document.entries), known_, now_, events_.shown_up_to(), claim_.state.last.at);
     Commit& commit = draft_.commit();
     if (document.cut_short) {
       keep_certain(diff, document, known_);
@@ -141,6 +142,7 @@ class Decider {
     state.document.listed = document.cut_short || listed == 0 ? std::max(state.document.listed, listed) : listed;
     commit.retention.listed = state.document.listed;
     state.trim.kept = commit.retention.count();
+    commit.nothing_to_trim = has_nothing_to_trim();
     draft_.decision.unchanged = diff.unchanged;
     if (document.failure) {  // nothing else is concluded from it, and the next document is read whole
       const Fields read = completed(known_.feed, document.feed);
@@ -153,10 +155,17 @@ class Decider {
       draft_.fail(failure_of_error(document.failure->reason, true), document.failure->detail, created);
       return;
     }
+    if (!document.cut_short) note_comparison(diff, document.has_idle);
     // HTTP P2. One that ends in the middle may be whole the next time, under the same validators; when it comes again
     // byte for byte it is all there is.
-    if (!document.cut_short || !document.cut_post.empty()) take_validators();
-    take_print(document.print);
+    const bool is_whole = !document.cut_short || !document.cut_post.empty();
+    if (diff.has_more) {  // the next poll reads it again
+      state.validators.etag = state.validators.last_modified = "";
+      take_print({});
+    } else {
+      if (is_whole) take_validators();
+      take_print(document.print);
+    }
     state.document.ends_early = document.cut_short && document.cut_post.empty();
     state.refused = RefusedDocument();
     if (!document.cut_short) {
@@ -353,6 +362,22 @@ class Decider {
     known.url = any && sent.url != exchange_.requested_url ? sent.url : "";
   }
 
+  /// What was learned, and when values that digests leave out are compared again.
+  void note_comparison(const EntryDiff& diff, bool has_idle) {
+    std::string learned = diff.volatile_parts.text();
+    if (learned != known_.volatile_parts) draft_.commit().volatile_parts = std::move(learned);
+    Milliseconds& at = draft_.state().document.compared_at;
+    if (at.count() == 0 || compares_all(claim_.state, claim_.now)) at = has_idle ? now_ : Milliseconds(0);
+  }
+
+  /// Whether retention leaves everything as it is, so that a document without news costs no more than a 304.
+  bool has_nothing_to_trim() {
+    const Commit& commit = draft_.commit();
+    const Retention& retention = commit.retention;
+    return known_.stored <= retention.count() && retention.age.count() == 0 && retention.bytes == 0 &&
+           !commit.state.trim.unfinished && (!known_.first_tomb || *known_.first_tomb + retention.grace > now_);
+  }
+
   void take_print(const BodyPrint& print) {
     NewestDocument& stored = draft_.state().document;
     stored.wire_hash = print.wire_hash;
@@ -438,6 +463,10 @@ class Decider {
 };
 
 }  // namespace
+
+bool compares_all(const FeedState& state, Milliseconds now) {
+  return state.document.compared_at.count() != 0 && now - state.document.compared_at >= hours(24);
+}
 
 bool wants_probe(const FeedState& state, Milliseconds now) {
   const KnownValidators& known = state.validators;

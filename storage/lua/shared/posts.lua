@@ -31,6 +31,7 @@ local function tombs_key(url) return prefix .. url .. ':tombs' end
 local function holders_key(url) return prefix .. 'state:channels:' .. url end
 local function trace_key(url) return prefix .. 'state:trace:' .. url end
 local function items_key(url) return prefix .. 'state:items:' .. url end
+local function volatile_key(url) return prefix .. 'state:volatile:' .. url end
 local function in_state_key(state) return prefix .. 'stats:feeds:in:' .. state end
 
 -- Why a feed is due when it is, for people (HTTP E1), as the field `why` has it: one input. Never so long that the hash

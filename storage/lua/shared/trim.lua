@@ -3,7 +3,7 @@
 -- Bytes of a stored post: names and values of all fields but the store's own (entry_bytes of diff.hpp).
 local function bytes_of(id)
   local own = {bytes = 1, digest = 1, feed_url = 1, first_seen = 1, guid = 1, last_changed = 1, rev = 1, saved = 1,
-               timestamp = 1}
+               saved_over = 1, timestamp = 1}
   local bytes, fields = 0, redis.call('HGETALL', id)
   for i = 1, #fields, 2 do
     if not own[fields[i]] then bytes = bytes + #fields[i] + #fields[i + 1] end

@@ -53,5 +53,5 @@ local function del(key) return {'del', key, type_of(key), fingerprint(key), fals
 
 -- The feed's family of keys.
 local function family(url)
-  return {feed_key(url), sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url), items_key(url), state_key(url)}
+  return {feed_key(url), sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url), items_key(url), volatile_key(url), state_key(url)}
 end

@@ -1,0 +1,318 @@
+#include "storage/records/post_change.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "parsers/text/strings.hpp"
+#include "parsers/text/url.hpp"
+#include "storage/records/find_field.hpp"
+#include "storage/records/folded.hpp"
+#include "storage/records/json_members.hpp"
+#include "storage/records/settled.hpp"
+
+namespace feedmill {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::size_t most_parts = 32, longest_part = 64;  // of a post, bytes: what is more is no spelling
+
+/// A value without its addresses and numbers, and these in order.
+struct Skeleton {
+  std::string text;
+  std::vector<std::string_view> urls;
+  std::vector<std::pair<std::string_view, std::string_view>> numbers;  ///< name and value
+};
+
+/// Vocabularies whose every element says what a post is about …
+constexpr std::array content_vocabularies{"ev"sv, "geo"sv, "georss"sv, "gml"sv, "psc"sv, "xcal"sv};
+/// … and elements that do, in whichever they are.
+constexpr std::array content_names{"alternateEnclosure"sv,
+                                   "area"sv,
+                                   "areaDesc"sv,
+                                   "availability"sv,
+                                   "category"sv,
+                                   "certainty"sv,
+                                   "chapters"sv,
+                                   "description"sv,
+                                   "duration"sv,
+                                   "effective"sv,
+                                   "enddate"sv,
+                                   "episode"sv,
+                                   "episode_type"sv,
+                                   "event"sv,
+                                   "expiration_date"sv,
+                                   "expires"sv,
+                                   "explicit"sv,
+                                   "geocode"sv,
+                                   "headline"sv,
+                                   "instruction"sv,
+                                   "location"sv,
+                                   "msgType"sv,
+                                   "onset"sv,
+                                   "parameter"sv,
+                                   "person"sv,
+                                   "polygon"sv,
+                                   "price"sv,
+                                   "responseType"sv,
+                                   "salary"sv,
+                                   "sale_price"sv,
+                                   "season"sv,
+                                   "severity"sv,
+                                   "soundbite"sv,
+                                   "startdate"sv,
+                                   "status"sv,
+                                   "subtitle"sv,
+                                   "summary"sv,
+                                   "title"sv,
+                                   "transcript"sv,
+                                   "urgency"sv};
+
+bool carries_content(std::string_view vocabulary, std::string_view name) {
+  return std::ranges::find(content_vocabularies, vocabulary) != content_vocabularies.end() ||
+         std::ranges::find(content_names, name) != content_names.end();
+}
+
+/// The attribute values of a tag that are addresses go to `urls`; `srcset` has several.
+void take_tag_apart(std::string_view tag, Skeleton& skeleton) {
+  while (!tag.empty()) {
+    const std::size_t quote = tag.find('"');
+    const std::string_view before = tag.substr(0, quote);
+    skeleton.text += before;
+    if (quote == npos) return;
+    tag.remove_prefix(quote + 1);
+    std::string_view value = take_until(tag, '"');
+    const bool one = before.ends_with("href=") || before.ends_with("src=") || before.ends_with("poster=");
+    if (one)
+      skeleton.urls.push_back(value);
+    else if (before.ends_with("srcset="))
+      while (!value.empty()) skeleton.urls.push_back(take_word(value));
+    else
+      skeleton.text += value;
+    skeleton.text += '"';
+  }
+}
+
+Skeleton skeleton_of_markup(std::string_view html) {
+  Skeleton skeleton;
+  std::string text;
+  std::size_t at = 0;
+  while (at < html.size()) {
+    const std::size_t open = std::min(html.find('<', at), html.size());
+    skeleton.text += html.substr(at, open - at);
+    const std::size_t close = html.find('>', open);
+    at = close == npos ? html.size() : close + 1;
+    const std::string_view tag = html.substr(open, at - open);
+    if (!is_pixel(tag)) take_tag_apart(tag, skeleton);
+  }
+  append_folded(text, skeleton.text);
+  skeleton.text = std::move(text);
+  return skeleton;
+}
+
+/// Strings that are web addresses, and bare numbers with the name before them.
+Skeleton skeleton_of_json(std::string_view json) {
+  Skeleton skeleton;
+  std::string_view name;
+  for (std::size_t at = 0; at < json.size();) {
+    const char c = json[at];
+    if (c == '"') {
+      std::size_t end = at + 1;
+      while (end < json.size() && json[end] != '"') end += json[end] == '\\' ? 2 : 1;
+      end = std::min(end, json.size());
+      const std::string_view text = json.substr(at + 1, end - at - 1);
+      if (istarts_with(text, "http://") || istarts_with(text, "https://"))
+        skeleton.urls.push_back(text);
+      else
+        skeleton.text += text;
+      name = text;
+      at = end + 1;
+    } else if (is_digit(c)) {
+      std::size_t end = at;
+      while (end < json.size() && json[end] != ',' && json[end] != '}' && json[end] != ']') ++end;
+      skeleton.numbers.emplace_back(name, json.substr(at, end - at));
+      at = end;
+    } else {
+      skeleton.text += c;
+      ++at;
+    }
+  }
+  return skeleton;
+}
+
+class Comparison {
+ public:
+  PostChange take() { return std::move(change_); }
+
+  void compare(std::string_view name, std::string_view before, std::string_view now) {
+    if (before == now || change_.noticed) return;
+    if (name == "title" || name == "author" || name == "categories") {
+      std::string a, b;
+      append_folded(a, before);
+      append_folded(b, now);
+      change_.noticed = a != b;
+    } else if (name == "summary" || name == "content") {
+      compare_skeletons(skeleton_of_markup(before), skeleton_of_markup(now), true);
+    } else if (name == "link" || name == "comments") {
+      const std::string page = link_key(now);
+      if (page.empty() || page != link_key(before)) compare_urls(before, now, false);
+    } else if (name == "image") {
+      compare_urls(before, now, false);
+    } else if (name == "enclosures") {
+      compare_skeletons(skeleton_of_json(before), skeleton_of_json(now), false);
+    } else if (name == "authors") {
+      change_.noticed = names_in(before) != names_in(now);
+    } else if (name == "media") {
+      compare_media(before, now);
+    } else if (name == "extensions") {
+      compare_extensions(before, now);
+    }
+  }
+
+ private:
+  using Members = std::map<std::string_view, std::string_view>;
+
+  static Members members_of(std::string_view object) {
+    Members members;
+    for_each_member(object, [&](std::string_view name, std::string_view value) { members.emplace(name, value); });
+    return members;
+  }
+
+  /// Names and values of two objects, "" for what one of them has not.
+  template <class Visit>
+  static void for_each_pair(std::string_view before, std::string_view now, Visit visit) {
+    const Members old = members_of(before);
+    Members all = members_of(now);
+    for (const auto& [name, value] : old) all.emplace(name, std::string_view());
+    for (const auto& [name, value] : all) {
+      const auto found = old.find(name);
+      visit(name, found == old.end() ? std::string_view() : found->second, value);
+    }
+  }
+
+  static std::string names_in(std::string_view people) {
+    constexpr std::string_view member = "\"name\":\"";
+    std::string names;
+    for (std::size_t at = people.find(member); at != npos; at = people.find(member, at)) {
+      at += member.size();
+      names.append(people.substr(at, people.substr(at).find('"'))).push_back('\n');
+    }
+    return names;
+  }
+
+  void add_part(std::string part) {
+    if (part.size() > longest_part || (change_.parts.size() == most_parts && !change_.parts.contains(part)))
+      change_.noticed = true;
+    else
+      change_.parts.insert(std::move(part));
+  }
+
+  /// `in_text`: parts of paths may be volatile, too.
+  void compare_skeletons(const Skeleton& before, const Skeleton& now, bool in_text) {
+    if (before.text != now.text || before.urls.size() != now.urls.size() ||
+        before.numbers.size() != now.numbers.size()) {
+      change_.noticed = true;
+      return;
+    }
+    for (std::size_t i = 0; i < now.urls.size() && !change_.noticed; ++i) {
+      compare_urls(before.urls[i], now.urls[i], in_text);
+    }
+    for (std::size_t i = 0; i < now.numbers.size(); ++i) {
+      if (before.numbers[i] == now.numbers[i]) continue;
+      add_part("#" + std::string(now.numbers[i].first));
+    }
+  }
+
+  void compare_urls(std::string_view before, std::string_view now, bool in_text) {
+    if (before == now) return;
+    const UrlParts a = split_url(before), b = split_url(now);
+    const bool are_web = is_http_url(before) && is_http_url(now);
+    const bool is_fragment = a.fragment != b.fragment && b.fragment.find('=') == npos;
+    if (!are_web || is_fragment) {
+      change_.noticed = true;
+      return;
+    }
+    const std::string host = host_of(b);
+    const bool same_path = trimmed(a.path) == trimmed(b.path);
+    if (host_of(a) != host) {
+      if (!same_path) change_.noticed = true;
+      add_part("@host");
+    }
+    if (!same_path) compare_paths(a.path, b.path, host, in_text);
+    compare_queries(a.query, b.query);
+  }
+
+  static std::string host_of(const UrlParts& parts) { return link_key("http://" + std::string(parts.authority) + "/"); }
+
+  static std::string_view trimmed(std::string_view path) {
+    while (path.ends_with('/')) path.remove_suffix(1);
+    return path;
+  }
+
+  void compare_paths(std::string_view before, std::string_view now, const std::string& host, bool in_text) {
+    const auto slashes = [](std::string_view path) { return std::ranges::count(path, '/'); };
+    if (!in_text || slashes(before) != slashes(now)) {
+      change_.noticed = true;
+      return;
+    }
+    for (std::size_t place = 0; !now.empty() || !before.empty(); ++place) {
+      if (take_until(before, '/') == take_until(now, '/')) continue;
+      add_part("/" + host + "/" + std::to_string(place));
+    }
+  }
+
+  void compare_queries(std::string_view before, std::string_view now) {
+    std::map<std::string_view, std::pair<std::string, std::string>> values;
+    for (const bool is_now : {false, true}) {
+      for (std::string_view rest = is_now ? now : before; !rest.empty();) {
+        std::string_view parameter = take_until(rest, '&');
+        if (istarts_with(parameter, "amp;")) parameter.remove_prefix(4);  // as it stands in markup
+        if (parameter.empty() || is_transient_parameter(parameter)) continue;
+        auto& pair = values[parameter.substr(0, parameter.find('='))];
+        (is_now ? pair.second : pair.first).append(parameter).push_back('&');
+      }
+    }
+    for (const auto& [name, pair] : values) {
+      if (pair.first != pair.second) add_part("?" + std::string(name));
+    }
+  }
+
+  void compare_media(std::string_view before, std::string_view now) {
+    for_each_pair(before, now, [&](std::string_view name, std::string_view old, std::string_view value) {
+      if (name == "community" || old == value) return;  // what readers made of it
+      compare_skeletons(skeleton_of_json(old), skeleton_of_json(value), false);
+    });
+  }
+
+  /// Of what carries content no part is ever volatile, but signatures are.
+  void compare_extensions(std::string_view before, std::string_view now) {
+    for_each_pair(before, now, [&](std::string_view vocabulary, std::string_view old, std::string_view value) {
+      if (old == value) return;
+      for_each_pair(old, value, [&](std::string_view name, std::string_view was, std::string_view is) {
+        if (was == is || change_.noticed || !carries_content(vocabulary, name)) return;
+        Comparison own;
+        own.compare_skeletons(skeleton_of_json(was), skeleton_of_json(is), false);
+        change_.noticed = own.change_.noticed || !own.change_.parts.empty();
+      });
+    });
+  }
+
+  PostChange change_;
+};
+
+}  // namespace
+
+PostChange change_between(const Fields& stored, const Fields& read) {
+  Comparison comparison;
+  for (const auto& [name, value] : read) comparison.compare(name, value_of(stored, name), value);
+  for (const auto& [name, before] : stored) {
+    if (find_field(read, name) == nullptr) comparison.compare(name, before, {});
+  }
+  return comparison.take();
+}
+
+}  // namespace feedmill
