@@ -25,7 +25,7 @@ StoreResult<ClaimBatch> Ingest::claim(const ClaimRequest& request) {
   if (request.due_by)
     args.add(*request.due_by);
   else
-    args.add(std::string_view());
+    args.add(std::string_view(request.only_if_due ? "due" : ""));
   args.add(request.due_by || !request.only.empty() ? 0 : request.overdue_rate);
   for (const std::string& url : request.only) args.add(std::string_view(url));
   const auto reply = impl_.run(Script::claim, args);

@@ -33,6 +33,7 @@ struct ClaimRequest {
   /// Only feeds that were due at that time (run --once). Those that were put off since must be named in `only`.
   std::optional<Milliseconds> due_by;
   std::vector<std::string> only;  ///< without due_by: just these feeds, due or not; empty = by schedule
+  bool only_if_due = false;       ///< without due_by: of `only` those that are due, for another worker may be sooner
   /// By schedule: how many feeds that are 2 s overdue all workers together may take in a second (HTTP P12); 0 = any
   /// number.
   std::uint64_t overdue_rate = 0;

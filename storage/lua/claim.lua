@@ -3,8 +3,9 @@
 -- replies array of 8
 -- Hands out feeds (RELIABILITY L1–L3, HTTP §6, SECURITY Q1–Q3).
 -- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms (behind a space the name that the
---       worker goes out under), due_by ms or '', overdue feeds a second of all workers ('0' = any number), then URLs:
---       without due_by only these; with it these and what was due by then and has not been put off since.
+--       worker goes out under), due_by ms, 'due' or '', overdue feeds a second of all workers ('0' = any number), then URLs:
+--       without due_by only these, with 'due' only those of them that are due; with due_by these and what was due by then
+--       and has not been put off since.
 -- Returns {now, next due or '', exhausted, claims as {url, claim, due, alone, served_at, identity, http1, storm},
 --          deferred as {url, due, code}, refused URLs, quarantined as {url, due}, with a due_by: when the next may start of those that
 --          were due by then and wait for their hosts, '' = none within a lease}. Whoever claims reads the states.
@@ -284,8 +285,10 @@ end
 local candidates, named = {}, 0
 for i = 10, #ARGV do
   local due, line = due_of(ARGV[i])
-  local owner = redis.pcall('HGET', state_key(ARGV[i]), 'claim')  -- a key that is no hash is dealt with below
-  local taken = owner and not owner.err or due_by  -- of those named with due_by another worker may have been sooner
+  local mine = redis.pcall('HMGET', state_key(ARGV[i]), 'claim', 'held')  -- a key that is no hash is dealt with below
+  -- Of those named with due_by, or if they are due, another worker may have been sooner.
+  local taken = not mine.err and mine[1] or due_by or
+                (ARGV[8] == 'due' and (mine.err or (tonumber(mine[2] or nil) or math.huge) > now))
   if due and not (taken and due > now) then
     candidates[#candidates + 1] = {ARGV[i], due, line}
     named = #candidates

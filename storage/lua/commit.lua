@@ -423,7 +423,6 @@ local function write_state()
   for i = 7, last_field, 2 do
     local name, value = ARGV[i], ARGV[i + 1]
     if paused and name == 'state' then name = 'before_pause' end
-    if paused and name == 'won' then value = redis.call('HGET', feed_state, 'orphaned') and 'orphaned' or 'paused' end
     if not (done.taken and is_of_move(name)) then set[#set + 1], set[#set + 2] = name, value end
   end
   for i = commit.unset, commit.unset_last do
@@ -456,10 +455,17 @@ end
 -- Retry-After holds for whoever wakes the feed, too.
 local function schedule()
   local next_due, wake, push_wake = commit.next_due, mine[5], mine[7]
-  if wake then next_due = math.min(next_due, math.max(now + tonumber(wake), commit.not_before or 0)) end
+  local granted = wake and math.max(now + tonumber(wake), commit.not_before or 0)
+  if granted and granted < next_due then
+    next_due = granted
+    redis.call('HSET', feed_state, 'won', 'manual', 'why', due_input('manual', next_due - now))
+  end
   if push_wake then next_due = after_push(url, now, next_due, push_wake) end
   redis.call('ZADD', schedule_key, 'XX', text(next_due), url)
-  if paused then redis.call('HSET', feed_state, 'paused_due', text(next_due)) end
+  if paused then
+    local won = redis.call('HGET', feed_state, 'orphaned') and 'orphaned' or 'paused'
+    redis.call('HSET', feed_state, 'paused_due', text(next_due), 'won', won)
+  end
 end
 
 -- What the hosts showed of themselves, and the slots there.

@@ -33,7 +33,7 @@ if mine[6] ~= 'quarantined' or mine[3] then  -- what kills workers waits out its
   local _, line = due_of(url)
   schedule_at(url, now, line)
   wake_a_worker()
-  redis.call('HSET', state, 'won', 'manual', 'why', due_input('manual', 0))
+  redis.call('HSET', state, 'won', 'manual', 'why', due_input('manual', 0, 'moved'))
 end
 signal('feed_moved', 'feed', url_json, tail, channel_prefix .. 'feed_moved')
 finish_signals()

@@ -8,7 +8,7 @@ local released = 0
 for i = 3, #ARGV, 2 do
   local url, claim = ARGV[i], ARGV[i + 1]
   local mine = redis.call('HMGET', state_key(url), 'claim', 'claim_due', 'fetch_url', 'claim_hosts', 'wake', 'push_wake',
-                          'push_claimed', 'not_before')
+                          'push_claimed', 'not_before', 'state')
   if mine[1] == claim then
     local at = due and text(due) or mine[2]
     if mine[5] then at = text(math.min(tonumber(at), now + tonumber(mine[5]))) end
@@ -20,7 +20,9 @@ for i = 3, #ARGV, 2 do
     redis.call('HDEL', state_key(url), 'claim', 'claim_due', 'claim_part', 'claim_hosts', 'strikes', 'alone',
                'alone_deaths', 'wake', 'push_wake', 'push_claimed')
     if mine[7] then redis.call('HSET', state_key(url), 'push_hint', mine[7]) end  -- no fetch has answered it
-    redis.call('HSET', state_key(url), 'won', 'released', 'why', due_input('released', math.max(0, tonumber(at) - now)))
+    if mine[9] ~= 'paused' then
+      redis.call('HSET', state_key(url), 'won', 'released', 'why', due_input('released', math.max(0, tonumber(at) - now)))
+    end
     free_slots(claim, gate_of(mine[3] or url), mine[4])
     released = released + 1
   end

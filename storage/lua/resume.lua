@@ -27,7 +27,7 @@ for i = 3, #ARGV, 2 do
     redis.call('ZADD', schedule_key, text(due), url)
     if due <= now then wake_a_worker() end
     local state = mine[2] or 'new'
-    redis.call('HSET', state_key(url), 'state', state, 'won', won)
+    redis.call('HSET', state_key(url), 'state', state, 'won', won, 'why', due_input(won, due - now, 'resumed'))
     redis.call('HDEL', state_key(url), 'before_pause', 'paused_due', 'orphaned')
     note_leaving(url, now)  -- from now on, where it is in no channel
     count_state(url, 'paused', state, now)

@@ -68,6 +68,7 @@ class Masks:
         text = re.sub(r"\badaptive \d+ S=\S+?(?=\\n|$)", "adaptive <seconds> S=<share>", text)
         text = re.sub(r"\badaptive [\d ]+ s \(S = [^)]*\)", "adaptive <seconds> (S = <share>)", text)
         text = re.sub(r'("code":"adaptive","s":)\d+(,"from":)"[^"]*"', r'\1<seconds>\2"S=<share>"', text)
+        text = re.sub(r"\d+ resumed", "<seconds> resumed", text)
         text = re.sub(r"phase (\+?)\d[\d ]*(?<! )", r"phase \1<seconds>", text)
         text = re.sub(r'("code":"phase","s":)\d+', r"\1<seconds>", text)
         return text

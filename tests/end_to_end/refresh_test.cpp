@@ -1,4 +1,7 @@
 // What a refresh leaves in Redis, whatever the origin does.
+#include <cstdint>
+#include <string>
+
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
@@ -85,6 +88,25 @@ TEST_F(Refreshing, AnIdleWorkerLooksAtOnceForWhatOthersMadeDue) {
   EXPECT_TRUE(eventually([&] { return world.http.requests().size() > before; })) << worker.err();
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait().exit, 0) << worker.err();
+}
+
+// RELIABILITY L10: what was asked for during a fetch is not answered by it, even where that is the first one.
+TEST_F(Refreshing, AWishDuringAFirstFetchIsGrantedAfterIt) {
+  world.environment["FEEDMILL_FLOOR"] = "1h";
+  world.environment["FEEDMILL_CEILING"] = "24h";
+  world.http.serve("/slow.xml", {.body = rss({{"a", "A"}}), .hold_until = 2});
+  world.http.serve("/other.xml", {.body = rss({{"b", "B"}})});
+  Program worker({"run"}, world.environment);
+  add("/slow.xml");
+  ASSERT_TRUE(eventually([&] { return world.http.count("/slow.xml") == 1; })) << worker.err();
+  const Finished wish = world.run({"refresh", world.http.url("/slow.xml"), "--defer"});
+  EXPECT_TRUE(wish.out.starts_with("noted ")) << wish.out << wish.err;
+  add("/other.xml");
+  ASSERT_TRUE(eventually([&] { return state("/slow.xml", "won") == "manual"; })) << worker.err();
+  const std::int64_t due = std::stoll(world.redis_text({"ZSCORE", "schedule", world.http.url("/slow.xml")}));
+  EXPECT_LT(due - std::stoll(state("/slow.xml", "last_at")), 3'600'000);
+  EXPECT_NE(world.run({"explain", world.http.url("/slow.xml")}).out.find("why      A refresh was requested."),
+            std::string::npos);
 }
 
 TEST_F(Refreshing, StoresThePostThatADocumentAlwaysEndsIn) {

@@ -1,5 +1,9 @@
 // A signal that comes at any point between main()'s first line and readiness (RELIABILITY D1): the worker is stopped
 // there, signalled, and let go on.
+#include <chrono>
+#include <cstdint>
+#include <string>
+
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -125,6 +129,32 @@ TEST(StopPointsOfVerbs, AreEndedByTheSignal) {
   verb.signal(SIGTERM);
   verb.signal(SIGCONT);
   EXPECT_EQ(verb.wait().exit, -SIGTERM);
+}
+
+// RELIABILITY L10. S24: the feed is added, and the verb has not asked for a refresh yet.
+TEST(StopPointsOfVerbs, AddNowAsksThePublisherOnceWhenAWorkerClaimsTheFeedFirst) {
+  World world;
+  world.environment["FEEDMILL_FLOOR"] = "1h";
+  world.environment["FEEDMILL_CEILING"] = "24h";
+  const std::string added = world.http.url("/added.xml"), known = world.http.url("/known.xml");
+  world.http.serve("/added.xml", {.body = rss({{"a", "A"}}), .hold_until = 2});  // until the verb has woken the other
+  world.http.serve("/known.xml", {.body = rss({{"b", "B"}})});
+  ASSERT_EQ(world.run({"add", known}).exit, 0);
+  world.redis_text({"ZADD", "schedule", std::to_string((*world.store.now() + std::chrono::hours(24)).count()), known});
+  Program worker({"run"}, world.environment);
+  Program verb({"add", added, known, "--now"}, world.with({{"FEEDMILL_PAUSE_AT", "S24"}}));
+  ASSERT_TRUE(verb.stopped()) << verb.err();
+  ASSERT_TRUE(eventually([&] { return world.http.count("/added.xml") == 1; })) << worker.err();
+  verb.signal(SIGCONT);
+  const Finished done = verb.wait();
+  EXPECT_EQ(done.exit, 0) << done.err;
+  EXPECT_EQ(world.http.count("/added.xml"), 1U);
+  EXPECT_EQ(world.http.count("/known.xml"), 1U);
+  for (const std::string& url : {added, known}) {
+    const std::int64_t due = std::stoll(world.redis_text({"ZSCORE", "schedule", url}));
+    const std::int64_t last = std::stoll(world.redis_text({"HGET", "state:feed:" + url, "last_at"}));
+    EXPECT_GE(due - last, 3'600'000) << url << world.run({"explain", url}).out;
+  }
 }
 
 }  // namespace

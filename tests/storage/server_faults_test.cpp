@@ -403,7 +403,20 @@ TEST_F(Wishes, DuringARefreshAreGrantedAfterItWithTheFloor) {
   send(commit);
   EXPECT_GE(due(), before + 60'000);
   EXPECT_LE(due(), store.now()->count() + 60'000);
-  EXPECT_EQ(redis({"HGET", "state:feed:" + feed_url, "wake"}), "(nil)");
+  EXPECT_EQ(redis({"HMGET", "state:feed:" + feed_url, "wake", "won", "why"}), "(nil) manual manual 60");
+}
+
+TEST_F(Wishes, OfAPausedFeedDoNotExplainThatItIsDue) {
+  add();
+  const Claim claimed = claim_one();
+  Feeds(store).wake(std::vector{feed_url}, Milliseconds(60'000), false);
+  redis({"HSET", "state:feed:" + feed_url, "push_wake", std::to_string(store.now()->count()) + " ping"});
+  Feeds(store).pause(std::vector{feed_url});
+  Commit commit = plan(claimed, {});
+  commit.next_due = claimed.now + std::chrono::hours(5);
+  send(commit);
+  EXPECT_EQ(redis({"ZSCORE", "schedule", feed_url}), "(nil)");
+  EXPECT_EQ(redis({"HGET", "state:feed:" + feed_url, "won"}), "paused");
 }
 
 TEST_F(Wishes, TheStrongestOneCounts) {

@@ -133,6 +133,30 @@ TEST_F(StoreTest, ClaimsOnlyWhatWasDueAtATimeWithItsDeferralsApart) {
   EXPECT_EQ(batch->claims[0].due, Milliseconds(6));
 }
 
+// RELIABILITY L10
+TEST_F(StoreTest, ClaimsNamedFeedsIfTheyAreDueWhereThatIsAsked) {
+  for (const char* url : {"http://a.org/1", "http://b.org/1", "http://c.org/1"}) add(url);
+  const std::string later = std::to_string(store.now()->count() + 3'600'000);
+  redis({"ZADD", "schedule", "XX", later, "http://b.org/1", later, "http://c.org/1"});
+  redis({"HSET", "state:feed:http://c.org/1", "held", "5"});  // due, and put off
+  ClaimRequest request;
+  request.worker = worker_a;
+  request.max = 10;
+  request.request = 1;
+  request.only = {"http://a.org/1", "http://b.org/1", "http://c.org/1"};
+  request.only_if_due = true;
+  const auto due = Ingest(store).claim(request);
+  ASSERT_EQ(due->claims.size(), 2U);
+  EXPECT_EQ(due->claims[0].feed_url, "http://a.org/1");
+  EXPECT_EQ(due->claims[1].feed_url, "http://c.org/1");
+  EXPECT_TRUE(due->exhausted);
+  request.request = 2;
+  request.only_if_due = false;
+  const auto any = Ingest(store).claim(request);
+  ASSERT_EQ(any->claims.size(), 1U);
+  EXPECT_EQ(any->claims[0].feed_url, "http://b.org/1");
+}
+
 TEST_F(StoreTest, MakesTheFeedsOfADeadWorkerDueAgain) {
   add();
   const ClaimBatch lost = claim(worker_a, 10, Milliseconds(1));

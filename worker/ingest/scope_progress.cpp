@@ -16,7 +16,7 @@ constexpr std::size_t max_selected = 100, max_of_host = 4;  // feeds named in on
 }  // namespace
 
 ScopeProgress::ScopeProgress(const WorkerScope& scope, Milliseconds lease)
-    : once_(scope.once), selected_(!scope.only.empty()), lease_(lease) {
+    : once_(scope.once), selected_(!scope.only.empty()), only_if_due_(scope.trace == nullptr), lease_(lease) {
   for (const std::string& url : scope.only) hosts_[host_of(url)].feeds.push_back(url);
 }
 
@@ -25,6 +25,7 @@ void ScopeProgress::narrow(ClaimRequest& request, bool repeated, Milliseconds no
   if (!is_limited()) return;
   if (!repeated) name_next(now);
   request.only = named_;
+  request.only_if_due = selected_ && only_if_due_;
 }
 
 void ScopeProgress::name_next(Milliseconds now) {

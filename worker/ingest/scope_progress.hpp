@@ -16,8 +16,9 @@ class RefreshTrace;
 
 /// Which feeds a worker takes, and who is told how it goes.
 struct WorkerScope {
-  bool once = false;              ///< every feed that is due at the start once, unpaced, then end
-  std::vector<std::string> only;  ///< just these, due or not, then end; empty = by schedule. Not with `once`
+  bool once = false;  ///< every feed that is due at the start once, unpaced, then end
+  /// Just these that are due, or with `trace` whether due or not, then end; empty = by schedule. Not with `once`.
+  std::vector<std::string> only;
   RefreshTrace* trace = nullptr;  ///< told of each step of these; outlives the worker, null: nobody wants to know
 };
 
@@ -63,6 +64,7 @@ class ScopeProgress {
   bool is_awaited(const ClaimBatch::Deferred& deferred, Milliseconds now) const;
 
   const bool once_, selected_;  // selected: the scope names feeds
+  const bool only_if_due_;      // of those it names, it takes only the due ones
   const Milliseconds lease_;
   std::optional<Milliseconds> start_;
   std::map<std::string, Host> hosts_;             // of selected

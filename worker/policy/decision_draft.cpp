@@ -1,6 +1,8 @@
 #include "worker/policy/decision_draft.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <span>
 #include <utility>
 
 #include <boost/json.hpp>
@@ -176,13 +178,25 @@ void DecisionDraft::end_push(std::uint32_t created, bool wrote) {
   watch(created, !wrote, true);
   decision.commit.next_due = claim_.due;
   // What brought nothing puts no poll off: a hub may send the same for ever (RELIABILITY I16).
-  if (!wrote || state.state != "healthy") return;
+  if (!wrote || state.state != "healthy") {
+    if (state.due.reason == "websub_push") explain_kept_due();
+    return;
+  }
   context.last_new = state.rhythm.last_new;
   plan(due_after_success(options_.schedule, context, state.rhythm.new_per_week,
                          read_schedule_hints(state.document.hints)));
   // Sooner than the last answer has asked for it is not: what that was is not known any more.
-  if (decision.commit.next_due < claim_.due) decision.commit.next_due = claim_.due;
+  if (decision.commit.next_due < claim_.due) {
+    decision.commit.next_due = claim_.due;
+    explain_kept_due();
+  }
   go_on_with_pages(decision.commit, claim_, false, now_);
+}
+
+void DecisionDraft::explain_kept_due() {
+  const DueInput input{"pushed", std::max<std::int64_t>((claim_.due - now_).count() / 1000, 0), ""};
+  decision.commit.state.due.reason = input.code;
+  decision.commit.state.due.why = encode_due_inputs(std::span(&input, 1));
 }
 
 Decision DecisionDraft::take() {

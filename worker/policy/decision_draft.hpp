@@ -70,6 +70,8 @@ class DecisionDraft {
   std::string_view failing_state(const Failure& failure) const;
   void set_state(std::string_view name);
   void plan(const NextDue& next);
+  /// A push has been dealt with, and the poll that was planned before it stays.
+  void explain_kept_due();
 
   const Claim& claim_;
   const Exchange& exchange_;

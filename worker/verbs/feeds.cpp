@@ -8,6 +8,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include "storage/redis/test_point.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/feed_verbs.hpp"
 #include "worker/config/usable_names.hpp"
@@ -80,6 +81,7 @@ int run_verb(const AddVerb& verb, const VerbContext& context) {
     note_without_worker(context);
     return exits::done;
   }
+  test_point("S24");
   return refresh_added(urls, just_added, context);
 }
 

@@ -36,9 +36,8 @@ struct Awaited {
   std::string url;
   Milliseconds last_at{};
   std::uint64_t total_new = 0;
-  bool just_added = false;  ///< was due from the start: its first result is the one that is awaited
-  bool claimed = false;     ///< somebody was at it when it was last looked at
-  bool fails = false;       ///< its last fetch did
+  bool claimed = false;  ///< somebody was at it when it was last looked at
+  bool fails = false;    ///< its last fetch did
 };
 
 /// The feeds whose results are waited for: those that are looked at, and behind them those of `refresh --all` that a
@@ -307,7 +306,7 @@ void make_due(std::span<const Awaited> feeds, const RefreshVerb& verb, const Ver
   const auto woken = or_fail(Feeds(context.store).wake(urls, context.config.schedule.manual_floor, verb.ignore_floor));
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     const Wake& wake = woken[i];
-    const bool comes = wake.result == Wake::Result::due || wake.result == Wake::Result::noted || feeds[i].just_added;
+    const bool comes = wake.result == Wake::Result::due || wake.result == Wake::Result::noted;
     if (verb.defer || !comes) tell_wake(context.terminal, urls[i], wake, now);
     tally.too_early = tally.too_early || wake.result == Wake::Result::too_early;
     tally.known_to_fail = tally.known_to_fail || (wake.result == Wake::Result::too_early && feeds[i].fails);
@@ -388,16 +387,23 @@ int run_verb(const RefreshVerb& verb, const VerbContext& context) {
 
 int refresh_added(const std::vector<std::string>& feed_urls, const std::vector<std::string>& just_added,
                   const VerbContext& context) {
-  auto known = registered(feed_urls, context);
-  for (Awaited& feed : known) {
-    if (std::find(just_added.begin(), just_added.end(), feed.url) != just_added.end()) feed = {feed.url, {}, 0, true};
-  }
+  const std::set<std::string> added(just_added.begin(), just_added.end());
   Tally tally;
   const RefreshVerb verb;
   return carry_out(verb, context.terminal, [&] {
     const auto now = or_fail(context.store.now());
     Waiting waiting(context.store);
-    in_parts(known, [&](const auto& part) { make_due(part, verb, context, now, waiting, tally); });
+    std::vector<Awaited> present;
+    for (Awaited& feed : registered(feed_urls, context)) {
+      if (added.contains(feed.url)) {
+        // Adding it has made it due. A wake would come too late once a worker has claimed it: the publisher would be
+        // asked again for the same wish (RELIABILITY L10).
+        waiting.add({.url = std::move(feed.url)});
+      } else {
+        present.push_back(std::move(feed));
+      }
+    }
+    in_parts(present, [&](const auto& part) { make_due(part, verb, context, now, waiting, tally); });
     const int code = await(std::move(waiting), context, now, tally);
     tally.failed = tally.failed || tally.known_to_fail;
     return code == exits::done ? tally.exit() : code;

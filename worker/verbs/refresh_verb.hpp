@@ -8,8 +8,8 @@
 
 namespace feedmill {
 
-/// Fetches registered feeds and shows the results. Those in `just_added` had never been fetched when they were added: a
-/// worker may have done it since, and then that is their result.
+/// Fetches registered feeds and shows the results. Those in `just_added` are due since they were added and are not
+/// woken: their first fetch is the one that is asked for, even when a worker has begun or finished it by now.
 int refresh_added(const std::vector<std::string>& feed_urls, const std::vector<std::string>& just_added,
                   const VerbContext& context);
 

@@ -107,6 +107,17 @@ std::string next_text(const FeedRecord& record, const HostView& host, Millisecon
   return text;
 }
 
+/// Why it is due when it is, or is not due at all; never empty.
+std::string why_text(const FeedRecord& record, Milliseconds now) {
+  const DueTime& due = record.state.due;
+  if (record.state.state == "paused") return schedule_words("", due.reason == "orphaned" ? "orphaned" : "paused");
+  if (!record.due)
+    return "It is not paused and not in the schedule, which is an error: feedmill verify --repair fixes it.";
+  if (record.claim.empty()) return schedule_words(due.why, due.reason);
+  if (*record.due > now) return "A worker is fetching it; the result decides when it is due next.";
+  return "The worker that claimed it has not finished in time; the next free worker fetches it.";
+}
+
 /// Whether nothing is known of what its server says.
 bool is_unread(const FeedState& state) {
   return state.last.success.count() == 0;
@@ -243,8 +254,7 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord&
   const std::string remedy = state.state == "paused" ? "" : remedy_words(state.last.error, record.feed_url);
   if (!remedy.empty()) lines.emplace_back("do", remedy);
   lines.emplace_back("next", next_text(record, host, now, numbers));
-  const std::string why = record.claim.empty() ? schedule_words(state.due.why, state.due.reason) : "";
-  if (!why.empty()) lines.emplace_back("why", why);
+  lines.emplace_back("why", why_text(record, now));
   const std::string inputs = numbers ? due_inputs_text(state.due.why) : "";
   if (!inputs.empty()) lines.emplace_back("inputs", inputs);
   if (state.due.not_before > now) {

@@ -1,6 +1,9 @@
 #include "worker/words/plain_words.hpp"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -33,61 +36,140 @@ std::string pace_words(std::string_view from) {
   return rate == "0" ? "no new post for a long time" : rate == "1" ? "1 post a week" : rate + " posts a week";
 }
 
-/// What has the last word about the time, beside the feed's own pace.
-std::string decided_by(std::string_view code, const std::vector<DueInput>& inputs) {
-  const auto at = [&](std::string_view name) { return span_of(seconds_of(inputs, name).value_or(0)); };
-  if (code == "floor") return fmt::format("It is held to every {}: schedule.floor allows no more.", at("floor"));
-  if (code == "ceiling")
-    return "It is asked more often than its pace asks for: schedule.ceiling is the longest interval.";
-  if (code == "dormant") return "It has been silent for so long that it is asked as rarely as schedule.ceiling allows.";
-  if (code == "gap") return "It is asked twice as often for now: posts were missed between the last two fetches.";
-  if (code == "override") return "That is its own interval_min, or its host's min_interval.";
-  if (code == "max_age" || code == "expires")
-    return fmt::format("Its server says that the answer is fresh for {}.", at(code));
-  if (code == "fresh_clamped") return "Its server asks for longer than is believed.";
-  if (code == "ttl" || code == "sy") return fmt::format("Its document asks for {} between two fetches.", at(code));
-  if (code == "skip_hours" || code == "skip_days") return "Its document asks to leave these hours or days out.";
-  if (code == "retry_after") return "Its server asked to be left alone until then (Retry-After).";
-  if (code == "retry_after_clamped") return "Its server asked for a longer pause than is believed (Retry-After).";
-  if (code == "rate_limited") return "Its server says that it is asked too often (429).";
-  if (code == "host_spacing") return "Other feeds of the same host go before it, one at a time.";
-  if (code == "host_backoff") return "Its host asks to be left alone, so all its feeds wait.";
-  if (code == "second_look") return "A push came before its post did: it is looked at once more.";
-  if (code == "pages") return "Pages of its older posts are read, one after the other.";
-  if (code == "websub_fallback") return "Its hub pushes what is new; polling only makes certain.";
-  if (code == "first" || code == "spread") return "It has not been fetched yet; new feeds take turns.";
-  if (code == "manual") return "Somebody asked for it.";
-  return "";
+/// A code that explains a due time, and its sentence. `timed`: the sentence up to its interval, used when the interval
+/// is known; "" if it has none.
+struct DueCode {
+  std::string_view code, words, timed{};
+};
+
+constexpr std::array due_code_table{
+    // The feed's own interval
+    DueCode{"adaptive", "It follows its own pace."},
+    DueCode{"floor", "schedule.floor allows no shorter interval.", "schedule.floor allows no shorter interval than"},
+    DueCode{"ceiling", "Its pace asks for less than schedule.ceiling, which is the longest interval."},
+    DueCode{"dormant", "It has been silent for so long that it is asked as rarely as schedule.ceiling allows."},
+    DueCode{"gap", "It is asked twice as often for now: posts were missed between the last two fetches."},
+    DueCode{"override",
+            "An interval that you set applies: its interval_min or interval_max, or its host's min_interval."},
+    // What its publisher asks for
+    DueCode{"max_age", "Its server says how long the answer is fresh.", "Its server says that the answer is fresh for"},
+    DueCode{"expires", "Its server says until when the answer is fresh.",
+            "Its server says that the answer is fresh for"},
+    DueCode{"ttl", "Its document asks for this interval.", "Its document asks for an interval of"},
+    DueCode{"sy", "Its document says when it is updated.", "Its document says that it is updated every"},
+    DueCode{"fresh_clamped", "Its server or document asks for a longer interval than feedmill accepts."},
+    DueCode{"skip_hours", "Its document asks to leave these hours out."},
+    DueCode{"skip_days", "Its document asks to leave these days out."},
+    DueCode{"retry_after", "Its server asked for no request before then (Retry-After)."},
+    DueCode{"retry_after_clamped", "Its server asked for a longer pause than feedmill accepts (Retry-After)."},
+    // Failures
+    DueCode{"backoff", "Its last fetch failed; it is tried again after a pause."},
+    DueCode{"auth", "Its server asks for a password (401)."},
+    DueCode{"forbidden", "Its server refuses us (403)."},
+    DueCode{"challenge", "Its server wants to see a browser instead of a feed reader."},
+    DueCode{"not_found", "Its server does not find it (404)."},
+    DueCode{"gone", "Its server says that it has ended (410)."},
+    DueCode{"legal", "Its server withholds it for legal reasons (451)."},
+    DueCode{"rate_limited", "Its server says that it is asked too often (429)."},
+    DueCode{"quarantine", "It is in quarantine, and is tried again after a long pause."},
+    // Its host
+    DueCode{"host_spacing", "Other feeds of its host go before it, one at a time."},
+    DueCode{"host_backoff", "Its host asked for a pause, so all its feeds wait."},
+    // Pushes and pages
+    DueCode{"websub_push", "Its hub announced a change."},
+    DueCode{"websub_fallback", "Its hub pushes what is new; polling only makes certain.",
+            "Its hub pushes what is new, so it is polled only every"},
+    DueCode{"second_look", "A push came before its post did, so it is fetched once more."},
+    DueCode{"pushed", "Its hub pushed its content; the poll that was planned before stays."},
+    DueCode{"ping", "A ping announced a change."},
+    DueCode{"pages", "Pages of its older posts are read, one after the other."},
+    // What somebody did
+    DueCode{"first", "It was added and has not been fetched yet."},
+    DueCode{"spread", "It has not been fetched yet; new feeds take turns."},
+    DueCode{"manual", "A refresh was requested."},
+    DueCode{"claimed", "A worker was fetching it, and that fetch may still end."},
+    DueCode{"released", "A worker gave it back without fetching it, as workers do when they stop or lack memory."},
+    DueCode{"paused", "It is paused by its operator; resume it with feedmill resume."},
+    DueCode{
+        "orphaned",
+        "It is paused because it is in no channel; after another feeds.orphan_after it is removed. To keep it, put it "
+        "into a channel, or use feedmill add or feedmill resume."},
+};
+
+constexpr auto all_due_codes = [] {
+  std::array<std::string_view, due_code_table.size()> codes{};
+  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = due_code_table[i].code;
+  return codes;
+}();
+
+/// The sentence for a code that is used in several situations, told apart by its input; "" for all others.
+std::string special_words(std::string_view code, const DueInput& input) {
+  const std::string span = span_of(input.seconds);
+  if (input.from == "resumed") {
+    if (code == "spread")
+      return input.seconds > 0 ? "It was resumed; feeds that are resumed together take turns." : "It was resumed.";
+    if (code == "floor") return "It was resumed, and was fetched too short a time ago (schedule.floor).";
+    if (code == "claimed") return "It was resumed while a worker was still fetching it.";
+    if (code == "quarantine") return "It was resumed, but is in quarantine.";
+  }
+  if (code == "manual" && input.from == "moved") return "It was moved to a new address.";
+  if (code == "manual" && input.from == "wanted") return "It was paused for being in no channel, and is wanted again.";
+  if (code != "quarantine") return {};
+  if (input.from == "killed the worker")
+    return fmt::format("It is in quarantine for {}: workers died while they fetched it.", span);
+  if (input.from == "one at a time")
+    return "A worker died while it fetched this feed; such feeds are fetched one at a time.";
+  if (input.from.starts_with("n="))
+    return fmt::format("It is in quarantine for {}: its document exceeded a limit of the parser several times.", span);
+  return {};
+}
+
+/// What fixed the time. `whole`: the inputs are all those of the interval, so that their numbers are intervals; a
+/// single input has the time that was left.
+std::string decided_by(std::string_view code, const std::vector<DueInput>& inputs, bool whole) {
+  const auto known = std::ranges::find(due_code_table, code, &DueCode::code);
+  if (known == due_code_table.end()) return code.empty() ? "" : fmt::format("Because of {}.", code);
+  const auto input = std::ranges::find(inputs, code, &DueInput::code);
+  if (input == inputs.end()) return std::string(known->words);
+  if (std::string words = special_words(code, *input); !words.empty()) return words;
+  if (whole && !known->timed.empty()) return fmt::format("{} {}.", known->timed, span_of(input->seconds));
+  return std::string(known->words);
+}
+
+/// Which failure in a row an input is about; "" when it is about none.
+std::string_view failure_number(const DueInput& input) {
+  const std::string_view from = input.from;
+  if (!from.starts_with("n=") || input.code == "quarantine" || input.code == "host_spacing") return {};
+  return from.substr(2);
 }
 
 }  // namespace
 
+std::span<const std::string_view> due_codes() {
+  return all_due_codes;
+}
+
 std::string schedule_words(std::string_view why, std::string_view due_reason) {
-  if (due_reason == "paused") return "It is paused by its operator; feedmill resume lets it go on.";
-  if (due_reason == "orphaned") {
-    return "It is paused because it is in no channel any more; when that has gone on for feeds.orphan_after it is "
-           "removed. "
-           "A channel that it is put into, feedmill add or feedmill resume let it go on.";
-  }
   const std::vector<DueInput> inputs = decode_due_inputs(why);
-  if (due_reason == "second_look") return decided_by(due_reason, inputs);  // whatever its pace
+  const bool is_paused = due_reason == "paused" || due_reason == "orphaned";
+  if (is_paused || due_reason == "second_look") return decided_by(due_reason, {}, false);  // whatever its pace
   std::string text;
   const auto add = [&text](const std::string& sentence) {
     if (!sentence.empty()) text += (text.empty() ? "" : " ") + sentence;
   };
   for (const DueInput& input : inputs) {
-    if (input.code == "adaptive")
+    if (input.code == "adaptive" && !input.from.empty())
       add(fmt::format("By its pace about every {}: {}.", span_of(input.seconds), pace_words(input.from)));
-    if (input.from.starts_with("n="))
-      add(fmt::format("Tried again after {}: failure number {} in a row.", span_of(input.seconds),
-                      input.from.substr(2)));
+    if (const std::string_view number = failure_number(input); !number.empty())
+      add(fmt::format("Tried again after {}: failure number {} in a row.", span_of(input.seconds), number));
   }
-  add(decided_by(due_reason, inputs));
+  const bool whole = !text.empty();
+  if (!whole || (due_reason != "adaptive" && due_reason != "backoff")) add(decided_by(due_reason, inputs, whole));
   const auto floor = seconds_of(inputs, "floor");
-  if (floor && due_reason != "floor") add(fmt::format("Never more often than every {}.", span_of(*floor)));
+  if (whole && floor && due_reason != "floor") add(fmt::format("Never more often than every {}.", span_of(*floor)));
   const auto phase = seconds_of(inputs, "phase");
   if (phase && *phase >= 60) add(fmt::format("And {} later, so that feeds do not come due together.", span_of(*phase)));
-  return text;
+  return text.empty() ? "No reason is stored for its due time." : text;
 }
 
 std::string shell_word(std::string_view text) {

@@ -1,13 +1,17 @@
 // Why a feed is due when it is, and what to do about a failure, in whole sentences (HTTP E2).
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace feedmill {
 
-/// "By its pace about every 4 h: 12 posts a week. Never more often than every 10 min." of what
-/// FeedState::why and due_reason hold; "" of what cannot be read. Not cleaned: part of it may be what a server said.
+/// All codes that DueTime::reason may have (HTTP §11). Each has a sentence of its own.
+std::span<const std::string_view> due_codes();
+
+/// "By its pace about every 4 h: 12 posts a week. Never more often than every 10 min." of what DueTime::why and its
+/// reason hold. Never empty, whatever they are. Not cleaned: part of it may be what a server said.
 std::string schedule_words(std::string_view why, std::string_view due_reason);
 
 /// `text` as one word of a shell: quoted where it must be. What strangers wrote stands in commands to copy in no other

@@ -34,7 +34,7 @@ local function note_wanted(url, now)
   if mine[1] ~= 'paused' then return end
   local state, due = mine[2] or 'new', math.max(now, tonumber(mine[3] or nil) or 0)
   redis.call('ZADD', schedule_key, text(due), url)
-  redis.call('HSET', feed_state, 'state', state, 'won', 'manual', 'why', due_input('manual', 0))
+  redis.call('HSET', feed_state, 'state', state, 'won', 'manual', 'why', due_input('manual', due - now, 'wanted'))
   redis.call('HDEL', feed_state, 'before_pause', 'paused_due')
   count_state(url, 'paused', state, now)
   if due <= now then wake_a_worker() end

@@ -27,7 +27,8 @@ EntryRecord dated_post(const std::string& guid, std::int64_t timestamp) {
 
 // RELIABILITY I16
 TEST(DecidePush, PutsThePollOffForNewsAlone) {
-  const Claim claim = pushed_claim();
+  Claim claim = pushed_claim();
+  claim.state.due.reason = "websub_push";
   StoredSnapshot known = unknown_guids(1);
   const Decision news = push_on(claim, document_of({dated_post("a", now_s)}), known).decision;
   EXPECT_GT(news.commit.next_due, claim.due);
@@ -37,6 +38,8 @@ TEST(DecidePush, PutsThePollOffForNewsAlone) {
   const Decision again = push_on(claim, document_of({dated_post("a", now_s)}), known).decision;
   EXPECT_TRUE(again.commit.entries.empty());
   EXPECT_EQ(again.commit.next_due, claim.due);
+  EXPECT_EQ(again.commit.state.due.reason, "pushed");
+  EXPECT_EQ(again.commit.state.due.why, "pushed 7200");
   EXPECT_EQ(again.commit.state.last.at, claim.state.last.at);
   EXPECT_EQ(again.commit.state.push.standing.last_push, claim.state.push.standing.last_push)
       << "the next poll's finds are its own";

@@ -1,6 +1,9 @@
 #include "worker/words/explanation.hpp"
 
+#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
@@ -184,6 +187,76 @@ TEST(Explain, SaysWhatHoldsUpAHost) {
   host.state.not_before = Milliseconds(0);
   const std::string slowed = text(record_of_the_specification(), host);
   EXPECT_NE(slowed.find("next start in 3 s (4 times its usual spacing), no back-off\n"), std::string::npos) << slowed;
+}
+
+const FeedRecord& with_reason(FeedRecord& record, std::string_view why, std::string_view reason) {
+  record.state.due.why = why;
+  record.state.due.reason = reason;
+  return record;
+}
+
+std::string why(const FeedRecord& record) {
+  std::string found;
+  for (const auto& [name, value] : explain_lines(record, {"example.org", {}, {}}, now)) {
+    if (name == "why") found = value;
+  }
+  return found;
+}
+
+// Each code explains itself, alone and with every kind of input: those of an interval, of a failure, what is left of an
+// interval, none, and rubbish.
+TEST(Explain, HasASentenceForEachReason) {
+  FeedRecord record = record_of_the_specification();
+  std::set<std::string> sentences;
+  for (const std::string_view code : due_codes()) {
+    const std::string alone = why(with_reason(record, "", code));
+    EXPECT_TRUE(sentences.insert(alone).second) << code << " is explained like another: " << alone;
+    EXPECT_EQ(alone.find("Because of"), std::string::npos) << code;
+    const std::string own = std::string(code) + " 25200";
+    for (const std::string& inputs :
+         {own, own + " n=3", own + " resumed", own + " one at a time", own + " killed the worker", own + " moved",
+          "adaptive 3200 S=54.50\nfloor 3600\n" + own, own + "\nphase 131", std::string("rubbish")}) {
+      const std::string text = why(with_reason(record, inputs, code));
+      EXPECT_TRUE(text.ends_with('.')) << code << " of " << inputs << ": " << text;
+      for (const char* const gap : {": .", " .", "..", "{}", "  "}) {
+        EXPECT_EQ(text.find(gap), std::string::npos) << code << " of " << inputs << ": " << text;
+      }
+    }
+  }
+  EXPECT_EQ(why(with_reason(record, "", "")), "No reason is stored for its due time.");
+  EXPECT_EQ(why(with_reason(record, "later 60", "later")), "Because of later.") << "of a newer version";
+}
+
+TEST(Explain, HasAReasonInEachState) {
+  FeedRecord record = record_of_the_specification();
+  for (const char* const state : {"new", "healthy", "degraded", "failing", "never_read", "blocked", "gone",
+                                  "quarantined", "paused", "what a newer version knows"}) {
+    record.state.state = state;
+    for (const std::string_view code : due_codes()) {
+      with_reason(record, "", code);
+      for (const bool claimed : {false, true}) {
+        record.claim = claimed ? "0123456789abcdef0123456789abcdef:7-1" : "";
+        for (const std::optional<Milliseconds> at :
+             {std::optional(now + 60s), std::optional(now - 60s), std::optional<Milliseconds>()}) {
+          record.due = at;
+          EXPECT_TRUE(why(record).ends_with('.')) << state << ' ' << code;
+        }
+      }
+    }
+  }
+  record.state.state = "paused";
+  EXPECT_TRUE(why(with_reason(record, "ping 0", "ping")).starts_with("It is paused by its operator"));
+}
+
+TEST(Explain, TakesNoRemainderForAnInterval) {
+  EXPECT_EQ(schedule_words("adaptive 25200", "adaptive"), "It follows its own pace.");
+  EXPECT_EQ(schedule_words("max_age 25200", "max_age"), "Its server says how long the answer is fresh.");
+  EXPECT_EQ(schedule_words("adaptive 10800 S=16.00\nfloor 3600\nwebsub_fallback 21600\nphase 0", "websub_fallback"),
+            "By its pace about every 3 h: 16 posts a week. Its hub pushes what is new, so it is polled only every 6 h. "
+            "Never more often than every 60 min.");
+  EXPECT_EQ(schedule_words("host_spacing 3600 n=1\nphase 0", "host_spacing"),
+            "Other feeds of its host go before it, one at a time.")
+      << "that is no failure";
 }
 
 TEST(DueText, GroupsDigitsAndForgivesWhatItCannotRead) {
