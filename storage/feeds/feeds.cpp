@@ -9,6 +9,7 @@
 #include "storage/records/event_json.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/state_fields.hpp"
+#include "storage/records/volatile_parts.hpp"
 #include "storage/redis/test_point.hpp"
 #include "storage/store/store_impl.hpp"
 #include "storage/timelines/channels.hpp"
@@ -162,6 +163,13 @@ StoreResult<std::size_t> Feeds::look_after_orphans(Milliseconds after) {
     if (!removed) return removed.error();
   }
   return static_cast<std::size_t>((*reply)[0].integer());
+}
+
+StoreResult<std::vector<std::string>> Feeds::volatile_parts(const std::string& feed_url) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const auto reply = impl_.redis.command({"GET", impl_.keys.volatile_parts(feed_url)});
+  if (!reply) return reply.error();
+  return VolatileParts(reply->text()).parts();
 }
 
 StoreResult<std::size_t> Feeds::count_if(const std::function<bool(const std::string& feed_url)>& wanted) {

@@ -70,6 +70,9 @@ class Feeds {
   /// About how many feeds are `wanted`, in steps that keep nobody waiting; 0 also where there are too many (200,000) to
   /// look at each of them.
   StoreResult<std::size_t> count_if(const std::function<bool(const std::string& feed_url)>& wanted);
+  /// Parts of addresses whose changes are quiet in that feed (volatile_parts.hpp): "?name", "/host/2", "@host",
+  /// "#length".
+  StoreResult<std::vector<std::string>> volatile_parts(const std::string& feed_url);
   /// Whether the index of feeds by URL has as many as are registered.
   StoreResult<bool> is_indexed();
   /// One bounded step of putting that index right; `place` is moved on (RELIABILITY L22).

@@ -49,7 +49,7 @@ local function take_rekey()
   return {id = id, from = from, to = to, digest = digest, told = told, set = set, set_last = set_last}
 end
 
--- id: '' = new. signal: '' = none, for the digest alone changes; behind a '~': no reader would notice the fields, which
+-- digest: '' = it stays. id: '' = new. signal: '' = none, for the digest alone changes; behind a '~': no reader would notice the fields, which
 -- are written if nobody has changed the post since, and the stream alone hears of it.
 local function take_post()
   local guid, digest, id, score, bytes, signal = take(6)
@@ -212,12 +212,16 @@ local function update_quietly(post, rev, bytes)
     if tonumber(string.match(post.signal, '"rev":(%d+)')) ~= (tonumber(rev) or 1) + 1 then return end
     redis.call('HSET', post.id, 'bytes', text(post.bytes), unpack(ARGV, post.set, post.set_last))
     remove_fields(post)
-    redis.call('ZADD', sort, 'XX', post.score, post.id)
+    for i = post.set, post.set_last, 2 do
+      if ARGV[i] == 'timestamp' then redis.call('ZADD', sort, 'XX', post.score, post.id) end
+    end
     done.grown = done.grown + post.bytes - bytes
     post.mended = string.sub(post.signal, 2)
   end
-  redis.call('HSET', post.id, 'digest', post.digest)
-  redis.call('HSET', digests, post.guid, post.digest)
+  if post.digest ~= '' then
+    redis.call('HSET', post.id, 'digest', post.digest)
+    redis.call('HSET', digests, post.guid, post.digest)
+  end
 end
 
 -- An operator may have changed the post since it was looked up: then both changes hold, and rev counts both.

@@ -16,7 +16,8 @@ namespace feedmill {
 
 /// One post to create or modify.
 struct EntryWrite {
-  std::string guid, digest;
+  std::string guid;
+  std::string digest;              ///< "" where a quiet write leaves it as it is
   std::string id;                  ///< Entry:<n> to modify, "" to create
   std::int64_t timestamp = 0;      ///< score in <feed_url>:sort
   Fields set;                      ///< created: all fields; modified: those that changed

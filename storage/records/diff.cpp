@@ -333,6 +333,7 @@ class Differ {
       diff_.has_more = true;
       return std::nullopt;
     }
+    if (write.quiet && value_of(guid.fields, "digest") == record.digest) write.digest.clear();
     write.set.emplace_back("rev", std::to_string(write.rev));
     if (!write.quiet) write.set.emplace_back("last_changed", std::to_string(now_));
     write.shown = shown_of(write, guid.fields, record.fields, shown_up_to_);

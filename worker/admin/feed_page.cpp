@@ -108,8 +108,7 @@ Html story_section(const FeedStory& story) {
   html.add("<section aria-labelledby=\"story\"><h2 id=\"story\">Its story</h2>\n<dl class=\"story\">\n");
   const Explained& explained = story.explained;
   const bool has_pushes = !pushes_of(explained).empty();
-  for (const auto& [name, value] :
-       explain_lines(explained.record, explained.host, explained.now, explained.subscription)) {
+  for (const auto& [name, value] : explain_lines(explained)) {
     if (name == "websub" && has_pushes) continue;  // it has a section of its own
     add_fact(html, line_name(name), short_text(value, 1'000));
   }

@@ -21,8 +21,7 @@ int run_verb(const ExplainVerb& verb, const VerbContext& context) {
     terminal.line(row);
     return exits::done;
   }
-  for (const auto& [name, value] :
-       explain_lines(explained->record, explained->host, explained->now, explained->subscription, terminal.verbose())) {
+  for (const auto& [name, value] : explain_lines(*explained, terminal.verbose())) {
     terminal.line(fmt::format("{:<9}{}", name, visible(redact(value))));
   }
   return exits::done;

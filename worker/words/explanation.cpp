@@ -243,10 +243,8 @@ std::string host_text(const HostView& host, Milliseconds now) {
                                              : ", no back-off");
 }
 
-std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord& record, const HostView& host,
-                                                               Milliseconds now,
-                                                               const std::optional<PushRecord>& subscription,
-                                                               bool numbers) {
+std::vector<std::pair<std::string, std::string>> explain_lines(const Explained& explained, bool numbers) {
+  const auto& [record, host, now, subscription, volatile_parts] = explained;
   const FeedState& state = record.state;
   std::vector<std::pair<std::string, std::string>> lines;
   lines.emplace_back("state", state_text(record, now));
@@ -271,6 +269,10 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord&
                                                   : "none advertised");
   lines.emplace_back("cache", validators_text(state));
   lines.emplace_back("identity", identity_text(state.identity));
+  if (!volatile_parts.empty()) {
+    lines.emplace_back("no news",
+                       fmt::format("changes of {}; feedmill set forgets them", fmt::join(volatile_parts, ", ")));
+  }
   if (!state.address.fetch_url.empty()) lines.emplace_back("fetched", "from " + state.address.fetch_url);
   const std::vector<std::string> settings = setting_texts(read_settings(state.settings));
   lines.emplace_back("settings", settings.empty() ? "none" : fmt::format("{}", fmt::join(settings, "; ")));
@@ -310,6 +312,9 @@ StoreResult<std::optional<Explained>> read_explained(Store& store, const HostRul
   auto subscription = subscription_of(store, explained.record.state.push);
   if (!subscription) return subscription.error();
   explained.subscription = std::move(*subscription);
+  auto learned = Feeds(store).volatile_parts(feed_url);
+  if (!learned) return learned.error();
+  explained.volatile_parts = std::move(*learned);
   return std::optional(std::move(explained));
 }
 
@@ -318,6 +323,7 @@ json::object explain_json(const Explained& explained) {
   row["now"] = rfc3339(explained.now);
   row["host"] = host_json(explained.host, explained.now);
   row["websub"] = push_json(explained.record, explained.subscription);
+  if (!explained.volatile_parts.empty()) row["volatile"] = json::value_from(explained.volatile_parts);
   return row;
 }
 

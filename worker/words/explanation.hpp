@@ -33,20 +33,18 @@ std::string quota_text(const HostView& host, Milliseconds now);
 /// "example.org: 1 of 2 slots free, next start in 15 min, no back-off".
 std::string host_text(const HostView& host, Milliseconds now);
 
-/// What `explain` says to people: names and values in the order to show, not cleaned. `numbers`: and what the due time
-/// was made of, as the scheduler reckons it.
-std::vector<std::pair<std::string, std::string>> explain_lines(const FeedRecord& record, const HostView& host,
-                                                               Milliseconds now,
-                                                               const std::optional<PushRecord>& subscription = {},
-                                                               bool numbers = false);
-
 /// A feed and its host at one moment, which is Redis' time.
 struct Explained {
   FeedRecord record;
   HostView host;
   Milliseconds now{};
-  std::optional<PushRecord> subscription{};  ///< the one that its pushes come by
+  std::optional<PushRecord> subscription{};   ///< the one that its pushes come by
+  std::vector<std::string> volatile_parts{};  ///< what was learned to be no news (Feeds::volatile_parts)
 };
+
+/// What `explain` says to people: names and values in the order to show, not cleaned. `numbers`: and what the due time
+/// was made of, as the scheduler reckons it.
+std::vector<std::pair<std::string, std::string>> explain_lines(const Explained& explained, bool numbers = false);
 
 /// Reads it; nothing when there is no such feed.
 StoreResult<std::optional<Explained>> read_explained(Store& store, const HostRules& rules, const std::string& feed_url);

@@ -340,7 +340,7 @@ TEST(FeedPage, TellsTheStoryInTheWordsOfExplain) {
   story.events.push_back({"1-2", "feed_moved", R"({"timestamp":1772370000,"data":{"from":"a","to":"<b>"}})"});
   story.events.push_back({"1-3", "feed_gone", "rubbish"});
   const std::string shown = feed_page(story).text();
-  for (const auto& [name, value] : explain_lines(record, story.explained.host, now)) {
+  for (const auto& [name, value] : explain_lines({record, story.explained.host, now})) {
     EXPECT_THAT(shown, HasSubstr("<dd>" + html_text(value) + "</dd>")) << name;
   }
   EXPECT_THAT(shown, HasSubstr("A &lt;b&gt;title&lt;/b&gt;"));
@@ -387,7 +387,7 @@ TEST(FeedPage, ShowsHowItsSubscriptionStands) {
     EXPECT_THAT(shown, HasSubstr(text));
   }
   EXPECT_THAT(shown, Not(HasSubstr("canary")));
-  for (const auto& [name, value] : explain_lines(record, story.explained.host, now, subscription)) {
+  for (const auto& [name, value] : explain_lines({record, story.explained.host, now, subscription})) {
     if (name != "websub") continue;
     EXPECT_THAT(value, HasSubstr("; lease until 2026-03-03T13:07:12Z"));
     EXPECT_THAT(value, HasSubstr("; push first 4 times"));

@@ -212,6 +212,39 @@ TEST_F(StoredAsPublished, ItemsWithMovingCountersAreNotReadAgain) {
   EXPECT_EQ(count("post_mended"), 0U);
 }
 
+// 24 polls, an hour apart: what Redis carries out for the feed, commands of scripts included, and what the stream
+// holds.
+TEST_F(StoredAsPublished, MovingCountersCostRedisLittle) {
+  looks_whole = false;
+  const auto commands_of_a_day = [&](bool moves) {
+    redis({"FLUSHALL"});
+    EXPECT_TRUE(store.open());
+    EXPECT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = url}}));
+    const auto document = [&](int poll) {
+      std::string items;
+      for (int n = 0; n < 50; ++n) {
+        items += item("g" + std::to_string(n), first_day + "<slash:comments>" + std::to_string(moves ? poll : 0) +
+                                                   "</slash:comments><description>Text</description>");
+      }
+      return channel(items) + "<!-- " + std::to_string(poll) + " -->";
+    };
+    poll(document(0));
+    const auto carried_out = [&] {
+      const std::string info = redis({"INFO", "stats"});
+      return std::stod(info.substr(info.find("total_commands_processed:") + 25));
+    };
+    const double before = carried_out();
+    for (int n = 1; n <= 24; ++n) {
+      if (n == 24) a_day_later();
+      poll(document(n));
+    }
+    return carried_out() - before;
+  };
+  const double still = commands_of_a_day(false), moving = commands_of_a_day(true);
+  EXPECT_LE(moving, 1.3 * still + 4 * 50) << "50 posts are read and written once a day";
+  EXPECT_EQ(count("post_mended"), 50U);
+}
+
 struct FileCase {
   const char* name;
   int documents;

@@ -39,7 +39,7 @@ FeedRecord record_of_the_specification() {
 
 std::string text(const FeedRecord& record, const HostView& host, bool numbers = false) {
   std::string lines;
-  for (const auto& [name, value] : explain_lines(record, host, now, {}, numbers)) {
+  for (const auto& [name, value] : explain_lines({record, host, now}, numbers)) {
     lines += name + std::string(9 - name.size(), ' ') + value + "\n";
   }
   return lines;
@@ -197,7 +197,7 @@ const FeedRecord& with_reason(FeedRecord& record, std::string_view why, std::str
 
 std::string why(const FeedRecord& record) {
   std::string found;
-  for (const auto& [name, value] : explain_lines(record, {"example.org", {}, {}}, now)) {
+  for (const auto& [name, value] : explain_lines({record, {"example.org", {}, {}}, now})) {
     if (name == "why") found = value;
   }
   return found;

@@ -1,0 +1,45 @@
+#include "parsers/feed/counters.hpp"
+
+#include <gtest/gtest.h>
+
+namespace feedmill::counters_test {
+namespace {
+
+std::string without(std::string_view item) {
+  std::string buffer;
+  return std::string(without_counters(item, buffer));
+}
+
+TEST(Counters, AreKnownByPrefixAndName) {
+  for (const auto& [prefix, name] : {std::pair{"slash", "comments"},
+                                     {"slash", "hit_parade"},
+                                     {"thr", "total"},
+                                     {"media", "community"},
+                                     {"nyaa", "seeders"},
+                                     {"any", "viewCount"}}) {
+    EXPECT_TRUE(is_counter(prefix, name)) << prefix << ":" << name;
+  }
+  for (const auto& [prefix, name] : {std::pair{"sport", "rank"}, {"shop", "total"}, {"podcast", "season"}, {"x", ""}}) {
+    EXPECT_FALSE(is_counter(prefix, name)) << prefix << ":" << name;
+  }
+  EXPECT_FALSE(is_counter("x", std::string(1000, 'v')));
+}
+
+TEST(Counters, AreLeftOutOfAnItem) {
+  EXPECT_EQ(without("<item><slash:comments>5</slash:comments><title>t</title></item>"),
+            "<item><title>t</title></item>");
+  EXPECT_EQ(without("<item><media:statistics views='1'/>t</item>"), "<item>t</item>");
+  EXPECT_EQ(without("<link rel='replies' thr:count=\"5\" thr:updated='x' href='h'/>"),
+            "<link rel='replies' href='h'/>");
+}
+
+TEST(Counters, StayWhereTheyAreText) {
+  for (const std::string_view item :
+       {"<item><comments>https://e.org/</comments></item>", "<![CDATA[<slash:comments>5</slash:comments>]]>",
+        "<!-- <slash:comments>5</slash:comments> -->", "<slash:comments>5", "<slash:comments", "<", ""}) {
+    EXPECT_EQ(without(item), item);
+  }
+}
+
+}  // namespace
+}  // namespace feedmill::counters_test
