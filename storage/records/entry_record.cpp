@@ -19,6 +19,7 @@
 #include "storage/records/folded.hpp"
 #include "storage/records/post_identity.hpp"
 #include "storage/records/settled.hpp"
+#include "storage/records/shared_fields.hpp"
 
 namespace feedmill {
 namespace {
@@ -28,14 +29,14 @@ class Collector {
  public:
   explicit Collector(std::string_view truncated) : truncated_(truncated) { fields_.reserve(16); }
 
-  void add(const char* name, std::string value) {
-    if (!value.empty()) fields_.emplace_back(name, std::move(value));
+  void add(std::string name, std::string value) {
+    if (!value.empty()) fields_.emplace_back(std::move(name), std::move(value));
   }
-  void add_json(const char* name, std::string text) {
+  void add_json(std::string name, std::string text) {
     if (text.size() > limits::json)
       cut(name);
     else
-      add(name, std::move(text));
+      add(std::move(name), std::move(text));
   }
   void cut(std::string_view name) {
     for (std::size_t at = truncated_.find(name); at != std::string::npos; at = truncated_.find(name, at + 1)) {
@@ -50,7 +51,8 @@ class Collector {
     // The texts alone stay below the cap; the lists go first whose loss readers notice least.
     std::size_t total = 0;
     for (const auto& [name, value] : fields_) total += name.size() + value.size();
-    for (const std::string_view name : {"extensions", "media", "categories", "authors", "enclosures"}) {
+    for (const std::string_view name : {"extensions", "media", "links", "source", "contributors", "categories",
+                                        "publisher", "authors", "enclosures"}) {
       if (total <= limits::entry) break;
       const auto found =
           std::find_if(fields_.begin(), fields_.end(), [&](const auto& field) { return field.first == name; });
@@ -87,6 +89,15 @@ std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text.append(text.empty() ? "" : " ").append(word);
   return text;
+}
+
+Fields shared_fields_of(const Entry& entry) {
+  const std::array<NamedLink, 2> told{{{"replies", entry.comments, {}}, {"replies", entry.comments_feed, {}}}};
+  std::vector<NamedLink> elsewhere;  // RFC 4287 §4.1.3.2
+  for (const Content& content : entry.content) {
+    if (!content.src.empty()) elsewhere.push_back({"content", content.src, content.type});
+  }
+  return shared_fields(entry, {told, elsewhere, true});
 }
 
 /// A field's value without what is volatile in it.
@@ -145,8 +156,10 @@ EntryRecord entry_record(Entry&& entry) {
   EntryRecord record;
   record.given_guid = given_guid(entry);
   record.guid = std::move(entry.guid);
+  Fields shared = shared_fields_of(entry);
   Collector fields(entry.truncated);
   fields.add("canonical_url", canonical_address(entry));
+  std::vector<Link>().swap(entry.links);  // not both while the other entries wait
   fields.add("summary_text", summary_text(entry));
   if (!entry.title.value.empty() && entry.title.type != "text/plain") fields.add("title_type", entry.title.type);
   fields.add("title", std::move(entry.title.value));
@@ -162,13 +175,18 @@ EntryRecord entry_record(Entry&& entry) {
   }
   fields.add("date_published", rfc3339(entry.published));
   fields.add("date_updated", rfc3339(entry.updated));
+  if (entry.created) fields.add("date_created", rfc3339(*entry.created));
+  if (entry.expired) fields.add("date_expired", rfc3339(*entry.expired));
   fields.add("language", std::move(entry.language));
   fields.add("san_ver", std::to_string(sanitiser_version));
+  for (auto& [name, value] : shared) fields.add_json(std::move(name), std::move(value));
   fields.add("comments", std::move(entry.comments));
-  if (!entry.authors.empty()) fields.add_json("authors", people_json(entry.authors));
-  if (!entry.categories.empty()) fields.add_json("categories", categories_json(entry.categories));
+  fields.add("comments_feed", std::move(entry.comments_feed));
+  fields.add("comment_api", std::move(entry.comment_api));
+  fields.add("external_url", std::move(entry.external_url));
+  fields.add("banner_image", std::move(entry.banner_image));
   if (!entry.enclosures.empty()) fields.add_json("enclosures", enclosures_json(entry.enclosures));
-  if (entry.media) fields.add_json("media", media_json(*entry.media));
+  if (!entry.source.empty()) fields.add_json("source", source_json(entry.source.front()));
   fields.add("via", joined(entry.via));
   bool cut = false;
   fields.add_json("extensions", extensions_json(entry, limits::json, cut));
