@@ -107,4 +107,10 @@ constexpr const EntryField* find_entry_field(std::string_view name) {
   return found != entry_fields.end() && found->name == name ? &*found : nullptr;
 }
 
+/// Whether the field of that name, of a post or of a feed, holds JSON.
+constexpr bool holds_json(std::string_view name) {
+  const EntryField* const field = find_entry_field(name);
+  return field != nullptr && field->holds == EntryField::Holds::json;
+}
+
 }  // namespace feedmill

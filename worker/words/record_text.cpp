@@ -28,11 +28,6 @@ bool is_paused(const FeedState& state) {
   return state.state == "paused";
 }
 
-bool holds_json(std::string_view name) {
-  const EntryField* const field = find_entry_field(name);
-  return field != nullptr && field->holds == EntryField::Holds::json;
-}
-
 json::value field_json(std::string_view name, const std::string& value) {
   using Holds = EntryField::Holds;
   const EntryField* const field = find_entry_field(name);
