@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "parsers/markup/text.hpp"
 #include "parsers/text/date.hpp"
 #include "parsers/text/json_writer.hpp"
 #include "parsers/text/strings.hpp"
@@ -424,6 +425,15 @@ std::string list_json(const std::vector<Value>& values) {
   return json.take();
 }
 
+template <class Value>
+std::string object_json(const Value& value) {
+  JsonWriter json;
+  json.begin_object();
+  fields(json, value);
+  json.end_object();
+  return json.take();
+}
+
 // Elements under the prefix of a vocabulary that is read into fields, beside these fields: what had no place there.
 template <std::size_t count>
 void put_beside(JsonWriter& json, std::vector<const Element*> elements,
@@ -446,12 +456,37 @@ std::string enclosures_json(const std::vector<Enclosure>& enclosures) {
   return list_json(enclosures);
 }
 
+std::string links_json(const std::vector<Link>& links) {
+  return list_json(links);
+}
+std::string person_json(const Person& person) {
+  return object_json(person);
+}
 std::string media_json(const Media& media) {
+  return object_json(media);
+}
+
+std::string source_json(const Source& source) {
+  const auto self = std::find_if(source.links.begin(), source.links.end(),
+                                 [](const Link& link) { return iequals(link.rel, "self"); });
   JsonWriter json;
   json.begin_object();
-  fields(json, media);
+  put(json, "id", source.id);
+  put(json, "title", readable_text(source.title.value, source.title.type));
+  put(json, "link", source.link);
+  put(json, "url", !source.url.empty() || self == source.links.end() ? source.url : self->href);
+  put(json, "subtitle", readable_text(source.subtitle.value, source.subtitle.type));
+  if (source.rights) put(json, "rights", readable_text(source.rights->value, source.rights->type));
+  if (source.updated.time) json.string("updated", iso8601(*source.updated.time));
+  put_list(json, "authors", *source.authors);
+  put_list(json, "contributors", source.contributors);
+  put_list(json, "categories", source.categories);
+  put(json, "language", source.language);
+  put(json, "icon", source.icon);
+  put(json, "logo", source.logo);
   json.end_object();
-  return json.take();
+  std::string text = json.take();
+  return text == "{}" ? std::string() : text;
 }
 
 std::string extensions_json(const Common& common, std::size_t max_bytes, bool& cut) {

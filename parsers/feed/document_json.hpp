@@ -22,7 +22,13 @@ std::string document_json(const Feed& feed);
 std::string people_json(const std::vector<Person>& people);
 std::string categories_json(const std::vector<Category>& categories);
 std::string enclosures_json(const std::vector<Enclosure>& enclosures);
+std::string links_json(const std::vector<Link>& links);
+std::string person_json(const Person& person);
 std::string media_json(const Media& media);
+
+/// What names the feed that an entry was taken from: id, title, subtitle, rights (all three as plain text), link, url
+/// (of the feed itself), updated, authors, contributors, categories, language, icon and logo; "" for nothing.
+std::string source_json(const Source& source);
 
 /// {prefix: {…}}: the contract's `extensions`, and beside them what it has keys of its own for: `itunes`, `geo` and the
 /// chapters of `psc`. When that is longer than `max_bytes` the longest prefixes go, and `cut` is set. "" for nothing.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "parsers/markup/text.hpp"
+#include "parsers/text/limits.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
 
@@ -10,6 +11,23 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t max_excerpt = 300;  // two lines or three
+
+std::string_view attribute_of(const Media::Attributes& attributes, std::string_view name) {
+  const auto found = std::ranges::find(attributes, name, &Element::Attribute::first);
+  return found == attributes.end() ? std::string_view() : std::string_view(found->second);
+}
+
+/// The first address of a srcset: `https://a.example/1.jpg 1500w, …`.
+std::string_view first_of_srcset(std::string_view srcset) {
+  srcset = trim(srcset);
+  srcset = srcset.substr(0, srcset.find_first_of(" \t\n"));
+  while (srcset.ends_with(',')) srcset.remove_suffix(1);
+  return srcset;
+}
+
+bool is_picture(std::string_view type) {
+  return istarts_with(type, "image/");
+}
 
 }  // namespace
 
@@ -40,6 +58,37 @@ std::string canonical_address(const Entry& entry) {
   });
   const std::string& link = named == entry.links.end() ? entry.link : named->href;
   return is_http_url(link) ? canonical_url(link) : std::string{};
+}
+
+std::string picture_address(const Common& common) {
+  const auto is_usable = [](std::string_view url) {
+    return !url.empty() && url.size() <= limits::url && is_safe_file_url(url);
+  };
+  if (common.image && is_usable(common.image->url)) return common.image->url;
+  for (const std::string* url : {&common.banner_image, &common.logo, &common.icon}) {
+    if (is_usable(*url)) return *url;
+  }
+  for (const Element& element : common.extensions) {
+    if (element.prefix != "podcast" || (element.name != "images" && element.name != "image")) continue;
+    const std::string_view srcset = first_of_srcset(attribute_of(element.attributes, "srcset"));
+    for (const std::string_view url : {srcset, attribute_of(element.attributes, "href")}) {
+      if (!is_http_url(url)) continue;
+      if (std::string safe = resolve_safe_url("", url); is_usable(safe)) return safe;  // it was kept as written
+    }
+  }
+  if (common.media) {
+    for (const Media::Attributes& thumbnail : common.media->thumbnails) {
+      if (const std::string_view url = attribute_of(thumbnail, "url"); is_usable(url)) return std::string(url);
+    }
+    for (const Media::Attributes& file : common.media->content) {
+      const bool picture = iequals(attribute_of(file, "medium"), "image") || is_picture(attribute_of(file, "type"));
+      if (const std::string_view url = attribute_of(file, "url"); picture && is_usable(url)) return std::string(url);
+    }
+  }
+  for (const Enclosure& file : common.enclosures) {
+    if (is_picture(file.type) && is_usable(file.url)) return file.url;
+  }
+  return {};
 }
 
 }  // namespace feedmill

@@ -1,5 +1,5 @@
-// What follows from an entry's fields and is stored beside them (DESIGN §3.1). A change of these alone is no change of
-// the post (DESIGN §5).
+// What follows from the values of an entry and is stored in addition to them (DESIGN §3.1). A change of these alone is
+// no change of the post (DESIGN §5).
 #pragma once
 
 #include <string>
@@ -18,5 +18,9 @@ std::string summary_text(const Entry& entry);
 /// The address that the post names canonical, else its link, without tracking parameters and fragment; "" when that is
 /// no web address.
 std::string canonical_address(const Entry& entry);
+
+/// The address of the picture that lists show with a post or feed, "" when there is none: of its own image, banner,
+/// logo or icon, podcast:images, media:thumbnail, media:content and enclosures the first that is a picture.
+std::string picture_address(const Common& common);
 
 }  // namespace feedmill

@@ -201,7 +201,7 @@ Person read_person(const Reading& in) {
     const XmlDocument::Scope scope(in.xml, child);
     const XmlName name = in.xml.name(child);
     std::string value = in.xml.text(child);
-    if (value.empty()) continue;
+    if (value.empty() && name.ns == Ns::core) continue;
     if (iequals(name.local, "name") && person.name.empty()) {
       person.name = fold_space(value);
     } else if (iequals(name.local, "email") && person.email.empty()) {

@@ -47,7 +47,7 @@ bool read_itunes_title(const Reading& in) {
 
 bool read_itunes_author(const Reading& in) {
   read_string<&Itunes::author>(in);
-  add_author(in, parse_person(in.text()));
+  add_author(in, parse_person(in.text()), AuthorIs::stand_in);
   return true;
 }
 
@@ -105,7 +105,8 @@ bool read_itunes_image(const Reading& in) {
 }
 
 bool read_keywords(const Reading& in) {
-  const std::string text = in.text();
+  std::string text = in.text();
+  if (text.empty()) text = in.attribute("text");
   const char separator = text.find(',') != std::string::npos ? ',' : ' ';
   std::string_view rest = text;
   Itunes& itunes = itunes_of(in);
@@ -119,17 +120,32 @@ bool read_keywords(const Reading& in) {
   return true;
 }
 
+// The element after `node` inside of `top`, in document order; none at the end.
+pugi::xml_node next_inside(pugi::xml_node top, pugi::xml_node node) {
+  pugi::xml_node next = node.first_child();
+  while (true) {
+    while (next && next.type() != pugi::node_element) next = next.next_sibling();
+    if (next || node == top) return next;
+    next = node.next_sibling();
+    node = node.parent();
+  }
+}
+
+std::string category_text(XmlDocument& xml, pugi::xml_node node) {
+  std::string text = xml.attribute(node, "text");
+  return text.empty() ? xml.text(node) : text;
+}
+
 // Two levels are all that Apple knows; deeper ones count as the second.
 bool read_itunes_category(const Reading& in) {
   ItunesCategory category;
-  category.text = in.attribute("text");
-  if (category.text.empty()) category.text = in.text();
+  category.text = category_text(in.xml, in.node);
   add_category(in.xml.allowance(), in.target.common.categories, category.text, std::string(itunes_scheme), {});
-  for (const pugi::xml_node child : ChildElements(in.node)) {
+  for (pugi::xml_node child = next_inside(in.node, in.node); child; child = next_inside(in.node, child)) {
+    if (category.categories.size() >= 64) break;
     ItunesCategory inner;
-    inner.text = in.xml.attribute(child, "text");
-    if (inner.text.empty()) inner.text = in.xml.text(child);
-    if (inner.text.empty() || category.categories.size() >= 64) continue;
+    inner.text = category_text(in.xml, child);
+    if (inner.text.empty()) continue;
     add_category(in.xml.allowance(), in.target.common.categories, inner.text, std::string(itunes_scheme), {});
     append(in, category.categories, std::move(inner));
   }

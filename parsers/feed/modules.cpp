@@ -71,7 +71,7 @@ bool and_extension(const Reading& in) {
 
 bool read_license(const Reading& in) {
   std::string url = in.xml.url(in.xml.attribute(in.node, Ns::rdf, "resource"));
-  if (url.empty()) url = in.url();
+  if (url.empty() && in.text().find_first_of(" \n\t") == std::string::npos) url = in.url();  // else its name
   if (url.empty()) return false;
   auto& licenses = in.target.common.licenses;
   if (licenses.size() < 16 && std::find(licenses.begin(), licenses.end(), url) == licenses.end()) {
@@ -157,6 +157,11 @@ bool read_dc_description(const Reading& in) {
   return in.target.entry != nullptr ? read_summary(in) : read_subtitle(in);
 }
 
+bool read_play_author(const Reading& in) {
+  add_author(in, read_person(in), AuthorIs::stand_in);
+  return false;
+}
+
 bool read_play_image(const Reading& in) {
   Image image;
   image.url = in.url("href");
@@ -199,6 +204,8 @@ constexpr ElementRow module_common_elements[] = {
     {Ns::dcterms, "issued", and_extension<read_published>, 2},
     {Ns::dcterms, "modified", and_extension<read_updated>, 4},
     {Ns::dcterms, "valid", read_valid},
+    {Ns::dcterms, "license", and_extension<read_license>},
+    {Ns::dcterms, "rights", and_extension<read_rights>, 3},
     {Ns::cc, "license", read_license},
     {Ns::creative_commons, "license", read_license},
     {Ns::feedburner, "origlink", read_original_link},
@@ -207,7 +214,7 @@ constexpr ElementRow module_common_elements[] = {
     {Ns::admin, "generatoragent", read_generator_agent, 1},
     {Ns::admin, "errorreportsto", read_error_reports},
     {Ns::psc, "chapters", read_chapters},
-    {Ns::googleplay, "author", and_extension<read_author>, 5},
+    {Ns::googleplay, "author", read_play_author, 5},
     {Ns::googleplay, "image", read_play_image, 8},
     {Ns::googleplay, "description", and_extension<read_dc_description>, 5},
 };

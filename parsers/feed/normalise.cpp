@@ -86,14 +86,16 @@ class Normaliser {
       }
       if (!options_.whole_values) {
         drop_long_url("comments", entry.comments);
-        for (std::string* url : {&entry.comments_feed, &entry.comment_api, &entry.external_url})
-          drop_long_url({}, *url);
+        drop_long_url("comments_feed", entry.comments_feed);
+        drop_long_url("comment_api", entry.comment_api);
+        drop_long_url("external_url", entry.external_url);
       }
       truncated_ = nullptr;
       for (Source& source : entry.source) {
         common(source, base);
         markup(source.subtitle, base, {}, limits::description);
         close(source.url, is_safe_url);
+        if (!options_.whole_values) drop_long_url({}, source.url);
       }
       const bool has_name = !entry.id.empty() || !entry.link.empty();
       if (!has_name || count_flaws() != flaws) entry.item_hash = 0;
@@ -123,7 +125,7 @@ class Normaliser {
       fold_lines(category.term);
       fold_lines(category.label);
     }
-    if (common.rights) markup(*common.rights, base, {}, limits::summary);
+    if (common.rights) markup(*common.rights, base, "rights", limits::description);
     if (common.info) markup(*common.info, base, {}, limits::summary);
     if (!common.authors.empty()) {
       const bool inherited = &common != &feed_ && common.authors == feed_.authors;
@@ -142,15 +144,15 @@ class Normaliser {
 
   void cap(Common& common) {
     drop_long_url("link", common.link);
-    for (std::string* url : {&common.icon, &common.logo, &common.favicon, &common.banner_image}) {
-      drop_long_url({}, *url);
-    }
-    if (common.image) drop_long_url({}, common.image->url);
-    drop_long_urls({}, common.links, &Link::href);
-    drop_long_urls("enclosures", common.enclosures, &Enclosure::url);
+    for (std::string* url : {&common.icon, &common.logo, &common.favicon}) drop_long_url({}, *url);
+    drop_long_url("banner_image", common.banner_image);
+    if (common.image) drop_long_url("image", common.image->url);
+    drop_long_urls("license", common.licenses, [](const std::string& url) { return url.size(); });
+    drop_long_urls("enclosures", common.enclosures, [](const Enclosure& file) { return file.url.size(); });
     keep_first("categories", common.categories, limits::categories);
     keep_first("enclosures", common.enclosures, limits::enclosures);
-    keep_first({}, common.links, limits::links);
+    cap_links(common.links);
+    keep_first("license", common.licenses, limits::links);
     if (common.author->size() > limits::author) shorten("author", common.author.edit(), limits::author);
     shorten("language", common.language, limits::word);
     cap_people(common);
@@ -165,6 +167,24 @@ class Normaliser {
     }
   }
 
+  // Enclosures and the post's own page have other fields: they are not missed in this one.
+  void cap_links(std::vector<Link>& links) {
+    std::size_t kept = 0;
+    std::erase_if(links, [&](const Link& link) {
+      const bool is_long = link.href.size() > limits::url;
+      if (!is_long && kept++ < limits::links) return false;
+      const bool is_missed = !iequals(link.rel, "enclosure") && !iequals(link.rel, "alternate");
+      lost(is_missed ? "links" : "", is_long ? Flaw::url : Flaw::truncated);
+      return true;
+    });
+    for (Link& link : links) {
+      shorten("links", link.rel, limits::author);
+      shorten("links", link.type, limits::word);
+      shorten("links", link.hreflang, limits::word);
+      shorten("links", link.title, limits::author);
+    }
+  }
+
   // Authors that others have too were capped when they were read.
   void cap_people(Common& common) {
     const auto is_long = [](const Person& person) {
@@ -173,16 +193,19 @@ class Normaliser {
     };
     const bool long_author = common.authors->size() > limits::people || std::ranges::any_of(*common.authors, is_long);
     if (long_author) cap_people("authors", common.authors.edit());
-    cap_people({}, common.contributors);
+    cap_people("contributors", common.contributors);
+    if (common.publisher) cap_person("publisher", *common.publisher);
   }
 
   void cap_people(std::string_view field, std::vector<Person>& people) {
     keep_first(field, people, limits::people);
-    for (Person& person : people) {
-      shorten(field, person.name, limits::author);
-      shorten(field, person.email, limits::author);
-      drop_long_url(field, person.uri);
-    }
+    for (Person& person : people) cap_person(field, person);
+  }
+
+  void cap_person(std::string_view field, Person& person) {
+    shorten(field, person.name, limits::author);
+    shorten(field, person.email, limits::author);
+    drop_long_url(field, person.uri);
   }
 
   SharedText shown(const Person& person) {
@@ -209,9 +232,9 @@ class Normaliser {
     lost(field, Flaw::url);
   }
 
-  template <class Value>
-  void drop_long_urls(std::string_view field, std::vector<Value>& values, std::string Value::*url) {
-    const auto dropped = std::erase_if(values, [&](const Value& value) { return (value.*url).size() > limits::url; });
+  template <class Value, class Size>
+  void drop_long_urls(std::string_view field, std::vector<Value>& values, Size size_of) {
+    const auto dropped = std::erase_if(values, [&](const Value& value) { return size_of(value) > limits::url; });
     for (std::size_t i = 0; i < dropped; ++i) lost(field, Flaw::url);
   }
 

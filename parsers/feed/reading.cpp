@@ -355,19 +355,40 @@ std::optional<std::uint64_t> parse_length(std::string_view text) {
   return static_cast<std::uint64_t>(*value);
 }
 
-bool add_author(const Reading& in, Person person) {
+namespace {
+
+/// Whether `person` has no name or address that `known` is without.
+bool adds_nothing(const Person& person, const Person& known) {
+  const auto is_in = [](const std::string& part, const std::string& whole) { return part.empty() || part == whole; };
+  return is_in(person.name, known.name) && is_in(person.email, known.email) && is_in(person.uri, known.uri);
+}
+
+}  // namespace
+
+bool add_author(const Reading& in, Person person, AuthorIs kind) {
   if (person == Person{}) return true;
   Target& target = in.target;
   std::uint8_t& held = target.ranks[static_cast<std::size_t>(Slot::authors)];
   const auto offered = static_cast<std::uint8_t>(in.rank + 1);
-  if (held != 0 && held < offered) return false;
+  const bool stand_in = kind == AuthorIs::stand_in;
+  if (stand_in && held != 0 && (!target.authors_stand_in || held < offered)) return false;
   auto& authors = target.common.authors.edit();
-  if (held > offered) authors.clear();
-  held = offered;
-  in.xml.allowance().step(authors.size());
-  if (authors.size() < limits::people && std::find(authors.begin(), authors.end(), person) == authors.end()) {
-    append(in, authors, std::move(person));
+  if (held != 0 && target.authors_stand_in && (!stand_in || held > offered)) {
+    authors.clear();
+    held = 0;
   }
+  target.authors_stand_in = stand_in;
+  in.xml.allowance().step(authors.size());
+  const auto known = std::find_if(authors.begin(), authors.end(), [&](const Person& one) {
+    return adds_nothing(person, one) || adds_nothing(one, person);
+  });
+  if (known != authors.end()) {
+    if (!adds_nothing(person, *known)) *known = std::move(person);
+  } else if (authors.size() < limits::people) {
+    append(in, authors, std::move(person));
+    if (held > offered) std::rotate(authors.begin(), authors.end() - 1, authors.end());
+  }
+  held = held == 0 ? offered : std::min(held, offered);
   return true;
 }
 

@@ -62,6 +62,7 @@ struct Target {
   Entry* entry = nullptr;
   Source* source = nullptr;
   std::array<std::uint8_t, static_cast<std::size_t>(Slot::count_)> ranks{};  ///< 0: nothing yet, else rank + 1
+  bool authors_stand_in = false;  ///< those read so far are AuthorIs::stand_in
 
   explicit Target(Feed& value) : common(value), feed(&value) {}
   explicit Target(Entry& value) : common(value), entry(&value) {}
@@ -181,8 +182,12 @@ void add_via(Allowance& allowance, Entry& entry, std::string_view id);
 std::optional<std::int64_t> parse_integer(std::string_view text);
 std::optional<std::uint64_t> parse_length(std::string_view text);
 
-/// Authors from elements of a better rank replace those of a worse one; those of equal rank add up.
-bool add_author(const Reading& in, Person person);
+/// What an element tells about an author: who wrote it, or only what the show is presented by, which counts where
+/// nobody else is named.
+enum class AuthorIs { writer, stand_in };
+
+/// Adds an author who is not yet there; one of a better rank comes first. False when it has found no place.
+bool add_author(const Reading& in, Person person, AuthorIs kind = AuthorIs::writer);
 
 /// Base64 (RFC 4648, white space ignored) as UTF-8 text; `raw` itself when it is neither.
 std::string decode_base64(std::string_view raw);

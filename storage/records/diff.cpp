@@ -313,7 +313,8 @@ class Differ {
       if (stored_value != nullptr) write.old.emplace_back(field.first, *stored_value);
     }
     for (const auto& [name, value] : guid.fields) {
-      if (find_field(record.fields, name) != nullptr || (is_own_field(name) && name != saved_over_field)) continue;
+      const bool of_a_save = name == saved_field || name == saved_over_field;
+      if (find_field(record.fields, name) != nullptr || (is_own_field(name) && !of_a_save)) continue;
       if (keeps_date && name == "date_updated") continue;
       write.unset.push_back(name);
       if (!is_own_field(name)) write.old.emplace_back(name, value);
@@ -357,7 +358,7 @@ class Differ {
 std::uint64_t entry_bytes(const Fields& fields) {
   std::uint64_t bytes = 0;
   for (const auto& [name, value] : fields) {
-    if (!is_own_field(name) && name != saved_field) bytes += name.size() + value.size();
+    if (!is_own_field(name)) bytes += name.size() + value.size();
   }
   return bytes;
 }

@@ -16,11 +16,13 @@
 #include "parsers/markup/text.hpp"
 #include "parsers/text/limits.hpp"
 #include "parsers/text/url.hpp"
+#include "storage/records/entry_fields.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/folded.hpp"
 #include "storage/records/json_members.hpp"
 #include "storage/records/post_identity.hpp"
 #include "storage/records/settled.hpp"
+#include "storage/records/shared_fields.hpp"
 
 namespace feedmill {
 namespace {
@@ -30,14 +32,14 @@ class Collector {
  public:
   explicit Collector(std::string_view truncated) : truncated_(truncated) { fields_.reserve(16); }
 
-  void add(const char* name, std::string value) {
-    if (!value.empty()) fields_.emplace_back(name, std::move(value));
+  void add(std::string name, std::string value) {
+    if (!value.empty()) fields_.emplace_back(std::move(name), std::move(value));
   }
-  void add_json(const char* name, std::string text) {
+  void add_json(std::string name, std::string text) {
     if (text.size() > limits::json)
       cut(name);
     else
-      add(name, std::move(text));
+      add(std::move(name), std::move(text));
   }
   void cut(std::string_view name) {
     for (std::size_t at = truncated_.find(name); at != std::string::npos; at = truncated_.find(name, at + 1)) {
@@ -52,7 +54,8 @@ class Collector {
     // The texts alone stay below the cap; the lists go first whose loss readers notice least.
     std::size_t total = 0;
     for (const auto& [name, value] : fields_) total += name.size() + value.size();
-    for (const std::string_view name : {"extensions", "media", "categories", "authors", "enclosures"}) {
+    for (const std::string_view name : {"extensions", "media", "links", "source", "contributors", "categories",
+                                        "publisher", "authors", "enclosures"}) {
       if (total <= limits::entry) break;
       const auto found =
           std::find_if(fields_.begin(), fields_.end(), [&](const auto& field) { return field.first == name; });
@@ -89,6 +92,15 @@ std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text.append(text.empty() ? "" : " ").append(word);
   return text;
+}
+
+Fields shared_fields_of(const Entry& entry) {
+  const std::array<NamedLink, 2> told{{{"replies", entry.comments, {}}, {"replies", entry.comments_feed, {}}}};
+  std::vector<NamedLink> elsewhere;  // RFC 4287 §4.1.3.2
+  for (const Content& content : entry.content) {
+    if (!content.src.empty()) elsewhere.push_back({"content", content.src, content.type});
+  }
+  return shared_fields(entry, {told, elsewhere, true});
 }
 
 /// A field's value without what reader_digest() leaves out.
@@ -136,7 +148,7 @@ std::string_view lasting(std::string_view name, const std::string& value, std::s
   buffer.clear();
   if (name == "extensions")
     append_without_counters(buffer, "", value);
-  else if (name == "link" || name == "comments" || name == "image")
+  else if (name == "link" || name == "comments" || name == "image" || name == "banner_image")
     append_lasting_url(buffer, value);
   else
     return value;
@@ -177,15 +189,13 @@ void drop_copies(std::vector<EntryRecord>& records) {
 }  // namespace
 
 bool is_own_field(std::string_view name) {
-  using namespace std::string_view_literals;
-  static constexpr std::array own{"bytes"sv,        "digest"sv, "feed_url"sv,   "first_seen"sv, "guid"sv,
-                                  "last_changed"sv, "rev"sv,    "saved_over"sv, "timestamp"sv};
-  return std::ranges::find(own, name) != own.end();
+  const EntryField* const field = find_entry_field(name);
+  return field != nullptr && field->from == EntryField::From::store;
 }
 
 std::string entry_digest(const Fields& fields, bool* has_idle) {
   using namespace std::string_view_literals;
-  static constexpr std::array left_out{"canonical_url"sv, "san_ver"sv, "saved"sv, "summary_text"sv};  // they follow
+  static constexpr std::array left_out{"canonical_url"sv, "san_ver"sv, "summary_text"sv};  // they follow
   static constexpr std::string_view digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
   static thread_local std::string text, buffer;  // kept: this is done to every post
   text.clear();
@@ -228,8 +238,10 @@ EntryRecord entry_record(Entry&& entry) {
   EntryRecord record;
   record.given_guid = given_guid(entry);
   record.guid = std::move(entry.guid);
+  Fields shared = shared_fields_of(entry);
   Collector fields(entry.truncated);
   fields.add("canonical_url", canonical_address(entry));
+  std::vector<Link>().swap(entry.links);  // not both while the other entries wait
   fields.add("summary_text", summary_text(entry));
   if (!entry.title.value.empty() && entry.title.type != "text/plain") fields.add("title_type", entry.title.type);
   fields.add("title", std::move(entry.title.value));
@@ -245,13 +257,18 @@ EntryRecord entry_record(Entry&& entry) {
   }
   fields.add("date_published", rfc3339(entry.published));
   fields.add("date_updated", rfc3339(entry.updated));
+  if (entry.created) fields.add("date_created", rfc3339(*entry.created));
+  if (entry.expired) fields.add("date_expired", rfc3339(*entry.expired));
   fields.add("language", std::move(entry.language));
   fields.add("san_ver", std::to_string(sanitiser_version));
+  for (auto& [name, value] : shared) fields.add_json(std::move(name), std::move(value));
   fields.add("comments", std::move(entry.comments));
-  if (!entry.authors.empty()) fields.add_json("authors", people_json(entry.authors));
-  if (!entry.categories.empty()) fields.add_json("categories", categories_json(entry.categories));
+  fields.add("comments_feed", std::move(entry.comments_feed));
+  fields.add("comment_api", std::move(entry.comment_api));
+  fields.add("external_url", std::move(entry.external_url));
+  fields.add("banner_image", std::move(entry.banner_image));
   if (!entry.enclosures.empty()) fields.add_json("enclosures", enclosures_json(entry.enclosures));
-  if (entry.media) fields.add_json("media", media_json(*entry.media));
+  if (!entry.source.empty()) fields.add_json("source", source_json(entry.source.front()));
   fields.add("via", joined(entry.via));
   bool cut = false;
   fields.add_json("extensions", extensions_json(entry, limits::json, cut));

@@ -3,17 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "parsers/feed/document_json.hpp"
 #include "parsers/markup/sanitise.hpp"
 #include "parsers/markup/text.hpp"
+#include "parsers/text/limits.hpp"
 #include "storage/records/event_json.hpp"
 #include "storage/records/find_field.hpp"
+#include "storage/records/shared_fields.hpp"
 
 namespace feedmill {
 namespace {
 
-constexpr std::size_t max_url = 2048;
+constexpr std::size_t max_json = std::size_t{64} << 10;  // of one field: each look-up reads the record
 constexpr std::array noticed{"description", "description_type", "image", "language", "link", "title", "title_type"};
 
 bool is_noticed(const std::string& name) {
@@ -24,11 +28,11 @@ bool is_noticed(const std::string& name) {
 
 Fields feed_fields(const Feed& feed) {
   Fields fields;
-  const auto add = [&fields](const char* name, std::string_view value, std::size_t cap) {
-    if (!value.empty()) fields.emplace_back(name, cut_text(value, cap));
+  const auto add = [&fields](std::string name, std::string_view value, std::size_t cap) {
+    if (!value.empty()) fields.emplace_back(std::move(name), cut_text(value, cap));
   };
   const auto add_url = [&add](const char* name, std::string_view url) {
-    if (url.size() <= max_url) add(name, url, max_url);
+    if (url.size() <= limits::url) add(name, url, limits::url);
   };
   // Cut by normalise.hpp: what is markup must not be cut here.
   const auto add_text = [&fields](const char* name, const char* type_name, const Text& text) {
@@ -36,21 +40,34 @@ Fields feed_fields(const Feed& feed) {
     fields.emplace_back(name, text.value);
     if (text.type != "text/plain") fields.emplace_back(type_name, text.type);
   };
+  const auto add_time = [&add](const char* name, const Date& date) {
+    if (!date.time) return;
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(*date.time).time_since_epoch().count();
+    add(name, std::to_string(seconds), 32);
+  };
   add_text("title", "title_type", feed.title);
   add_text("description", "description_type", feed.subtitle);
   add_url("link", feed.link);
+  add("id", feed.id, limits::guid);
   add("language", feed.language, 64);
-  if (feed.image)
-    add_url("image", feed.image->url);
-  else
-    add_url("image", !feed.logo.empty() ? feed.logo : feed.icon);
-  add("author", *feed.author, 1024);
-  if (feed.updated.time) {
-    add("updated",
-        std::to_string(std::chrono::floor<std::chrono::seconds>(*feed.updated.time).time_since_epoch().count()), 32);
-  }
+  add("author", *feed.author, limits::author);
+  add_time("updated", feed.updated);
+  add_time("published", feed.published);
   if (feed.generator) add("generator", feed.generator->name, 256);
   add("format", format_name(feed.format), 16);
+
+  std::vector<NamedLink> links{{"self", feed.self, {}}, {"next", feed.next, {}}};
+  for (const std::string& hub : feed.hubs) links.push_back({"hub", hub, {}});
+  for (const Enclosure& file : feed.enclosures) links.push_back({"enclosure", file.url, file.type});
+  for (auto& [name, value] : shared_fields(feed, {{}, links})) {
+    if (value.size() <= max_json) fields.emplace_back(name, std::move(value));
+  }
+  const std::string& icon = feed.favicon.empty() ? feed.icon : feed.favicon;
+  if (icon != value_of(fields, "image")) add_url("icon", icon);
+  bool cut = false;  // of a feed nothing says so
+  if (std::string extensions = extensions_json(feed, max_json, cut); !extensions.empty()) {
+    fields.emplace_back("extensions", std::move(extensions));
+  }
   fields.emplace_back("san_ver", std::to_string(sanitiser_version));
   return fields;
 }

@@ -8,7 +8,7 @@
 namespace feedmill {
 
 /// title, description and their types where they are not text/plain, link, language, image, updated, format, san_ver …;
-/// empty values are left out, long ones cut. `feed` has passed through normalise.hpp.
+/// empty values are left out, long texts cut, long lists dropped. `feed` has passed through normalise.hpp.
 Fields feed_fields(const Feed& feed);
 
 /// How the stored record becomes the new one: what to write ("" = remove), and whether a reader would notice, which is

@@ -19,6 +19,7 @@
 #include "parsers/text/limits.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
+#include "storage/records/entry_fields.hpp"
 #include "storage/records/entry_record.hpp"
 #include "storage/records/find_field.hpp"
 
@@ -26,12 +27,6 @@ namespace feedmill {
 namespace {
 
 namespace json = boost::json;
-
-constexpr std::array<std::string_view, 15> fields_given{
-    "author",       "authors",        "categories",   "comments",   "content",
-    "content_type", "date_published", "date_updated", "enclosures", "language",
-    "link",         "summary",        "summary_type", "title",      "title_type"};
-constexpr std::array<std::string_view, 2> fields_of_documents{"extensions", "media"};
 
 /// What was wrong with a field: leaves the reading of a post, and nothing else.
 struct Unfit {
@@ -182,9 +177,9 @@ class GivenPost {
   void check_names() const {
     for (auto field = entry_.fields.begin(); field != entry_.fields.end(); ++field) {
       const std::string& name = field->first;
-      if (std::find(fields_given.begin(), fields_given.end(), name) == fields_given.end()) {
+      if (std::find(given_field_names.begin(), given_field_names.end(), name) == given_field_names.end()) {
         std::string known;
-        for (const std::string_view one : fields_given) known.append(known.empty() ? "" : " ").append(one);
+        for (const std::string_view one : given_field_names) known.append(known.empty() ? "" : " ").append(one);
         throw Unfit{one_line(name) + ": cannot be given; there are " + known};
       }
       const auto again = [&](const auto& other) { return other.first == name; };
@@ -255,14 +250,14 @@ class GivenPost {
       const std::string* const found = find_field(from, name);
       if (found != nullptr) fields.emplace_back(name, *found);
     };
-    for (const std::string_view name : fields_given) {
+    for (const std::string_view name : given_field_names) {
       if (comes_from_given(name))
         take(record.fields, name);
       else if (!replace_)
         take(stored_, name);
     }
     if (!replace_) {
-      for (const std::string_view name : fields_of_documents) take(stored_, name);
+      for (const std::string_view name : document_field_names) take(stored_, name);
     }
     derive(fields, record);
     std::sort(fields.begin(), fields.end());
@@ -321,7 +316,7 @@ class GivenPost {
 }  // namespace
 
 std::span<const std::string_view> given_fields() {
-  return fields_given;
+  return given_field_names;
 }
 
 boost::system::result<EntryRecord, std::string> given_record(const GivenEntry& entry, const Fields& stored,

@@ -1,12 +1,11 @@
 #include "storage/records/given_json.hpp"
 
-#include <algorithm>
-#include <array>
 #include <optional>
 #include <string_view>
 
 #include <boost/json.hpp>
 
+#include "storage/records/entry_fields.hpp"
 #include "storage/records/json_member.hpp"
 
 namespace feedmill {
@@ -14,11 +13,13 @@ namespace {
 
 namespace json = boost::json;
 
-/// What `entry --json` prints besides what may be given: it follows from the rest, or the store counts it.
-constexpr std::array<std::string_view, 19> not_given{
-    "bytes",        "canonical_url", "cursor",   "digest", "extensions", "feed_url", "first_seen", "guid",
-    "id",           "last_changed",  "media",    "rev",    "san_ver",    "saved",    "saved_over", "schema",
-    "summary_text", "timestamp",     "truncated"};
+/// Whether `entry --json` prints it in addition to what may be given: it comes from the document, follows from the
+/// rest, or the store counts it.
+bool is_not_given(std::string_view name) {
+  const EntryField* const field = find_entry_field(name);
+  if (field != nullptr) return field->from != EntryField::From::given;
+  return name == "cursor" || name == "id" || name == "schema";
+}
 
 /// The value of a member as the store takes it; nothing when it has the wrong type.
 std::optional<std::string> field_text(const json::value& value) {
@@ -43,7 +44,7 @@ boost::system::result<GivenEntry, std::string> read_given_entry(const json::valu
   const bool has_authors = object.if_contains("authors") != nullptr;
   for (const auto& [key, member] : object) {
     const std::string name(key);
-    if (std::find(not_given.begin(), not_given.end(), name) != not_given.end()) continue;
+    if (is_not_given(name)) continue;
     if (name == "author" && has_authors) continue;  // follows from them
     const auto text = field_text(member);
     if (!text) return wrong(name + " must be a string");

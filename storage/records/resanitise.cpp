@@ -17,6 +17,7 @@
 #include "parsers/text/limits.hpp"
 #include "parsers/text/url.hpp"
 #include "storage/records/diff.hpp"
+#include "storage/records/entry_fields.hpp"
 #include "storage/records/entry_record.hpp"
 #include "storage/records/find_field.hpp"
 
@@ -71,8 +72,8 @@ std::string excerpt(const Fields& fields) {
 
 /// Whether a stored list or object names an address that is refused today: only then is it worth parsing.
 bool names_refused(std::string_view text) {
-  constexpr std::array<std::string_view, 5> members{"\"href\":\"", "\"image\":\"", "\"new_feed_url\":\"", "\"uri\":\"",
-                                                    "\"url\":\""};
+  constexpr std::array<std::string_view, 8> members{"\"href\":\"", "\"icon\":\"",         "\"image\":\"", "\"link\":\"",
+                                                    "\"logo\":\"", "\"new_feed_url\":\"", "\"uri\":\"",   "\"url\":\""};
   return std::any_of(members.begin(), members.end(), [&](std::string_view member) {
     for (std::size_t at = text.find(member); at != std::string_view::npos; at = text.find(member, at)) {
       at += member.size();
@@ -105,21 +106,42 @@ json::object* inside(json::object& object, std::string_view name) {
   return member == object.end() ? nullptr : member->value().if_object();
 }
 
-void close_authors(json::value& authors) {
-  if (!authors.is_array()) return;
-  for (json::value& person : authors.as_array()) {
-    if (person.is_object()) drop_refused(person.as_object(), "uri", is_safe_url);
+void close_person(json::object& person) {
+  drop_refused(person, "uri", is_safe_url);
+}
+
+void close_people(json::value& people) {
+  if (people.is_object()) close_person(people.as_object());
+  if (!people.is_array()) return;
+  for (json::value& person : people.as_array()) {
+    if (person.is_object()) close_person(person.as_object());
   }
 }
 
-void close_enclosures(json::value& enclosures) {
-  if (!enclosures.is_array()) return;
+/// Of a list of objects those that have an address, under that name.
+void keep_safe(json::value& list, std::string_view name, IsSafe is_safe) {
+  if (!list.is_array()) return;
   json::array kept;
-  for (json::value& enclosure : enclosures.as_array()) {
-    if (enclosure.is_object()) drop_refused(enclosure.as_object(), "url", is_safe_file_url);
-    if (enclosure.is_object() && enclosure.as_object().contains("url")) kept.push_back(std::move(enclosure));
+  for (json::value& one : list.as_array()) {
+    if (one.is_object()) drop_refused(one.as_object(), name, is_safe);
+    if (one.is_object() && one.as_object().contains(name)) kept.push_back(std::move(one));
   }
-  enclosures = std::move(kept);
+  list = std::move(kept);
+}
+
+void close_enclosures(json::value& enclosures) {
+  keep_safe(enclosures, "url", is_safe_file_url);
+}
+
+void close_links(json::value& links) {
+  keep_safe(links, "href", is_safe_url);
+}
+
+void close_source(json::value& source) {
+  if (!source.is_object()) return;
+  for (const char* name : {"link", "url"}) drop_refused(source.as_object(), name, is_safe_url);
+  for (const char* name : {"icon", "logo"}) drop_refused(source.as_object(), name, is_safe_file_url);
+  for (const char* name : {"authors", "contributors"}) each(source.as_object(), name, close_person);
 }
 
 void close_media(json::value& media) {
@@ -153,19 +175,32 @@ void close_extensions(json::value& extensions) {
   }
 }
 
-/// Addresses of refused schemes go, with the enclosures that are nothing without them.
+/// What closes the addresses in a field that holds JSON; nullptr for one that has none.
+using Close = void (*)(json::value&);
+Close close_of(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, Close>, 8> rows{{{"authors", close_people},
+                                                                    {"contributors", close_people},
+                                                                    {"enclosures", close_enclosures},
+                                                                    {"extensions", close_extensions},
+                                                                    {"links", close_links},
+                                                                    {"media", close_media},
+                                                                    {"publisher", close_people},
+                                                                    {"source", close_source}}};
+  const auto row = std::ranges::find(rows, name, &std::pair<std::string_view, Close>::first);
+  return row == rows.end() ? nullptr : row->second;
+}
+
+/// Addresses of refused schemes go, with the enclosures and links that are nothing without them.
 void close_addresses(Change& change) {
-  for (const char* name : {"comments", "link"}) {
-    const std::string_view url = change.before(name);
-    if (!is_safe_url(url)) change.set(name, resolve_safe_url("", url));
-  }
-  constexpr std::array<std::pair<const char*, void (*)(json::value&)>, 4> lists{{{"authors", close_authors},
-                                                                                 {"enclosures", close_enclosures},
-                                                                                 {"extensions", close_extensions},
-                                                                                 {"media", close_media}}};
-  for (const auto& [name, close] : lists) {
-    const std::string_view before = change.before(name);
-    if (!names_refused(before)) continue;
+  for (const EntryField& field : entry_fields) {
+    const std::string_view before = change.before(field.name);
+    if (before.empty()) continue;
+    if (field.holds == EntryField::Holds::page && !is_safe_url(before)) {
+      change.set(field.name, resolve_safe_url("", before));
+    }
+    if (field.holds == EntryField::Holds::file && !is_safe_file_url(before)) change.set(field.name, "");
+    const Close close = close_of(field.name);
+    if (close == nullptr || !names_refused(before)) continue;
     json::parse_options options;
     options.max_depth = 128;
     boost::system::error_code error;
@@ -175,7 +210,7 @@ void close_addresses(Change& change) {
     close(value);
     if (value == as_stored) continue;
     const bool is_empty = value.is_array() ? value.as_array().empty() : value.as_object().empty();
-    change.set(name, is_empty ? std::string() : json::serialize(value));
+    change.set(field.name, is_empty ? std::string() : json::serialize(value));
   }
 }
 
@@ -296,10 +331,8 @@ Fields resanitised_feed(const Fields& stored, const GivenMarkup& markup) {
   Change change(stored);
   resanitise_text(change, "title", "title_type", limits::title, markup);
   resanitise_text(change, "description", "description_type", limits::description, markup);
-  if (const std::string_view link = change.before("link"); !is_safe_url(link)) {
-    change.set("link", resolve_safe_url("", link));
-  }
-  if (!is_safe_file_url(change.before("image"))) change.set("image", "");
+  close_addresses(change);
+  if (!is_safe_file_url(change.before("icon"))) change.set("icon", "");
   return change.take();
 }
 

@@ -130,6 +130,44 @@ TEST(Resanitised, DropsAddressesOfRefusedSchemes) {
   EXPECT_EQ(value_of(only, "enclosures"), "");
 }
 
+TEST(Resanitised, DropsRefusedAddressesFromEveryFieldThatHasOne) {
+  const Fields stored =
+      post({{"banner_image", "ssh://a/"},
+            {"comment_api", "javascript:1"},
+            {"comments_feed", "feed://a.example/c"},
+            {"contributors", R"([{"name":"A","uri":"telnet://a/"}])"},
+            {"external_url", "nfs://a/"},
+            {"image", "gopher://a/"},
+            {"license", "https://c.example/by"},
+            {"links", R"([{"href":"javascript:1","rel":"via"},{"href":"mailto:a@b.example","rel":"related"}])"},
+            {"publisher", R"({"name":"P","uri":"ssh://a/"})"},
+            {"source", R"({"title":"S","link":"ssh://a/","url":"https://s.example/","authors":[{"name":"A",)"
+                       R"("uri":"afp://a/"}],"icon":"ftp://a/i","logo":"https://s.example/l"})"}});
+  const Fields changes = resanitised(stored, {});
+  const Fields after = with_changes(stored, changes);
+  EXPECT_EQ(value_of(after, "comments_feed"), "http://a.example/c");
+  EXPECT_EQ(value_of(after, "contributors"), R"([{"name":"A"}])");
+  EXPECT_EQ(value_of(after, "license"), "https://c.example/by");
+  EXPECT_EQ(value_of(after, "links"), R"([{"href":"mailto:a@b.example","rel":"related"}])");
+  EXPECT_EQ(value_of(after, "publisher"), R"({"name":"P"})");
+  EXPECT_EQ(value_of(after, "source"),
+            R"({"title":"S","logo":"https://s.example/l","url":"https://s.example/","authors":[{"name":"A"}]})");
+  for (const char* name : {"banner_image", "comment_api", "external_url", "image"}) {
+    EXPECT_EQ(find_field(after, name), nullptr) << name;
+  }
+  EXPECT_EQ(resanitised(after, {}), Fields()) << "once is enough";
+}
+
+TEST(ResanitisedFeed, DropsRefusedAddressesFromEveryFieldThatHasOne) {
+  const Fields changes = resanitised_feed({{"icon", "ssh://a/"},
+                                           {"license", "javascript:1"},
+                                           {"links", R"([{"href":"ssh://a/","rel":"related"}])"},
+                                           {"extensions", R"({"itunes":{"image":"ssh://a/","type":"serial"}})"}},
+                                          {});
+  EXPECT_EQ(changes,
+            (Fields{{"extensions", R"({"itunes":{"type":"serial"}})"}, {"icon", ""}, {"license", ""}, {"links", ""}}));
+}
+
 TEST(ResanitisedFeed, KnowsMarkupThatHasBeenThroughTheSanitiser) {
   const auto mended = [](const std::string& description) {
     return resanitised_feed({{"description", description}, {"title", "T & U"}}, {});

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "storage/records/diff.hpp"
+#include "storage/records/entry_fields.hpp"
 #include "storage/records/feed_fields.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/resanitise.hpp"
@@ -35,14 +36,16 @@ void keep_certain(EntryDiff& diff, const Document& document, const StoredSnapsho
 }
 
 /// What is known of the feed, and what the document says besides: of what it does not say nothing is known. A type
-/// comes with its text alone; `san_ver` speaks of all posts of a document, and this one lists only some.
+/// comes with its text alone; lists may be half; `san_ver` speaks of all posts of a document, and this one lists only
+/// some.
 Fields completed(const Fields& stored, const Fields& read) {
   Fields all = stored;
   for (const auto& field : read) {
     constexpr std::string_view type = "_type";
     std::string_view name = field.first;
     if (name.ends_with(type)) name.remove_suffix(type.size());
-    if (name != "san_ver" && find_field(stored, name) == nullptr) all.push_back(field);
+    if (name == "san_ver" || holds_json(name)) continue;
+    if (find_field(stored, name) == nullptr) all.push_back(field);
   }
   return all;
 }

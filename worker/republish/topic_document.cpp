@@ -131,18 +131,19 @@ class AtomWriter {
     escaped(text.value, false);
     close(name);
   }
-  void link(std::string_view rel, std::string_view href, std::string_view type = {}) {
+  void link(std::string_view rel, std::string_view href, std::string_view type = {}, std::string_view hreflang = {},
+            std::string_view title = {}) {
     if (href.empty()) return;
-    const std::array<std::pair<std::string_view, std::string_view>, 3> all{
-        {{"rel", rel}, {"href", href}, {"type", type}}};
+    const std::array<std::pair<std::string_view, std::string_view>, 5> all{
+        {{"rel", rel}, {"href", href}, {"type", type}, {"hreflang", hreflang}, {"title", title}}};
     empty("link", all);
   }
-  void author(std::string_view name, std::string_view uri = {}, std::string_view email = {}) {
-    open("author");
+  void person(std::string_view role, std::string_view name, std::string_view uri = {}, std::string_view email = {}) {
+    open(role);
     element("name", name);
     if (!uri.empty()) element("uri", uri);
     if (!email.empty()) element("email", email);
-    close("author");
+    close(role);
   }
 
  private:
@@ -177,7 +178,7 @@ void write_source(AtomWriter& xml, const TopicSource& source) {
   xml.element("id", source.id);
   xml.element("title", source.title);
   // RFC 4287 §4.1.2: where a post has no author, its source's holds.
-  xml.author(source.author.empty() ? plain(source.title) : source.author);
+  xml.person("author", source.author.empty() ? plain(source.title) : source.author);
   xml.link("self", source.feed_url);
   xml.link("alternate", source.link);
   xml.close("source");
@@ -206,11 +207,14 @@ void write_entry(AtomWriter& xml, const RepublishedEntry& entry, const TopicPage
   xml.element("updated", last_changed(entry));
   if (const auto published = field_of(fields, "date_published"); !published.empty())
     xml.element("published", published);
+  const auto write_people = [&](std::string_view role, const std::vector<json::object>& people) {
+    for (const json::object& one : people)
+      xml.person(role, member(one, "name"), member(one, "uri"), member(one, "email"));
+  };
   const std::vector<json::object> authors = objects_in(fields, "authors");
-  for (const json::object& author : authors) {
-    xml.author(member(author, "name"), member(author, "uri"), member(author, "email"));
-  }
-  if (const auto author = field_of(fields, "author"); authors.empty() && !author.empty()) xml.author(author);
+  write_people("author", authors);
+  if (const auto author = field_of(fields, "author"); authors.empty() && !author.empty()) xml.person("author", author);
+  write_people("contributor", objects_in(fields, "contributors"));
   for (const json::object& category : objects_in(fields, "categories")) {
     const std::array<std::pair<std::string_view, std::string_view>, 3> all{{{"term", member(category, "term")},
                                                                             {"scheme", member(category, "scheme")},
@@ -220,6 +224,13 @@ void write_entry(AtomWriter& xml, const RepublishedEntry& entry, const TopicPage
   xml.link("alternate", link);
   xml.link("via", source.feed_url.empty() ? link : std::string_view(source.feed_url));
   xml.link("replies", field_of(fields, "comments"), "text/html");
+  xml.link("replies", field_of(fields, "comments_feed"));
+  xml.link("license", field_of(fields, "license"));
+  for (const json::object& one : objects_in(fields, "links")) {
+    xml.link(member(one, "rel"), member(one, "href"), member(one, "type"), member(one, "hreflang"),
+             member(one, "title"));
+  }
+  if (const auto rights = field_of(fields, "rights"); !rights.empty()) xml.element("rights", rights);
   for (const json::object& enclosure : objects_in(fields, "enclosures")) write_enclosure(xml, enclosure);
   if (const TopicText summary = text_of(fields, "summary"); !summary.value.empty()) xml.element("summary", summary);
   // RFC 4287 §4.1.2: what has no page of its own has content, be it empty.
@@ -241,7 +252,7 @@ std::string atom(const TopicPage& page, const TopicLinks& links) {
   xml.element("title", page.title);
   if (!page.description.value.empty()) xml.element("subtitle", page.description);
   xml.element("updated", rfc3339(page.updated ? page.updated->time_since_epoch() : std::chrono::seconds(0)));
-  xml.author(page.author);
+  xml.person("author", page.author);
   xml.element("generator", "feedmill");
   if (!page.image.empty()) xml.element("logo", page.image);
   xml.link("self", links.self, "application/atom+xml");
@@ -319,6 +330,7 @@ void put_entry(JsonWriter& out, const RepublishedEntry& entry, const TopicPage& 
   out.begin_object();
   out.string("id", entry.urn);
   put(out, "url", field_of(fields, "link"));
+  for (const std::string_view name : {"external_url", "image", "banner_image"}) put(out, name, field_of(fields, name));
   put(out, "title", plain(text_of(fields, "title")));
   // Its summary is plain text, and no item is without content.
   const TopicText summary = text_of(fields, "summary");

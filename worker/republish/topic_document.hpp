@@ -29,8 +29,9 @@ std::string_view content_type_of(TopicFormat format);
 /// Pure; linear in the page. Whatever is stored, the body is well-formed UTF-8, and XML or JSON.
 ///
 /// Of a post go out: title, summary, content, link, comments, language, authors, categories, enclosures, both dates,
-/// the feed it is from, and the stores that it came through, ours last. `media` and `extensions` do not: nothing in
-/// them is sanitised.
+/// the feed it is from, and the stores that it came through, ours last; as Atom contributors, rights, licence, further
+/// links and the feed of comments, too, as JSON Feed both pictures and external_url. `media` and `extensions` do not:
+/// nothing in them is sanitised.
 TopicDocument render_topic(const TopicPage& page, TopicFormat format, const TopicLinks& links);
 
 }  // namespace feedmill

@@ -1,7 +1,6 @@
 #include "worker/words/record_text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -11,6 +10,7 @@
 #include "parsers/markup/text.hpp"
 #include "parsers/text/numbers.hpp"
 #include "storage/push_out/subscribers.hpp"
+#include "storage/records/entry_fields.hpp"
 #include "storage/records/story.hpp"
 #include "worker/base/figure_text.hpp"
 #include "worker/base/terminal.hpp"
@@ -23,21 +23,19 @@ namespace {
 
 namespace json = boost::json;
 
-/// Fields of an entry that hold JSON text (DESIGN §3.1).
-constexpr std::array<std::string_view, 5> json_fields = {"authors", "categories", "enclosures", "extensions", "media"};
-
 /// What it was before is remembered by the store; since when it is paused is not.
 bool is_paused(const FeedState& state) {
   return state.state == "paused";
 }
 
 json::value field_json(std::string_view name, const std::string& value) {
-  if (std::find(json_fields.begin(), json_fields.end(), name) != json_fields.end()) return embedded_json(value);
+  using Holds = EntryField::Holds;
+  const EntryField* const field = find_entry_field(name);
+  const Holds holds = field == nullptr ? Holds::text : field->holds;
+  if (holds == Holds::json) return embedded_json(value);
   std::int64_t number = 0;
-  if (!read_number(value, number)) return json::value(value);
-  if (name == "timestamp" || name == "rev" || name == "san_ver" || name == "bytes") return number;
-  if (name == "first_seen" || name == "last_changed" || name == "saved") return time_json(Milliseconds(number * 1000));
-  return json::value(value);
+  if ((holds != Holds::number && holds != Holds::time) || !read_number(value, number)) return json::value(value);
+  return holds == Holds::number ? json::value(number) : time_json(Milliseconds(number * 1000));
 }
 
 }  // namespace
@@ -95,7 +93,8 @@ json::object show_json(const FeedRecord& record) {
   const FeedState& state = record.state;
   json::object row = list_json(record);
   json::object& feed = row["feed"].emplace_object();
-  for (const auto& [name, value] : record.feed) feed[name] = value;
+  for (const auto& [name, value] : record.feed)
+    feed[name] = holds_json(name) ? embedded_json(value) : json::value(value);
   row["claim"] = text_or_null(record.claim);
   row["state_since"] = is_paused(state) ? json::value() : time_json(state.state_since);
   row["fetch_url"] = text_or_null(state.address.fetch_url);
@@ -160,10 +159,10 @@ std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& re
   };
   add("url", record.feed_url);
   for (const auto& [name, value] : record.feed) {
-    if (name == "title_type") continue;  // it is told without markup
-    add(name.c_str(), name == "title"     ? readable_field(record.feed, name)
-                      : name == "updated" ? unix_time_text(value)
-                                          : value);
+    if (name == "title_type" || holds_json(name)) continue;  // shown without markup; --json has the lists
+    add(name.c_str(), name == "title"                            ? readable_field(record.feed, name)
+                      : name == "updated" || name == "published" ? unix_time_text(value)
+                                                                 : value);
   }
   add("entries", fmt::format("{}, {}", grouped(std::int64_t(record.entries)), bytes_text(record.bytes)));
   const bool dated = state.state_since.count() != 0 && !is_paused(state);

@@ -1,5 +1,5 @@
 // What the publisher says is what is stored, and what of it is news (DESIGN §5): documents one after the other on a
-// real store. The documents of tests/data/publishers are what publishers were seen to do.
+// real store. The documents of tests/data/polls are what publishers were seen to do.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,7 +14,7 @@ namespace feedmill::test::stored_as_published_test {
 namespace {
 
 std::string file(const std::string& name) {
-  std::ifstream in(std::filesystem::path(FEEDMILL_SOURCE_DIR) / "tests/data/publishers" / name);
+  std::ifstream in(std::filesystem::path(FEEDMILL_SOURCE_DIR) / "tests/data/polls" / name);
   std::ostringstream text;
   text << in.rdbuf();
   EXPECT_FALSE(text.str().empty()) << name;

@@ -36,7 +36,10 @@ const std::string rich =
     "<link href='https://example.org/p?a=1&amp;b=2'/><link rel='replies' type='text/html' "
     "href='https://example.org/c'/>"
     "<author><name>Ada &lt;L&gt;</name><uri>https://example.org/ada</uri><email>ada@example.org</email></author>"
-    "<author><name>Bob</name></author>"
+    "<author><name>Bob</name></author><contributor><name>Cy</name><uri>https://example.org/cy</uri></contributor>"
+    "<rights>All &lt;rights&gt; &amp; more</rights><link rel='license' href='https://example.org/by'/>"
+    "<link rel='related' href='https://example.org/r' hreflang='fr' title='Else &lt;where&gt;'/>"
+    "<link rel='replies' href='https://example.org/c.xml'/>"
     "<category term='a&quot;b' scheme='https://example.org/s' label='L&lt;'/><category term='c'/>"
     "<published>2026-03-01T09:00:00Z</published><updated>2026-03-01T10:00:00Z</updated>"
     "<link rel='enclosure' href='https://example.org/a.mp3' type='audio/mpeg' length='123' title='Tape &amp; more'/>"
@@ -116,10 +119,13 @@ TEST_F(Topics, AsAtomComeBackAsTheyAreStored) {
     const Fields& stored = shown.entries[i].fields;
     EXPECT_EQ(back[i].guid, shown.entries[i].urn);
     for (const char* name : {"title", "title_type", "link", "comments", "language", "summary", "summary_type",
-                             "content", "content_type", "date_published", "categories", "enclosures", "summary_text"}) {
+                             "content", "content_type", "date_published", "categories", "enclosures", "summary_text",
+                             "comments_feed", "contributors", "license", "rights"}) {
       EXPECT_EQ(value(back[i].fields, name), value(stored, name)) << name << " of " << i;
     }
   }
+  EXPECT_THAT(value(back[0].fields, "links"), HasSubstr(R"({"href":"https://example.org/r","rel":"related",)"
+                                                        R"("hreflang":"fr","title":"Else <where>"})"));
   EXPECT_EQ(value(back[0].fields, "authors"), value(shown.entries[0].fields, "authors"));
   EXPECT_EQ(back[0].fields == shown.entries[0].fields, false) << "ids and dates are ours";
 
@@ -164,6 +170,20 @@ TEST_F(Topics, AsJsonComeBackAsTheFormatCanSayThem) {
   ASSERT_EQ(feed.entries[0].source.size(), 1U);
   EXPECT_EQ(feed.entries[0].source[0].title.value, "A < B quoted");
   EXPECT_EQ(feed.entries[0].source[0].url, url);
+}
+
+// WEBSUB U1
+TEST_F(Topics, AsJsonHavePicturesAndTheOtherAddress) {
+  poll(R"({"version":"https://jsonfeed.org/version/1.1","title":"T","items":[{"id":"1","url":"https://example.org/1",)"
+       R"("content_text":"x","image":"https://example.org/i","banner_image":"https://example.org/b",)"
+       R"("external_url":"https://else.example/"}]})");
+  const TopicPage shown = page();
+  ASSERT_EQ(shown.entries.size(), 1U);
+  const std::vector<EntryRecord> back = records(render_topic(shown, TopicFormat::json, links));
+  ASSERT_EQ(back.size(), 1U);
+  EXPECT_EQ(value(back[0].fields, "image"), "https://example.org/i");
+  EXPECT_EQ(value(back[0].fields, "banner_image"), "https://example.org/b");
+  EXPECT_EQ(value(back[0].fields, "external_url"), "https://else.example/");
 }
 
 // WEBSUB U1
