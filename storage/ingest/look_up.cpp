@@ -66,6 +66,12 @@ const std::string& asked_guid(const EntryRecord& entry) {
   return entry.former_guid.empty() ? entry.guid : entry.former_guid;
 }
 
+/// As those of a record that was read: Redis has the fields of a hash in any order, and digests follow theirs.
+Fields sorted(Fields fields) {
+  std::ranges::sort(fields);
+  return fields;
+}
+
 /// One document's look-up on its way through the trips.
 class Search {
  public:
@@ -121,7 +127,7 @@ class Search {
     }
   }
   void take_entries(Trip& trip) {
-    for (const std::size_t place : unsettled_) known_.guids[place].fields = trip.take(failed_).pairs();
+    for (const std::size_t place : unsettled_) known_.guids[place].fields = sorted(trip.take(failed_).pairs());
     for (const std::string& id : deleted_) {
       std::string& date = known_.deletable.emplace_back();
       if (id.empty()) continue;

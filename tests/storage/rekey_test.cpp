@@ -2,6 +2,7 @@
 // I15).
 #include "storage/records/rekey.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "storage/entries/entries.hpp"
@@ -280,6 +281,25 @@ TEST_F(Rekeying, LooksUpFormerGuids) {
   EXPECT_EQ(known->stored, 1U);
   EXPECT_EQ(known->newest, 100);
   EXPECT_FALSE(known->trimmed);
+}
+
+// Redis keeps the fields of a hash with a long value in no order.
+TEST_F(Rekeying, LooksUpFieldsInTheOrderThatDigestsFollow) {
+  add();
+  std::vector<EntryRecord> posts;
+  for (int n = 0; n < 10; ++n) {
+    EntryRecord& made = posts.emplace_back(post("g" + std::to_string(n), 100 + n));
+    made.fields.insert(made.fields.begin(), {"content", std::string(1000, 'x')});
+  }
+  refresh(posts);
+  for (EntryRecord& each : posts) each.digest = "another";
+  const LookUp wanted{feed_url, posts};
+  const auto known = Ingest(store).look_up(std::span(&wanted, 1)).front();
+  ASSERT_TRUE(known);
+  for (const StoredSnapshot::Guid& guid : known->guids) {
+    EXPECT_GE(guid.fields.size(), 10U);
+    EXPECT_TRUE(std::ranges::is_sorted(guid.fields));
+  }
 }
 
 // RFC 6721
