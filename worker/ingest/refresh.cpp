@@ -12,6 +12,7 @@
 #include "worker/ingest/older_page.hpp"
 #include "worker/observe/store_health.hpp"
 #include "worker/policy/feed_identity.hpp"
+#include "worker/policy/item_identity.hpp"
 #include "worker/policy/older_pages.hpp"
 
 namespace feedmill {
@@ -132,17 +133,45 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::look_up(const Claim& cla
   auto* document = std::get_if<Document>(&attempt.reading);
   if (document == nullptr) co_return StoredSnapshot();
   const StoredFeed* const before = attempt.stored ? &*attempt.stored : nullptr;
-  LookUp wanted{claim.feed_url, document->entries, document->deleted, document->markup, before, claim.failovers};
+  const LookUp wanted{claim.feed_url, document->entries, document->deleted, document->markup, before, claim.failovers};
   const auto look = [&] { return store_.look_up(wanted); };
   StoreResult<StoredSnapshot> known = co_await answer_of(look, deadline);
   if (!known) co_return known;
   settle_repeated(*document, *known);
-  if (!must_compare(claim.state.identity, *document, *known)) co_return known;
+  if (must_compare(claim.state.identity, *document, *known)) {
+    known = co_await compare(claim, source, attempt, std::move(*known), deadline);
+    document = std::get_if<Document>(&attempt.reading);
+    if (!known || document == nullptr) co_return known;
+  }
+
+  // Single posts under new guids: read only where something looks like one.
+  const Suspects suspected = suspects(claim.state.identity, *document, *known, claim.now);
+  StoredSnapshot found;
+  if (!suspected.empty()) {
+    LookUp again{claim.feed_url, suspected.look_up, {}, document->markup, before, claim.failovers};
+    again.seconds = suspected.seconds;
+    const auto look_again = [&] { return store_.look_up(again); };
+    StoreResult<StoredSnapshot> answer = co_await answer_of(look_again, deadline);
+    if (!answer) co_return answer;
+    found = std::move(*answer);
+  }
+  recognise_items(claim.state.identity, *document, *known, std::move(found));
+  co_return known;
+}
+
+asio::awaitable<StoreResult<StoredSnapshot>> Refresher::compare(const Claim& claim, DocumentSource& source,
+                                                                Attempt& attempt, StoredSnapshot looked_up,
+                                                                Deadline deadline) {
+  StoreResult<StoredSnapshot> known = std::move(looked_up);
+  auto* document = std::get_if<Document>(&attempt.reading);
+  const StoredFeed* const before = attempt.stored ? &*attempt.stored : nullptr;
   if (!document->whole_body.empty()) {  // rare: all posts are compared
     co_await source.read_all(claim, attempt);
     document = std::get_if<Document>(&attempt.reading);
     if (document == nullptr) co_return StoredSnapshot();
-    wanted = {claim.feed_url, document->entries, document->deleted, document->markup, before, claim.failovers};
+    const LookUp wanted{claim.feed_url, document->entries, document->deleted, document->markup,
+                        before,         claim.failovers};
+    const auto look = [&] { return store_.look_up(wanted); };
     known = co_await answer_of(look, deadline);
     if (!known) co_return known;
     settle_repeated(*document, *known);
