@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <span>
+#include <utility>
 
 #include "parsers/text/strings.hpp"
 
@@ -294,24 +295,63 @@ void append_canonical_url(std::string& out, std::string_view url) {
   }
 }
 
+namespace {
+
+/// The host of an authority, with its port unless that is a usual one.
+std::string_view host_without_www(std::string_view authority) {
+  std::string_view host = authority.substr(authority.rfind('@') + 1);  // npos + 1 = 0
+  if (host.size() > 4 && istarts_with(host, "www.")) host.remove_prefix(4);
+  for (const std::string_view port : {":80", ":443"}) {
+    if (host.ends_with(port)) host.remove_suffix(port.size());
+  }
+  return host;
+}
+
+std::string_view without_slashes(std::string_view path) {
+  while (path.ends_with('/')) path.remove_suffix(1);
+  return path;
+}
+
+void append_with_upper_escapes(std::string& out, std::string_view text) {
+  const auto upper = [](char c) { return c >= 'a' && c <= 'f' ? static_cast<char>(c - 32) : c; };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    out += text[i];
+    if (text[i] != '%' || i + 2 >= text.size() || hex_value(text[i + 1]) < 0 || hex_value(text[i + 2]) < 0) continue;
+    out += upper(text[i + 1]);
+    out += upper(text[i + 2]);
+    i += 2;
+  }
+}
+
+}  // namespace
+
 std::string link_key(std::string_view url) {
   if (!is_http_url(url)) return {};
   const UrlParts whole = split_url(url);
   const std::string canonical = canonical_url(url);
   const UrlParts parts = split_url(canonical);
-  std::string_view host = parts.authority.substr(parts.authority.rfind('@') + 1);  // npos + 1 = 0
-  if (host.size() > 4 && istarts_with(host, "www.")) host.remove_prefix(4);
-  for (const std::string_view port : {":80", ":443"}) {
-    if (host.ends_with(port)) host.remove_suffix(port.size());
-  }
-  std::string key = lower(host);
-  std::string_view path = parts.path;
-  while (path.ends_with('/')) path.remove_suffix(1);
-  key += path;
+  std::string key = lower(host_without_www(parts.authority));
+  key += without_slashes(parts.path);
   if (parts.has_query) key.append("?").append(parts.query);
   const bool parameters = whole.fragment.find('=') != std::string_view::npos;
   if (!whole.fragment.empty() && !parameters) key.append("#").append(whole.fragment);
   return key;
+}
+
+void append_url_alias(std::string& out, std::string_view url) {
+  if (!is_http_url(url)) return;
+  const UrlParts parts = split_url(url);
+  for (const char c : host_without_www(parts.authority)) out += to_lower(c);
+  append_with_upper_escapes(out, without_slashes(parts.path));
+  for (auto [rest, separator] : {std::pair(parts.query, '?'), std::pair(parts.fragment, '#')}) {
+    while (!rest.empty()) {
+      const std::string_view parameter = take_until(rest, '&');
+      if (parameter.empty() || is_tracking(parameter)) continue;
+      out += separator;
+      append_with_upper_escapes(out, parameter);
+      separator = '&';
+    }
+  }
 }
 
 bool is_transient_parameter(std::string_view parameter) {

@@ -72,6 +72,12 @@ void append_canonical_url(std::string& out, std::string_view url);
 /// but http and https.
 std::string link_key(std::string_view url);
 
+/// What all spellings of one web address have in common: it is without scheme, user, `www.`, usual port, trailing
+/// slashes and tracking parameters, its host in lower case, the digits of its escapes in upper case. All other
+/// parameters and the fragment count. Appends nothing for anything but http and https, which has no other spelling.
+/// Linear.
+void append_url_alias(std::string& out, std::string_view url);
+
 /// Appends the address of an embedded file without what changes from one fetch to the next: tracking parameters, and
 /// those that only get past caches or sign a download (`?ver=5`, `&cb=…`, `?1690000000`, `Expires`, `Signature` …).
 void append_steady_url(std::string& out, std::string_view url);

@@ -70,6 +70,8 @@ struct LookUp {
   const StoredFeed* stored = nullptr;  ///< what was read of the feed before; null: it is read now
   std::uint64_t failovers = 0;         ///< of the claim
   bool compares_all = false;           ///< the fields of all its posts are wanted, whatever their digests
+  /// Unix seconds: the posts that are sorted there are read, too, unless they are more than 4 in one second.
+  std::span<const std::int64_t> seconds{};
 };
 
 /// A feed of which what is stored is read.

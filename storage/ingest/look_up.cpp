@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <list>
 #include <memory>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "parsers/markup/sanitise.hpp"
 #include "parsers/text/numbers.hpp"
+#include "parsers/text/url.hpp"
 #include "storage/ingest/ingest.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/resanitise.hpp"
@@ -17,6 +19,7 @@ namespace {
 
 constexpr std::size_t max_compared = 5000;    // posts of a feed that are looked for under new guids
 constexpr std::size_t guids_a_command = 500;  // bounds how long one keeps Redis busy
+constexpr std::size_t max_a_second = 4;       // posts; more are told apart by nothing
 
 using Is = StoredSnapshot::Is;
 
@@ -54,17 +57,25 @@ class Trip {
 /// What is stored by older rules → as today's make it.
 void mend(StoredSnapshot& known, const GivenMarkup& markup) {
   const std::string today = std::to_string(sanitiser_version);
-  for (StoredSnapshot::Guid& guid : known.guids) {
-    if (guid.fields.empty() || value_of(guid.fields, "san_ver") == today) continue;
+  const auto mend_post = [&](StoredSnapshot::Guid& guid) {
+    if (guid.fields.empty() || value_of(guid.fields, "san_ver") == today) return;
     guid.mended = resanitised(guid.fields, markup);
     std::erase_if(guid.mended, [](const auto& field) { return field.first == "bytes" || field.first == "digest"; });
     guid.fields = with_changes(std::move(guid.fields), guid.mended);
-  }
+  };
+  std::ranges::for_each(known.guids, mend_post);
+  std::ranges::for_each(known.same_second, mend_post);
   if (value_of(known.feed, "san_ver") != today) known.feed_mended = resanitised_feed(known.feed, markup);
 }
 
 const std::string& asked_guid(const EntryRecord& entry) {
   return entry.former_guid.empty() ? entry.guid : entry.former_guid;
+}
+
+/// As those of a record that was read: Redis has the fields of a hash in any order, and digests follow theirs.
+Fields sorted(Fields fields) {
+  std::ranges::sort(fields);
+  return fields;
 }
 
 /// One document's look-up on its way through the trips.
@@ -79,7 +90,15 @@ class Search {
     known_.volatile_parts = stored.volatile_parts;
     known_.compares_all = wanted.compares_all;
     mark_guids();
+    const bool any_new = !(stored_.digests.empty() && stored_.tombs.empty()) &&
+                         std::ranges::find(known_.guids, Is::unknown, &StoredSnapshot::Guid::is) != known_.guids.end();
+    if (any_new || !stored_.tombs.empty()) {
+      for (const EntryRecord& entry : wanted_.entries) listed_.insert(asked_guid(entry));
+    }
     mark_tombs();
+    if (!any_new) return;
+    find_aliases();
+    find_departed();
   }
 
   /// First trip: the ids of what must be looked at.
@@ -94,6 +113,13 @@ class Search {
       words.insert(words.end(), first,
                    first + static_cast<std::ptrdiff_t>(std::min(guids_a_command, guids.size() - i)));
       trip.add(std::move(words));
+    }
+    if (wanted_.seconds.empty()) return;
+    const std::string_view sort = trip.keep(keys.sort(wanted_.feed_url));
+    const std::string_view most = trip.keep(std::to_string(max_a_second + 1));
+    for (const std::int64_t second : wanted_.seconds) {
+      const std::string_view score = trip.keep(std::to_string(second));
+      trip.add({"ZRANGE", sort, score, score, "BYSCORE", "LIMIT", "0", most});
     }
   }
   void take_ids(Trip& trip) {
@@ -114,6 +140,12 @@ class Search {
       return guid.id.empty();
     });
     for (; next < all; ++next) deleted_.push_back(std::move(ids[next]));
+    for (std::size_t i = 0; i < wanted_.seconds.size(); ++i) {
+      const ReplyView row = trip.take(failed_);
+      for (std::size_t post = 0; row.size() <= max_a_second && post < row.size(); ++post) {
+        known_.same_second.push_back({Is::different, std::string(row[post].text()), {}});
+      }
+    }
   }
 
   /// Second trip: what is stored under them.
@@ -122,9 +154,10 @@ class Search {
     for (const std::string& id : deleted_) {
       if (!id.empty()) trip.add({"HMGET", id, "date_updated", "date_published"});
     }
+    for (const StoredSnapshot::Guid& post : known_.same_second) trip.add({"HGETALL", post.id});
   }
   void take_entries(Trip& trip) {
-    for (const std::size_t place : unsettled_) known_.guids[place].fields = trip.take(failed_).pairs();
+    for (const std::size_t place : unsettled_) known_.guids[place].fields = sorted(trip.take(failed_).pairs());
     for (const std::string& id : deleted_) {
       std::string& date = known_.deletable.emplace_back();
       if (id.empty()) continue;
@@ -132,6 +165,7 @@ class Search {
       date = dates[dates[0].is_nil() ? 1 : 0].text();
       if (date.empty()) date = "0";
     }
+    for (StoredSnapshot::Guid& post : known_.same_second) post.fields = sorted(trip.take(failed_).pairs());
   }
 
   StoreResult<StoredSnapshot> take() {
@@ -160,19 +194,58 @@ class Search {
   }
 
   void mark_tombs() {
-    if (stored_.tombs.empty()) return;
-    std::unordered_set<std::string_view> listed;
-    for (const EntryRecord& entry : wanted_.entries) listed.insert(asked_guid(entry));
     for (const StoredFeed::Tomb& tomb : stored_.tombs) {
       if (!tomb.listed)
         known_.first_tomb = std::min(known_.first_tomb.value_or(Milliseconds::max()), Milliseconds(tomb.left_at));
-      if (tomb.listed != listed.contains(tomb.guid)) (tomb.listed ? known_.left : known_.back).emplace_back(tomb.guid);
+      if (tomb.listed != listed_.contains(tomb.guid)) (tomb.listed ? known_.left : known_.back).emplace_back(tomb.guid);
+    }
+  }
+
+  /// Other spellings of unknown guids among those of stored and of trimmed posts. The address of a home page is no
+  /// post's.
+  void find_aliases() {
+    constexpr std::size_t ambiguous = static_cast<std::size_t>(-1);
+    std::unordered_map<std::string, std::size_t> places;  // of unknown guids, by alias
+    std::string alias;
+    for (std::size_t i = 0; i < known_.guids.size(); ++i) {
+      if (known_.guids[i].is != Is::unknown || !wanted_.entries[i].shared_guid.empty()) continue;
+      alias.clear();
+      append_url_alias(alias, wanted_.entries[i].guid);
+      if (alias.find_first_of("/?#") == std::string::npos) continue;
+      const auto [known, is_new] = places.emplace(alias, i);
+      if (!is_new) known->second = ambiguous;
+    }
+    if (places.empty()) return;
+    const auto look_at = [&](std::string_view guid, bool trimmed) {
+      alias.clear();
+      append_url_alias(alias, guid);
+      const auto found = alias.empty() ? places.end() : places.find(alias);
+      if (found == places.end() || found->second == ambiguous || listed_.contains(guid)) return;
+      StoredSnapshot::Guid& unknown = known_.guids[found->second];
+      if (!unknown.alias.empty()) {
+        if (trimmed) return;
+        unknown.alias.clear();
+        found->second = ambiguous;
+        return;
+      }
+      unknown.alias = guid;
+      unknown.alias_trimmed = trimmed;
+    };
+    for (const auto& [guid, digest] : stored_.digests) look_at(guid, false);
+    for (const StoredFeed::Tomb& tomb : stored_.tombs) look_at(tomb.guid, true);
+  }
+
+  void find_departed() {
+    for (const auto& [guid, digest] : stored_.items.posts()) {
+      if (known_.departed.size() > StoredSnapshot::max_departed) return;
+      if (!listed_.contains(guid)) known_.departed.emplace_back(guid);
     }
   }
 
   const LookUp& wanted_;
   const StoredFeed& stored_;
   StoredSnapshot known_;
+  std::unordered_set<std::string_view> listed_;  // the document's guids, where somebody needs them
   std::vector<std::size_t> unsettled_;  // places whose entries are read: they differ, or were stored by other rules
   std::vector<std::string> deleted_;    // ids of what the document says is deleted, "" = no such post
   std::optional<StoreError> failed_;
@@ -181,7 +254,8 @@ class Search {
 StoreResult<StoredFeed> read_stored(Trip& trip) {
   std::optional<StoreError> failed;
   StoredFeed stored;
-  const ReplyView items = trip.take(failed), learned = trip.take(failed), digests = trip.take(failed), tombs = trip.take(failed);
+  const ReplyView items = trip.take(failed), learned = trip.take(failed), digests = trip.take(failed),
+                  tombs = trip.take(failed);
   stored.feed = trip.take(failed).pairs();
   stored.stored = static_cast<std::uint64_t>(trip.take(failed).integer());
   stored.newest = trip.take(failed)[1].integer();

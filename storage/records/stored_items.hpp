@@ -33,6 +33,8 @@ class StoredItems {
   std::uint64_t context() const { return context_; }
   /// Sorted, for DocumentHints::known.
   std::span<const std::uint64_t> hashes() const { return hashes_; }
+  /// Guid and digest of the posts that they are of, in any order.
+  std::span<const std::pair<std::string_view, std::string_view>> posts() const { return posts_; }
   /// Whether the documents give these posts their guids; else their links stand for them.
   bool are_named() const { return named_; }
   /// The record of the item with one of these hashes: guid and digest, no fields.

@@ -48,6 +48,7 @@ struct StoredPost {
 
 /// What the store knows of the guids of a document (one read-only script, RELIABILITY L5).
 struct StoredSnapshot {
+  static constexpr std::size_t max_departed = 50;
   enum class Is { unknown, tombstoned, same, different };
   struct Guid {
     Is is{};
@@ -57,6 +58,10 @@ struct StoredSnapshot {
     /// Stored by older rules: what today's make of it, "" for a field that goes, `bytes` and `digest` apart
     /// (resanitise.hpp). `fields` are as if that had been done; `same` has `id` and `fields` then, too.
     Fields mended{};
+    /// When `unknown`: the only other spelling of it that is stored (append_url_alias), else one that was trimmed. The
+    /// document does not list it. "" = there is none, or another unknown guid of the document is spelled like it.
+    std::string alias{};
+    bool alias_trimmed = false;  ///< `alias` is a tombstone
   };
   std::vector<Guid> guids;                 ///< in the order asked for
   std::vector<std::string> left, back;     ///< tombstones whose guid left the document, or stands in it again
@@ -69,11 +74,16 @@ struct StoredSnapshot {
   std::optional<Milliseconds> first_tomb;  ///< when the guid of its oldest tombstone left the document
   bool compares_all = false;               ///< `fields` are there of posts with the same digest, too
   std::string volatile_parts;              ///< what was learned of the feed (volatile_parts.hpp), "" = nothing
+  /// Guids of stored posts that the last document listed and this one does not, as far as StoredItems knows them. Read
+  /// only where some guid is unknown; one more than max_departed stands for many.
+  std::vector<std::string> departed;
+  std::vector<Guid> same_second;       ///< posts of the seconds that were asked for, `different`, with their fields
   std::vector<std::string> deletable;  ///< of each deletion asked for: "" = no such post, else the post's date or "0"
 
   // What a comparison with the stored posts has shown (worker/policy/feed_identity.hpp).
   bool compared = false,
-       replaced = false;               ///< replaced: more than 5 % of the document are stored posts under new guids
+       replaced = false;               ///< more than 5 % of the document are stored posts under new guids …
+                                       ///< … which item_identity.hpp says without such a comparison, too
   std::size_t recognised = 0;          ///< posts of the document that are stored under another guid than it gives them
   Naming naming = Naming::given;       ///< of a feed that is identified by guid, the document included
   std::vector<Rekey> rekeys;           ///< of posts that the document does not list

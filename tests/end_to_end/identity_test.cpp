@@ -50,6 +50,38 @@ TEST_F(Identifying, KeepsPostsUnderNewGuidsAndSwitchesWhenThereIsNoEnd) {
   EXPECT_NE(say("show").find("link since "), std::string::npos) << say("show");
 }
 
+TEST_F(Identifying, KeepsSinglePostsUnderNewGuids) {
+  const std::string text(200, 'x');
+  const auto serve_pages = [&](const std::vector<std::string>& pages) {
+    std::string xml = "<rss version='2.0'><channel><title>Feed</title>";
+    for (std::size_t n = pages.size(); n > 0; --n) {
+      const std::string number = std::to_string(n);
+      xml += "<item><guid>" + pages[n - 1] + "</guid><link>" + pages[n - 1] + "</link><title>Post " + number +
+             "</title><description>" + text + number + "</description><pubDate>" + number +
+             " Mar 2025 12:00:00 GMT</pubDate></item>";
+    }
+    world.http.serve("/feed.xml", {.body = xml + "</channel></rss>"});
+    pass();
+  };
+  std::vector<std::string> pages;
+  for (int n = 1; n <= 25; ++n) pages.push_back("http://www.example.org/post/" + std::to_string(n));
+  ASSERT_EQ(world.run({"add", world.http.url("/feed.xml")}).exit, 0);
+  serve_pages(pages);
+  EXPECT_EQ(world.count("post_created"), 25U);
+  pages[6] = "https://example.org/post/7/";
+  serve_pages(pages);
+  EXPECT_EQ(world.count("feed_rekeyed"), 1U);
+  EXPECT_EQ(world.count("post_modified"), 0U);
+  EXPECT_EQ(world.redis_text({"HMGET", "Entry:7", "guid", "link"}), pages[6] + " " + pages[6]);
+  pages[12] = "http://www.example.org/post/better-slug";
+  pages.emplace_back("http://www.example.org/post/26");
+  serve_pages(pages);
+  EXPECT_EQ(world.count("feed_rekeyed"), 2U);
+  EXPECT_EQ(world.count("post_created"), 26U);
+  EXPECT_EQ(world.redis_text({"HMGET", "Entry:13", "guid", "link"}), pages[12] + " " + pages[12]);
+  EXPECT_EQ(world.redis_text({"GET", "ids:Entry"}), "26");
+}
+
 TEST_F(Identifying, TellsOfAGap) {
   world.environment["FEEDMILL_CEILING"] = "24h";  // there is something to halve
   serve("g", "https", 1, 5);

@@ -11,6 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string url = resolve_safe_url(base, reference);
   fuzz::require(!url.starts_with("javascript:") && !url.starts_with("data:") && !url.starts_with("vbscript:"));
   canonical_url(url);
+  std::string alias;
+  append_url_alias(alias, text);
+  fuzz::require(alias.size() < text.size() || alias.empty());
   without_credentials(url);
   return 0;
 }

@@ -180,6 +180,31 @@ INSTANTIATE_TEST_SUITE_P(
                     KeyCase{"NoWebAddress", "tag:example.org,2020:1", ""}, KeyCase{"Empty", "", ""}),
     [](const auto& test) { return test.param.name; });
 
+class UrlAliases : public testing::TestWithParam<KeyCase> {};
+TEST_P(UrlAliases, AreOneForAllSpellings) {
+  std::string out = "=";
+  append_url_alias(out, GetParam().url);
+  EXPECT_EQ(out, "=" + std::string(GetParam().key));
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, UrlAliases,
+    testing::Values(KeyCase{"Http", "http://example.org/a", "example.org/a"},
+                    KeyCase{"Https", "https://example.org/a", "example.org/a"},
+                    KeyCase{"CaseOfTheHost", "HTTPS://WWW.Example.ORG/A", "example.org/A"},
+                    KeyCase{"Port", "https://u:p@h:443/a", "h/a"}, KeyCase{"OtherPort", "https://h:8080/a", "h:8080/a"},
+                    KeyCase{"Slash", "http://h/a//", "h/a"},
+                    KeyCase{"SlashBeforeParameters", "http://h/a/?p=1", "h/a?p=1"},
+                    KeyCase{"Home", "http://www.h.org/", "h.org"},
+                    KeyCase{"Parameters", "http://h/?p=1&q=2", "h?p=1&q=2"},
+                    KeyCase{"Tracking", "http://h/a?utm_source=x&id=1&fbclid=y", "h/a?id=1"},
+                    KeyCase{"TrackingAlone", "http://h/a?utm_source=x#utm_medium=y", "h/a"},
+                    KeyCase{"Escapes", "http://h/%e4%B8%ad?q=%c3%a4#%5b", "h/%E4%B8%AD?q=%C3%A4#%5B"},
+                    KeyCase{"NoEscapes", "http://h/100%ab%zz%a%", "h/100%AB%zz%a%"},
+                    KeyCase{"Fragment", "http://h/a#id=2", "h/a#id=2"}, KeyCase{"Ipv6", "http://[::1]:80/a", "[::1]/a"},
+                    KeyCase{"Urn", "urn:uuid:1225c695", ""}, KeyCase{"Opaque", "post/17/", ""},
+                    KeyCase{"Empty", "", ""}, KeyCase{"NoHost", "http:///a", ""}),
+    [](const auto& test) { return test.param.name; });
+
 class SteadyUrls : public testing::TestWithParam<KeyCase> {};
 TEST_P(SteadyUrls, LeaveOutWhatPasses) {
   std::string out = "=";

@@ -2,10 +2,12 @@
 // I15).
 #include "storage/records/rekey.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "storage/entries/entries.hpp"
 #include "storage/ingest/ingest.hpp"
+#include "storage/records/find_field.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::test::rekey_test {
@@ -280,6 +282,76 @@ TEST_F(Rekeying, LooksUpFormerGuids) {
   EXPECT_EQ(known->stored, 1U);
   EXPECT_EQ(known->newest, 100);
   EXPECT_FALSE(known->trimmed);
+}
+
+TEST_F(Rekeying, LooksForOtherSpellingsOfUnknownGuids) {
+  add();
+  refresh({post("http://example.org/a%2fb/", 100), post("http://example.org/listed", 100), post("urn:a", 100),
+           post("http://example.org/twice", 100), post("https://example.org/twice", 100)});
+  redis({"ZADD", feed_url + ":tombs", "inf", "http://www.example.org/trimmed", "inf", "https://example.org/"});
+  const std::vector<EntryRecord> posts{post("https://example.org/a%2Fb?utm_source=x", 100),
+                                       post("http://example.org/listed", 100),
+                                       post("https://example.org/listed", 100),
+                                       post("URN:A", 100),
+                                       post("https://example.org/trimmed", 100),
+                                       post("http://example.org/twice/", 100),
+                                       post("http://example.org/", 100)};
+  const LookUp wanted{feed_url, posts};
+  const auto known = Ingest(store).look_up(std::span(&wanted, 1)).front();
+  ASSERT_TRUE(known);
+  std::vector<std::string> aliases;
+  for (const StoredSnapshot::Guid& guid : known->guids) aliases.push_back(guid.alias);
+  EXPECT_EQ(aliases, (std::vector<std::string>{"http://example.org/a%2fb/", "", "", "",
+                                               "http://www.example.org/trimmed", "", ""}));
+  EXPECT_FALSE(known->guids[0].alias_trimmed);
+  EXPECT_TRUE(known->guids[4].alias_trimmed);
+}
+
+TEST_F(Rekeying, FindsNoOtherSpellingForTwoOfOneDocument) {
+  add();
+  refresh({post("http://example.org/a", 100)});
+  std::vector<EntryRecord> posts;
+  for (int n = 0; n < 10'000; ++n) posts.push_back(post("https://example.org/a?utm_content=" + std::to_string(n), 100));
+  const LookUp wanted{feed_url, posts};
+  const auto known = Ingest(store).look_up(std::span(&wanted, 1)).front();
+  ASSERT_TRUE(known);
+  for (const StoredSnapshot::Guid& guid : known->guids) EXPECT_EQ(guid.alias, "");
+}
+
+// Redis keeps the fields of a hash with a long value in no order.
+TEST_F(Rekeying, LooksUpFieldsInTheOrderThatDigestsFollow) {
+  add();
+  std::vector<EntryRecord> posts;
+  for (int n = 0; n < 10; ++n) {
+    EntryRecord& made = posts.emplace_back(post("g" + std::to_string(n), 100 + n));
+    made.fields.insert(made.fields.begin(), {"content", std::string(1000, 'x')});
+  }
+  refresh(posts);
+  for (EntryRecord& each : posts) each.digest = "another";
+  const LookUp wanted{feed_url, posts};
+  const auto known = Ingest(store).look_up(std::span(&wanted, 1)).front();
+  ASSERT_TRUE(known);
+  for (const StoredSnapshot::Guid& guid : known->guids) {
+    EXPECT_GE(guid.fields.size(), 10U);
+    EXPECT_TRUE(std::ranges::is_sorted(guid.fields));
+  }
+}
+
+TEST_F(Rekeying, LooksUpPostsByTheirSeconds) {
+  add();
+  refresh({post("a", 100), post("b", 200), post("c", 200)});
+  std::vector<EntryRecord> crowd;
+  for (int n = 0; n < 5; ++n) crowd.push_back(post("crowd" + std::to_string(n), 300));
+  refresh(crowd);
+  LookUp wanted{feed_url, {}};
+  const std::vector<std::int64_t> seconds{100, 150, 200, 300};
+  wanted.seconds = seconds;
+  const auto known = Ingest(store).look_up(std::span(&wanted, 1)).front();
+  ASSERT_TRUE(known);
+  std::vector<std::string> guids;
+  for (const StoredSnapshot::Guid& found : known->same_second) guids.emplace_back(value_of(found.fields, "guid"));
+  EXPECT_EQ(guids, (std::vector<std::string>{"a", "c", "b"})) << "five in one second are too many";
+  EXPECT_EQ(known->same_second[0].id, "Entry:1");
 }
 
 // RFC 6721

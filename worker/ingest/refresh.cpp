@@ -12,6 +12,7 @@
 #include "worker/ingest/older_page.hpp"
 #include "worker/observe/store_health.hpp"
 #include "worker/policy/feed_identity.hpp"
+#include "worker/policy/item_identity.hpp"
 #include "worker/policy/older_pages.hpp"
 
 namespace feedmill {
@@ -45,6 +46,17 @@ class Counted {
   std::atomic<std::uint64_t>& total_;
   std::uint64_t amount_;
 };
+
+/// All posts of a document, and where it is time for that all that is stored of them.
+LookUp whole_look_up(const Claim& claim, const Document& document, const StoredFeed* stored) {
+  return {claim.feed_url,
+          document.entries,
+          document.deleted,
+          document.markup,
+          stored,
+          claim.failovers,
+          compares_all(claim.state, claim.now)};
+}
 
 /// About what a commit takes on its way.
 std::uint64_t bytes_of(const Commit& commit) {
@@ -132,24 +144,44 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::look_up(const Claim& cla
   auto* document = std::get_if<Document>(&attempt.reading);
   if (document == nullptr) co_return StoredSnapshot();
   const StoredFeed* const before = attempt.stored ? &*attempt.stored : nullptr;
-  LookUp wanted{claim.feed_url,
-                document->entries,
-                document->deleted,
-                document->markup,
-                before,
-                claim.failovers,
-                compares_all(claim.state, claim.now)};
+  const LookUp wanted = whole_look_up(claim, *document, before);
   const auto look = [&] { return store_.look_up(wanted); };
   StoreResult<StoredSnapshot> known = co_await answer_of(look, deadline);
   if (!known) co_return known;
   settle_repeated(*document, *known);
-  if (!must_compare(claim.state.identity, *document, *known)) co_return known;
+  if (must_compare(claim.state.identity, *document, *known)) {
+    known = co_await compare(claim, source, attempt, std::move(*known), deadline);
+    document = std::get_if<Document>(&attempt.reading);
+    if (!known || document == nullptr) co_return known;
+  }
+
+  // Single posts under new guids: read only where something looks like one.
+  const Suspects suspected = suspects(claim.state.identity, *document, *known, claim.now);
+  StoredSnapshot found;
+  if (!suspected.empty()) {
+    LookUp again{claim.feed_url, suspected.look_up, {}, document->markup, before, claim.failovers};
+    again.seconds = suspected.seconds;
+    const auto look_again = [&] { return store_.look_up(again); };
+    StoreResult<StoredSnapshot> answer = co_await answer_of(look_again, deadline);
+    if (!answer) co_return answer;
+    found = std::move(*answer);
+  }
+  recognise_items(claim.state.identity, *document, *known, std::move(found));
+  co_return known;
+}
+
+asio::awaitable<StoreResult<StoredSnapshot>> Refresher::compare(const Claim& claim, DocumentSource& source,
+                                                                Attempt& attempt, StoredSnapshot looked_up,
+                                                                Deadline deadline) {
+  StoreResult<StoredSnapshot> known = std::move(looked_up);
+  auto* document = std::get_if<Document>(&attempt.reading);
+  const StoredFeed* const before = attempt.stored ? &*attempt.stored : nullptr;
   if (!document->whole_body.empty()) {  // rare: all posts are compared
     co_await source.read_all(claim, attempt);
     document = std::get_if<Document>(&attempt.reading);
     if (document == nullptr) co_return StoredSnapshot();
-    wanted.entries = document->entries;
-    wanted.deleted = document->deleted;
+    const LookUp wanted = whole_look_up(claim, *document, before);
+    const auto look = [&] { return store_.look_up(wanted); };
     known = co_await answer_of(look, deadline);
     if (!known) co_return known;
     settle_repeated(*document, *known);

@@ -78,6 +78,11 @@ class Refresher {
   /// identity (feed_identity.hpp).
   boost::asio::awaitable<StoreResult<StoredSnapshot>> look_up(const Claim& claim, DocumentSource& source,
                                                               Attempt& attempt, Deadline deadline);
+  /// Compares the document with all posts of its feed. Items that were passed over are
+  /// read first, so that the attempt may have another document afterwards, or none.
+  boost::asio::awaitable<StoreResult<StoredSnapshot>> compare(const Claim& claim, DocumentSource& source,
+                                                              Attempt& attempt, StoredSnapshot looked_up,
+                                                              Deadline deadline);
   /// `ask()` until it is answered, or trying again is no use (RELIABILITY E1).
   template <class Ask>
   auto answer_of(const Ask& ask, Deadline deadline) -> std::invoke_result_t<const Ask&>;

@@ -270,6 +270,9 @@ class Decider {
     draft_.state() = claim_.state;
     EntryDiff diff = diff_entries(std::move(document.entries), known_, now_, events_.shown_up_to());
     std::erase_if(diff.writes, [](const EntryWrite& write) { return write.quiet; });  // the next poll's
+    for (const Rekey& rekey : diff.rekeys) {  // as well: what a push does not list may be listed all the same
+      std::erase_if(diff.writes, [&](const EntryWrite& write) { return write.guid == rekey.to; });
+    }
     const std::vector<std::string> deleted = withdrawn(document.deleted, known_.deletable, document.entries);
     leave_out(diff.writes, deleted);
     const std::size_t all = diff.writes.size() + diff.rekeys.size() + count_stored(document.deleted, deleted);

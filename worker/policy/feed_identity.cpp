@@ -15,6 +15,7 @@
 #include "storage/records/post_identity.hpp"
 #include "storage/records/rekey.hpp"
 #include "worker/policy/identity_history.hpp"
+#include "worker/policy/item_identity.hpp"
 
 namespace feedmill {
 namespace {
@@ -476,7 +477,7 @@ bool must_compare(const PostIdentity& identity, const Document& document, const 
   }
   if (by_guid && names_places(document.entries, known.guids)) return true;
   const std::size_t unknown = count_unknown(known), listed = document.entries.size();
-  if (2 * unknown > listed) return true;
+  if (2 * unknown > listed || are_too_many(identity, document, known)) return true;
   return are_many(unknown, listed) && (identity.replaced_documents > 0 || is_turn(identity.fresh_documents + 1));
 }
 

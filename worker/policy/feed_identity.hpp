@@ -22,7 +22,8 @@ void settle_repeated(Document& document, StoredSnapshot& known);
 /// switched to another identity, or goes back to its guids, or its guids name places
 /// (storage/records/post_identity.hpp), or more than 5 % have been unknown for so long that they may be new at every
 /// fetch (looked at after 3 documents, 6, 12 …), or a post that is unknown under a substitute may be stored under a
-/// guid, or the other way round, or a post is not the one that is stored under its guid.
+/// guid, or the other way round, or a post is not the one that is stored under its guid, or too many are_too_many() to
+/// be told apart one by one.
 bool must_compare(const PostIdentity& identity, const Document& document, const StoredSnapshot& known);
 
 /// Stored posts that the document lists under new guids, to be looked up once more for what they hold.

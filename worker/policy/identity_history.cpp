@@ -119,7 +119,7 @@ void count_document(FeedState& state, const Document& document, const StoredSnap
   identity.fresh_documents = many ? identity.fresh_documents + 1 : 0;
   if (!many)
     identity.replaced_documents = 0;
-  else if (known.compared)
+  else if (known.compared || known.replaced)
     identity.replaced_documents = known.replaced ? identity.replaced_documents + 1 : 0;
 }
 

@@ -44,6 +44,7 @@ struct Listed {
 
 struct Kind {
   bool permalinks = false, dated = true, trims = false;
+  bool renames = false;                   // single posts get new guids, new slugs, another scheme
   std::optional<IdentifiedBy> wrongly{};  // a document in which today's rule would have switched the feed to that
 };
 
@@ -53,6 +54,22 @@ std::string date_of(const Post& post) {
   char text[40];
   gmtime_r(&time, &utc);
   return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &utc)};
+}
+
+void flip_scheme(std::string& address) {
+  address = address.starts_with("https:") ? "http:" + address.substr(6) : "https:" + address.substr(5);
+}
+
+/// Gives a post that is stored another guid, in one of three ways.
+void rename(Post& post, const Kind& kind, std::size_t how, int number) {
+  if (how == 0 || kind.trims || !kind.dated) {  // of what was trimmed nothing but its guid is known
+    if (kind.permalinks) flip_scheme(post.guid);
+    flip_scheme(post.link);
+    return;
+  }
+  const std::string slug = "https://example.org/" + std::to_string(post.number) + "/renamed/" + std::to_string(number);
+  if (how == 1 || kind.permalinks) post.guid = kind.permalinks ? slug : "uuid:" + std::to_string(number);
+  if (how == 2 || kind.permalinks) post.link = slug;
 }
 
 class IdentityHistories : public Polling {
@@ -71,6 +88,7 @@ class IdentityHistories : public Polling {
   }
 
   std::optional<Redis> probe_;
+  std::uint64_t rekeyed_ = 0;  // posts, of all histories
 };
 
 std::string xml_of(const std::vector<Listed>& items, int document) {
@@ -117,7 +135,7 @@ void IdentityHistories::live(std::uint64_t seed, Kind kind) {
   };
   for (std::size_t i = 0; i < window; ++i) add_post();
   std::uint32_t created = 0;
-  int waiting_to_return = 0;
+  int waiting_to_return = 0, renamed_in_a_row = 0, renamed = 0;
   const std::size_t documents = 12 + below(25);
   const std::size_t wrong_at = 2 + below(5);
   for (std::size_t n = 1; n <= documents; ++n) {
@@ -137,17 +155,26 @@ void IdentityHistories::live(std::uint64_t seed, Kind kind) {
         if (chance(4) && post->own_link && !post->must_be_good) ++post->edition;
       }
     }
+    // Single posts go on under new guids: never in so many documents in a row that all guids are in doubt.
+    const bool renames_now = kind.renames && n > 1 && renamed_in_a_row < 2 && chance(50);
+    renamed_in_a_row = renames_now ? renamed_in_a_row + 1 : 0;
+    for (std::size_t i = renames_now ? 1 + below(2) : 0; i > 0; --i) {
+      Post& post = *list[below(list.size())];
+      const bool known = post.emitted && post.own_link && post.good_edition == post.edition && !post.must_be_good;
+      if (known) rename(post, kind, below(3), ++renamed);
+    }
     // What its software makes of it.
     std::vector<Listed> items;
     for (Post* post : list) {
       Listed& item = items.emplace_back(Listed{post, post->guid, post->link, post->title()});
       item.text = "What was written about the subject with the number " + std::to_string(post->number);
+      if (kind.renames) item.text += std::string(200, '.');
       if (post->dated) item.date = date_of(*post);
     }
     std::vector<bool> is_bad(items.size());
     std::vector<Listed> extra;
     std::vector<Post*> good_next;
-    const bool bad_document = !wrong && !(kind.wrongly && n == wrong_at) && chance(40);
+    const bool bad_document = !renames_now && !wrong && !(kind.wrongly && n == wrong_at) && chance(40);
     const std::size_t percent = 1 + below(5);
     for (std::size_t forced = bad_document ? below(items.size()) : 0, i = 0; bad_document && i < items.size(); ++i) {
       if (is_bad[i] || (i != forced && !chance(percent)) || items[i].post->must_be_good) continue;
@@ -226,6 +253,7 @@ void IdentityHistories::live(std::uint64_t seed, Kind kind) {
       return text;
     };
     created += done.created;
+    rekeyed_ += done.rekeyed;
     if (kind.trims) {
       ASSERT_LE(created, all.size()) << told();
       continue;
@@ -287,6 +315,17 @@ TEST_F(IdentityHistories, BringNoTrimmedPostBack) {
   for (std::uint64_t i = seed; i < seed + histories && !HasFatalFailure(); ++i) {
     live(i, {.permalinks = i % 3 == 0, .trims = true});
   }
+}
+
+TEST_F(IdentityHistories, KeepPostsWhoseGuidsChangeOneByOne) {
+  const char* count = std::getenv("FEEDMILL_HISTORIES");
+  const char* first = std::getenv("FEEDMILL_HISTORY_SEED");
+  const std::uint64_t histories = count == nullptr ? (is_sanitized ? 30 : 100) : std::strtoull(count, nullptr, 10);
+  const std::uint64_t seed = first == nullptr ? 1 : std::strtoull(first, nullptr, 10);
+  for (std::uint64_t i = seed; i < seed + histories && !HasFatalFailure(); ++i) {
+    live(i, {.permalinks = i % 3 == 0, .dated = i % 4 != 0, .trims = i % 5 == 0, .renames = true});
+  }
+  EXPECT_GT(rekeyed_, histories);
 }
 
 TEST_F(IdentityHistories, HealAWrongSwitch) {

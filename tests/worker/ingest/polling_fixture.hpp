@@ -19,6 +19,7 @@
 #include "tests/support/redis_server.hpp"
 #include "worker/policy/decide.hpp"
 #include "worker/policy/feed_identity.hpp"
+#include "worker/policy/item_identity.hpp"
 
 namespace feedmill::test {
 
@@ -28,6 +29,7 @@ struct Item {
   std::string guid, link, title;
   int day = 0;  ///< of March 2026, 0 = undated
   std::string text{};
+  std::string file{};  ///< that is enclosed
 };
 
 inline std::string rss(const std::vector<Item>& items, const std::string& comment = "") {
@@ -38,6 +40,7 @@ inline std::string rss(const std::vector<Item>& items, const std::string& commen
     if (!item.link.empty()) xml += "<link>" + item.link + "</link>";
     xml += "<title>" + item.title + "</title>";
     if (!item.text.empty()) xml += "<description>" + item.text + "</description>";
+    if (!item.file.empty()) xml += "<enclosure url='" + item.file + "' type='audio/mpeg' length='1'/>";
     if (item.day > 0) xml += "<pubDate>" + std::to_string(item.day) + " Mar 2025 12:00:00 GMT</pubDate>";
     xml += "</item>";
   }
@@ -134,6 +137,14 @@ class Polling : public testing::Test {
           add_recognised(known, recognised, look_up({url, recognised.look_up, {}, {}, &*before}));
         }
       }
+      const Suspects suspected = suspects(claim.state.identity, *document, known, claim.now);
+      StoredSnapshot found;
+      if (!suspected.empty()) {
+        LookUp wanted{url, suspected.look_up, {}, {}, &*before};
+        wanted.seconds = suspected.seconds;
+        found = look_up(wanted);
+      }
+      recognise_items(claim.state.identity, *document, known, std::move(found));
     }
     PolicyOptions options;
     options.retention = retention;

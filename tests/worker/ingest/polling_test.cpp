@@ -218,7 +218,8 @@ TEST_F(Polling, KeepsItsGuidsWhenOneComesTwiceWithAnotherLink) {
   EXPECT_EQ(done.rekeyed, 1U) << "the other one gets its guid at last";
   EXPECT_EQ(redis({"HGET", url + ":guidmap", "another"}), "Entry:11");
   EXPECT_EQ(poll(rss(mended, "again")).events, 0U);
-  poll(rss(site(12)));
+  mended.insert(mended.begin(), {"g11", "https://example.org/post/11", "Post 11", 21});
+  EXPECT_EQ(poll(rss(mended)).created, 1U);
   EXPECT_EQ(reads, 1) << "and then it is a feed like others";
 }
 

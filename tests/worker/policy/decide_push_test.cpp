@@ -57,6 +57,17 @@ TEST(DecidePush, LeavesWhatIsOlderThanTombstonesToAFetch) {
   EXPECT_EQ(pushed.doubtful, 1U);
 }
 
+TEST(DecidePush, LeavesStoredPostsUnderOtherGuidsToAFetch) {
+  StoredSnapshot known = unknown_guids(2);
+  known.guids[0] = {StoredSnapshot::Is::different, "Entry:1", {{"title", "Before"}}, "as it is stored"};
+  known.guids[1].is = StoredSnapshot::Is::tombstoned;
+  const Document document = document_of({dated_post("as it is pushed", now_s), dated_post("trimmed", now_s)});
+  const PushDecision pushed = push_on(pushed_claim(), document, known);
+  EXPECT_TRUE(pushed.decision.commit.entries.empty());
+  EXPECT_TRUE(pushed.decision.commit.rekeys.empty());
+  EXPECT_EQ(pushed.doubtful, 1U);
+}
+
 TEST(DecidePush, CreatesNothingThatWasTakenBackBeforeItCame) {
   Document document = document_of({post("listed", now_s)});
   document.deleted = {{"late", now_s - 5}, {"gone", now_s - 9}, {"listed", now_s - 20}};
