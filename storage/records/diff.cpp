@@ -273,6 +273,10 @@ class Differ {
       return date && *date >= 0 && *date <= now_;
     };
     if (keeps_date || has_rendered_dates(i)) return stays;
+    const auto is_as_stored = [&](const char* name) {
+      return date_of(read_[i].fields, name) == date_of(stored(i), name);
+    };
+    if (is_saved_now(i) && is_as_stored("date_published") && is_as_stored("date_updated")) return stays;
     if (is_news) return is_past(read_[i].timestamp) ? *read_[i].timestamp : stays;
     const auto now = date_of(read_[i].fields, "date_published"), before = date_of(stored(i), "date_published");
     const bool is_corrected = now != before && is_past(now) && (!before || stays <= *before);

@@ -16,7 +16,7 @@ class ItemIdentities : public Polling {
  protected:
   /// Document `number` of a case.
   std::string publisher(const std::string& name, int number) {
-    const std::string path = FEEDMILL_SOURCE_DIR "/tests/data/publishers/" + name + "/" + std::to_string(number);
+    const std::string path = FEEDMILL_SOURCE_DIR "/tests/data/polls/" + name + "/" + std::to_string(number);
     std::ifstream file(path + ".xml");
     EXPECT_TRUE(file) << path;
     return {std::istreambuf_iterator<char>(file), {}};
