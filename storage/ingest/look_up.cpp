@@ -93,7 +93,9 @@ class Search {
     const bool any_new = !(stored_.digests.empty() && stored_.tombs.empty()) &&
                          std::ranges::find(known_.guids, Is::unknown, &StoredSnapshot::Guid::is) != known_.guids.end();
     if (any_new || !stored_.tombs.empty()) {
-      for (const EntryRecord& entry : wanted_.entries) listed_.insert(asked_guid(entry));
+      listed_.reserve(wanted_.entries.size());
+      for (const EntryRecord& entry : wanted_.entries) listed_.push_back(asked_guid(entry));
+      std::ranges::sort(listed_);
     }
     mark_tombs();
     if (!any_new) return;
@@ -193,11 +195,13 @@ class Search {
     }
   }
 
+  bool is_listed(std::string_view guid) const { return std::ranges::binary_search(listed_, guid); }
+
   void mark_tombs() {
     for (const StoredFeed::Tomb& tomb : stored_.tombs) {
       if (!tomb.listed)
         known_.first_tomb = std::min(known_.first_tomb.value_or(Milliseconds::max()), Milliseconds(tomb.left_at));
-      if (tomb.listed != listed_.contains(tomb.guid)) (tomb.listed ? known_.left : known_.back).emplace_back(tomb.guid);
+      if (tomb.listed != is_listed(tomb.guid)) (tomb.listed ? known_.left : known_.back).emplace_back(tomb.guid);
     }
   }
 
@@ -220,7 +224,7 @@ class Search {
       alias.clear();
       append_url_alias(alias, guid);
       const auto found = alias.empty() ? places.end() : places.find(alias);
-      if (found == places.end() || found->second == ambiguous || listed_.contains(guid)) return;
+      if (found == places.end() || found->second == ambiguous || is_listed(guid)) return;
       StoredSnapshot::Guid& unknown = known_.guids[found->second];
       if (!unknown.alias.empty()) {
         if (trimmed) return;
@@ -238,16 +242,16 @@ class Search {
   void find_departed() {
     for (const auto& [guid, digest] : stored_.items.posts()) {
       if (known_.departed.size() > StoredSnapshot::max_departed) return;
-      if (!listed_.contains(guid)) known_.departed.emplace_back(guid);
+      if (!is_listed(guid)) known_.departed.emplace_back(guid);
     }
   }
 
   const LookUp& wanted_;
   const StoredFeed& stored_;
   StoredSnapshot known_;
-  std::unordered_set<std::string_view> listed_;  // the document's guids, where somebody needs them
-  std::vector<std::size_t> unsettled_;  // places whose entries are read: they differ, or were stored by other rules
-  std::vector<std::string> deleted_;    // ids of what the document says is deleted, "" = no such post
+  std::vector<std::string_view> listed_;  // the document's guids, where somebody needs them
+  std::vector<std::size_t> unsettled_;    // places whose entries are read: they differ, or were stored by other rules
+  std::vector<std::string> deleted_;      // ids of what the document says is deleted, "" = no such post
   std::optional<StoreError> failed_;
 };
 

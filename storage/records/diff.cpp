@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -147,7 +148,7 @@ class Differ {
   void compare() {
     for (std::size_t i = 0; i < changes_.size(); ++i) {
       if (!is_compared(i)) continue;
-      changes_[i] = change_between(stored(i), read_[i].fields);
+      changes_[i] = std::make_unique<PostChange>(change_between(stored(i), read_[i].fields));
       if (!changes_[i]->noticed && (is_rendered(i, "date_published") || is_rendered(i, "date_updated"))) ++rendered_;
     }
   }
@@ -351,8 +352,8 @@ class Differ {
   const StoredSnapshot& known_;
   const std::int64_t now_, last_poll_;  // unix seconds
   const std::size_t shown_up_to_;
-  std::vector<std::optional<PostChange>> changes_;  // of posts whose fields are compared
-  std::size_t rendered_ = 0;                        // posts whose new dates are all that changed, and of this poll
+  std::vector<std::unique_ptr<PostChange>> changes_;  // of posts whose fields are compared
+  std::size_t rendered_ = 0;                          // posts whose new dates are all that changed, and of this poll
   std::size_t upgraded_ = 0;
   EntryDiff diff_;
 };

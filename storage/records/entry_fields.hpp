@@ -101,6 +101,8 @@ inline constexpr const auto& entry_fields = entry_field_rows::rows;
 /// The names of those that may be given; of those that come from documents alone. Sorted.
 inline constexpr const auto& given_field_names = entry_field_rows::names_from<EntryField::From::given>;
 inline constexpr const auto& document_field_names = entry_field_rows::names_from<EntryField::From::document>;
+/// Those of the store's own. Sorted.
+inline constexpr const auto& store_field_names = entry_field_rows::names_from<EntryField::From::store>;
 
 /// The row of that name; nullptr when no field of a post is called so.
 constexpr const EntryField* find_entry_field(std::string_view name) {

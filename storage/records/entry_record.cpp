@@ -155,12 +155,13 @@ std::string_view lasting(std::string_view name, const std::string& value, std::s
   return buffer;
 }
 
-/// The fields of a post in the order of their names, whatever order they were read in.
-std::vector<const Fields::value_type*> sorted_by_name(const Fields& fields) {
-  std::vector<const Fields::value_type*> sorted;
-  sorted.reserve(fields.size());
+/// The fields of a post in the order of their names, whatever order they were read in. Until the next call.
+const std::vector<const Fields::value_type*>& sorted_by_name(const Fields& fields) {
+  static thread_local std::vector<const Fields::value_type*> sorted;  // kept: this is done to every post
+  sorted.clear();
   for (const auto& field : fields) sorted.push_back(&field);
-  std::ranges::sort(sorted, {}, [](const auto* field) { return std::string_view(field->first); });
+  const auto name_of = [](const auto* field) { return std::string_view(field->first); };
+  if (!std::ranges::is_sorted(sorted, {}, name_of)) std::ranges::sort(sorted, {}, name_of);
   return sorted;
 }
 
@@ -189,8 +190,7 @@ void drop_copies(std::vector<EntryRecord>& records) {
 }  // namespace
 
 bool is_own_field(std::string_view name) {
-  const EntryField* const field = find_entry_field(name);
-  return field != nullptr && field->from == EntryField::From::store;
+  return std::ranges::find(store_field_names, name) != store_field_names.end();
 }
 
 std::string entry_digest(const Fields& fields, bool* has_idle) {

@@ -99,18 +99,16 @@ void take_tag_apart(std::string_view tag, Skeleton& skeleton) {
 
 Skeleton skeleton_of_markup(std::string_view html) {
   Skeleton skeleton;
-  std::string text;
+  skeleton.text.reserve(html.size());
   std::size_t at = 0;
   while (at < html.size()) {
     const std::size_t open = std::min(html.find('<', at), html.size());
-    skeleton.text += html.substr(at, open - at);
+    append_folded(skeleton.text, html.substr(at, open - at));  // space beside a tag says nothing, either
     const std::size_t close = html.find('>', open);
     at = close == npos ? html.size() : close + 1;
     const std::string_view tag = html.substr(open, at - open);
     if (!is_pixel(tag)) take_tag_apart(tag, skeleton);
   }
-  append_folded(text, skeleton.text);
-  skeleton.text = std::move(text);
   return skeleton;
 }
 
