@@ -70,7 +70,7 @@ TEST_F(Questions, ExplainSaysWhyAndWritesNothing) {
         "info",   "type",      "hget",    "hgetall", "zscore",      "zcard",
         "time",   "sismember", "hello",   "auth",    "script|load", "config|resetstat",
         "select", "ping",      "evalsha", "exists",  "hmget",       "get"};  // a script's own commands are counted
-                                                                // besides
+                                                                             // besides
     EXPECT_TRUE(reading.contains(command)) << command;
   }
   EXPECT_TRUE(called.contains("hgetall"));
