@@ -15,11 +15,11 @@ constexpr std::array<std::string_view, 33> counter_names = {
     "leechers",      "likecount", "likes",         "numcomments", "playcount",     "replycount", "reposts",
     "retweets",      "seeders",   "seeds",         "sharecount",  "shares",        "starrating", "statistics",
     "upvotes",       "viewcount", "views",         "votes",       "votescount"};
-// Elsewhere these may be what a post is about.
+// Counters under a usual prefix only: elsewhere they can be content (a rank in sports, a total in a shop).
 constexpr std::array<std::string_view, 8> usual_counter_names = {"attr",  "community", "count", "hits",
                                                                  "peers", "points",    "rank",  "total"};
-// Prefixes of the vocabularies that have such elements. One bound to another vocabulary costs an item that is not read
-// again until something else of it changes.
+// Usual prefixes of vocabularies with counters. If a document binds one to another vocabulary, a change of such an
+// element alone is read once a day.
 constexpr std::array<std::string_view, 10> usual_prefixes = {"digg", "gd",    "hatena", "media",   "newznab",
                                                              "nyaa", "slash", "thr",    "torrent", "torznab"};
 constexpr std::size_t longest_name = 24;
@@ -46,7 +46,7 @@ bool is_counter_tag(const TagName& name) {
   return std::ranges::find(usual_prefixes, name.prefix) != usual_prefixes.end() && is_counter(name.prefix, name.local);
 }
 
-/// Behind the element that begins at `at`; npos where it has no end.
+/// The position after the element that begins at `at`; npos if it is not closed.
 std::size_t end_of_element(std::string_view text, std::size_t at, const TagName& name) {
   const std::size_t close = text.find('>', at);
   if (close == npos || text[close - 1] == '/') return close == npos ? npos : close + 1;
@@ -56,7 +56,7 @@ std::size_t end_of_element(std::string_view text, std::size_t at, const TagName&
   return behind == npos ? npos : behind + 1;
 }
 
-/// Behind a comment or a CDATA section that begins at `at`, else `at`.
+/// The position after the comment or CDATA section that begins at `at`; `at` if none begins there.
 std::size_t end_of_opaque(std::string_view text, std::size_t at) {
   for (const auto& [open, close] :
        {std::pair<std::string_view, std::string_view>{"<![CDATA[", "]]>"}, {"<!--", "-->"}}) {
@@ -83,7 +83,7 @@ void append_tag(std::string& out, std::string_view tag) {
 
 bool is_counter(std::string_view prefix, std::string_view local_name) {
   if (local_name.size() > longest_name) return false;
-  std::string name;  // short enough to stay where it is
+  std::string name;
   for (const char c : local_name) {
     if (c != '-' && c != '_') name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   }
@@ -102,16 +102,17 @@ bool may_have_counters(std::string_view start_tags) {
 std::string_view without_counters(std::string_view item, std::string& buffer) {
   buffer.clear();
   std::size_t copied = 0;
-  int without_end = 0;  // each of these looks at all that follows
-  for (std::size_t at = item.find('<'); at != npos && without_end < 8; at = item.find('<', at)) {
+  int unclosed = 0;  // elements; each costs a search of the rest
+  for (std::size_t at = item.find('<'); at != npos && unclosed < 8; at = item.find('<', at)) {
     if (const std::size_t behind = end_of_opaque(item, at); behind != at) {
       at = behind;
       continue;
     }
     const TagName name = tag_name(item, at);
     const std::size_t close = std::min(item.find('>', at), item.size());
-    const std::size_t behind = is_counter_tag(name) ? end_of_element(item, at, name) : npos;
-    if (is_counter_tag(name) && behind == npos) ++without_end;
+    const bool counts = is_counter_tag(name);
+    const std::size_t behind = counts ? end_of_element(item, at, name) : npos;
+    if (counts && behind == npos) ++unclosed;
     if (behind != npos) {
       buffer += item.substr(copied, at - copied);
       copied = at = behind;

@@ -1,4 +1,4 @@
-// What counts how often a post was read, rated or answered: it moves all the time and is nobody's news. Pure; linear.
+// Counters in feed items: views, ratings, comments. They change at every poll and are never news. Pure; linear.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace feedmill {
 /// `views` of any vocabulary. Case, `-` and `_` of the name do not count.
 bool is_counter(std::string_view prefix, std::string_view local_name);
 
-/// Whether the start tags around a document's items declare a prefix by which counters are usually written.
+/// Whether the start tags around the items declare a usual prefix of counters.
 bool may_have_counters(std::string_view start_tags);
 
 /// The source of an XML item without the elements and attributes that are counters under their usual prefixes. Refers

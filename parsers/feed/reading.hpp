@@ -183,7 +183,7 @@ std::optional<std::int64_t> parse_integer(std::string_view text);
 std::optional<std::uint64_t> parse_length(std::string_view text);
 
 /// What an element tells about an author: who wrote it, or only what the show is presented by, which counts where
-/// nobody else is named.
+/// no other author is named.
 enum class AuthorIs { writer, stand_in };
 
 /// Adds an author who is not yet there; one of a better rank comes first. False when it has found no place.

@@ -71,7 +71,7 @@ void append_url_without(std::string& out, std::string_view url, IsLeftOut is_lef
   char separator = '?';
   for (std::string_view rest = url.substr(query + 1, fragment - query - 1); !rest.empty();) {
     std::string_view parameter = take_until(rest, '&');
-    if (istarts_with(parameter, "amp;")) parameter.remove_prefix(4);  // as it stands in markup
+    if (istarts_with(parameter, "amp;")) parameter.remove_prefix(4);  // escaped in markup
     if (parameter.empty() || is_left_out(parameter)) continue;
     out += separator;
     out += parameter;

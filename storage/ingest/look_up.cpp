@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t max_compared = 5000;    // posts of a feed that are looked for under new guids
 constexpr std::size_t guids_a_command = 500;  // bounds how long one keeps Redis busy
-constexpr std::size_t max_a_second = 4;       // posts; more are told apart by nothing
+constexpr std::size_t max_a_second = 4;       // posts of one second that are candidates; more are ambiguous
 
 using Is = StoredSnapshot::Is;
 
@@ -249,7 +249,7 @@ class Search {
   const LookUp& wanted_;
   const StoredFeed& stored_;
   StoredSnapshot known_;
-  std::vector<std::string_view> listed_;  // the document's guids, where somebody needs them
+  std::vector<std::string_view> listed_;  // the document's guids, sorted; filled only if used
   std::vector<std::size_t> unsettled_;    // places whose entries are read: they differ, or were stored by other rules
   std::vector<std::string> deleted_;      // ids of what the document says is deleted, "" = no such post
   std::optional<StoreError> failed_;

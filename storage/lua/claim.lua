@@ -285,7 +285,7 @@ end
 local candidates, named = {}, 0
 for i = 10, #ARGV do
   local due, line = due_of(ARGV[i])
-  local mine = redis.pcall('HMGET', state_key(ARGV[i]), 'claim', 'held')  -- a key that is no hash is dealt with below
+  local mine = redis.pcall('HMGET', state_key(ARGV[i]), 'claim', 'held')  -- a key of the wrong type is handled below
   -- Of those named with due_by, or if they are due, another worker may have been sooner.
   local taken = not mine.err and mine[1] or due_by or
                 (ARGV[8] == 'due' and (mine.err or (tonumber(mine[2] or nil) or math.huge) > now))

@@ -205,8 +205,8 @@ local function remove_fields(post)
   if post.unset_last >= post.unset then redis.call('HDEL', post.id, unpack(ARGV, post.unset, post.unset_last)) end
 end
 
--- What no reader would notice. Where somebody else has changed the post since it was looked up its digest stays as well,
--- so that the next poll compares it again.
+-- Changes that are not news. If another writer has changed the post since the look-up, nothing is written, not even the
+-- digest: the next poll compares the post again.
 local function update_quietly(post, rev, bytes)
   if post.signal ~= '' then
     if tonumber(string.match(post.signal, '"rev":(%d+)')) ~= (tonumber(rev) or 1) + 1 then return end

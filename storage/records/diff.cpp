@@ -137,7 +137,7 @@ class Differ {
 
   const Fields& stored(std::size_t i) const { return known_.guids[i].fields; }
 
-  /// Whether its fields were read and a newer document does not protect them.
+  /// Whether the stored fields were read and are not protected by a newer `date_updated`.
   bool is_compared(std::size_t i) const {
     const StoredSnapshot::Guid& guid = known_.guids[i];
     const bool is_read =
@@ -173,7 +173,7 @@ class Differ {
     diff_.volatile_parts.count(on_most, on_any);
   }
 
-  /// A date that differs from the stored one and is the time at which somebody asked.
+  /// A new date between the last poll and this one: probably the time of rendering.
   bool is_rendered(std::size_t i, const char* name) const {
     const auto now = date_of(read_[i].fields, name);
     if (!now || now == date_of(stored(i), name)) return false;
@@ -192,7 +192,7 @@ class Differ {
            *before > changed - 86'400 && *before <= changed + 60;
   }
 
-  /// A publication date that a reader sees elsewhere than before.
+  /// The publication date moved by more than a day.
   bool has_another_day(std::size_t i) const {
     const auto now = date_of(read_[i].fields, "date_published");
     if (!now || has_rendered_dates(i)) return false;
@@ -200,7 +200,7 @@ class Differ {
     return std::abs(*now - before) > 86'400;
   }
 
-  /// The build that stored it would have seen no change, or would have told of it.
+  /// Stored by an earlier build that would see no change now, so only what that build did not store can differ.
   bool is_only_stored_anew(std::size_t i) const {
     const std::string_view digest = value_of(stored(i), "digest");
     return is_reader_digest(digest) && !is_cut(stored(i)) && digest == reader_digest(read_[i].fields);
@@ -216,7 +216,7 @@ class Differ {
            has_another_day(i);
   }
 
-  /// An operator saved it, and its publisher has not changed its text since.
+  /// Saved by an operator, and the publisher has not changed the text since.
   bool stays_as_saved(std::size_t i) const {
     if (find_field(stored(i), saved_field) == nullptr || find_field(read_[i].fields, saved_field) != nullptr)
       return false;
@@ -284,7 +284,7 @@ class Differ {
     return is_corrected ? *now : stays;
   }
 
-  /// Nothing when this poll writes enough of its kind.
+  /// Empty if there is nothing to write, or if this poll has upgraded most_upgraded posts already.
   std::optional<EntryWrite> modification(std::size_t i) {
     const EntryRecord& record = read_[i];
     const StoredSnapshot::Guid& guid = known_.guids[i];
@@ -329,7 +329,7 @@ class Differ {
       write.set.emplace_back("timestamp", std::to_string(write.timestamp));
       write.old.emplace_back("timestamp", std::to_string(before));
     }
-    const auto is_of_rules = [](const auto& field) { return field.first == "san_ver"; };  // says nothing by itself
+    const auto is_of_rules = [](const auto& field) { return field.first == "san_ver"; };  // not worth an event alone
     if (write.quiet && write.unset.empty() && std::ranges::all_of(write.set, is_of_rules)) {
       if (value_of(guid.fields, "digest") == record.digest) return std::nullopt;
       write.set.clear();
@@ -352,8 +352,8 @@ class Differ {
   const StoredSnapshot& known_;
   const std::int64_t now_, last_poll_;  // unix seconds
   const std::size_t shown_up_to_;
-  std::vector<std::unique_ptr<PostChange>> changes_;  // of posts whose fields are compared
-  std::size_t rendered_ = 0;                          // posts whose new dates are all that changed, and of this poll
+  std::vector<std::unique_ptr<PostChange>> changes_;  // null: not compared
+  std::size_t rendered_ = 0;                          // posts of which only dates changed, to the time of this poll
   std::size_t upgraded_ = 0;
   EntryDiff diff_;
 };
@@ -370,7 +370,8 @@ std::uint64_t entry_bytes(const Fields& fields) {
 
 std::string saved_over(const Fields& stored) {
   const std::string_view over = value_of(stored, saved_over_field);
-  return std::string(over.empty() ? value_of(stored, "digest") : over);  // an earlier build left the publisher's there
+  return std::string(over.empty() ? value_of(stored, "digest")
+                                  : over);  // earlier builds kept the publisher's digest there
 }
 
 EntryDiff diff_entries(std::vector<EntryRecord>&& read, const StoredSnapshot& known, Milliseconds now,

@@ -23,7 +23,7 @@ inline constexpr const char* saved_over_field = "saved_over";
 /// That digest, of all fields of a saved post.
 std::string saved_over(const Fields& stored);
 
-/// Posts of a feed that one poll writes anew because this build stores more of them than the build before.
+/// Limit of posts per feed and poll that are rewritten only because this build stores more fields.
 inline constexpr std::size_t most_upgraded = 100;
 
 struct EntryDiff {

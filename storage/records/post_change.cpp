@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::size_t most_parts = 32, longest_part = 64;  // of a post, bytes: what is more is no spelling
+constexpr std::size_t most_parts = 32, longest_part = 64;  // per post; bytes. Beyond them the change is news
 
 /// A value without its addresses and numbers, and these in order.
 struct Skeleton {
@@ -103,7 +103,7 @@ Skeleton skeleton_of_markup(std::string_view html) {
   std::size_t at = 0;
   while (at < html.size()) {
     const std::size_t open = std::min(html.find('<', at), html.size());
-    append_folded(skeleton.text, html.substr(at, open - at));  // space beside a tag says nothing, either
+    append_folded(skeleton.text, html.substr(at, open - at));  // white space next to a tag is ignored too
     const std::size_t close = html.find('>', open);
     at = close == npos ? html.size() : close + 1;
     const std::string_view tag = html.substr(open, at - open);
@@ -268,7 +268,7 @@ class Comparison {
     for (const bool is_now : {false, true}) {
       for (std::string_view rest = is_now ? now : before; !rest.empty();) {
         std::string_view parameter = take_until(rest, '&');
-        if (istarts_with(parameter, "amp;")) parameter.remove_prefix(4);  // as it stands in markup
+        if (istarts_with(parameter, "amp;")) parameter.remove_prefix(4);  // escaped in markup
         if (parameter.empty() || is_transient_parameter(parameter)) continue;
         auto& pair = values[parameter.substr(0, parameter.find('='))];
         (is_now ? pair.second : pair.first).append(parameter).push_back('&');

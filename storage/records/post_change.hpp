@@ -14,7 +14,7 @@ struct PostChange {
   /// say of a post's content (transcript, chapters, episode, place, price, severity of an alert). Dates are not looked
   /// at.
   bool noticed = false;
-  /// Parts of addresses and numbers of files that differ besides, and are news unless they are volatile: "?name" of a
+  /// Other differences, in parts of URLs and in numbers of files; news unless they are volatile: "?name" of a
   /// query, "/host/2" a part of a path inside of the text, "@host" where only the host differs, "#length" a number.
   std::set<std::string> parts;
 };

@@ -1,4 +1,4 @@
-// What of a feed's posts changes in document after document though nothing else does: learned, not listed (DESIGN §5).
+// Volatile parts of a feed's URLs, learned from its documents (DESIGN §5).
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class VolatileParts {
   static constexpr unsigned documents_to_learn = 3, documents_to_forget = 10;
 
   VolatileParts() = default;
-  /// `text` of text(); rows that are none of ours are left out.
+  /// `text` of text(); malformed rows are skipped.
   explicit VolatileParts(std::string_view text);
 
   /// Whether a change of that part is quiet.

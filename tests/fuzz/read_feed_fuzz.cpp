@@ -9,6 +9,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   DocumentHints hints;
   hints.url = data[0] % 2 == 0 ? "http://example.org/feed" : "";
   hints.html = data[0] % 3 == 0 ? HtmlPolicy::raw : data[0] % 3 == 1 ? HtmlPolicy::strict : HtmlPolicy::classic;
+  hints.hash_items = true;
   const auto feed = [&] {
     const fuzz::WithinCost cost(size - 1);
     return read_feed(fuzz::view(data + 1, size - 1), hints);

@@ -376,7 +376,7 @@ class Decider {
     if (at.count() == 0 || compares_all(claim_.state, claim_.now)) at = has_idle ? now_ : Milliseconds(0);
   }
 
-  /// Whether retention leaves everything as it is, so that a document without news costs no more than a 304.
+  /// Whether retention has nothing to remove, so that a document without news takes the short way of a 304.
   bool has_nothing_to_trim() {
     const Commit& commit = draft_.commit();
     const Retention& retention = commit.retention;

@@ -46,8 +46,8 @@ struct Exchange {
 /// Whether the next request leaves its validators out, to see whether a server that always says 304 tells the truth
 /// (HTTP P5): after 14 days of it with S > 2, when it denied what was pushed, or when it was caught before; once in 24
 /// h.
-/// Whether a document of the feed is compared value by value: once a day where its posts have values that digests leave
-/// out (entry_digest()).
+/// Whether this poll compares every value of every post: once a day for feeds with values that entry_digest() leaves
+/// out.
 bool compares_all(const FeedState& state, Milliseconds now);
 
 bool wants_probe(const FeedState& state, Milliseconds now);

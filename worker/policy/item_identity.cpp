@@ -25,8 +25,8 @@ namespace {
 using Is = StoredSnapshot::Is;
 
 constexpr std::size_t max_suspicious = 50;  // posts of a document
-constexpr std::size_t max_alike = 8;       // stored posts with one title, date and text: more are told apart by nothing
-constexpr std::size_t telling_text = 200;  // bytes that two posts with one title and date hardly share by chance
+constexpr std::size_t max_alike = 8;        // stored posts with one title, date and text; more are ambiguous
+constexpr std::size_t telling_text = 200;   // bytes that two posts with one title and date hardly share by chance
 constexpr std::size_t nowhere = static_cast<std::size_t>(-1), several = nowhere - 1;
 
 bool is_by_guid(const PostIdentity& identity, const Document& document) {

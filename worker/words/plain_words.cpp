@@ -48,7 +48,7 @@ constexpr std::array due_code_table{
     DueCode{"floor", "schedule.floor allows no shorter interval.", "schedule.floor allows no shorter interval than"},
     DueCode{"ceiling", "Its pace asks for less than schedule.ceiling, which is the longest interval."},
     DueCode{"dormant", "It has been silent for so long that it is asked as rarely as schedule.ceiling allows."},
-    DueCode{"gap", "It is asked twice as often for now: posts were missed between the last two fetches."},
+    DueCode{"gap", "Posts were missed between the last two fetches, so it is fetched twice as often."},
     DueCode{"override",
             "An interval that you set applies: its interval_min or interval_max, or its host's min_interval."},
     // What its publisher asks for
@@ -113,7 +113,8 @@ std::string special_words(std::string_view code, const DueInput& input) {
     if (code == "quarantine") return "It was resumed, but is in quarantine.";
   }
   if (code == "manual" && input.from == "moved") return "It was moved to a new address.";
-  if (code == "manual" && input.from == "wanted") return "It was paused for being in no channel, and is wanted again.";
+  if (code == "manual" && input.from == "wanted")
+    return "It was paused because it was in no channel; a channel has it again.";
   if (code != "quarantine") return {};
   if (input.from == "killed the worker")
     return fmt::format("It is in quarantine for {}: workers died while they fetched it.", span);
