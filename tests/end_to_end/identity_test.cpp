@@ -92,7 +92,7 @@ TEST_F(Identifying, TellsOfAGap) {
   pass();
   EXPECT_EQ(world.count("feed_gap"), 1U);
   EXPECT_EQ(world.count("post_created"), 11U);
-  EXPECT_NE(say("explain").find("posts were missed between the last two fetches"), std::string::npos) << say("explain");
+  EXPECT_NE(say("explain").find("Posts were missed between the last two fetches"), std::string::npos) << say("explain");
 }
 
 }  // namespace
