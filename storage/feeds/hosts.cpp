@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <optional>
+#include <utility>
 
 #include "parsers/text/numbers.hpp"
 #include "storage/store/store_impl.hpp"
@@ -9,19 +12,31 @@
 namespace feedmill {
 namespace {
 
-/// As read_quota() of host.lua reads it.
-HostQuota host_quota(std::string_view name, std::string_view numbers) {
-  std::array<std::int64_t, 10> number{};
+/// As read_quota() of host.lua reads it; nothing where what was told is over.
+std::optional<HostQuota> host_quota(std::string_view name, std::string_view numbers, Milliseconds now) {
+  std::array<std::int64_t, 12> number{};
   for (std::size_t i = 0; i < number.size() && !numbers.empty(); ++i) {
     number[i] = leading_number<std::int64_t>(numbers);
     numbers.remove_prefix(std::min(numbers.find(' '), numbers.size() - 1) + 1);
   }
-  return {std::string(name == "-" ? "" : name), Milliseconds(number[0]), Milliseconds(number[1]),
-          Milliseconds(number[3]), number[9] != 0};
+  constexpr std::int64_t day = std::chrono::milliseconds(std::chrono::days(1)).count();
+  const bool is_told = number[9] != 0;
+  const std::int64_t told_until = number[10] != 0 ? number[10] : number[9] + day;  // of an earlier build
+  if (is_told && told_until <= now.count()) return std::nullopt;
+  return HostQuota{std::string(name == "-" ? "" : name),
+                   Milliseconds(number[0]),
+                   Milliseconds(number[1]),
+                   Milliseconds(number[3]),
+                   is_told,
+                   is_told && number[11] <= now.count()};
 }
 
-HostState host_state(Fields fields, Milliseconds now) {
+/// `of_host`: the hash of its host, where that is another (host.lua).
+HostState host_state(Fields fields, Fields of_host, Milliseconds now) {
   HostState state;
+  std::erase_if(of_host,
+                [](const auto& field) { return !field.first.starts_with("s:") && field.first != "last_start"; });
+  fields.insert(fields.end(), std::make_move_iterator(of_host.begin()), std::make_move_iterator(of_host.end()));
   for (auto& field : fields) {
     const auto& [name, value] = field;
     const Milliseconds number(leading_number<std::int64_t>(value));
@@ -36,7 +51,8 @@ HostState host_state(Fields fields, Milliseconds now) {
     } else if (name == "slow") {
       state.slow = static_cast<std::uint32_t>(std::clamp<std::int64_t>(number.count(), 1, 64));
     } else if (name.starts_with("q:")) {
-      state.quotas.push_back(host_quota(std::string_view(name).substr(2), value));
+      auto quota = host_quota(std::string_view(name).substr(2), value, now);
+      if (quota) state.quotas.push_back(*std::move(quota));
     } else if (name != "waiting" && name != "tail") {  // of the line itself more is known
       state.other.push_back(std::move(field));
     }
@@ -68,28 +84,34 @@ StoreResult<void> Hosts::set(std::span<const HostSettings> hosts) {
   return {};
 }
 
-StoreResult<HostState> Hosts::state(const std::string& host) {
-  auto found = states(std::span(&host, 1));
+StoreResult<HostState> Hosts::state(const std::string& gate) {
+  auto found = states(std::span(&gate, 1));
   if (!found) return found.error();
   return std::move(found->front());
 }
 
-StoreResult<std::vector<HostState>> Hosts::states(std::span<const std::string> hosts) {
+StoreResult<std::vector<HostState>> Hosts::states(std::span<const std::string> gates) {
   const auto time = impl_.now();
   if (!time) return time.error();
   std::vector<std::string> names;
-  names.reserve(2 * hosts.size());
+  names.reserve(3 * gates.size());
   std::vector<Words> commands;
-  for (const std::string& host : hosts) {
-    commands.push_back({"HGETALL", names.emplace_back(impl_.keys.host(host))});
-    commands.push_back({"ZCARD", names.emplace_back(impl_.keys.line(host))});
+  for (const std::string& gate : gates) {
+    commands.push_back({"HGETALL", names.emplace_back(impl_.keys.host(gate))});
+    commands.push_back({"ZCARD", names.emplace_back(impl_.keys.line(gate))});
+    if (const auto host = host_of_gate(gate); host != gate)
+      commands.push_back({"HGETALL", names.emplace_back(impl_.keys.host(host))});
   }
   const auto replies = impl_.pipeline(commands);
   if (!replies) return replies.error();
   std::vector<HostState> states;
-  for (std::size_t i = 0; i < replies->size(); i += 2) {
-    states.push_back(host_state((*replies)[i].pairs(), *time));
-    states.back().waiting = static_cast<std::uint64_t>((*replies)[i + 1].integer());
+  std::size_t next = 0;
+  for (const std::string& gate : gates) {
+    Fields fields = (*replies)[next++].pairs();
+    const auto waiting = static_cast<std::uint64_t>((*replies)[next++].integer());
+    Fields of_host = host_of_gate(gate) != gate ? (*replies)[next++].pairs() : Fields();
+    states.push_back(host_state(std::move(fields), std::move(of_host), *time));
+    states.back().waiting = waiting;
   }
   return states;
 }

@@ -19,10 +19,10 @@ class Hosts {
 
   /// Replaces the settings of all hosts, which the gates of claim() obey from then on.
   StoreResult<void> set(std::span<const HostSettings> hosts);
-  /// What is known of a host (lower case, no port): reads only.
-  StoreResult<HostState> state(const std::string& host);
+  /// What is known at a gate: reads only.
+  StoreResult<HostState> state(const std::string& gate);
   /// The same of several in one round trip, in their order.
-  StoreResult<std::vector<HostState>> states(std::span<const std::string> hosts);
+  StoreResult<std::vector<HostState>> states(std::span<const std::string> gates);
   /// Hosts that back off, those first that do so longest, at most `limit`; some may serve again by now. Reads only.
   StoreResult<std::vector<std::string>> backing_off(std::size_t limit);
 

@@ -85,34 +85,32 @@ StoreResult<void> Ingest::read_states(std::span<Claim> claims) {
   return {};
 }
 
-StoreResult<Milliseconds> Ingest::wait_for_slot(const Claim& claim, const std::string& host, const HostLimits& limits,
-                                                std::optional<Milliseconds> lease) {
+StoreResult<Milliseconds> Ingest::wait_for_slot(const Claim& claim, const std::string& server, const HostLimits& limits,
+                                                Milliseconds longest, bool is_of_another_partition) {
   Args args;
   args.add(std::string_view(claim.feed_url));
   args.add(std::string_view(claim.id));
-  args.add(std::string_view(host));
+  args.add(std::string_view(server));
   args.add(limits.concurrency);
   args.own(spacing_text(limits));
-  if (lease)
-    args.add(*lease);
-  else
-    args.add(std::string_view());
+  args.add(std::string_view(is_of_another_partition ? "1" : ""));
+  args.add(longest);
   const auto reply = impl_.run(Script::slot, args);
   if (!reply) return reply.error();
   return milliseconds((*reply)[0]);
 }
 
-StoreResult<std::optional<Milliseconds>> Ingest::take_slot(const Claim& claim, const std::string& host,
-                                                           const HostLimits& limits) {
-  const auto wait = wait_for_slot(claim, host, limits, {});
+StoreResult<std::optional<Milliseconds>> Ingest::take_slot(const Claim& claim, const std::string& server,
+                                                           const HostLimits& limits, Milliseconds longest) {
+  const auto wait = wait_for_slot(claim, server, limits, longest, false);
   if (!wait) return wait.error();
   if (wait->count() < 0) return std::optional<Milliseconds>();
   return std::optional(*wait);
 }
 
-StoreResult<Milliseconds> Ingest::take_slot_for(const Claim& claim, const std::string& host, const HostLimits& limits,
-                                                Milliseconds lease) {
-  return wait_for_slot(claim, host, limits, lease);
+StoreResult<Milliseconds> Ingest::take_slot_for(const Claim& claim, const std::string& server, const HostLimits& limits,
+                                                Milliseconds longest) {
+  return wait_for_slot(claim, server, limits, longest, true);
 }
 
 StoreResult<ServerWait> Ingest::begin_to_wait_for_wish(Milliseconds longest) {

@@ -119,7 +119,8 @@ std::string host_marks(const HostAnswer& answer) {
   if (answer.egress.empty() && !answer.quota) return marks;
   marks += " " + (answer.egress.empty() ? "-" : answer.egress);
   if (answer.quota) {
-    marks += " " + std::to_string(answer.quota->gap.count()) + " " + std::to_string(answer.quota->pace.count());
+    for (const Milliseconds number : {answer.quota->gap, answer.quota->pace, answer.quota->lasts})
+      marks += " " + std::to_string(number.count());
   }
   return marks;
 }
@@ -131,7 +132,7 @@ bool changes_nothing(const Commit& commit) {
          commit.entries.empty() && commit.events.empty() && commit.rekeys.empty() && commit.tombs_left.empty() &&
          commit.tombs_back.empty() && commit.tombs_new.empty() && commit.deleted.empty() && commit.move_to.empty() &&
          commit.push_to.empty() && !commit.push_ask && !commit.items && !commit.volatile_parts &&
-         commit.state.state == commit.before.state && host.is == HostAnswer::Is::served && host.host.empty() &&
+         commit.state.state == commit.before.state && host.is == HostAnswer::Is::served && host.server.empty() &&
          host.cause.empty() && host.retry_at.count() == 0;
 }
 
@@ -194,7 +195,7 @@ void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOption
       args.add(std::string_view());
     args.add(commit.retention.grace);
     args.own(sum_of_new(later, commit.retention, now_seconds));
-    args.add(std::string_view(commit.host.host));
+    args.add(std::string_view(commit.host.server));
     add_answer(args, commit.host);
     args.add(std::string_view(commit.move_to));
     args.own(std::to_string(commit.highest_entry) + " " + to_string(commit.last_event));
@@ -318,11 +319,11 @@ std::vector<std::size_t> Ingest::commit_unchanged(std::span<const Commit* const>
   return others;
 }
 
-StoreResult<void> Ingest::leave_slot(const Claim& claim, const std::string& host, const HostAnswer* answer) {
+StoreResult<void> Ingest::leave_slot(const Claim& claim, const std::string& server, const HostAnswer* answer) {
   Args args;
   args.add(std::string_view(claim.feed_url));
   args.add(std::string_view(claim.id));
-  args.add(std::string_view(host));
+  args.add(std::string_view(server));
   if (answer != nullptr) {
     add_answer(args, *answer);
   } else {

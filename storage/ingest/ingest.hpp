@@ -121,20 +121,21 @@ class Ingest {
   /// (RELIABILITY L9).
   StoreResult<std::size_t> release(std::span<const Claim> claims, std::optional<Milliseconds> due = {});
 
-  /// A slot at `host`, which a redirect of a claimed feed leads to (HTTP H6); it ends with the claim. 0 = taken, else
-  /// how long to wait before asking again; nothing when the claim is not held any more.
-  StoreResult<std::optional<Milliseconds>> take_slot(const Claim& claim, const std::string& host,
-                                                     const HostLimits& limits);
-  /// The same for a claim of another partition, at a host whose gate is in this one (RELIABILITY L27): until
-  /// leave_slot(), `lease` at most.
-  StoreResult<Milliseconds> take_slot_for(const Claim& claim, const std::string& host, const HostLimits& limits,
-                                          Milliseconds lease);
-  /// `answer`: null where the host was not asked.
-  StoreResult<void> leave_slot(const Claim& claim, const std::string& host, const HostAnswer* answer);
+  /// A slot at `server`, which a redirect of a claimed feed leads to (HTTP H6); it ends with the claim, and keeps
+  /// others out for `longest` at most. 0 = taken, else how long to wait before asking again; nothing when the claim is
+  /// not held any more.
+  StoreResult<std::optional<Milliseconds>> take_slot(const Claim& claim, const std::string& server,
+                                                     const HostLimits& limits, Milliseconds longest);
+  /// The same for a claim of another partition, at a server whose gate is in this one (RELIABILITY L27): until
+  /// leave_slot(), `longest` at most.
+  StoreResult<Milliseconds> take_slot_for(const Claim& claim, const std::string& server, const HostLimits& limits,
+                                          Milliseconds longest);
+  /// `answer`: null where the server was not asked, or its answer says nothing of it.
+  StoreResult<void> leave_slot(const Claim& claim, const std::string& server, const HostAnswer* answer);
 
  private:
-  StoreResult<Milliseconds> wait_for_slot(const Claim& claim, const std::string& host, const HostLimits& limits,
-                                          std::optional<Milliseconds> lease);
+  StoreResult<Milliseconds> wait_for_slot(const Claim& claim, const std::string& server, const HostLimits& limits,
+                                          Milliseconds longest, bool is_of_another_partition);
   StoreResult<void> read_states(std::span<Claim> claims);
   std::vector<std::size_t> commit_unchanged(std::span<const Commit* const> commits,
                                             std::vector<StoreResult<Committed>>& done);

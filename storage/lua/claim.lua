@@ -35,19 +35,19 @@ local function next_due(paced)
   return at < math.huge and text(at) or ''
 end
 
--- What holds for a host (HTTP H7), and the gate that it may share with others. Gates are written at the end.
-local hosts, gates, gates_read = {}, {}, {}
-local function limits_of(host)
-  if not hosts[host] then
-    local name, concurrency, spacing, min_interval = gate_of_host(host)
+-- What holds for a server (HTTP H7), and the gate that it may share with others. Gates are written at the end.
+local servers, gates, gates_read = {}, {}, {}
+local function limits_of(server)
+  if not servers[server] then
+    local name, concurrency, spacing, min_interval = gate_of_server(server)
     if not gates[name] then
       gates[name] = read_host(name, now, egress, spacing ~= nil)
       gates_read[#gates_read + 1] = gates[name]
     end
-    hosts[host] = {gate = gates[name], concurrency = concurrency or usual_concurrency, spacing = spacing or usual_spacing,
-                   min_interval = min_interval or 0}
+    servers[server] = {gate = gates[name], concurrency = concurrency or usual_concurrency, spacing = spacing or usual_spacing,
+                       min_interval = min_interval or 0}
   end
-  return hosts[host]
+  return servers[server]
 end
 
 local function handed_out(url, claim, due, alone, gate)
@@ -79,7 +79,7 @@ if mine[1] == request then
   local batch, deferred, refused, quarantined = unpack(cmsgpack.unpack(mine[2]))
   for _, claim in ipairs(batch) do
     local is = redis.call('HMGET', state_key(claim[1]), 'fetch_url', 'alone')
-    claims[#claims + 1] = handed_out(claim[1], claim[2], claim[3], is[2], limits_of(host_of(is[1] or claim[1])).gate)
+    claims[#claims + 1] = handed_out(claim[1], claim[2], claim[3], is[2], limits_of(server_of(is[1] or claim[1])).gate)
   end
   return {text(now), next_due(), 0, claims, deferred, refused, quarantined, next_awaited()}
 end
@@ -135,7 +135,7 @@ local function settle_line(gate, limits)
 end
 
 -- `at`: when it may start, as far as is known.
-local function join_line(url, since, code, host, limits, at)
+local function join_line(url, since, code, server, limits, at)
   local gate = limits.gate
   if type(redis.pcall('ZADD', line_key(gate.name), text(since), url)) ~= 'number' then  -- no sorted set: nobody is in it
     redis.call('UNLINK', line_key(gate.name))
@@ -143,7 +143,7 @@ local function join_line(url, since, code, host, limits, at)
   end
   redis.call('ZREM', schedule_key, url)
   gate.joined = limits
-  redis.call('HSET', state_key(url), 'line', gate.name, 'won', code, 'why', due_input(code, math.max(0, at - now), host))
+  redis.call('HSET', state_key(url), 'line', gate.name, 'won', code, 'why', due_input(code, math.max(0, at - now), server))
   redis.call('HDEL', state_key(url), 'held')
   deferred[#deferred + 1] = {url, text(math.max(at, now + 100)), code}
 end
@@ -220,20 +220,22 @@ local function look_at(url, due, line, named)
     redis.call('HDEL', state_key(url), 'claim', 'alone')
   end
   local suspect = strikes > 0 or state == 'quarantined'
-  local host = host_of(is.fetch_url or url)
-  local limits = limits_of(host)
+  local server = server_of(is.fetch_url or url)
+  local limits = limits_of(server)
   local gate = limits.gate
   local stands_first = line == gate.name
   local rested = limits.min_interval == 0 and 0 or (tonumber(is.last_at) or 0) + limits.min_interval
   local asker = named and worker or 'line'
   if named and tostring(gate.kept_for) == 'line' and not lines_are_served() then asker = 'line' end
-  local code = why_not(gate, now, limits.concurrency, limits.spacing, asker)
-  if not code and gate.waiting and not stands_first and not named then code = 'host_spacing' end
+  local wished = named or is.won == 'manual'
+  local code = why_not(gate, now, limits.concurrency, limits.spacing, asker, wished)
+  local passes = named or wished and may_try(gate, now)
+  if not code and gate.waiting and not stands_first and not passes then code = 'host_spacing' end
   local is_paced = rate > 0 and (held or due) < now - overdue_ms and is.won ~= 'manual'
   if deaths >= 3 or (deaths > 0 and state == 'quarantined') then
     quarantine(url, line, state)
   elseif rested > now and not held and is.won ~= 'manual' then  -- not due at all: not waited for as one that is put off
-    put_off(url, line, rested, 'override', host)
+    put_off(url, line, rested, 'override', host_of_gate(server))
     redis.call('HDEL', state_key(url), 'held')
   elseif suspect and lonely then
     in_turn = in_turn + 1
@@ -246,7 +248,7 @@ local function look_at(url, due, line, named)
     local at = next_start(gate, now, limits.concurrency, limits.spacing, asker)
     if named then keep_start(gate, worker, now, at) end
     if line and not stands_first then redis.call('ZREM', line_key(line), url) end
-    join_line(url, held or due, code, host, limits, at)
+    join_line(url, held or due, code, server, limits, at)
   elseif is_paced and not may_take_overdue() then
     return 'paced'
   else

@@ -112,7 +112,7 @@ local function check()
     if found ~= 'none' and found ~= kind then wrong = wrong or {whose .. key .. ' is a ' .. found} end
     return found == kind
   end
-  answering = commit.answered_by ~= '' and gate_of_host(commit.answered_by) or gate_of(fetch_url)
+  answering = commit.answered_by ~= '' and gate_of_server(commit.answered_by) or gate_of(fetch_url)
   expect(schedule_key, 'zset')
   expect(signals_key, 'stream')
   expect(meta_key, 'hash')

@@ -21,7 +21,7 @@ local total = redis.call('ZCARD', key)
 
 local function is_wanted(url)
   if part ~= '' and not string.find(url, part, 1, true) then return false end
-  if host ~= '' and host_of(url) ~= host then return false end
+  if host ~= '' and host_of_gate(server_of(url)) ~= host then return false end
   return state == '' or redis.call('HGET', state_key(url), 'state') == state
 end
 

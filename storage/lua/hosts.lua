@@ -4,7 +4,7 @@
 -- Replaces the operator's settings of hosts (HTTP H7), which gate_of() reads.
 -- ARGV: prefix, then host and "concurrency spacing_ms min_interval_ms group" in turn ('-' = as usual, no group = alone).
 -- Lines of hosts that have other settings now are looked at anew: their feeds may be of another gate, or start sooner.
-local was, stays, changed = {}, {}, {}
+local was, stays, changed, is_changed = {}, {}, {}, {}
 local before = redis.pcall('HGETALL', hosts_key)
 for i = 1, #before, 2 do was[before[i]] = before[i + 1] end  -- nothing of a key that is no hash
 for i = 2, #ARGV, 2 do
@@ -14,11 +14,11 @@ end
 for host in pairs(was) do
   if not stays[host] then changed[#changed + 1] = host end
 end
+for _, host in ipairs(changed) do is_changed[host] = true end
 local sooner = false
+local function look_at(gate) sooner = redis.pcall('ZADD', lines_key, 'XX', 'LT', 'CH', '0', gate) == 1 or sooner end
 local function look_anew()
-  for _, host in ipairs(changed) do
-    sooner = redis.pcall('ZADD', lines_key, 'XX', 'LT', 'CH', '0', (gate_of_host(host))) == 1 or sooner
-  end
+  for _, host in ipairs(changed) do look_at((gate_of_server(host))) end
 end
 
 look_anew()
@@ -26,5 +26,12 @@ redis.call('DEL', hosts_key)
 for i = 2, #ARGV, 2 do redis.call('HSET', hosts_key, ARGV[i], ARGV[i + 1]) end
 has_overrides = nil
 look_anew()
+if #changed > 0 then  -- gates of other ports
+  local lines = redis.pcall('ZRANGE', lines_key, 0, -1)
+  for _, gate in ipairs(lines.err and {} or lines) do
+    local host = host_of_gate(gate)
+    if host ~= gate and is_changed[host] then look_at(gate) end
+  end
+end
 if sooner then wake_a_worker() end
 return (#ARGV - 1) / 2

@@ -1,27 +1,31 @@
 #!lua
 -- uses posts host
 -- replies array of 1
--- A slot at another host that a redirect leads to (HTTP H6). It ends with the claim. Or one at a host whose gate is here
--- for a claim that is not (RELIABILITY L27): it ends with slot_end.lua, or its lease.
--- ARGV: prefix, feed_url, claim, host, host concurrency, host spacing ms and, behind a space,
--- the name that the worker goes out under; lease ms of a claim of another partition, '' = it is one of this.
+-- A slot at another server that a redirect leads to (HTTP H6). It ends with the claim. Or one at a server whose gate is
+-- here for a claim that is not (RELIABILITY L27): it ends with slot_end.lua, or its lease.
+-- ARGV: prefix, feed_url, claim, server, host concurrency, host spacing ms and, behind a space,
+-- the name that the worker goes out under; '1' = the claim is one of another partition; for how long the slot keeps
+-- others out at most, ms.
 -- Returns {wait ms, code}: 0 = the slot is taken; -1 = the claim is not held any more.
-local url, claim, host, lease = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[7])
+local url, claim, server, elsewhere, longest = ARGV[2], ARGV[3], ARGV[4], ARGV[7] == '1', tonumber(ARGV[8])
 local concurrency, spacing, egress = tonumber(ARGV[5]), string.match(ARGV[6], '^(%d+) ?(.*)$')
 local now = clock()
-local mine = not lease and redis.call('HMGET', state_key(url), 'claim', 'claim_hosts')
-local lease_end = lease and now + lease or tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
+local mine = not elsewhere and redis.call('HMGET', state_key(url), 'claim', 'claim_hosts')
+local lease_end = elsewhere and math.huge or tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
 if mine and mine[1] ~= claim or not lease_end then return {-1, ''} end
+lease_end = math.min(lease_end, now + longest)
 
-local name, own_concurrency, own_spacing = gate_of_host(host)
+local name, own_concurrency, own_spacing = gate_of_server(server)
 concurrency, spacing = own_concurrency or concurrency, own_spacing or tonumber(spacing)
 local gate = read_host(name, now, egress, own_spacing ~= nil)
-if redis.call('HGET', gate.key, 's:' .. claim) then return {0, ''} end
+-- Hops within a host are one request: of another port only a back-off is heeded.
+local is_there = redis.call('HGET', gate.host.key, 's:' .. claim)
+if is_there and now >= gate.not_before then return {0, ''} end
 local code = why_not(gate, now, concurrency, spacing, claim)
 if not code then
   take_slot(gate, claim, now, lease_end, claim, gap_of(gate, spacing))
   write_slots(gate, now)
-  if mine then redis.call('HSET', state_key(url), 'claim_hosts', (mine[2] and mine[2] .. ' ' or '') .. host) end
+  if mine then redis.call('HSET', state_key(url), 'claim_hosts', (mine[2] and mine[2] .. ' ' or '') .. server) end
   return {0, ''}
 end
 -- When another request under way ends is not known: soon.

@@ -2,10 +2,10 @@
 -- uses posts host
 -- replies integer
 -- The end of a slot that slot.lua gave to a claim of another partition, and what its host answered (RELIABILITY L27).
--- ARGV: prefix, feed_url, claim, host, then as note_answer has it: is ('none' = it was not asked), cause, retry_at, marks.
+-- ARGV: prefix, feed_url, claim, server, then as note_answer has it: is ('none' = it was not asked), cause, retry_at, marks.
 -- Returns 1 when the host's circuit breaker was opened or closed by it.
-local url, claim, host, is, cause, retry_at, marks = unpack(ARGV, 2, 8)
-local now, name = clock(), (gate_of_host(host))
+local url, claim, server, is, cause, retry_at, marks = unpack(ARGV, 2, 8)
+local now, name = clock(), (gate_of_server(server))
 local event = ''
 if is ~= 'none' then
   local _, egress = read_marks(marks)

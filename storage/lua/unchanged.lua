@@ -25,7 +25,7 @@ local function commit(url, claim, next_due, marks, set, set_last, unset, unset_l
   if not nothing or type(redis.pcall('ZADD', schedule_key, 'XX', next_due, url)) ~= 'number' then return 'long' end
   redis.call('HSET', feed_state, 'last_claim', claim, unpack(ARGV, set, set_last))
   redis.call('HDEL', feed_state, 'claim', 'claim_due', 'strikes', 'push_claimed', unpack(ARGV, unset, unset_last))
-  redis.call('HDEL', gate, 's:' .. claim)
+  redis.call('HDEL', host_key(host_of_gate(gate_name)), 's:' .. claim)
   if waiting then redis.pcall('ZADD', lines_key, 'XX', 'LT', '0', gate_name) end
   return 'ok'
 end

@@ -4,13 +4,21 @@
 -- answers requests
 -- Makes feeds due now (RELIABILITY L10, HTTP P22). One that is being refreshed keeps the wish, as how long after the
 -- refresh it may be due again, for the commit to obey. One that waits for its host keeps its place there: with a new one
--- it would come later. One that our own policy refused before anybody had answered was asked for of nobody: no floor
+-- it would come later; but one wish passes a line that waits for a pace which the server told (HTTP H10). One that our own policy refused before anybody had answered was asked for of nobody: no floor
 -- holds for it. Where a redirect led there, somebody was asked.
 -- ARGV: prefix, floor ms, force (1/0), then feed URLs. Returns {result, at} for each: due, noted, too_early, paused,
 -- unknown.
 local floor, force = tonumber(ARGV[2]), ARGV[3] == '1'
 local now = clock()
 local answers, sooner = {}, false
+
+local function may_pass_line(gate_name)
+  for name, quota in pairs(read_host(gate_name, now).quotas or {}) do
+    if may_try({quota = quota}, now) then return true end
+  end
+  return false
+end
+
 for i = 4, #ARGV do
   local url = ARGV[i]
   local due, line = due_of(url)
@@ -32,6 +40,11 @@ for i = 4, #ARGV do
     answer = {'noted', text(now)}
   elseif told > now or (not force and (mine[2] or killer) and allowed > now) then
     answer = {'too_early', text(math.max(told, force and 0 or allowed))}
+  elseif line and may_pass_line(line) then
+    sooner = true
+    schedule_at(url, now, line)
+    redis.call('HSET', state_key(url), 'held', text(due), 'won', 'manual', 'why', due_input('manual', 0))
+    answer = {'due', text(now)}
   elseif in_line then
     answer = {'due', text(line and next_start_of(line, now) or due)}
   else

@@ -13,9 +13,9 @@ if not why_not(gate, now, concurrency, spacing, member) then
   write_slots(gate, now)
   return '0'
 end
-local apart = gate.last_start + spacing * gate.slow
+local apart = gate.host.last_start + spacing * gate.slow
 local at
-if gate.in_flight < concurrency and came % 1 > 0 and now - came < 10 * spacing and now < apart then
+if gate.host.in_flight < concurrency and came % 1 > 0 and now - came < 10 * spacing and now < apart then
   at = apart  -- its turn has come, but for what the one before it was late
 else
   -- One after the other, and those that come to a hub which is slow come again behind each other.

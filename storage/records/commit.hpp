@@ -59,17 +59,18 @@ struct Retention {
 
 /// What an answer's header says of the quota of whoever asks from here (HTTP H10).
 struct ToldQuota {
-  Milliseconds gap{};   ///< from the answer until the next request may start
-  Milliseconds pace{};  ///< between requests in the long run
+  Milliseconds gap{};    ///< from the answer until the next request may start
+  Milliseconds pace{};   ///< between requests in the long run
+  Milliseconds lasts{};  ///< from the answer until it says something else: its reset
 
   bool operator==(const ToldQuota&) const = default;
 };
 
-/// What an answer says of its host, for all feeds of it (HTTP H3–H5, H10).
+/// What an answer says of its server, for all feeds of it (HTTP H3–H5, H10).
 struct HostAnswer {
   enum class Is { silent, served, refused };
   Is is = Is::silent;  ///< silent: no answer, or one that says nothing of the host's patience
-  std::string host;    ///< who answered, "" = whom the claim asked first
+  std::string server;  ///< who answered (server_of), "" = whom the claim asked first
   /// Refused: rate_limited, unavailable, forbidden. Else how a feed failed that was healthy, in a way that a host's
   /// trouble shows in, or any feed in a storm (HTTP H11); "" = it did not.
   std::string cause;

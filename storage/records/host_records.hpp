@@ -1,9 +1,10 @@
-// What is kept and set for a host: hash state:host:<host> (HTTP §6, H1, H7).
+// What is kept of a server and set for a host: hash state:host:<gate> (HTTP §6, H1, H7).
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "storage/redis/values.hpp"
@@ -23,14 +24,24 @@ struct HostQuota {
   Milliseconds pace{};        ///< least distance of two starts
   Milliseconds last_start{};  ///< under this name
   Milliseconds hold{};        ///< no start before that
-  bool told = false;          ///< by the host itself; else found out by its refusals
+  bool told = false;          ///< by the server itself; else found out by its refusals
+  bool open_to_wish = false;  ///< told, and one request that an operator wishes may start before
 
   bool operator==(const HostQuota&) const = default;
 };
 
-/// What the fleet knows of a host: hash state:host:<host> (HTTP §6). All zero when it was not asked of late.
+/// The host whose slots and spacing a gate shares with those of other ports: as host_of_gate() of prelude.lua.
+inline std::string_view host_of_gate(std::string_view gate) {
+  if (gate.starts_with("group:") || gate.starts_with("hub:")) return gate;
+  const std::size_t colon = gate.rfind(':');
+  const bool has_port = colon != gate.npos && colon > 0 && gate[colon - 1] != ':' && colon + 1 < gate.size() &&
+                        gate.find_first_not_of("0123456789", colon + 1) == gate.npos;
+  return has_port ? gate.substr(0, colon) : gate;
+}
+
+/// What the fleet knows of a server: hash state:host:<gate> (HTTP §6). All zero when it was not asked of late.
 struct HostState {
-  Milliseconds last_start{};  ///< of the last request
+  Milliseconds last_start{};  ///< of the last request to its host, whatever the port
   Milliseconds not_before{};  ///< end of its back-off
   std::uint32_t in_flight = 0;
   std::uint64_t waiting = 0;      ///< feeds in its line (HTTP H1)

@@ -17,7 +17,7 @@ std::string ending(std::size_t number) {
   return letters;
 }
 
-/// As host_of() of storage/lua/shared/prelude.lua.
+/// As host_of_gate(server_of()) of storage/lua/shared/prelude.lua.
 std::string_view host_of(std::string_view url) {
   const std::size_t start = url.find("://");
   if (start == url.npos) return {};

@@ -73,7 +73,7 @@ TEST_F(Policy, AHostThatRefusesIsLeftAlone) {
     world.http.wait_for_requests(2);
     one.signal(SIGKILL);
     EXPECT_TRUE(eventually([&] {
-      return world.redis_text({"HGET", "state:host:127.0.0.1", "q:-"}) != "(nil)";
+      return world.redis_text({"HGET", "state:host:" + world.http.server(), "q:-"}) != "(nil)";
     })) << two.err();
     two.signal(SIGKILL);
   }
@@ -88,7 +88,7 @@ TEST_F(Policy, AHostThatRefusesIsLeftAlone) {
   EXPECT_EQ(three.wait().exit, 0);
   EXPECT_LE(asked_at("127.0.0.1"), 3U);
   EXPECT_EQ(world.count("feed_created"), 5U) << "the sister host is not concerned";
-  EXPECT_EQ(state(world.http.url("/77"), "line"), "127.0.0.1");
+  EXPECT_EQ(state(world.http.url("/77"), "line"), world.http.server());
 }
 
 // HTTP P15, H1
@@ -344,6 +344,43 @@ TEST_F(Policy, BrokenCompressionIsAskedForPlain) {
   EXPECT_EQ(state(url, "last"), "200 unchanged -");
 }
 
+// HTTP H3, H10: what a stranger's redirect brings slows the stranger's feed alone.
+TEST_F(Policy, ARedirectSlowsNoFeedOfWhereItLeads) {
+  slowly();
+  const std::string victim = world.http.url("/ok.xml");
+  std::vector<std::string> strangers;
+  const Response answers[] = {
+      {.headers = {{"X-RateLimit-Remaining", "0"}, {"X-RateLimit-Reset", "86400"}}, .body = rss({{"a", "First"}})},
+      {.status = 429},
+      {.status = 429, .headers = {{"Retry-After", "3600"}}},
+      {.status = 503, .headers = {{"Retry-After", "3600"}}},
+      {.status = 404},
+      {.status = 403},
+      {.body = "<html><title>Not a feed</title></html>"},
+  };
+  for (const Response& answer : answers) {
+    for (int twice = 0; twice < 2; ++twice) {
+      const std::string name = std::to_string(strangers.size());
+      world.http.serve("/there" + name, answer);
+      world.http.serve("/here" + name, {.status = 302, .headers = {{"Location", world.http.url("/there" + name)}}});
+      strangers.push_back(world.http.url("localhost", "/here" + name));
+      add(strangers.back());
+    }
+  }
+  world.http.serve("/ok.xml", {.body = rss({{"a", "First"}})});
+  add(victim);
+  pass();
+  const auto explained = [&] {
+    return boost::json::parse(world.run({"--json", "explain", victim}).out).at("host").as_object();
+  };
+  EXPECT_EQ(explained().at("name").as_string(), world.http.server());
+  EXPECT_TRUE(explained().at("quotas").as_array().empty());
+  EXPECT_TRUE(explained().at("not_before").is_null());
+  EXPECT_TRUE(explained().at("storm_since").is_null());
+  EXPECT_EQ(world.redis_text({"HKEYS", "state:host:" + world.http.server()}), "served_at");
+  EXPECT_NE(state(strangers[0], "why").find("quota 86400"), std::string::npos) << "what it was told it keeps";
+}
+
 // HTTP H6
 TEST_F(Policy, ARedirectWaitsForAHostThatIsClosed) {
   world.http.serve("/feed.xml", {.status = 302, .headers = {{"Location", world.http.url("localhost", "/far.xml")}}});
@@ -351,11 +388,12 @@ TEST_F(Policy, ARedirectWaitsForAHostThatIsClosed) {
   const std::string url = world.http.url("/feed.xml");
   add(url);
   const auto later = std::to_string((*world.store.now() + hours(1)).count());
-  world.redis_text({"HSET", "state:host:localhost", "closed", "1", "refusals", "1", "not_before", later});
+  world.redis_text(
+      {"HSET", "state:host:" + world.http.server("localhost"), "closed", "1", "refusals", "1", "not_before", later});
   pass();
   EXPECT_EQ(state(url, "last"), "302 deferred worker.host_wait");
   EXPECT_EQ(world.http.count("/far.xml"), 0U);
-  world.redis_text({"DEL", "state:host:localhost"});
+  world.redis_text({"DEL", "state:host:" + world.http.server("localhost")});
   pass();
   EXPECT_EQ(state(url, "last"), "200 updated -");
   EXPECT_EQ(world.redis_text({"EXISTS", "state:host:localhost"}), "1");

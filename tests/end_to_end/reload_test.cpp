@@ -71,16 +71,16 @@ TEST_F(Reloading, AGroupOfHostsTakesOverTheLinesOfItsHosts) {
   ASSERT_TRUE(Feeds(world.store).add(feeds));
   Program worker(arguments(), world.environment);
   const auto waiting_at = [&](const std::string& gate) { return world.redis_text({"ZCARD", "line:" + gate}); };
-  ASSERT_TRUE(eventually([&] { return waiting_at("127.0.0.1") == "5"; })) << worker.err();
+  ASSERT_TRUE(eventually([&] { return waiting_at(world.http.server()) == "5"; })) << worker.err();
   write("[host_group.friends]\nhosts = [\"127.0.0.1\", \"friend.example\"]\n");
   hang_up(worker);
   EXPECT_TRUE(eventually([&] { return waiting_at("group:friends") == "4"; }))
       << "one may start there: " << worker.err();
-  EXPECT_EQ(waiting_at("127.0.0.1"), "0");
+  EXPECT_EQ(waiting_at(world.http.server()), "0");
   EXPECT_EQ(world.run({"verify", "--redis", world.redis.url_of("feedmill_admin")}).exit, 0);
   write("");
   hang_up(worker);
-  EXPECT_TRUE(eventually([&] { return waiting_at("127.0.0.1") == "4"; })) << worker.err();
+  EXPECT_TRUE(eventually([&] { return waiting_at(world.http.server()) == "4"; })) << worker.err();
   EXPECT_EQ(waiting_at("group:friends"), "0");
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait().exit, 0);
@@ -98,7 +98,7 @@ TEST_F(Reloading, AnotherNameOfTheWayOutHasQuotasOfItsOwn) {
   ASSERT_TRUE(eventually_says(worker, "event=ready"));
   ASSERT_TRUE(Feeds(world.store).add(std::vector{NewFeed{.feed_url = world.http.url("/feed")}}));
   const auto knows = [&](const std::string& name) {
-    return world.redis_text({"HEXISTS", "state:host:127.0.0.1", "q:" + name}) == "1";
+    return world.redis_text({"HEXISTS", "state:host:" + world.http.server(), "q:" + name}) == "1";
   };
   EXPECT_TRUE(eventually([&] { return knows("one"); })) << worker.err();
   EXPECT_FALSE(knows("two"));

@@ -105,7 +105,7 @@ class SharedHosts : public testing::Test {
   }
   /// The pace that is known of the host for a name, 0 = none.
   long pace(const std::string& name) const {
-    const std::string quota = world.redis_text({"HGET", "state:host:127.0.0.1", "q:" + name});
+    const std::string quota = world.redis_text({"HGET", "state:host:" + world.http.server(), "q:" + name});
     return std::atol(quota.c_str());
   }
 
@@ -154,7 +154,7 @@ TEST_F(SharedHosts, ThatSayNothingAreFoundOutByEachAddress) {
     EXPECT_EQ(seen.served.size(), 1U) << name;
     EXPECT_EQ(seen.refused, 1U) << name;
   }
-  EXPECT_EQ(world.redis_text({"HGET", "state:host:127.0.0.1", "closed"}), "(nil)") << "that is no refusal of the host";
+  EXPECT_EQ(world.redis_text({"HGET", "state:host:" + world.http.server(), "closed"}), "(nil)") << "that is no refusal of the host";
   EXPECT_EQ(world.run({"verify", "--redis", world.redis.url_of("feedmill_admin")}).exit, 0);
 }
 
@@ -172,7 +172,7 @@ TEST_F(SharedHosts, ThatForbidTwoFeedsMeanAQuota) {
   ASSERT_TRUE(eventually([&] { return pace("one") >= 4000; })) << one.err();
   stop(one);
   EXPECT_LE(host.seen()["one"].refused, 2U);
-  EXPECT_EQ(world.redis_text({"HGET", "state:host:127.0.0.1", "closed"}), "(nil)");
+  EXPECT_EQ(world.redis_text({"HGET", "state:host:" + world.http.server(), "closed"}), "(nil)");
 }
 
 /// HTTP P12: after a restart with a backlog; a worker that joins brings nothing of its own.

@@ -38,7 +38,11 @@ TEST_F(Facts, OfAHostAreWhatAClaimLeft) {
   const auto host = Hosts(store_).state("a.example");
   ASSERT_TRUE(host.has_value());
   EXPECT_EQ(host->last_start, batch->now);
-  EXPECT_EQ(host->waiting, 1U);
+  EXPECT_EQ(host->waiting, 0U);
+  const auto other_port = Hosts(store_).state("a.example:8443");
+  EXPECT_EQ(other_port->waiting, 1U) << "in a line of its own";
+  EXPECT_EQ(other_port->in_flight, 1U) << "of the same host";
+  EXPECT_EQ(other_port->last_start, batch->now);
   EXPECT_EQ(host->in_flight, 1U);
   EXPECT_EQ(host->not_before, Milliseconds(0));
   ASSERT_TRUE(Ingest(store_).release(batch->claims));

@@ -36,7 +36,7 @@ class HostGates : public test::StoreTest {
     commit.document = false;
     commit.next_due = claimed.now + hours(4);
     commit.host.is = is;
-    commit.host.host = host;
+    commit.host.server = host;
     if (is == Is::refused) commit.host.cause = "rate_limited";
     commit.host.retry_at = retry_at;
     return send(commit);
@@ -293,6 +293,20 @@ TEST_F(HostGates, LeavesNothingBehindOfAHostThatOnlyFailed) {
   EXPECT_LT(std::stoll(redis({"PTTL", "state:host:a.org"})), Milliseconds(minutes(3)).count());
 }
 
+// HTTP H6
+TEST_F(HostGates, AStrangersSlotEndsSoon) {
+  add_many(1);
+  add_many(1, "b.org");
+  redis({"ZADD", "schedule", "XX", "0", feed(0)});
+  const Claim led = the_one(polite(worker_a, 1));
+  ASSERT_EQ(led.feed_url, feed(0));
+  ASSERT_EQ((*Ingest(store).take_slot(led, "b.org", {1, Milliseconds(0)}, Milliseconds(50)))->count(), 0);
+  EXPECT_TRUE(polite(worker_b, 1).claims.empty());
+  std::this_thread::sleep_for(Milliseconds(80));
+  make_all_due();
+  EXPECT_EQ(the_one(polite(worker_b, 2)).feed_url, feed(0, "b.org"));
+}
+
 /// HTTP H10.
 class HostQuotas : public HostGates {
  protected:
@@ -343,14 +357,14 @@ class HostQuotas : public HostGates {
 TEST_F(HostQuotas, ThatAreToldHoldTheWholeFleet) {
   add_many(3);
   const Claim claimed = next();
-  tell(claimed, Is::served, ToldQuota{minutes(2), minutes(1)});
+  tell(claimed, Is::served, ToldQuota{minutes(2), minutes(1), minutes(5)});
   EXPECT_TRUE(quota().told);
   EXPECT_EQ(quota().pace, minutes(1));
   EXPECT_GE(quota().hold, claimed.now + minutes(2));
   EXPECT_FALSE(is_open());
   set("60000 1 0 1");
   EXPECT_TRUE(is_open());
-  tell(next(), Is::served, ToldQuota{Milliseconds(10), Milliseconds(10)});
+  tell(next(), Is::served, ToldQuota{Milliseconds(10), Milliseconds(10), Milliseconds(10)});
   EXPECT_EQ(quota(), HostQuota()) << "it asks for nothing any more";
 }
 
@@ -422,17 +436,17 @@ TEST_F(HostQuotas, AShorterPaceIsTriedAfterThirtyAnswersUntilItIsKnownWithinAFif
 
 TEST_F(HostQuotas, EachNameHasItsOwnAndBeginsWithThatOfTheOthers) {
   add_many(10);
-  tell(next("one"), Is::served, ToldQuota{minutes(1), minutes(1)});
+  tell(next("one"), Is::served, ToldQuota{minutes(1), minutes(1), minutes(5)});
   EXPECT_FALSE(is_open("one"));
   const Claim other = next("two");
-  tell(other, Is::served);
+  tell(other, Is::silent);
   EXPECT_FALSE(is_open("two")) << "at the pace of the other";
   EXPECT_EQ(quota(0).egress, "one");
   EXPECT_EQ(quota(1).egress, "two");
   EXPECT_EQ(quota(1).pace, minutes(1));
   for (int i = 0; i < 20; ++i) {
     redis({"HSET", "state:host:a.org", "last_start", "1"});
-    tell(next("name" + std::to_string(i)), Is::served, ToldQuota{minutes(1), minutes(1)});
+    tell(next("name" + std::to_string(i)), Is::served, ToldQuota{minutes(1), minutes(1), minutes(5)});
   }
   const std::string name = "a.org";
   EXPECT_LE(Hosts(store).state(name)->quotas.size(), 16U);
@@ -446,9 +460,88 @@ TEST_F(HostQuotas, RefusalsUnderTwoNamesAreNoneInARow) {
   EXPECT_EQ(tell(next("two"), Is::refused).circuit, Committed::Circuit::opened);
 }
 
+TEST_F(HostQuotas, ThatAreToldEndWithTheirReset) {
+  add_many(3);
+  tell(next(), Is::served, ToldQuota{minutes(10), minutes(10), minutes(30)});
+  EXPECT_FALSE(is_open());
+  const std::string told_at = std::to_string((*store.now() - minutes(31)).count());
+  const std::string told_until = std::to_string((*store.now() - minutes(1)).count());
+  set("3600000 " + told_at + " 9000000000000 3600 0 0 0 0 0 " + told_at + " " + told_until);
+  EXPECT_EQ(quota(), HostQuota());
+  EXPECT_TRUE(is_open());
+  const std::string day_ago = std::to_string((*store.now() - hours(25)).count());
+  set("3600000 " + day_ago + " 9000000000000 3600 0 0 0 0 0 " + day_ago);
+  EXPECT_TRUE(is_open()) << "an earlier build's, which does not say how long it holds";
+}
+
+TEST_F(HostQuotas, ThatAreToldGoWithAnAnswerThatDoesNotRepeatThem) {
+  add_many(3);
+  tell(next(), Is::served, ToldQuota{minutes(10), minutes(10), minutes(30)});
+  EXPECT_FALSE(is_open());
+  const std::int64_t now = store.now()->count();
+  set("600000 1 600000 1 0 0 0 0 0 " + std::to_string(now - 1000) + " " + std::to_string(now + 600'000));
+  tell(next(), Is::served);
+  EXPECT_EQ(quota(), HostQuota());
+  EXPECT_TRUE(is_open());
+}
+
+TEST_F(HostQuotas, OfMoreThanAnHourBindOthersOnceTwoFeedsWereToldSo) {
+  add_many(4);
+  const ToldQuota a_day{hours(24), hours(24), hours(24)};
+  tell(next(), Is::served, a_day);
+  EXPECT_EQ(quota(), HostQuota()) << "one feed's word";
+  EXPECT_TRUE(is_open());
+  tell(next(), Is::served, a_day);
+  EXPECT_EQ(quota().pace, hours(24));
+  EXPECT_FALSE(is_open());
+}
+
+TEST_F(HostQuotas, OfMoreThanAnHourAreOneFeedsHoweverOftenItSaysSo) {
+  add_many(1);
+  for (int i = 0; i < 3; ++i) {
+    redis({"ZADD", "schedule", "XX", "0", feed(0)});
+    tell(the_one(polite()), Is::served, ToldQuota{hours(24), hours(24), hours(24)});
+    EXPECT_EQ(quota(), HostQuota());
+  }
+}
+
+TEST_F(HostQuotas, LetOneWishOfAnOperatorTryWhileTheyAreTold) {
+  add_many(3);
+  tell(next(), Is::served, ToldQuota{minutes(20), minutes(20), minutes(30)});
+  EXPECT_TRUE(quota().open_to_wish);
+  EXPECT_FALSE(is_open()) << "and its feeds stand in the line";
+  const auto wish = [&](int i) {
+    const auto woken = Feeds(store).wake(std::vector<std::string>{feed(i)}, Milliseconds(0), true);
+    EXPECT_TRUE(woken);
+    redis({"HDEL", "state:host:a.org", "last_start"});
+    const ClaimBatch batch = polite(worker_b, 7 + i);
+    return batch.claims.empty() ? std::string() : batch.claims[0].feed_url;
+  };
+  EXPECT_EQ(wish(1), feed(1));
+  EXPECT_FALSE(quota().open_to_wish);
+  EXPECT_EQ(wish(2), "") << "one until the reset";
+}
+
+TEST_F(HostQuotas, AreThoseOfOnePort) {
+  add_many(1);
+  const std::string other = "http://a.org:8080/feed";
+  add(other);
+  redis({"ZADD", "schedule", "XX", "0", other});
+  const Claim claimed = the_one(polite(worker_a, 1));
+  ASSERT_EQ(claimed.feed_url, other);
+  tell(claimed, Is::served, ToldQuota{minutes(10), minutes(10), minutes(30)});
+  EXPECT_EQ(quota(), HostQuota());
+  EXPECT_TRUE(Hosts(store).state("a.org:8080")->quotas.at(0).told);
+  EXPECT_EQ(Hosts(store).state("a.org")->last_start, claimed.now) << "the spacing is that of the host";
+  const ClaimBatch too_soon = polite(worker_a, 5, minutes(1));
+  EXPECT_TRUE(too_soon.claims.empty());
+  redis({"HDEL", "state:host:a.org", "last_start"});
+  EXPECT_TRUE(is_open());
+}
+
 TEST_F(HostQuotas, TheSpacingOfItsOperatorWins) {
   add_many(3);
-  tell(next(), Is::served, ToldQuota{minutes(2), minutes(1)});
+  tell(next(), Is::served, ToldQuota{minutes(2), minutes(1), minutes(5)});
   EXPECT_FALSE(is_open());
   ASSERT_TRUE(Hosts(store).set(std::vector{HostSettings{"a.org", {}, Milliseconds(0), {}, ""}}));
   EXPECT_TRUE(is_open());
@@ -461,8 +554,8 @@ TEST_F(HostQuotas, ARedirectWaitsForThemToo) {
   ASSERT_EQ(batch.claims.size(), 2U);
   const Claim &led = batch.claims[0].feed_url == feed(0, "b.org") ? batch.claims[0] : batch.claims[1],
               &there = batch.claims[0].feed_url == feed(0) ? batch.claims[0] : batch.claims[1];
-  tell(there, Is::served, ToldQuota{minutes(2), minutes(1)});
-  const auto wait = Ingest(store).take_slot(led, "a.org", {1, Milliseconds(0)});
+  tell(there, Is::served, ToldQuota{minutes(2), minutes(1), minutes(5)});
+  const auto wait = Ingest(store).take_slot(led, "a.org", {1, Milliseconds(0)}, minutes(5));
   EXPECT_GT(**wait, minutes(1));
 }
 
@@ -622,16 +715,16 @@ TEST_F(HostGates, ARedirectTakesASlotWhereItLeads) {
   const Claim &led = batch.claims[0].feed_url == feed(0) ? batch.claims[0] : batch.claims[1],
               &there = batch.claims[0].feed_url == feed(0) ? batch.claims[1] : batch.claims[0];
   const HostLimits limits{1, Milliseconds(0)};
-  EXPECT_GT((*Ingest(store).take_slot(led, "b.org", limits))->count(), 0) << "b.org is busy";
+  EXPECT_GT((*Ingest(store).take_slot(led, "b.org", limits, minutes(5)))->count(), 0) << "b.org is busy";
   answer(there, Is::served);
-  EXPECT_EQ((*Ingest(store).take_slot(led, "b.org", limits))->count(), 0);
-  EXPECT_EQ((*Ingest(store).take_slot(led, "b.org", limits))->count(), 0) << "it has it already";
+  EXPECT_EQ((*Ingest(store).take_slot(led, "b.org", limits, minutes(5)))->count(), 0);
+  EXPECT_EQ((*Ingest(store).take_slot(led, "b.org", limits, minutes(5)))->count(), 0) << "it has it already";
   make_all_due();
   EXPECT_TRUE(polite(worker_b).claims.empty()) << "the slot is taken";
   answer(led, Is::served, {}, "b.org");
   make_all_due();
   EXPECT_EQ(polite(worker_b).claims.size(), 2U) << "it ends with the commit";
-  EXPECT_FALSE(Ingest(store).take_slot(led, "b.org", limits)->has_value()) << "the claim is over";
+  EXPECT_FALSE(Ingest(store).take_slot(led, "b.org", limits, minutes(5))->has_value()) << "the claim is over";
 }
 
 TEST_F(HostGates, ASlotElsewhereEndsWithTheReleaseToo) {
@@ -639,7 +732,7 @@ TEST_F(HostGates, ASlotElsewhereEndsWithTheReleaseToo) {
   add_many(1, "b.org");
   const ClaimBatch batch = claim(worker_a, 1);
   const std::string other = batch.claims[0].feed_url == feed(0) ? "b.org" : "a.org";
-  ASSERT_EQ((*Ingest(store).take_slot(batch.claims[0], other, {1, Milliseconds(0)}))->count(), 0);
+  ASSERT_EQ((*Ingest(store).take_slot(batch.claims[0], other, {1, Milliseconds(0)}, minutes(5)))->count(), 0);
   EXPECT_EQ(redis({"HEXISTS", "state:host:" + other, "s:" + batch.claims[0].id}), "1");
   ASSERT_TRUE(Ingest(store).release(batch.claims));
   EXPECT_EQ(redis({"HEXISTS", "state:host:" + other, "s:" + batch.claims[0].id}), "0");
@@ -651,7 +744,7 @@ TEST_F(HostGates, ARedirectMayNotGoToAHostThatIsClosed) {
   close();
   const Claim led = the_one(polite(worker_a, 1));
   ASSERT_EQ(led.feed_url, feed(0, "b.org"));
-  EXPECT_GT(**Ingest(store).take_slot(led, "a.org", {64, Milliseconds(0)}), minutes(14));
+  EXPECT_GT(**Ingest(store).take_slot(led, "a.org", {64, Milliseconds(0)}, minutes(5)), minutes(14));
   answer(led, Is::refused, {}, "a.org");
   EXPECT_EQ(host("closed", "b.org"), "(nil)") << "who answered is who is meant";
 }

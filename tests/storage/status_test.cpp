@@ -193,7 +193,7 @@ TEST_F(StatusStoreTest, KnowsHostsThatBackOffUntilTheyServeAgain) {
   make_all_due();
   for (const Claim& claimed : claim().claims) {
     Commit commit = plan(claimed, {});
-    commit.host = {.is = HostAnswer::Is::refused, .host = "", .cause = "rate_limited"};
+    commit.host = {.is = HostAnswer::Is::refused, .server = "", .cause = "rate_limited"};
     send(commit);
   }
   EXPECT_EQ(*Hosts(store).backing_off(5), Urls{"example.org"});
@@ -209,7 +209,7 @@ TEST_F(StatusStoreTest, KnowsHostsThatBackOffUntilTheyServeAgain) {
   const ClaimBatch probe = claim();  // one of the two, to try whether it serves again
   ASSERT_EQ(probe.claims.size(), 1U);
   Commit commit = plan(probe.claims[0], {});
-  commit.host = {.is = HostAnswer::Is::served, .host = "", .cause = ""};
+  commit.host = {.is = HostAnswer::Is::served, .server = "", .cause = ""};
   EXPECT_EQ(send(commit).circuit, Committed::Circuit::closed);
   EXPECT_EQ(*Hosts(store).backing_off(5), Urls());
 }

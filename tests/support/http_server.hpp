@@ -83,6 +83,10 @@ class HttpServer {
   std::string url(std::string_view path) const;
   /// The same by name.
   std::string url(std::string_view host, std::string_view path) const;
+  /// "host:port", as gates are named.
+  std::string server(std::string_view host = "127.0.0.1") const {
+    return std::string(host) + ":" + std::to_string(port());
+  }
 
   /// What is answered from now on at that path (without query). Everything else is 404.
   void serve(const std::string& path, Response response);

@@ -22,9 +22,9 @@ HostRules::HostRules(const Config& config) : usual_{config.host.concurrency, con
   }
 }
 
-HostRule HostRules::of(std::string_view host) const {
-  HostRule rule{std::string(host), usual_, Milliseconds(0), false};
-  if (const auto found = differing_.find(host); found != differing_.end()) {
+HostRule HostRules::of(std::string_view server) const {
+  HostRule rule{std::string(server), usual_, Milliseconds(0), false};
+  if (const auto found = differing_.find(host_of_gate(server)); found != differing_.end()) {
     const HostSettings& differing = found->second;
     if (!differing.group.empty()) rule.gate = "group:" + differing.group;
     rule.limits.concurrency = differing.concurrency.value_or(rule.limits.concurrency);

@@ -15,7 +15,7 @@ namespace feedmill {
 
 /// What holds for requests to one host.
 struct HostRule {
-  std::string gate;  ///< whose gate they pass: the host itself, or "group:<name>"
+  std::string gate;  ///< whose gate they pass: the server itself, or "group:<name>"
   HostLimits limits;
   Milliseconds min_interval{};  ///< between refreshes of one feed, 0 = the feed's own is enough
   bool by_hand = false;         ///< its spacing is set for this very host: what was learned of a quota does not count
@@ -28,8 +28,8 @@ class HostRules {
   /// The general limits, [host."NAME"] and [host_group.NAME].
   explicit HostRules(const Config& config);
 
-  /// `host`: lower case, no port.
-  HostRule of(std::string_view host) const;
+  /// `server`: as server_of() has it; what is set counts for all ports of a host.
+  HostRule of(std::string_view server) const;
   /// What was learned of a gate's quota (HTTP H10): its hosts are asked no more often, but for those whose spacing is
   /// set.
   void learn(const std::string& gate, Milliseconds pace) { learned_[gate] = pace; }

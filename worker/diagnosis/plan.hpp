@@ -22,7 +22,7 @@ namespace feedmill {
 /// A feed as the simulation sees it.
 struct PlannedFeed {
   std::string url;
-  std::string host;  ///< that is asked: of where it has moved to
+  std::string host;  ///< the server (server_of) that is asked: of where it has moved to
   ScheduleHints hints;
   double new_per_week = 0;  ///< S of HTTP §3
   Milliseconds due{}, last_at{}, last_new{}, not_before{};

@@ -206,6 +206,12 @@ std::string host_of(const std::string& url) {
   return origin_of(url).host;
 }
 
+std::string server_of(const std::string& url) {
+  Origin origin = origin_of(url);
+  if (origin.port == 80 || origin.port == 443 || origin.port == 0) return std::move(origin.host);
+  return std::move(origin.host) + ':' + std::to_string(origin.port);
+}
+
 Origin origin_of(const std::string& text) {
   if (std::optional<Origin> plain = plain_origin(text)) return *std::move(plain);
   const Url url = new_url();

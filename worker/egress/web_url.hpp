@@ -22,8 +22,10 @@ boost::system::result<std::string, std::string> canonical_feed_url(std::string_v
 /// Refuses also backslashes, which parsers disagree about (HTTP R2).
 boost::system::result<std::string, std::string> resolve_location(const std::string& base, std::string_view location);
 
-/// Lower-case ASCII host, IPv6 in brackets, no port; "" when `url` is none. The limits of HTTP §6 hang on it.
+/// Lower-case ASCII host, IPv6 in brackets, no port; "" when `url` is none. Spacing and slots hang on it (HTTP H1).
 std::string host_of(const std::string& url);
+/// The same, with ":port" behind it where that is neither 80 nor 443. Quotas and back-off hang on it (HTTP H4, H10).
+std::string server_of(const std::string& url);
 
 /// Scheme, host and port of a canonical URL: what secrets are bound to (HTTP R4).
 struct Origin {

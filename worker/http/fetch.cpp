@@ -320,12 +320,13 @@ asio::awaitable<FetchResult> Fetcher::follow(FetchRequest request) {
       asio::steady_timer timer(co_await asio::this_coro::executor, rest);
       co_await timer.async_wait(asio::use_awaitable);
     }
-    const std::string host = host_of(next.url);
-    const bool asked = std::ranges::any_of(chain.hops, [&](const Hop& before) { return host_of(before.url) == host; });
-    if (request.enter_host && !asked) {
-      const bool entered = co_await request.enter_host(host);
+    const std::string server = server_of(next.url);
+    const bool asked =
+        std::ranges::any_of(chain.hops, [&](const Hop& before) { return server_of(before.url) == server; });
+    if (request.enter_server && !asked) {
+      const bool entered = co_await request.enter_server(next.url);
       if (!entered) {
-        co_return chain.unfollowed(Reason::worker_host_wait, host + " may not be asked now", std::move(answer));
+        co_return chain.unfollowed(Reason::worker_host_wait, server + " may not be asked now", std::move(answer));
       }
     }
     url = std::move(next.url);

@@ -41,9 +41,9 @@ struct FetchRequest {
   MemoryBudget::Share* memory = nullptr;  ///< bodies are read as far as it grants; null: as far as the limits go
   bool identity = false;                  ///< ask for no content coding: the retry of HTTP §4 after broken compression
   bool http1 = false;                     ///< do not offer HTTP/2: the host is known to fail at it (HTTP P20)
-  /// Asked before a redirect is followed to a host that has not been asked yet; false: it may not be asked now, and the
-  /// fetch ends with worker.host_wait (HTTP H6). None: every host may.
-  std::function<boost::asio::awaitable<bool>(std::string host)> enter_host{};
+  /// Asked before a redirect is followed to a URL of a server that has not been asked yet; false: it may not be asked
+  /// now, and the fetch ends with worker.host_wait (HTTP H6). None: every server may.
+  std::function<boost::asio::awaitable<bool>(std::string url)> enter_server{};
   FeedSettings settings{};  ///< what the operator set for the feed
 };
 

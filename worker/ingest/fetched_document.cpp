@@ -14,6 +14,7 @@
 #include "storage/ingest/ingest.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/ingest/poison.hpp"
+#include "worker/policy/host_answer.hpp"
 
 namespace feedmill {
 
@@ -22,6 +23,7 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr Milliseconds longest_host_wait{10'000};     // HTTP H6
+constexpr Milliseconds longest_of_stranger{5'000};    // a slot at another site's server (HTTP H6)
 constexpr Milliseconds longest_put_off{900'000};      // RELIABILITY L27
 constexpr std::uint64_t most_read_here = 64U << 10U;  // bytes decoded: 0.3 ms
 constexpr std::uint64_t most_steps_here = 300'000;    // some 3 ms, however a document is made
@@ -126,7 +128,7 @@ Exchange exchange_of(const Claim& claim, const FetchRequest& request, const Fetc
 asio::awaitable<Attempt> FetchedDocument::attempt(const Claim& claim, RefreshObserver& seen) {
   FetchRequest request = request_of(claim);
   request.memory = &memory_;
-  request.enter_host = [&](std::string host) { return enter_host(claim, std::move(host)); };
+  request.enter_server = [&](std::string url) { return enter_host(claim, std::move(url)); };
   Attempt result;
   if (!options_.partition.is_whole() && !co_await enter_first(claim)) {
     FetchError busy;
@@ -223,12 +225,12 @@ asio::awaitable<void> FetchedDocument::read_all(const Claim& claim, Attempt& att
   memory_.hold(cost_of_storing(attempt.reading));
 }
 
-/// Waits for a slot at a host that a redirect leads to; false when there is none in time (HTTP H6).
-asio::awaitable<bool> FetchedDocument::enter_host(const Claim& claim, std::string host) {
+/// Waits for a slot at a server that a redirect leads to; false when there is none in time (HTTP H6).
+asio::awaitable<bool> FetchedDocument::enter_host(const Claim& claim, std::string url) {
   const auto until = std::chrono::steady_clock::now() + longest_host_wait;
   asio::steady_timer timer(co_await asio::this_coro::executor);
   for (;;) {
-    const StoreResult<std::optional<Milliseconds>> wait = co_await take_slot(claim, host);
+    const StoreResult<std::optional<Milliseconds>> wait = co_await take_slot(claim, url);
     if (!wait || !*wait) co_return false;  // the store is away, or the claim is over
     if ((*wait)->count() == 0) co_return true;
     host_wait_ = **wait;
@@ -239,43 +241,46 @@ asio::awaitable<bool> FetchedDocument::enter_host(const Claim& claim, std::strin
 }
 
 asio::awaitable<StoreResult<std::optional<Milliseconds>>> FetchedDocument::take_slot(const Claim& claim,
-                                                                                     const std::string& host) {
+                                                                                     const std::string& url) {
   const HostLimits limits = options_.host;
-  const unsigned home = home_of(host);
+  const std::string server = server_of(url);
+  const unsigned home = home_of(server);
+  const bool is_own = is_one_site(address_of(claim), url);
+  const Milliseconds longest = is_own ? options_.lease : std::min(options_.lease, longest_of_stranger);
   if (home == options_.partition.index) {
-    const auto ask = [&](Store& store) { return Ingest(store).take_slot(claim, host, limits); };
+    const auto ask = [&](Store& store) { return Ingest(store).take_slot(claim, server, limits, longest); };
     co_return co_await store_.call(ask);
   }
-  const auto ask = [&, lease = options_.lease](Store& store) {
-    return Ingest(store).take_slot_for(claim, host, limits, lease);
-  };
+  const auto ask = [&](Store& store) { return Ingest(store).take_slot_for(claim, server, limits, longest); };
   const StoreResult<Milliseconds> wait = co_await store_.call_at(home, ask);
   if (!wait) co_return wait.error();
-  if (wait->count() == 0) entered_.push_back(host);
+  if (wait->count() == 0) entered_.push_back({server, is_own});
   co_return std::optional(*wait);
 }
 
-unsigned FetchedDocument::home_of(const std::string& host) const {
-  return options_.partition.is_whole() ? 0 : partition_of_name(options_.hosts.of(host).gate, options_.partition.count);
+unsigned FetchedDocument::home_of(const std::string& server) const {
+  if (options_.partition.is_whole()) return 0;
+  return partition_of_name(host_of_gate(options_.hosts.of(server).gate), options_.partition.count);
 }
 
 /// The claim has passed the gate of the host as far as this partition knows of it.
 asio::awaitable<bool> FetchedDocument::enter_first(const Claim& claim) {
-  const std::string host = host_of(address_of(claim));
-  const bool is_passed = home_of(host) == options_.partition.index;
+  const std::string& url = address_of(claim);
+  const bool is_passed = home_of(server_of(url)) == options_.partition.index;
   if (is_passed) co_return true;
-  co_return co_await enter_host(claim, host);
+  co_return co_await enter_host(claim, url);
 }
 
 asio::awaitable<void> FetchedDocument::leave_hosts(const Claim& claim, const HostAnswer* answer) {
-  const std::string last = answer == nullptr || answer->host.empty() ? host_of(address_of(claim)) : answer->host;
+  const std::string last = answer == nullptr || answer->server.empty() ? server_of(address_of(claim)) : answer->server;
   HostAnswer led_on;  // by a redirect
   led_on.is = HostAnswer::Is::served;
   led_on.egress = claim.egress;
-  for (const std::string& host : entered_) {
-    const HostAnswer* const its = answer == nullptr || host == last ? answer : &led_on;
-    const auto leave = [&](Store& store) { return Ingest(store).leave_slot(claim, host, its); };
-    co_await store_.call_at(home_of(host), leave);  // where that fails, it ends with the lease
+  for (const Entered& at : entered_) {
+    const HostAnswer* its = answer == nullptr || at.server == last ? answer : &led_on;
+    if (!at.is_own) its = nullptr;  // another site's words (HTTP H3)
+    const auto leave = [&](Store& store) { return Ingest(store).leave_slot(claim, at.server, its); };
+    co_await store_.call_at(home_of(at.server), leave);  // where that fails, it ends with the lease
   }
   entered_.clear();
 }
@@ -305,7 +310,7 @@ asio::awaitable<Reading> FetchedDocument::read_granted(FetchResult& fetched, con
 }
 
 std::string FetchedDocument::gate_of(const Claim& claim) const {
-  return options_.hosts.of(host_of(address_of(claim))).gate;
+  return options_.hosts.of(server_of(address_of(claim))).gate;
 }
 
 DecisionResult FetchedDocument::decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known,

@@ -39,12 +39,12 @@ class FetchedDocument final : public DocumentSource {
  private:
   boost::asio::awaitable<Reading> read_in(const Claim& claim, FetchResult& fetched, std::optional<StoredFeed>& stored,
                                           bool is_followed);
-  boost::asio::awaitable<bool> enter_host(const Claim& claim, std::string host);
+  boost::asio::awaitable<bool> enter_host(const Claim& claim, std::string url);
   boost::asio::awaitable<bool> enter_first(const Claim& claim);
   boost::asio::awaitable<StoreResult<std::optional<Milliseconds>>> take_slot(const Claim& claim,
-                                                                             const std::string& host);
-  /// Who has the gate that requests to `host` pass.
-  unsigned home_of(const std::string& host) const;
+                                                                             const std::string& url);
+  /// Who has the gate that requests to `server` pass.
+  unsigned home_of(const std::string& server) const;
   ReadingOptions reading_options(const Claim& claim) const;
   std::string gate_of(const Claim& claim) const;
   std::optional<Reading> read_here(FetchResult& fetched, const Claim& claim, ReadingOptions options,
@@ -56,7 +56,11 @@ class FetchedDocument final : public DocumentSource {
   StorePool& store_;
   MemoryBudget::Share memory_;
   const RefreshOptions& options_;
-  std::vector<std::string> entered_;       // hosts whose gates other partitions have
+  struct Entered {
+    std::string server;
+    bool is_own;  // of the feed's site
+  };
+  std::vector<Entered> entered_;           // servers whose gates other partitions have
   Milliseconds host_wait_{};               // until the one that it stopped at may be asked, as far as was said
   std::optional<StorePool::Place> place_;  // of a document that is read on the loop
   FetchResponse read_;  // the answer whose document has posts that were passed over, without its body

@@ -11,8 +11,8 @@
 #include "worker/base/redact.hpp"
 #include "worker/config/hub_choice.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/policy/host_answer.hpp"
 #include "worker/policy/older_pages.hpp"
-#include "worker/policy/quota.hpp"
 
 namespace feedmill {
 namespace {
@@ -69,6 +69,7 @@ DecisionDraft::DecisionDraft(const Claim& claim, const Exchange& exchange, const
   context.interval_min = least_interval();
   if (settings.interval_max) context.interval_max = std::chrono::seconds(*settings.interval_max);
   context.not_before = state.due.not_before;
+  context.quota_wait = own_quota_wait(exchange, now);
   if (context.retry_after && context.retry_after->wait.count() > 0) {
     state.due.not_before = std::max(state.due.not_before, now + Milliseconds(context.retry_after->wait));
   }
@@ -149,7 +150,7 @@ void DecisionDraft::weather_storm() {
 
 bool DecisionDraft::is_of_storm(Reason reason) const {
   constexpr Milliseconds longest = days(7);
-  return claim_.host_storm.count() != 0 && now_ - claim_.host_storm < longest && led_to().empty() &&
+  return claim_.host_storm.count() != 0 && now_ - claim_.host_storm < longest && led_to(exchange_).empty() &&
          is_like_a_storm(reason);
 }
 
@@ -241,45 +242,26 @@ void DecisionDraft::count_unconditional() {
   }
 }
 
-/// The host that answered last, "" when it is the one that was asked first.
-std::string DecisionDraft::led_to() const {
-  if (exchange_.hops.size() < 2) return "";
-  std::string last = host_of(exchange_.hops.back().url);
-  return last == host_of(exchange_.requested_url) ? "" : last;
-}
-
 bool DecisionDraft::host_serves_others() const {
-  return claim_.host_served_at.count() != 0 && now_ - claim_.host_served_at <= days(7) && led_to().empty();
+  return claim_.host_served_at.count() != 0 && now_ - claim_.host_served_at <= days(7) && led_to(exchange_).empty();
 }
 
-/// What the answer says of the host, for all its feeds (HTTP H3–H5).
+/// What the answer says of its server, for all feeds of that (HTTP H3–H5).
 void DecisionDraft::tell_host() {
   const FeedState& state = decision.commit.state;
-  HostAnswer& host = decision.commit.host;
-  host.host = led_to();
-  host.document = state.last.status == 200;
-  host.needs_identity = exchange_.identity && decision.outcome != Outcome::failed;
-  host.needs_http1 = exchange_.fell_back;
   const bool throttled =
       state.last.error == to_string(Reason::status_forbidden) && host_serves_others() && state.failures.count <= 3;
-  const bool told_when = context.retry_after && context.retry_after->wait.count() > 0;
-  host.egress = claim_.egress;
-  if (state.last.status == 429 || state.last.status == 503 || throttled || told_when) {
-    host.is = HostAnswer::Is::refused;
-    host.cause = state.last.status == 429 ? "rate_limited" : throttled ? "forbidden" : "unavailable";
-    if (told_when) host.retry_at = now_ + Milliseconds(context.retry_after->wait);
-    // A feed that is forbidden again and again has its own trouble.
-    host.over_quota = state.last.status == 429 || (throttled && state.failures.count == 1);
-  } else if (state.last.status >= 200 && state.last.status < 500) {
-    host.is = HostAnswer::Is::served;
-  }
+  HostAnswer& host = decision.commit.host;
+  host = host_answer(claim_, exchange_, state.last.status, throttled, now_);
+  if (is_of_another_site(exchange_)) return;
+  host.needs_identity = exchange_.identity && decision.outcome != Outcome::failed;
+  host.needs_http1 = exchange_.fell_back;
+  // A feed that is forbidden again and again has its own trouble.
+  if (host.is == HostAnswer::Is::refused && throttled && state.failures.count == 1) host.over_quota = true;
   if (host.is != HostAnswer::Is::refused && decision.outcome == Outcome::failed) {
     const bool was_healthy = claim_.state.state == "healthy" && claim_.state.failures.count == 0;
-    const bool in_storm = claim_.host_storm.count() != 0 && led_to().empty();
+    const bool in_storm = claim_.host_storm.count() != 0 && led_to(exchange_).empty();
     if (in_storm || (was_healthy && is_like_a_storm(decision.reason))) host.cause = to_string(decision.reason);
-  }
-  if (host.is == HostAnswer::Is::served || host.over_quota) {
-    host.quota = told_quota(exchange_.headers, host.over_quota, wall_clock(now_));
   }
 }
 

@@ -59,7 +59,6 @@ class DecisionDraft {
  private:
   std::optional<Milliseconds> least_interval() const;
   void count_unconditional();
-  std::string led_to() const;
   void tell_host();
   void tell_transition();
   void watch(std::uint32_t created, bool barren, bool payload);

@@ -13,7 +13,7 @@
 #include "worker/egress/web_url.hpp"
 #include "worker/policy/decision_draft.hpp"
 #include "worker/policy/feed_identity.hpp"
-#include "worker/policy/quota.hpp"
+#include "worker/policy/host_answer.hpp"
 #include "worker/policy/withdrawal.hpp"
 
 namespace feedmill {
@@ -32,9 +32,9 @@ const std::string& address_of(const Claim& claim) {
   return claim.state.address.fetch_url.empty() ? claim.feed_url : claim.state.address.fetch_url;
 }
 
-/// HTTP G3: a page on the feed's host, not below the security that the feed is asked with.
+/// HTTP G3: a page on the feed's server, not below the security that the feed is asked with.
 bool may_be_page(const std::string& page, const std::string& url) {
-  if (page.empty() || page == url || host_of(page) != host_of(url)) return false;
+  if (page.empty() || page == url || server_of(page) != server_of(url)) return false;
   return !(url.starts_with("https:") && page.starts_with("http:"));
 }
 
@@ -95,8 +95,8 @@ class PageDecider {
         document.identified_by == claim_.state.identity.by && is_told_apart_as_ever(claim_.state.identity, known_);
     if (document.failure) {
       fail(document.failure->reason, document.failure->detail);
-    } else if (host_of(answered) != host_of(address_of(claim_))) {
-      end("it is on another host");
+    } else if (server_of(answered) != server_of(address_of(claim_))) {
+      end("it is on another server");
     } else if (!as_ever) {
       end("its posts are told apart in another way");
     } else {
@@ -171,7 +171,7 @@ class PageDecider {
       older.numbers = created > 0 || met ? OlderPosts::Numbers::work : OlderPosts::Numbers::fail;
     }
     if (met || created == 0 || !has_room() || !next_page(document.older)) return end("");
-    plan_page(commit, now_ + pace, now_);
+    plan_page(commit, now_ + std::max(pace, own_quota_wait(exchange_, now_)), now_);
   }
 
   /// The first place of a post that was stored before the gap, the number of posts when there is none. Newer ones are
@@ -264,31 +264,20 @@ class PageDecider {
     plan(decision_.commit, due, walk_.poll_reason, "", now_);
   }
 
-  /// What the answer says of the host, for all its feeds (HTTP H3–H5).
+  /// What the answer says of its server, for all feeds of that (HTTP H3–H5).
   void tell_host() {
-    Commit& commit = decision_.commit;
     if (exchange_.hops.empty()) return;
+    Commit& commit = decision_.commit;
     const int status = exchange_.hops.back().status;
+    commit.host = host_answer(claim_, exchange_, status, false, now_);
     const std::chrono::sys_seconds wall_clock(std::chrono::duration_cast<std::chrono::seconds>(now_));
-    const auto wait = retry_after(exchange_.headers, wall_clock);
-    const bool told_when = wait && wait->wait.count() > 0;
-    const std::string host = host_of(exchange_.hops.back().url);
-    if (host != host_of(address_of(claim_))) commit.host.host = host;
-    commit.host.document = status == 200;
-    commit.host.egress = claim_.egress;
-    commit.host.over_quota = status == 429;
-    if (status == 429 || status == 503 || told_when) {
-      commit.host.is = HostAnswer::Is::refused;
-      commit.host.cause = status == 429 ? "rate_limited" : "unavailable";
-      if (told_when) commit.host.retry_at = now_ + Milliseconds(wait->wait);
-      commit.state.due.not_before = std::max(commit.state.due.not_before, commit.host.retry_at);
-    } else if (status >= 200 && status < 500) {
-      commit.host.is = HostAnswer::Is::served;
-      // Nobody learns from a page that is not there whether a storm of its host is over (H11).
-      if (claim_.host_storm.count() != 0 && status != 200) commit.host.cause = to_string(Reason::status_not_found);
+    if (const auto wait = retry_after(exchange_.headers, wall_clock); wait && wait->wait.count() > 0) {
+      commit.state.due.not_before = std::max(commit.state.due.not_before, now_ + Milliseconds(wait->wait));
     }
-    if (commit.host.is == HostAnswer::Is::served || commit.host.over_quota)
-      commit.host.quota = told_quota(exchange_.headers, commit.host.over_quota, wall_clock);
+    // Nobody learns from a page that is not there whether a storm of its host is over (H11).
+    const bool is_served = commit.host.is == HostAnswer::Is::served && !is_of_another_site(exchange_);
+    if (claim_.host_storm.count() != 0 && is_served && status != 200)
+      commit.host.cause = to_string(Reason::status_not_found);
   }
 
   const Claim& claim_;

@@ -8,9 +8,11 @@ namespace feedmill {
 std::optional<ToldQuota> told_quota(std::span<const Header> headers, bool refused, std::chrono::sys_seconds now) {
   constexpr Milliseconds longest = std::chrono::hours(24), rounding = std::chrono::seconds(1);
   std::optional<Milliseconds> gap, pace;
+  Milliseconds lasts{};
   for (const StatedQuota& quota : stated_quotas(headers, now)) {
     if (quota.pace) pace = std::max(pace.value_or(*quota.pace), *quota.pace);
     if (!quota.reset || (!quota.remaining && !refused)) continue;
+    lasts = std::max(lasts, Milliseconds(*quota.reset) + rounding);
     const double left = refused ? 0 : std::floor(quota.remaining.value_or(0));
     Milliseconds next(static_cast<std::int64_t>(std::ceil(static_cast<double>(quota.reset->count()) / (left + 1))));
     if (left == 0) next += rounding;  // the time is told in whole seconds, mostly
@@ -20,7 +22,9 @@ std::optional<ToldQuota> told_quota(std::span<const Header> headers, bool refuse
   // A refusal's window may have begun long before: it says when to come again, and not how often.
   if (!pace) pace = refused ? Milliseconds(0) : *gap;
   if (!gap) gap = *pace;
-  return ToldQuota{std::min(*gap, longest), std::min(*pace, longest)};
+  // What has no end is to be said again by the next answer.
+  lasts = std::max(lasts.count() > 0 ? lasts : 2 * *pace, *gap);
+  return ToldQuota{std::min(*gap, longest), std::min(*pace, longest), std::min(lasts, longest)};
 }
 
 }  // namespace feedmill

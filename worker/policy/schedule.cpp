@@ -122,7 +122,7 @@ Milliseconds past_skipped(Milliseconds due, const ScheduleHints& hints, std::uin
   return at == due ? due : at + part_of(minutes(30), phase);
 }
 
-/// The steps that success and failure share: Retry-After, phase, the end of the world.
+/// The steps that success and failure share: Retry-After, a quota, phase, the end of the world.
 void finish(NextDue& next, const DueContext& context, Milliseconds interval) {
   next.due = context.now + interval;
   if (context.retry_after) {
@@ -137,6 +137,13 @@ void finish(NextDue& next, const DueContext& context, Milliseconds interval) {
     next.inputs.push_back({"retry_after", in_seconds(context.not_before - context.now), "said before"});
     next.due = context.not_before;
     next.due_reason = "retry_after";
+  }
+  if (context.quota_wait.count() > 0) {
+    next.inputs.push_back({"quota", in_seconds(context.quota_wait), ""});
+    if (context.now + context.quota_wait > next.due) {
+      next.due = context.now + context.quota_wait;
+      next.due_reason = "quota";
+    }
   }
   const Milliseconds before = next.due;
   next.due = with_phase(next.due, context.phase, interval);

@@ -58,6 +58,7 @@ struct DueContext {
   Milliseconds last_new{};  ///< when an entry was last created, 0 when never
   std::optional<RetryAfter> retry_after;
   Milliseconds not_before{};  ///< an earlier Retry-After that still holds: "not before" never shrinks (HTTP §3)
+  Milliseconds quota_wait{};  ///< what its server told of a quota, where that holds for this feed alone (HTTP H10)
   Freshness fresh;
   bool opened_by_allow = false;  ///< an own or test server: floors down to 1 s are legal (HTTP P6)
   std::optional<Milliseconds> interval_min, interval_max;  ///< the operator's for this feed (HTTP F8)

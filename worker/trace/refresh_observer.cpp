@@ -30,7 +30,7 @@ void note_host(Report& report, const Commit& commit, const Committed& done) {
   if (done.circuit == Committed::Circuit::unchanged) return;
   const std::string& requested =
       commit.before.address.fetch_url.empty() ? commit.feed_url : commit.before.address.fetch_url;
-  report.host = commit.host.host.empty() ? host_of(requested) : commit.host.host;
+  report.host = commit.host.server.empty() ? server_of(requested) : commit.host.server;
   using Circuit = Committed::Circuit;
   report.circuit_opened = done.circuit == Circuit::opened || done.circuit == Circuit::storm;
   report.storm = done.circuit == Circuit::storm || done.circuit == Circuit::storm_over;

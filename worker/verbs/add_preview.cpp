@@ -126,7 +126,7 @@ int preview(const AddVerb& verb, const std::vector<FeedBehind>& feeds, const Ver
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     const bool present = records[i].has_value();
     const Previewed feed{feeds[i], argument_of(feeds[i], verb.urls), present, questions[i].settings,
-                         views[i], hosts.of(host_of(urls[i]))};
+                         views[i], hosts.of(server_of(urls[i]))};
     if (context.terminal.json()) {
       context.terminal.line(preview_json(feed));
     } else {

@@ -43,7 +43,7 @@ class CrowdedHosts {
   explicit CrowdedHosts(PlanOptions options) : options_(std::move(options)), rows_(std::size_t{1} << 20U) {}
 
   void count(const std::string& url) {
-    const HostRule rule = options_.hosts.of(host_of(url));
+    const HostRule rule = options_.hosts.of(server_of(url));
     hosts_.insert(rule.gate);
     Row& row = row_of(rule.gate);
     ++row.feeds;
@@ -55,10 +55,10 @@ class CrowdedHosts {
   bool any_may_be() const {
     return std::ranges::any_of(rows_, [&](const Row& row) { return may_be(row); });
   }
-  bool may_be(const std::string& url) { return may_be(row_of(options_.hosts.of(host_of(url)).gate)); }
+  bool may_be(const std::string& url) { return may_be(row_of(options_.hosts.of(server_of(url)).gate)); }
   /// A feed of which it may be so.
   void add(const FeedRecord& record) {
-    const HostRule own = options_.hosts.of(host_of(record.feed_url));
+    const HostRule own = options_.hosts.of(server_of(record.feed_url));
     HostLoad& load = loads_.try_emplace(own.gate, HostLoad{own.gate, 0, 0, 0, 0}).first->second;
     ++load.feeds;
     const double possible = requests_a_day(own.limits);

@@ -64,7 +64,7 @@ PlannedFleet stored(const PlanVerb& verb, const Config& config, Terminal& termin
     std::vector<PlannedFeed> planned;
     for (const std::optional<FeedRecord>& record : or_fail(Feeds(store).records(page))) {
       std::optional<PlannedFeed> feed = record ? planned_feed(*record) : std::nullopt;
-      if (feed && (verb.host.empty() || feed->host == verb.host)) planned.push_back(std::move(*feed));
+      if (feed && (verb.host.empty() || host_of_gate(feed->host) == verb.host)) planned.push_back(std::move(*feed));
     }
     learn_quotas(store, planned, fleet.simulation);
     for (const PlannedFeed& feed : planned) fleet.simulation.add(feed);
@@ -88,8 +88,8 @@ PlannedFleet listed(const PlanVerb& verb, const PlanOptions& options, std::uint6
   PlannedFleet fleet{Simulation(options), "of " + verb.feeds};
   for (const Subscription& subscription : list.feeds) {
     PlannedFeed feed;
-    feed.host = host_of(subscription.feed_url);
-    if (!verb.host.empty() && feed.host != verb.host) continue;
+    feed.host = server_of(subscription.feed_url);
+    if (!verb.host.empty() && host_of_gate(feed.host) != verb.host) continue;
     feed.url = subscription.feed_url;
     feed.new_per_week = made_up_rate(feed.url);
     feed.validators = true;

@@ -207,10 +207,10 @@ void look(std::vector<Awaited>& awaited, std::size_t& at, const VerbContext& con
   at = kept;
 }
 
-/// Until when no request to a host starts, as far as is known.
+/// Until when no request to a host starts that an operator waits for, as far as is known.
 Milliseconds left_alone_until(const HostState& host, const std::string& egress) {
   const auto quota = std::ranges::find(host.quotas, egress, &HostQuota::egress);
-  return quota == host.quotas.end() ? host.not_before : std::max(host.not_before, quota->hold);
+  return quota == host.quotas.end() || quota->open_to_wish ? host.not_before : std::max(host.not_before, quota->hold);
 }
 
 /// Takes those out of `awaited` whose hosts are left alone for longer than a result is waited for, and says until when;
@@ -223,7 +223,7 @@ void leave_backing_off(std::vector<Awaited>& awaited, const VerbContext& context
   const auto records = or_fail(Feeds(context.store).records(urls));
   for (const std::optional<FeedRecord>& record : records) {
     const bool moved = record && !record->state.address.fetch_url.empty();
-    hosts.push_back(host_of(!record ? "" : moved ? record->state.address.fetch_url : record->feed_url));
+    hosts.push_back(server_of(!record ? "" : moved ? record->state.address.fetch_url : record->feed_url));
   }
   const auto now = or_fail(context.store.now());
   const auto states = or_fail(Hosts(context.store).states(hosts));

@@ -33,7 +33,7 @@ asio::awaitable<Attempt> PushedDocument::attempt(const Claim& claim, RefreshObse
   ReadingOptions how = options_.reading;
   how.html = read_settings(claim.state.settings).html_policy.value_or(how.html);
   const FetchResponse response = response_of(claim.state, pushed_);
-  const std::string gate = options_.hosts.of(host_of(response.url)).gate;
+  const std::string gate = options_.hosts.of(server_of(response.url)).gate;
   const std::uint64_t needed =
       std::max<std::uint64_t>(pushed_.body.size(), stated_size(pushed_.body, pushed_.content_encoding));
   FetchError unread;

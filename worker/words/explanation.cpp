@@ -281,7 +281,7 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const Explained& 
 
 StoreResult<HostView> read_host(Store& store, const HostRules& rules, const FeedRecord& record) {
   HostView host;
-  host.name = host_of(record.state.address.fetch_url.empty() ? record.feed_url : record.state.address.fetch_url);
+  host.name = server_of(record.state.address.fetch_url.empty() ? record.feed_url : record.state.address.fetch_url);
   const HostRule rule = rules.of(host.name);
   host.limits = rule.limits;
   host.by_hand = rule.by_hand;
@@ -290,7 +290,7 @@ StoreResult<HostView> read_host(Store& store, const HostRules& rules, const Feed
   host.state = std::move(*state);
   if (host.state.quotas.empty()) return host;
   const auto counted =
-      Feeds(store).count_if([&](const std::string& url) { return rules.of(host_of(url)).gate == rule.gate; });
+      Feeds(store).count_if([&](const std::string& url) { return rules.of(server_of(url)).gate == rule.gate; });
   if (!counted) return counted.error();
   host.feeds = *counted;
   return host;

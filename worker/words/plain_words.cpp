@@ -61,6 +61,7 @@ constexpr std::array due_code_table{
     DueCode{"skip_hours", "Its document asks to leave these hours out."},
     DueCode{"skip_days", "Its document asks to leave these days out."},
     DueCode{"retry_after", "Its server asked for no request before then (Retry-After)."},
+    DueCode{"quota", "Its server says that it has used up its requests until then (RateLimit)."},
     DueCode{"retry_after_clamped", "Its server asked for a longer pause than feedmill accepts (Retry-After)."},
     // Failures
     DueCode{"backoff", "Its last fetch failed; it is tried again after a pause."},

@@ -1,5 +1,6 @@
--- What all workers know of a host (HTTP §6), or of a group of hosts that share a gate (HTTP H7): the hash
--- state:host:<host>, which goes by itself when it says nothing more.
+-- What all workers know of a server (HTTP §6), or of a group of hosts that share a gate (HTTP H7): the hash
+-- state:host:<gate>, which goes by itself when it says nothing more. Slots and starts are those of all ports of the host:
+-- a gate of another port than 80 and 443 has them in the hash of the host.
 --   s:<claim>                              a slot: end of its lease (HTTP H2)
 --   last_start                             when a request last started (HTTP H1)
 --   tail                                   of a hub: the last time that was reserved (WEBSUB S5)
@@ -23,6 +24,7 @@
 --                                          sensed until the host has served again
 --   q:<egress>                             what those who go out under that name know of its quota (HTTP H10), '-' = no
 --                                          name: numbers in the order of quota_fields
+--   long_told                              "until who": one feed was told a pace of more than an hour (HTTP H10)
 local minute_ms, day_ms = 60000, 24 * 3600 * 1000
 
 -- When a feed becomes due that is made so together with others, `count` in all: now; of many up to a quarter of a second
@@ -39,9 +41,12 @@ end
 --   good, bad          the shortest pace that has proven itself, the longest one that was refused; 0 = none
 --   calm               requests served at this pace, one behind the other
 --   try_at, rest       when a shorter pace is tried again, and for how long not after that
---   told_at            when the host itself last told the pace; 0 = it was found out by refusals
-local quota_fields = {'pace', 'start', 'apart', 'hold', 'good', 'bad', 'calm', 'try_at', 'rest', 'told_at'}
-local least_pace, most_pace = 1000, 6 * 3600 * 1000
+--   told_at            when the server itself last told the pace; 0 = it was found out by refusals
+--   told_until         until when what was told holds
+--   tried_until        the same, when an operator's wish has last started before it was over
+local quota_fields = {'pace', 'start', 'apart', 'hold', 'good', 'bad', 'calm', 'try_at', 'rest', 'told_at', 'told_until',
+                      'tried_until'}
+local least_pace, most_pace, most_told_alone = 1000, 6 * 3600 * 1000, 3600 * 1000
 local most_quotas, quota_kept = 16, 30 * day_ms
 
 local function read_quota(written)
@@ -51,6 +56,7 @@ local function read_quota(written)
     if quota_fields[i] then quota[quota_fields[i]] = tonumber(number) or 0 end
   end
   for _, name in ipairs(quota_fields) do quota[name] = quota[name] or 0 end
+  if quota.told_at > 0 and quota.told_until == 0 then quota.told_until = quota.told_at + day_ms end  -- of an earlier build
   return quota
 end
 local function write_quota(gate)
@@ -62,11 +68,11 @@ local function write_quota(gate)
 end
 
 -- A name that is new at a gate begins with the pace of the others. One that has not been used for a month is forgotten,
--- and the one that was not for longest where there are too many.
+-- so is what was told and is over, and the one that was not used for longest where there are too many.
 local function sort_quotas(gate, now)
   local oldest, count = nil, 0
   for name, quota in pairs(gate.quotas) do
-    if quota.start + quota_kept < now and quota.hold < now then
+    if quota.start + quota_kept < now and quota.hold < now or quota.told_at > 0 and quota.told_until <= now then
       gate.quotas[name] = nil
       redis.call('HDEL', gate.key, 'q:' .. name)
     else
@@ -76,7 +82,9 @@ local function sort_quotas(gate, now)
   end
   gate.quota = gate.quotas[gate.egress]
   if gate.quota or count == 0 then return end
-  gate.quota = read_quota(text(gate.quotas[oldest].pace))
+  local known = gate.quotas[oldest]
+  gate.quota = read_quota(text(known.pace))
+  gate.quota.told_at, gate.quota.told_until = known.told_at, known.told_until
   if count >= most_quotas then
     gate.quotas[oldest] = nil
     redis.call('HDEL', gate.key, 'q:' .. oldest)
@@ -91,7 +99,7 @@ local function gap_of(gate, spacing)
   return gate.quota and not gate.by_hand and math.max(gap, gate.quota.pace) or gap
 end
 local function opens_for(gate, spacing, quota)
-  local at = gate.last_start + spacing * gate.slow
+  local at = gate.host.last_start + spacing * gate.slow
   return quota and not gate.by_hand and math.max(at, quota.hold, quota.start + quota.pace) or at
 end
 local function opens_at(gate, spacing) return opens_for(gate, spacing, gate.quota) end
@@ -108,8 +116,10 @@ end
 
 -- Until when a gate says something, its refusals apart.
 local function says_until(gate)
-  local last = math.max(gate.slots_end, gate.tail, gate.not_before, gate.kept_until, gate.refused_at + 10 * minute_ms,
-                        gate.served_at + 7 * day_ms, gate.identity_until, gate.http1_until)
+  local last = math.max(gate.host.key == gate.key and gate.host.slots_end or 0, gate.tail, gate.not_before,
+                        gate.kept_until, gate.refused_at + 10 * minute_ms, gate.served_at + 7 * day_ms,
+                        gate.identity_until, gate.http1_until,
+                        tonumber(string.match(gate.long_told or '', '^%d+') or nil) or 0)
   if gate.storm then last = math.max(last, gate.not_before + day_ms) end
   if gate.storm_ended > 0 then last = math.max(last, gate.storm_ended + day_ms) end
   if gate.storm_over > 0 then last = math.max(last, gate.storm_over + 30 * day_ms) end
@@ -119,9 +129,36 @@ local function says_until(gate)
 end
 
 -- What holds of whatever a hash does not say.
-local bare_gate = {__index = {in_flight = 0, slots_end = 0, last_start = 0, tail = 0, not_before = 0, kept_until = 0,
-                              refusals = 0, slow = 1, calm = 0, refused_at = 0, served_at = 0, identity_until = 0,
-                              http1_until = 0, storm_over = 0, storm_ended = 0}}
+local bare_gate = {__index = {tail = 0, not_before = 0, kept_until = 0, refusals = 0, slow = 1, calm = 0, refused_at = 0,
+                              served_at = 0, identity_until = 0, http1_until = 0, storm_over = 0, storm_ended = 0}}
+
+-- The slots and the last start of a host, which its gates share within a script: {key, in_flight, slots_end, last_start}.
+-- `fields`: of its hash, where they have been read.
+local hosts_read = {}
+local function starts_of(host, now, fields)
+  local starts = hosts_read[host]
+  if starts then return starts end
+  starts = {key = host_key(host), in_flight = 0, slots_end = 0, last_start = 0}
+  hosts_read[host] = starts
+  fields = fields or redis.pcall('HGETALL', starts.key)
+  if fields.err then
+    redis.call('DEL', starts.key)
+    fields = {}
+  end
+  for i = 1, #fields, 2 do
+    if fields[i] == 'last_start' then
+      starts.last_start = tonumber(fields[i + 1]) or 0
+    elseif string.sub(fields[i], 1, 2) == 's:' then
+      local lease_end = tonumber(fields[i + 1]) or 0
+      if lease_end > now then
+        starts.in_flight, starts.slots_end = starts.in_flight + 1, math.max(starts.slots_end, lease_end)
+      else
+        redis.call('HDEL', starts.key, fields[i])
+      end
+    end
+  end
+  return starts
+end
 
 -- `egress`: the name that whoever asks goes out under, '' = none; nil where quotas do not matter. `by_hand`: the host's
 -- spacing is its operator's.
@@ -138,14 +175,12 @@ local function read_host(name, now, egress, by_hand)
     if kind == 'q:' then
       gate.quotas = gate.quotas or {}
       gate.quotas[string.sub(name, 3)] = read_quota(value)
-    elseif kind ~= 's:' then
+    elseif kind ~= 's:' and name ~= 'last_start' then
       gate[name] = name ~= 'refused_as' and tonumber(value) or value
-    elseif tonumber(value) > now then
-      gate.in_flight, gate.slots_end = gate.in_flight + 1, math.max(gate.slots_end, tonumber(value))
-    else
-      redis.call('HDEL', gate.key, name)
     end
   end
+  local host = host_of_gate(name)
+  gate.host = starts_of(host, now, host == name and fields or nil)
   gate.egress = egress and egress ~= '' and egress or '-'
   if gate.quotas and egress then sort_quotas(gate, now) end
   gate.kept = #fields > 0 and says_until(gate) or 0
@@ -165,11 +200,18 @@ local function keep_host(gate, now)
   gate.kept = last
 end
 
--- Why no request of `asker` may start now, nil when one may (HTTP H1, H4, H5, H6, H10).
-local function why_not(gate, now, concurrency, spacing, asker)
-  if now < gate.not_before or (gate.closed and gate.in_flight > 0) then return 'host_backoff' end
-  if now < opens_at(gate, 0) then return 'host_backoff' end
-  if gate.in_flight >= concurrency or now < opens_at(gate, spacing) or
+-- Whether an operator's wish may start once before a told pace has it so (HTTP H10).
+local function may_try(gate, now)
+  local quota = gate.quota
+  return quota ~= nil and quota.told_until > now and quota.tried_until <= now
+end
+
+-- Why no request of `asker` may start now, nil when one may (HTTP H1, H4, H5, H6, H10). `wished`: an operator waits for it.
+local function why_not(gate, now, concurrency, spacing, asker, wished)
+  local quota = not (wished and may_try(gate, now)) and gate.quota or nil
+  if now < gate.not_before or (gate.closed and gate.host.in_flight > 0) then return 'host_backoff' end
+  if now < opens_for(gate, 0, quota) then return 'host_backoff' end
+  if gate.host.in_flight >= concurrency or now < opens_for(gate, spacing, quota) or
      (now < gate.kept_until and tostring(gate.kept_for) ~= asker) then
     return 'host_spacing'
   end
@@ -182,7 +224,7 @@ local function next_start(gate, now, concurrency, spacing, asker)
   local first, ways = opens_first(gate, spacing, now)
   local kept = tostring(gate.kept_for) ~= (asker or 'line') and gate.kept_until or 0
   local at = math.max(gate.not_before, first, kept, now + (ways > 1 and 200 or 1))
-  if gate.in_flight >= (gate.closed and 1 or concurrency) then at = math.max(at, now + 1000) end
+  if gate.host.in_flight >= (gate.closed and 1 or concurrency) then at = math.max(at, now + 1000) end
   return at
 end
 
@@ -197,13 +239,17 @@ end
 -- Takes a slot until `lease_end`, which write_slots() writes. While the circuit is open, the one request that may start
 -- is the probe. `gap`: until the next start.
 local function take_slot(gate, claim, now, lease_end, asker, gap)
-  gate.last_start, gate.in_flight = now, gate.in_flight + 1
-  gate.slots_end = math.max(gate.slots_end, lease_end)
-  local taken = gate.taken or {}
-  taken[#taken + 1], taken[#taken + 2] = 's:' .. claim, text(lease_end)
-  if gate.closed then taken[#taken + 1], taken[#taken + 2] = 'probe', claim end
-  gate.taken = taken
-  if gate.quota then gate.quota.apart, gate.quota.start = now - gate.quota.start, now end
+  local host = gate.host
+  host.last_start, host.in_flight = now, host.in_flight + 1
+  host.slots_end = math.max(host.slots_end, lease_end)
+  host.taken = host.taken or {}
+  host.taken[#host.taken + 1], host.taken[#host.taken + 2] = 's:' .. claim, text(lease_end)
+  gate.taken, gate.probe_taken = true, gate.closed and claim or gate.probe_taken
+  local quota = gate.quota
+  if quota then
+    if now < math.max(quota.hold, quota.start + quota.pace) then quota.tried_until = quota.told_until end
+    quota.apart, quota.start = now - quota.start, now
+  end
   if tostring(gate.kept_for) == asker then
     redis.call('HDEL', gate.key, 'kept_for', 'kept_until')
     gate.kept_for, gate.kept_until = nil, 0
@@ -217,7 +263,17 @@ end
 -- Writes what was taken or reserved at a gate.
 local function write_slots(gate, now)
   if gate.reserved then redis.call('HSET', gate.key, 'tail', text(gate.tail)) end
-  if gate.taken then redis.call('HSET', gate.key, 'last_start', text(gate.last_start), unpack(gate.taken)) end
+  local host = gate.host
+  if host.taken then
+    redis.call('HSET', host.key, 'last_start', text(host.last_start), unpack(host.taken))
+    host.taken = nil
+    if host.key ~= gate.key then  -- and never for shorter than the gate of the usual ports has it
+      for _, when in ipairs({'NX', 'GT'}) do
+        redis.call('PEXPIRE', host.key, text(host.slots_end - now + minute_ms), when)
+      end
+    end
+  end
+  if gate.probe_taken then redis.call('HSET', gate.key, 'probe', gate.probe_taken) end
   if gate.taken and gate.quota then write_quota(gate) end
   if gate.reserved or gate.taken then keep_host(gate, now) end
 end
@@ -234,10 +290,10 @@ end
 local function free_slots(claim, first_gate, more_hosts)
   local waits = false
   local function free(gate)
-    if redis.pcall('HDEL', host_key(gate), 's:' .. claim) == 1 then waits = tell_line(gate) or waits end
+    if redis.pcall('HDEL', host_key(host_of_gate(gate)), 's:' .. claim) == 1 then waits = tell_line(gate) or waits end
   end
   free(first_gate)
-  for host in string.gmatch(more_hosts or '', '%S+') do free((gate_of_host(host))) end
+  for server in string.gmatch(more_hosts or '', '%S+') do free((gate_of_server(server))) end
   return waits
 end
 
@@ -274,38 +330,61 @@ local function slow_down(quota, wait)
   quota.calm = 0
 end
 
--- What an answer says of the quota. `gap`, `pace`: what its header told, until the next start and between starts in the
--- long run, nil = nothing; `refused`: 'first' behind an answer that was served, 'again' behind another refusal.
-local function note_quota(gate, now, refused, gap, pace, retry_at)
+-- Whether a pace that a feed was told binds the others: one of more than an hour does so only once two feeds of this
+-- server were told so (HTTP H10). The feed itself waits as it was told, whatever comes of it here.
+local function is_for_all(gate, url, now, told)
+  if math.max(told.gap, told.pace) <= most_told_alone then return true end
   local quota = gate.quota
+  if quota and quota.told_until > now and math.max(quota.hold - quota.told_at, quota.pace) > most_told_alone then
+    return true
+  end
+  local until_when, who = string.match(gate.long_told or '', '^(%d+) (%x+)$')
+  local digest = string.sub(redis.sha1hex(url), 1, 16)
+  if who and who ~= digest and tonumber(until_when) > now then return true end
+  gate.long_told = text(now + told.lasts) .. ' ' .. digest
+  redis.call('HSET', gate.key, 'long_told', gate.long_told)
+  return false
+end
+
+-- What an answer says of the quota. `told`: by its header, nil = nothing; `refused`: 'first' behind an answer that was
+-- served, 'again' behind another refusal.
+local function note_quota(gate, url, now, refused, told, retry_at)
+  local quota = gate.quota
+  local known = quota
+  if told and not is_for_all(gate, url, now, told) then
+    if not refused then return end
+    told = nil
+  end
+  local is_told = quota and quota.told_at > 0
   if refused then
-    local wait = retry_at > now and retry_at - now or gap
+    local wait = retry_at > now and retry_at - now or told and told.gap
     if not quota then  -- how far apart they were was not noted yet
       quota = read_quota(text(least_pace))
-      quota.start, quota.apart = gate.last_start, least_pace
+      quota.start, quota.apart = gate.host.last_start, least_pace
     end
-    local is_told = gap and pace > 0 or now - quota.told_at <= day_ms
-    if gap and pace > 0 then
-      quota.pace, quota.told_at = pace, now
+    if told and told.pace > 0 then
+      quota.pace, quota.told_at, quota.told_until = told.pace, now, now + told.lasts
     elseif refused == 'first' and not is_told then
       slow_down(quota, wait)
     end
     -- One refusal alone holds up nobody for long unless it speaks of a quota: it may be of one feed (HTTP H3).
-    quota.hold = now + (gap or math.min(wait or math.max(quota.pace, minute_ms), 10 * minute_ms))
-  elseif gap and math.max(gap, pace) < least_pace then
+    quota.hold = now + (told and told.gap or math.min(wait or math.max(quota.pace, minute_ms), 10 * minute_ms))
+  elseif told and math.max(told.gap, told.pace) < least_pace then
     quota = nil
-  elseif gap then
-    quota = quota or read_quota('0 ' .. text(gate.last_start))
-    quota.pace, quota.hold, quota.told_at = pace, now + gap, now
+  elseif told then
+    quota = quota or read_quota('0 ' .. text(gate.host.last_start))
+    quota.pace, quota.hold, quota.told_at, quota.told_until = told.pace, now + told.gap, now, now + told.lasts
     quota.good, quota.bad, quota.calm, quota.try_at = 0, 0, 0, 0
-  elseif quota and now - quota.told_at > day_ms and quota.apart <= 1.5 * math.max(quota.pace, least_pace) then
+  elseif is_told then  -- and not said again
+    quota = nil
+  elseif quota and quota.apart <= 1.5 * math.max(quota.pace, least_pace) then
     quota.calm = quota.calm + 1
     if quota.calm >= 30 then quicken(quota, now) end
     if quota.bad == 0 and quota.pace <= least_pace then quota = nil end
   else
     return
   end
-  if not quota and not gate.quota then return end
+  if not quota and not known then return end
   gate.quotas = gate.quotas or {}
   gate.quota, gate.quotas[gate.egress] = quota, quota
   write_quota(gate)
@@ -373,18 +452,19 @@ end
 
 -- What `marks` say: how the host answered, who asked, and what its header told of its quota.
 local function read_marks(marks)
-  local flags, egress, gap, pace = string.match(marks, '^(%w*) ?(%S*) ?(%d*) ?(%d*)$')
-  return flags or '', egress or '', tonumber(gap), tonumber(pace) or 0
+  local flags, egress, gap, pace, lasts = string.match(marks, '^(%w*) ?(%S*) ?(%d*) ?(%d*) ?(%d*)$')
+  local told = tonumber(gap or nil) and {gap = tonumber(gap), pace = tonumber(pace) or 0, lasts = tonumber(lasts) or 0}
+  return flags or '', egress or '', told
 end
 
 -- Notes how a host answered. `is`: 'served', 'refused' or '' (it says nothing); `marks`: d = a document, i = needs
 -- identity, 1 = needs HTTP/1.1, q = its refusal may be for a quota; behind a space the name of who asked, and the quota
--- that was told, ms until the next start and between starts; `cause`: of a refusal; else how a feed failed that was
+-- that was told, ms until the next start, between starts, and until it says something else; `cause`: of a refusal; else how a feed failed that was
 -- healthy, or that asked whether a storm is over; `retry_at`: its Retry-After, 0 = none. Returns what became of its
 -- circuit breaker: 'opened', 'closed', of a storm: 'storm', 'storm_over', or '' = nothing. The gate was read for that name.
 local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
   local set, unset, event = {}, {}, ''
-  local flags, _, gap, pace = read_marks(marks)
+  local flags, _, told = read_marks(marks)
   local function put(name, value)
     gate[name] = value
     set[#set + 1] = name
@@ -415,8 +495,8 @@ local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
     if of_quota and cause ~= 'rate_limited' and not known then
       if again and not gate.closed then again = false else of_quota = false end
     end
-    if of_quota and (gap or not (again or same or gate.closed)) then
-      note_quota(gate, now, (again or same or gate.closed) and 'again' or 'first', gap, pace, retry_at)
+    if of_quota and (told or not (again or same or gate.closed)) then
+      note_quota(gate, url, now, (again or same or gate.closed) and 'again' or 'first', told, retry_at)
     end
     if probed then
       open_circuit(retry_at)
@@ -432,8 +512,8 @@ local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
       put('refused_at', now)
       put('refused_until', retry_at)
     end
-  elseif is == 'served' and (known or gap) then
-    note_quota(gate, now, nil, gap, pace, 0)
+  elseif is == 'served' and (known or told) then
+    note_quota(gate, url, now, nil, told, 0)
     -- What is paced is refused now and then: only refusals in a row say more of it.
     if gate.refused_by and (gate.refused_as or '-') == gate.egress then
       drop('refused_by', 'refused_as', 'refused_at', 'refused_until')
@@ -460,7 +540,7 @@ local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
   end
   if #set > 0 then redis.call('HSET', gate.key, unpack(set)) end
   if #unset > 0 then redis.call('HDEL', gate.key, unpack(unset)) end
-  if #set > 0 or known or gate.quota then keep_host(gate, now) end
+  if #set > 0 or known or told or gate.quota then keep_host(gate, now) end
   -- Whose circuits are open, until when: for people who look, so its key must not stop a commit either.
   if gate.closed and (is == 'refused' or gate.storm) and event ~= 'storm_over' then
     redis.pcall('ZREMRANGEBYSCORE', open_circuits_key, '-inf', text(now - day_ms))

@@ -62,24 +62,32 @@ end
 -- A feed that is so late is one of a backlog (HTTP P12).
 local overdue_ms = 2000
 
--- The host of a canonical URL: between "//" and the port or the path.
-local function host_of(url)
+-- The server of a canonical URL: its host, and behind a colon the port where that is neither 80 nor 443.
+local function server_of(url)
   local authority = string.match(url, '^%a+://([^/?#]*)') or ''
-  return string.match(authority, '^(%[[^%]]*%])') or string.match(authority, '^([^:]*)')
+  local host, port = string.match(authority, '^(.*):(%d+)$')
+  return (port == '80' or port == '443') and host or authority
 end
 
--- Whose gate the requests to a host pass (HTTP H7): its own, or that of the group of hosts that the operator made of it,
--- which no host can be named like. Beside it what differs there, nil where nothing does: concurrency, spacing ms,
--- min_interval ms.
-local has_overrides
-local function gate_of_host(host)
-  if has_overrides == nil then has_overrides = redis.call('EXISTS', hosts_key) == 1 end
-  local written = has_overrides and redis.pcall('HGET', hosts_key, host)
-  if type(written) ~= 'string' then return host end
-  local concurrency, spacing, min_interval, group = string.match(written, '^(%S+) (%S+) (%S+) ?(.*)$')
-  return group and group ~= '' and 'group:' .. group or host, tonumber(concurrency), tonumber(spacing), tonumber(min_interval)
+-- The host whose slots and spacing a gate shares with the gates of other ports (HTTP H1).
+local function host_of_gate(gate)
+  if string.find(gate, '^group:') or string.find(gate, '^hub:') then return gate end
+  return string.match(gate, '^(.*[^:]):%d+$') or gate
 end
-local function gate_of(url) return gate_of_host(host_of(url)) end
+
+-- Whose gate the requests to a server pass (HTTP H7): its own, or that of the group of hosts that the operator made of
+-- it, which no server can be named like. Beside it what differs for its host, nil where nothing does: concurrency,
+-- spacing ms, min_interval ms.
+local has_overrides
+local function gate_of_server(server)
+  if has_overrides == nil then has_overrides = redis.call('EXISTS', hosts_key) == 1 end
+  local written = has_overrides and redis.pcall('HGET', hosts_key, host_of_gate(server))
+  if type(written) ~= 'string' then return server end
+  local concurrency, spacing, min_interval, group = string.match(written, '^(%S+) (%S+) (%S+) ?(.*)$')
+  return group and group ~= '' and 'group:' .. group or server, tonumber(concurrency), tonumber(spacing),
+         tonumber(min_interval)
+end
+local function gate_of(url) return gate_of_server(server_of(url)) end
 
 -- Whether a host that served has nothing to be noted of (note_answer of host.lua): its circuit is closed, its pace the
 -- usual one, of no quota anything is known or told, no feeds of it have failed of late, and it is known to serve if this

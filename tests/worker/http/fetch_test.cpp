@@ -424,15 +424,15 @@ TEST_F(FetchTest, AsksLeaveBeforeItGoesToAnotherHost) {
   server.serve("/far.xml", redirect(302, server.url("localhost", "/end.xml")));
   server.serve("/end.xml", redirect(302, server.url("/back.xml")));
   server.serve("/back.xml", Response{.body = "<rss/>"});
-  std::vector<std::string> hosts;
+  std::vector<std::string> urls;
   bool leave = true;
   FetchRequest asked = request(server.url("/feed.xml"));
-  asked.enter_host = [&](std::string host) -> asio::awaitable<bool> {
-    hosts.push_back(std::move(host));
+  asked.enter_server = [&](std::string url) -> asio::awaitable<bool> {
+    urls.push_back(std::move(url));
     co_return leave;
   };
   EXPECT_EQ(answer(fetch(asked)).body, "<rss/>");
-  EXPECT_EQ(hosts, std::vector<std::string>{"localhost"}) << "once, and never for the first";
+  EXPECT_EQ(urls, std::vector<std::string>{server.url("localhost", "/far.xml")}) << "once, and never for the first";
   leave = false;
   const FetchError refused = error(fetch(asked));
   EXPECT_EQ(refused.reason, Reason::worker_host_wait);

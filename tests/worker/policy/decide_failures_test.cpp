@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/worker/policy/decide_fixture.hpp"
+#include "worker/policy/host_answer.hpp"
 
 namespace feedmill::decide_test::decide_failures_test {
 namespace {
@@ -420,15 +421,58 @@ TEST(Decide, SaysOfTheHostHowItAnswered) {
     EXPECT_EQ(host.cause, c.cause) << c.name;
     EXPECT_EQ(host.retry_at, c.retry_at) << c.name;
     EXPECT_EQ(host.document, c.document) << c.name;
-    EXPECT_EQ(host.host, "") << c.name;
+    EXPECT_EQ(host.server, "") << c.name;
   }
   Exchange led = exchange_with();
-  led.hops = {{feed_url, 302, "https://cdn.example/feed.xml"}, {"https://cdn.example/feed.xml", 429, ""}};
-  EXPECT_EQ(decide_on(healthy(), HttpStatus{429}, led).commit.host.host, "cdn.example");
+  led.hops = {{feed_url, 302, "https://cdn.example.org/feed.xml"}, {"https://cdn.example.org/feed.xml", 429, ""}};
+  EXPECT_EQ(decide_on(healthy(), HttpStatus{429}, led).commit.host.server, "cdn.example.org");
   led.fell_back = led.identity = true;
   EXPECT_TRUE(decide_on(healthy(), NotModified(), led).commit.host.needs_http1);
   EXPECT_TRUE(decide_on(healthy(), NotModified(), led).commit.host.needs_identity);
   EXPECT_FALSE(decide_on(healthy(), HttpStatus{500}, led).commit.host.needs_identity);
+}
+
+// HTTP H3: whatever another site led to, its server is told nothing; the feed heeds it by itself.
+TEST(Decide, TellsNoServerOfAnotherSite) {
+  const Headers day_long{{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "86000"}};
+  for (const char* elsewhere : {"https://victim.example/x", "https://example.org:8443/x", "https://192.0.2.1/x"}) {
+    for (const Reading& reading : {Reading(HttpStatus{429}), Reading(HttpStatus{503}), Reading(HttpStatus{404}),
+                                   Reading(HttpStatus{403}), Reading(error_of(Reason::http_truncated)),
+                                   Reading(Unreadable{Reason::parse_not_a_feed, "x", {}}), Reading(NotModified())}) {
+      Exchange led = exchange_with(day_long);
+      led.headers.push_back({"retry-after", "3600"});
+      led.hops = {{feed_url, 302, elsewhere}, {elsewhere, 200, ""}};
+      led.fell_back = led.identity = true;
+      const Commit commit = decide_on(healthy(), reading, led).commit;
+      const HostAnswer host = commit.host;
+      EXPECT_EQ(host.is, HostAnswer::Is::served) << "the first one has answered";
+      EXPECT_EQ(host.server, "") << elsewhere;
+      EXPECT_EQ(host.cause, "") << elsewhere;
+      EXPECT_EQ(host.retry_at.count(), 0) << elsewhere;
+      EXPECT_FALSE(host.quota || host.over_quota || host.document || host.needs_http1 || host.needs_identity);
+      EXPECT_GE(commit.next_due, now + seconds(86'000)) << "but for this feed";
+    }
+  }
+}
+
+TEST(Decide, HasAFeedKeepAQuotaOfMoreThanAnHourByItself) {
+  const Exchange told = exchange_with({{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "7200"}});
+  const Commit commit = decide_on(healthy(), NotModified(), told).commit;
+  EXPECT_EQ(commit.host.quota->gap, seconds(7201)) << "the gate waits for a second feed that says so";
+  EXPECT_GE(commit.next_due, now + seconds(7201));
+  EXPECT_EQ(commit.state.due.not_before.count(), 0) << "an operator may try";
+}
+
+TEST(Site, IsARegistrableDomainAndAPort) {
+  EXPECT_TRUE(is_one_site("http://a.example/x", "https://www.a.example/y"));
+  EXPECT_TRUE(is_one_site("https://feeds.a.co.uk/x", "https://a.co.uk/"));
+  EXPECT_TRUE(is_one_site("http://a.example:8080/x", "http://b.a.example:8080/"));
+  EXPECT_TRUE(is_one_site("http://www.github.io/", "http://github.io/"));
+  EXPECT_FALSE(is_one_site("https://a.co.uk/x", "https://b.co.uk/x"));
+  EXPECT_FALSE(is_one_site("https://one.github.io/", "https://two.github.io/"));
+  EXPECT_FALSE(is_one_site("http://a.example/x", "http://a.example:8080/x"));
+  EXPECT_FALSE(is_one_site("http://192.0.2.1/", "http://192.0.2.2/"));
+  EXPECT_FALSE(is_one_site("http://[2001:db8::1]/", "http://[2001:db8::2]/"));
 }
 
 // HTTP H6

@@ -21,29 +21,30 @@ Headers left(const std::string& remaining, const std::string& reset) {
 // HTTP H10
 TEST(ToldQuota, SpreadsWhatIsLeft) {
   EXPECT_EQ(told({}), std::nullopt);
-  EXPECT_EQ(told(left("0.0", "57")), (ToldQuota{seconds(58), seconds(58)}))
+  EXPECT_EQ(told(left("0.0", "57")), (ToldQuota{seconds(58), seconds(58), seconds(58)}))
       << "a second more: it is told in whole ones";
-  EXPECT_EQ(told(left("59", "3600")), (ToldQuota{seconds(60), seconds(60)}));
-  EXPECT_EQ(told(left("4999", "3600")), (ToldQuota{Milliseconds(720), Milliseconds(720)}));
+  EXPECT_EQ(told(left("59", "3600")), (ToldQuota{seconds(60), seconds(60), seconds(3601)}));
+  EXPECT_EQ(told(left("4999", "3600")), (ToldQuota{Milliseconds(720), Milliseconds(720), seconds(3601)}));
   EXPECT_EQ(told({{"ratelimit", "\"d\";r=0;t=30"}, {"ratelimit-policy", "\"d\";q=1;w=60"}}),
-            (ToldQuota{seconds(31), seconds(60)}));
-  EXPECT_EQ(told({{"ratelimit", "\"s\";r=9;t=1,\"h\";r=99;t=3600"}}), (ToldQuota{seconds(36), seconds(36)}))
+            (ToldQuota{seconds(31), seconds(60), seconds(31)}));
+  EXPECT_EQ(told({{"ratelimit", "\"s\";r=9;t=1,\"h\";r=99;t=3600"}}), (ToldQuota{seconds(36), seconds(36), seconds(3601)}))
       << "the tightest";
-  EXPECT_EQ(told({{"ratelimit-policy", "\"d\";q=1;w=60"}}), (ToldQuota{seconds(60), seconds(60)}));
-  EXPECT_EQ(told(left("0", "500000")), (ToldQuota{hours(24), hours(24)})) << "a day at most";
+  EXPECT_EQ(told({{"ratelimit-policy", "\"d\";q=1;w=60"}}), (ToldQuota{seconds(60), seconds(60), minutes(2)}))
+      << "without an end it is to be said again by the next answer";
+  EXPECT_EQ(told(left("0", "500000")), (ToldQuota{hours(24), hours(24), hours(24)})) << "a day at most";
   EXPECT_EQ(told({{"x-ratelimit-remaining", "0"}}), std::nullopt);
   EXPECT_EQ(told({{"x-ratelimit-reset", "50"}}), std::nullopt);
 }
 
 TEST(ToldQuota, OfARefusalSaysWhenAndNotHowOften) {
-  EXPECT_EQ(told(left("3", "40"), true), (ToldQuota{seconds(41), Milliseconds(0)})) << "whatever it says is left";
-  EXPECT_EQ(told({{"x-ratelimit-reset", "50"}}, true), (ToldQuota{seconds(51), Milliseconds(0)}));
+  EXPECT_EQ(told(left("3", "40"), true), (ToldQuota{seconds(41), Milliseconds(0), seconds(41)})) << "whatever it says is left";
+  EXPECT_EQ(told({{"x-ratelimit-reset", "50"}}, true), (ToldQuota{seconds(51), Milliseconds(0), seconds(51)}));
   EXPECT_EQ(told({{"retry-after", "50"}}, true), std::nullopt);
 }
 
 TEST(Decide, TellsTheGateOfQuotas) {
   const Decision served = decide_on(healthy(), NotModified(), exchange_with(left("0", "60")));
-  EXPECT_EQ(served.commit.host.quota, (ToldQuota{seconds(61), seconds(61)}));
+  EXPECT_EQ(served.commit.host.quota, (ToldQuota{seconds(61), seconds(61), seconds(61)}));
   EXPECT_FALSE(served.commit.host.over_quota);
   const Decision refused = decide_on(healthy(), HttpStatus{429});
   EXPECT_TRUE(refused.commit.host.over_quota);

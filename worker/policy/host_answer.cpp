@@ -1,0 +1,77 @@
+#include "worker/policy/host_answer.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "worker/egress/web_url.hpp"
+#include "worker/http/http_fields.hpp"
+#include "worker/http/resolver.hpp"
+#include "worker/policy/quota.hpp"
+
+namespace feedmill {
+namespace {
+
+std::string site_of(const Origin& origin) {
+  const bool is_www = origin.host.starts_with("www.");
+  return registrable_domain(is_www ? origin.host.substr(4) : origin.host);
+}
+
+std::chrono::sys_seconds seconds_of(Milliseconds now) {
+  return std::chrono::sys_seconds(std::chrono::duration_cast<std::chrono::seconds>(now));
+}
+
+bool is_usual(unsigned port) {
+  return port == 80 || port == 443;
+}
+
+}  // namespace
+
+bool is_one_site(const std::string& url, const std::string& other) {
+  const Origin a = origin_of(url), b = origin_of(other);
+  if (a.port != b.port && !(is_usual(a.port) && is_usual(b.port))) return false;
+  return a.host == b.host || site_of(a) == site_of(b);
+}
+
+std::string led_to(const Exchange& exchange) {
+  if (exchange.hops.empty()) return "";
+  std::string last = server_of(exchange.hops.back().url);
+  return last == server_of(exchange.requested_url) ? "" : last;
+}
+
+bool is_of_another_site(const Exchange& exchange) {
+  return !exchange.hops.empty() && !is_one_site(exchange.requested_url, exchange.hops.back().url);
+}
+
+HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status, bool is_throttled, Milliseconds now) {
+  HostAnswer host;
+  host.egress = claim.egress;
+  if (is_of_another_site(exchange)) {
+    host.is = HostAnswer::Is::served;
+    return host;
+  }
+  host.server = led_to(exchange);
+  host.document = status == 200;
+  const auto wait = retry_after(exchange.headers, seconds_of(now));
+  const bool told_when = wait && wait->wait.count() > 0;
+  host.over_quota = status == 429;
+  if (status == 429 || status == 503 || is_throttled || told_when) {
+    host.is = HostAnswer::Is::refused;
+    host.cause = status == 429 ? "rate_limited" : is_throttled ? "forbidden" : "unavailable";
+    if (told_when) host.retry_at = now + Milliseconds(wait->wait);
+  } else if (status >= 200 && status < 500) {
+    host.is = HostAnswer::Is::served;
+  }
+  if (host.is == HostAnswer::Is::served || host.over_quota)
+    host.quota = told_quota(exchange.headers, host.over_quota, seconds_of(now));
+  return host;
+}
+
+Milliseconds own_quota_wait(const Exchange& exchange, Milliseconds now) {
+  constexpr Milliseconds most_for_all = std::chrono::hours(1);  // as host.lua has it
+  if (exchange.hops.empty()) return Milliseconds(0);
+  const auto told = told_quota(exchange.headers, exchange.hops.back().status == 429, seconds_of(now));
+  const Milliseconds wait = told ? std::max(told->gap, told->pace) : Milliseconds(0);
+  return wait > most_for_all || is_of_another_site(exchange) ? wait : Milliseconds(0);
+}
+
+}  // namespace feedmill
