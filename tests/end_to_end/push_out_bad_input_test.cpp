@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +24,7 @@
 #include "storage/push_out/subscribers.hpp"
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/counts.hpp"
+#include "tests/support/dates.hpp"
 #include "tests/support/free_port.hpp"
 #include "tests/support/http_ask.hpp"
 #include "tests/support/sanitized.hpp"
@@ -338,6 +340,77 @@ TEST_F(HubBadInput, AFloodOfSubscriptionsIsBounded) {
   world.publish({{"2", "second"}, {"1", "first"}});
   world.refresh();
   EXPECT_TRUE(eventually([&] { return other.posts().size() == 1; }));
+}
+
+class HubUnderLoad : public testing::Test {
+ protected:
+  HubWorld world;
+
+  /// Posts of text that takes six times its length in Atom.
+  void publish_large(int from, int count, std::size_t bytes = 1'000'000) {
+    std::string text = "<feed xmlns='http://www.w3.org/2005/Atom'><title>Large</title>";
+    for (int i = from + count; i-- > from;) {
+      text += "<entry><id>large-" + std::to_string(i) + "</id><title>Post " + std::to_string(i) + "</title><updated>" +
+              days_ago(1) + "</updated><content>" + std::string(bytes, '"') + "</content></entry>";
+    }
+    world.http.serve("/feed",
+                     Response{.headers = {{"Content-Type", "application/atom+xml"}}, .body = text + "</feed>"});
+    world.refresh();
+  }
+  /// In KiB: "VmHWM", the most that it has had at once, or "VmRSS".
+  std::int64_t memory(const std::string& name) const {
+    std::ifstream status("/proc/" + std::to_string(world.worker->pid()) + "/status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with(name + ":")) return std::stoll(line.substr(name.size() + 1));
+    }
+    return -1;
+  }
+};
+
+// WEBSUB U1, SECURITY M5: one place in the topic is one document, however it is named.
+TEST_F(HubUnderLoad, ManyNamesOfAPageAreOneDocumentOfTwoMebibytes) {
+  publish_large(0, 4);
+  world.start();
+  const std::int64_t before = memory("VmHWM");
+  for (int i = 0; i < 60; ++i) {
+    const HttpAnswer answer = ask({"GET", world.topic + "?before=9999999999:x" + std::to_string(i)});
+    ASSERT_EQ(answer.status, 200);
+    ASSERT_LE(answer.body.size(), std::size_t{2} << 20U);
+    EXPECT_THAT(answer.body, HasSubstr("rel=\"self\" href=\"" + world.topic + "\""));
+    EXPECT_EQ(answer.header("Content-Length"), std::to_string(answer.body.size()));
+  }
+  if (!is_sanitized) {
+    EXPECT_LE(memory("VmHWM"), before + 100'000);
+  }
+  EXPECT_EQ(ask({"GET", world.topic + "?before=1x:Entry:1"}).status, 400);
+  EXPECT_EQ(ask({"HEAD", world.topic}).header("Content-Length"), std::to_string(ask({"GET", world.topic}).body.size()));
+}
+
+// WEBSUB U1: the links lead through all posts, each once.
+TEST_F(HubUnderLoad, LinksOfLargePagesReachEveryPostOnce) {
+  publish_large(0, 9, 150'000);
+  world.start();
+  for (const std::string format : {"atom", "json"}) {
+    std::vector<int> times(9, 0);
+    std::string url = world.topic.substr(0, world.topic.size() - 4) + format;
+    int pages = 0;
+    for (; !url.empty() && pages < 20; ++pages) {
+      const HttpAnswer answer = ask({"GET", url});
+      ASSERT_EQ(answer.status, 200) << url;
+      ASSERT_LE(answer.body.size(), std::size_t{2} << 20U);
+      for (std::size_t i = 0; i < times.size(); ++i)
+        times[i] += answer.body.find("Post " + std::to_string(i)) != answer.body.npos;
+      const std::string mark = format == "atom" ? "rel=\"next\" href=\"" : "\"next_url\":\"";
+      const auto at = answer.body.find(mark);
+      url = at == answer.body.npos
+                ? ""
+                : answer.body.substr(at + mark.size(), answer.body.find('"', at + mark.size()) - at - mark.size());
+    }
+    EXPECT_EQ(times, std::vector<int>(9, 1)) << format;
+    if (format == "atom") {
+      EXPECT_GT(pages, 3);
+    }
+  }
 }
 
 class HubWithoutRedis : public testing::Test {

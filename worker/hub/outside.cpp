@@ -42,13 +42,14 @@ HttpReply not_taken(AskedOfHub::Is why) {
 
 }  // namespace
 
-Outside::Outside(const StoreOptions& store, Options options, FetchOptions fetch, LiveStreams& streams, Metrics& metrics)
+Outside::Outside(const asio::any_io_executor& executor, const StoreOptions& store, Options options, FetchOptions fetch,
+                 LiveStreams& streams, TopicCache& documents, Metrics& metrics)
     : options_(std::move(options)),
       streams_(streams),
       metrics_(metrics),
       egress_(std::move(fetch)),
       store_(store),
-      pages_(store, options_.public_url) {}
+      pages_(executor, store, options_.public_url, documents) {}
 
 asio::awaitable<HttpReply> Outside::answer(Visit& visit, std::string_view path, std::string_view query) {
   if (options_.public_url.empty()) co_return http_reply(http::status::not_found);

@@ -28,7 +28,8 @@ class Outside {
   };
 
   /// `fetch`: how callbacks will be reached. The others outlive this.
-  Outside(const StoreOptions& store, Options options, FetchOptions fetch, LiveStreams& streams, Metrics& metrics);
+  Outside(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options, FetchOptions fetch,
+          LiveStreams& streams, TopicCache& documents, Metrics& metrics);
 
   /// To a request for "/events", whose head has been read: takes the connection over, or says why not.
   boost::asio::awaitable<HttpReply> follow(Visit& visit, std::string_view query);

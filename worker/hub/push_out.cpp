@@ -20,8 +20,8 @@ constexpr std::chrono::seconds topics_every{5};
 
 }  // namespace
 
-PushOut::PushOut(const asio::any_io_executor& executor, const StoreOptions& store, Options options, Metrics& metrics,
-                 Log& log)
+PushOut::PushOut(const asio::any_io_executor& executor, const StoreOptions& store, Options options, Memory& memory,
+                 Metrics& metrics, Log& log)
     : metrics_(metrics),
       log_(log),
       drain_(options.drain),
@@ -36,7 +36,8 @@ PushOut::PushOut(const asio::any_io_executor& executor, const StoreOptions& stor
       figures_bell_(executor),
       topics_bell_(executor) {
   if (options.outside)
-    outside_.emplace(store, std::move(*options.outside), std::move(options.fetch), streams_, metrics);
+    outside_.emplace(executor, store, std::move(*options.outside), std::move(options.fetch), streams_, memory.documents,
+                     metrics);
 }
 
 asio::awaitable<void> PushOut::run() {
