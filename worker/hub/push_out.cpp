@@ -31,13 +31,14 @@ PushOut::PushOut(const asio::any_io_executor& executor, const StoreOptions& stor
       homes_(std::move(options.homes).value_or(all_in(store_))),
       tail_(executor, store, homes_, {.block = options.block}),
       fetcher_(executor, options.fetch),
-      engine_(executor, store, homes_, tail_, fetcher_, metrics, log, std::move(options.engine)),
+      engine_(executor, store, homes_, tail_, fetcher_, memory.deliveries, sites_, metrics, log,
+              std::move(options.engine)),
       streams_(executor, tail_, options.streams),
       figures_bell_(executor),
       topics_bell_(executor) {
   if (options.outside)
     outside_.emplace(executor, store, std::move(*options.outside), std::move(options.fetch), streams_, memory.documents,
-                     metrics);
+                     sites_, metrics);
 }
 
 asio::awaitable<void> PushOut::run() {
