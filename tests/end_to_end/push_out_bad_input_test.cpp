@@ -517,6 +517,32 @@ TEST_F(HubUnderLoad, ASiteThatNeverConfirmedIsAskedTenTimesAndThenLeftAlone) {
   EXPECT_TRUE(eventually([&] { return world.counts().hub_active == 1; }));
 }
 
+// SECURITY W8: behind a trusted proxy each client has a share of its own.
+TEST_F(HubUnderLoad, AFloodOfOneClientKeepsNoOtherOut) {
+  world.start({{"FEEDMILL_PUSH_OUT_TRUSTED_PROXIES", "127.0.0.1"}});
+  const auto from = [](const std::string& client) {
+    return std::vector<std::pair<std::string, std::string>>{{"X-Forwarded-For", client}};
+  };
+  std::atomic<bool> ended = false;
+  std::atomic<int> refused = 0;
+  std::vector<std::thread> flood;
+  for (int i = 0; i < 6; ++i) {
+    flood.emplace_back([&] {
+      while (!ended) {
+        if (ask({"GET", world.public_url + "/nothing", from("1.2.3.4, 203.0.113.7")}).status == 429) ++refused;
+      }
+    });
+  }
+  EXPECT_TRUE(eventually([&] { return refused > 100; }));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(ask({"GET", world.topic, from("198.51.100." + std::to_string(i))}).status, 200);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  ended = true;
+  for (std::thread& one : flood) one.join();
+  EXPECT_EQ(ask({"GET", world.topic, from("203.0.113.99")}).header("Retry-After"), "5") << "the same /24";
+}
+
 class HubWithoutRedis : public testing::Test {
  protected:
   HubWorld world{{"--appendonly", "yes", "--appendfsync", "always"}};
