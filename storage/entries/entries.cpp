@@ -74,6 +74,10 @@ StoreResult<std::vector<StoredEntry>> Entries::all_by_order(const std::string& f
   return impl_.entries(ids_of(*places));
 }
 
+StoreResult<std::optional<EntryCursor>> Entries::place_at(const std::string& feed_url, const EntryCursor& cursor) {
+  return impl_.place_at(impl_.keys.sort(feed_url), cursor);
+}
+
 StoreResult<bool> Entries::remove(const std::string& id) {
   if (!is_id(id)) return false;  // an id is a full key: only those of entries are touched
   Args args;

@@ -35,6 +35,9 @@ class Entries {
   /// Newest first, at most `limit`, after `before` when given.
   StoreResult<std::vector<StoredEntry>> all_by_order(const std::string& feed_url, std::size_t limit = 20,
                                                      const std::optional<EntryCursor>& before = {});
+  /// The oldest place of the feed that is not after `cursor`. The same posts follow both, even where the post that
+  /// `cursor` names was trimmed. Absent: all posts are after it.
+  StoreResult<std::optional<EntryCursor>> place_at(const std::string& feed_url, const EntryCursor& cursor);
 
   // What an operator or a program does to posts beside the feed's document. Each is one script, atomic, with its
   // event.

@@ -256,6 +256,13 @@ StoreResult<AskedOfHub> Subscribers::ask(const Subscriber& subscriber, const Sub
   return write(impl_, "ask", id, std::move(fields), bounds, {});
 }
 
+StoreResult<bool> Subscribers::has_active(const std::string& site) {
+  if (auto connected = impl_.ready(); !connected) return connected.error();
+  const auto count = impl_.redis.command({"HGET", impl_.keys.subscriber_sites(), "active " + site});
+  if (!count) return count.error();
+  return !count->is_nil();
+}
+
 StoreResult<std::string> Subscribers::deny(const Topic& topic, const std::string& after, std::size_t most) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const std::string key = impl_.keys.subscribers_of(to_string(topic.kind), topic.name);

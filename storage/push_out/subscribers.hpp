@@ -165,6 +165,8 @@ class Subscribers {
   /// What a subscriber of the hub asks for (`subscriber.intent`), to be verified; it has its id by topic_url and
   /// callback. Nothing that holds now is changed (WEBSUB U5). Asked twice it is as asked once.
   StoreResult<AskedOfHub> ask(const Subscriber& subscriber, const SubscriberBounds& bounds = {});
+  /// Whether any callback of the site has confirmed a subscription that holds.
+  StoreResult<bool> has_active(const std::string& site);
   /// Every subscriber of a topic is told that it is denied, in steps: up to `most` behind `after`, and returns the id
   /// to go on behind, "" at the end.
   StoreResult<std::string> deny(const Topic& topic, const std::string& after, std::size_t most);

@@ -122,6 +122,7 @@ class Keys {
   std::string subscriber_changes() const { return prefix_ + "push_out:changes"; }
   std::string subscribers_gone() const { return prefix_ + "push_out:gone"; }
   std::string subscriber_states() const { return prefix_ + "stats:push_out:states"; }
+  std::string subscriber_sites() const { return prefix_ + "push_out:sites"; }
   /// The token of each topic, by its kind and name; what each token stands for, by its hash: no list of keys tells one.
   std::string topics() const { return prefix_ + "push_out:topics"; }
   /// Their kinds and names in order.

@@ -127,6 +127,9 @@ class Store::Impl {
   /// The newest first of a sorted set of entry ids, at most `limit`, after `before` when given (DESIGN §3.2).
   StoreResult<std::vector<EntryCursor>> newest(const std::string& key, std::size_t limit,
                                                const std::optional<EntryCursor>& before);
+  /// The oldest place in a sorted set of entry ids that is not after `cursor`: what follows the one follows the other.
+  /// Absent: all are after it.
+  StoreResult<std::optional<EntryCursor>> place_at(const std::string& key, const EntryCursor& cursor);
   /// The first `most` members of a set behind `after` in their order that begin with `beginning`; "" = from the first,
   /// any. In steps that keep nobody waiting; looks at every member, holds `most`. What is there all the while is among
   /// them.

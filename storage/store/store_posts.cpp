@@ -77,6 +77,21 @@ StoreResult<std::vector<EntryCursor>> Store::Impl::newest(const std::string& key
   return places;
 }
 
+StoreResult<std::optional<EntryCursor>> Store::Impl::place_at(const std::string& key, const EntryCursor& cursor) {
+  if (auto connected = ready(); !connected) return connected.error();
+  const std::string score = std::to_string(cursor.score);
+  const auto equal = redis.command({"ZRANGEBYSCORE", key, score, score});
+  if (!equal) return equal.error();
+  const std::vector<std::string> ids = equal->texts();  // in their order
+  const auto found = std::lower_bound(ids.begin(), ids.end(), cursor.id);
+  if (found != ids.end()) return std::optional(EntryCursor{cursor.score, *found});
+  const auto newer = redis.command({"ZRANGEBYSCORE", key, "(" + score, "+inf", "WITHSCORES", "LIMIT", "0", "1"});
+  if (!newer) return newer.error();
+  std::optional<EntryCursor> place;
+  for (const auto& [id, its] : newer->pairs()) place = EntryCursor{leading_number<std::int64_t>(its), id};
+  return place;
+}
+
 StoreResult<std::vector<StoredEntry>> Store::Impl::entries(std::span<const std::string> ids) {
   std::vector<Words> commands;
   commands.reserve(ids.size());

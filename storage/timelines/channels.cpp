@@ -334,6 +334,10 @@ StoreResult<std::optional<std::vector<EntryCursor>>> Channels::places(const std:
   return std::optional(std::move(*found));
 }
 
+StoreResult<std::optional<EntryCursor>> Channels::place_at(const std::string& uid, const EntryCursor& cursor) {
+  return impl_.place_at(impl_.keys.channel_index(uid), cursor);
+}
+
 StoreResult<std::optional<std::vector<StoredEntry>>> Channels::timeline(const std::string& uid, std::size_t limit,
                                                                         const std::optional<EntryCursor>& before) {
   return page(uid, Of::unread, limit, before);

@@ -94,6 +94,9 @@ class Channels {
                                                                 const std::optional<EntryCursor>& before = {});
   StoreResult<std::optional<std::vector<StoredEntry>>> posts(const std::string& uid, std::size_t limit,
                                                              const std::optional<EntryCursor>& before = {});
+  /// The oldest place among all posts of the channel that is not after `cursor`. The same posts follow both, even where
+  /// the post that `cursor` names was trimmed. Absent: all posts are after it.
+  StoreResult<std::optional<EntryCursor>> place_at(const std::string& uid, const EntryCursor& cursor);
   /// Marks posts; returns how many changed. What is of no feed of the channel is left alone.
   StoreResult<std::optional<std::size_t>> mark_read(const std::string& uid, std::span<const std::string> ids);
   StoreResult<std::optional<std::size_t>> mark_unread(const std::string& uid, std::span<const std::string> ids);

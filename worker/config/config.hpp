@@ -183,6 +183,7 @@ struct Config {
     std::uint32_t per_site = 0;  ///< subscriptions to the hub
     std::chrono::milliseconds timeout{}, give_up{};
     std::uint32_t streams = 0;
+    std::vector<std::string> trusted_proxies;
   } push_out;
   struct Drain {
     std::chrono::milliseconds listen{}, timeout{};

@@ -96,6 +96,14 @@ std::string check_nat64_prefixes(const std::vector<std::string>& prefixes) {
   return {};
 }
 
+std::string check_networks(const std::vector<std::string>& networks) {
+  for (const auto& network : networks)
+    if (network.find(']') != std::string::npos || !is_egress_rule(network) ||
+        (network.find('.') != std::string::npos && network.find(':') != std::string::npos))
+      return "\"" + network + "\" is not an address or a network, as 10.0.0.5, 10.0.0.0/8 or fd00::/64";
+  return {};
+}
+
 std::string check_name_servers(const std::vector<std::string>& servers) {
   for (const auto& server : servers)
     if (!is_name_server(server))

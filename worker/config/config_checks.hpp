@@ -14,6 +14,7 @@ std::string check_egress_rules(const std::vector<std::string>& rules);
 std::string check_egress_ports(const std::vector<std::string>& ports);
 /// ADDRESS/BITS of IPv6, as RFC 6052 has them.
 std::string check_nat64_prefixes(const std::vector<std::string>& prefixes);
+std::string check_networks(const std::vector<std::string>& networks);
 /// ADDRESS[:port]; IPv6 in brackets when a port follows.
 std::string check_name_servers(const std::vector<std::string>& servers);
 /// Of hosts, without scheme and port; no addresses.

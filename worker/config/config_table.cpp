@@ -336,6 +336,11 @@ const Option all_options[] = {
     {"push_out.streams", "", "", "10000", "connections", "that may follow the live stream",
      at<&Config::push_out, &Config::PushOut::streams>,
      [](const Config& c) { return between(c.push_out.streams, 1, 100'000); }},
+    {"push_out.trusted_proxies", "", "", "", "CIDR list",
+     "proxies before push_out.listen whose X-Forwarded-For or Forwarded names the client, as 127.0.0.1 or 10.0.0.0/8; "
+     "empty: requests by way of a proxy are not told apart by client",
+     at<&Config::push_out, &Config::PushOut::trusted_proxies>,
+     [](const Config& c) { return check_networks(c.push_out.trusted_proxies); }},
     {"drain.listen", "", "", "5s", "duration",
      "how long hubs may still call back when stopping; not after Ctrl-C at a terminal",
      at<&Config::drain, &Config::Drain::listen>, nullptr, on_reload},

@@ -1,6 +1,7 @@
 #include "worker/endpoints/sample.hpp"
 
 #include <exception>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -44,7 +45,7 @@ asio::awaitable<SampleAnswer> send_sample(Fetcher& fetcher, Subscriber webhook, 
   Fetcher::Outbound outbound;
   outbound.url = webhook.url;
   outbound.header_lines = webhook_headers(message, secrets);
-  outbound.body = message.body;
+  outbound.body = std::make_shared<const std::string>(message.body);
   outbound.deadline = begun + patience;
   const HttpResult result = co_await fetcher.send(std::move(outbound));
   answer.took = std::chrono::floor<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begun);

@@ -1,6 +1,7 @@
 #include "worker/http/fetch.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <new>
 #include <optional>
 #include <utility>
@@ -353,7 +354,7 @@ asio::awaitable<HttpResult> Fetcher::post_form(const std::string& feed_url, cons
   request.http1 = true;
   request.header_lines = {"Accept: */*", "Content-Type: application/x-www-form-urlencoded", "Expect:"};
   request.url = std::move(url);
-  request.post = std::move(form);
+  request.post = std::make_shared<const std::string>(std::move(form));
   request.deadline = deadline;
   request.max_body_bytes = 16U << 10U;
   HttpClient& client = generation->clients.at(style->policy);

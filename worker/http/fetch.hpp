@@ -153,9 +153,9 @@ class Fetcher {
   /// One request to somebody who asked to be told, or to be asked: a GET, or a POST where there is a body. It goes
   /// where the standard policy lets it, as a fetch does, and nowhere else: redirects are answers (WEBSUB U11, U13).
   struct Outbound {
-    std::string url;                        ///< canonical
-    std::vector<std::string> header_lines;  ///< "Name: value"
-    std::optional<std::string> body;
+    std::string url;                          ///< canonical
+    std::vector<std::string> header_lines;    ///< "Name: value"
+    std::shared_ptr<const std::string> body;  ///< null: a GET
     std::chrono::steady_clock::time_point deadline;
     std::uint64_t most_answer = 16U << 10U;  ///< bytes of the answer
   };

@@ -125,7 +125,7 @@ void HttpTransfer::configure(const HttpRequest& request) {
 
   if (request.post) {
     set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.post->size()));
-    set(easy, CURLOPT_COPYPOSTFIELDS, request.post->c_str());
+    set(easy, CURLOPT_POSTFIELDS, request.post->c_str());  // the request outlives the transfer
   }
   set(easy, CURLOPT_USERAGENT, request.user_agent.c_str());
   set(easy, CURLOPT_HTTPHEADER, header_list_.get());

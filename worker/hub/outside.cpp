@@ -1,6 +1,7 @@
 #include "worker/hub/outside.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -42,13 +43,15 @@ HttpReply not_taken(AskedOfHub::Is why) {
 
 }  // namespace
 
-Outside::Outside(const StoreOptions& store, Options options, FetchOptions fetch, LiveStreams& streams, Metrics& metrics)
+Outside::Outside(const asio::any_io_executor& executor, const StoreOptions& store, Options options, FetchOptions fetch,
+                 LiveStreams& streams, TopicCache& documents, CallbackSites& sites, Metrics& metrics)
     : options_(std::move(options)),
       streams_(streams),
+      sites_(sites),
       metrics_(metrics),
       egress_(std::move(fetch)),
       store_(store),
-      pages_(store, options_.public_url) {}
+      pages_(executor, store, options_.public_url, documents) {}
 
 asio::awaitable<HttpReply> Outside::answer(Visit& visit, std::string_view path, std::string_view query) {
   if (options_.public_url.empty()) co_return http_reply(http::status::not_found);
@@ -90,6 +93,22 @@ std::string Outside::site_of(const std::string& callback) const {
   return egress_.standard().network_of(host.starts_with('[') ? host.substr(1, host.size() - 2) : host);
 }
 
+/// WEBSUB U19: the refusal where ten callbacks in a row did not confirm.
+asio::awaitable<std::optional<HttpReply>> Outside::objection_to_site(std::string site) {
+  if (sites_.closed_for(site) == Milliseconds(0)) co_return std::nullopt;
+  const auto look = [&](Store& store) { return Subscribers(store).has_active(site); };
+  const StoreResult<bool> confirmed = co_await store_.call_again(look);  // perhaps another worker has asked it
+  way_.note(confirmed.has_value());
+  if (!confirmed) co_return try_later("30");
+  if (*confirmed) sites_.add(site, true);
+  const auto wait = std::chrono::ceil<std::chrono::seconds>(sites_.closed_for(site));
+  if (wait.count() <= 0) co_return std::nullopt;
+  HttpReply answer = refused(http::status::too_many_requests,
+                             "the last ten callbacks of that domain or network did not confirm their subscription");
+  answer.set(http::field::retry_after, std::to_string(wait.count()));
+  co_return answer;
+}
+
 /// WEBSUB U2, U3: taken for verification, or refused with the reason.
 asio::awaitable<HttpReply> Outside::ask_hub(Visit& visit) {
   auto refusal = co_await visit.read_body();
@@ -111,6 +130,10 @@ asio::awaitable<HttpReply> Outside::ask_hub(Visit& visit) {
   if (!*topic) co_return refused(http::status::not_found, "hub.topic is none of this hub's");
   Subscriber subscriber;
   subscriber.site = site_of(request->callback);
+  if (!subscriber.site.empty() && request->mode == "subscribe") {
+    auto closed = co_await objection_to_site(subscriber.site);
+    if (closed) co_return std::move(*closed);
+  }
   subscriber.url = std::move(request->callback);
   subscriber.topic = **topic;
   subscriber.topic_url = std::move(request->topic);

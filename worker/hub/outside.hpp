@@ -1,6 +1,7 @@
 // What strangers are answered for a store, each behind an address that nobody can guess (WEBSUB §10, OPERATIONS V1).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,7 @@
 #include "worker/listener/way_to_store.hpp"
 #include "worker/live/live_streams.hpp"
 #include "worker/observe/metrics.hpp"
+#include "worker/push_out/callback_sites.hpp"
 #include "worker/push_out/store_calls.hpp"
 
 namespace feedmill {
@@ -28,7 +30,8 @@ class Outside {
   };
 
   /// `fetch`: how callbacks will be reached. The others outlive this.
-  Outside(const StoreOptions& store, Options options, FetchOptions fetch, LiveStreams& streams, Metrics& metrics);
+  Outside(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options, FetchOptions fetch,
+          LiveStreams& streams, TopicCache& documents, CallbackSites& sites, Metrics& metrics);
 
   /// To a request for "/events", whose head has been read: takes the connection over, or says why not.
   boost::asio::awaitable<HttpReply> follow(Visit& visit, std::string_view query);
@@ -41,9 +44,11 @@ class Outside {
   boost::asio::awaitable<HttpReply> ask_hub(Visit& visit);
   std::string objection_to_callback(const std::string& callback) const;
   std::string site_of(const std::string& callback) const;
+  boost::asio::awaitable<std::optional<HttpReply>> objection_to_site(std::string site);
 
   const Options options_;
   LiveStreams& streams_;
+  CallbackSites& sites_;
   Metrics& metrics_;
   EgressViewer egress_;
   StoreCalls store_;

@@ -22,7 +22,8 @@ OutsideListener::OutsideListener(std::unique_ptr<Listener> listener, Options opt
       bug_(std::move(bug)),
       listener_(std::move(listener)),
       requests_(options_.per_second, options_.burst),
-      streams_(options_.per_second, options_.streams_burst) {}
+      streams_(options_.per_second, options_.streams_burst),
+      networks_(options_.network_per_second, options_.network_burst) {}
 
 boost::system::result<std::unique_ptr<OutsideListener>, ListenError> OutsideListener::open(
     const asio::any_io_executor& executor, Options options, ByPartition<Outside> outside,
@@ -32,6 +33,20 @@ boost::system::result<std::unique_ptr<OutsideListener>, ListenError> OutsideList
   return std::unique_ptr<OutsideListener>(
       new OutsideListener(std::move(*listener), std::move(options), std::move(outside), std::move(bug)));
 }
+
+namespace {
+
+HttpReply too_often() {
+  HttpReply reply = http_reply(http::status::too_many_requests, "text/plain; charset=utf-8",
+                               "too many requests from your network; send at most 50 a second\n");
+  reply.set(http::field::retry_after, "5");
+  // A page elsewhere may read why, too.
+  reply.set(http::field::access_control_allow_origin, "*");
+  reply.set(http::field::access_control_expose_headers, "Retry-After");
+  return reply;
+}
+
+}  // namespace
 
 asio::awaitable<void> OutsideListener::serve() {
   Listener::Places places = options_.places;
@@ -44,6 +59,9 @@ asio::awaitable<void> OutsideListener::serve() {
 }
 
 asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {
+  // First of its network: whoever floods takes nothing of the bucket of all.
+  const auto client = options_.proxies.client_of(visit.client(), visit.head());
+  if (client && !networks_.take(*client)) co_return too_often();
   const std::string_view target = visit.head().target();
   const auto question = std::min(target.find('?'), target.size());
   const auto decoded = percent_decoded(target.substr(0, question));

@@ -12,6 +12,7 @@
 
 #include "worker/hub/outside.hpp"
 #include "worker/listener/by_partition.hpp"
+#include "worker/listener/client_share.hpp"
 #include "worker/listener/listener.hpp"
 #include "worker/listener/token_bucket.hpp"
 
@@ -25,7 +26,9 @@ class OutsideListener {
     std::string base;  ///< path of push_out.public_url, which a proxy before us may have taken off or not
     Listener::Places places{.connections = 512, .per_network = 64};  ///< of requests that are being answered
     double per_second = 200, burst = 1'000;                          ///< requests; above that 503
-    double streams_burst = 10'000;  ///< of those for the live stream: all may come again at once
+    double streams_burst = 10'000;                        ///< of those for the live stream: all may come again at once
+    double network_per_second = 50, network_burst = 300;  ///< requests of one network of clients, streams included
+    TrustedProxies proxies{};
   };
 
   /// `outside`: who answers, one at least, who outlive this. `bug`: told what was thrown.
@@ -50,6 +53,7 @@ class OutsideListener {
   const std::function<void(const char* what)> bug_;
   std::unique_ptr<Listener> listener_;
   TokenBucket requests_, streams_;
+  NetworkBuckets networks_;
 };
 
 }  // namespace feedmill

@@ -20,8 +20,8 @@ constexpr std::chrono::seconds topics_every{5};
 
 }  // namespace
 
-PushOut::PushOut(const asio::any_io_executor& executor, const StoreOptions& store, Options options, Metrics& metrics,
-                 Log& log)
+PushOut::PushOut(const asio::any_io_executor& executor, const StoreOptions& store, Options options, Memory& memory,
+                 Metrics& metrics, Log& log)
     : metrics_(metrics),
       log_(log),
       drain_(options.drain),
@@ -31,12 +31,14 @@ PushOut::PushOut(const asio::any_io_executor& executor, const StoreOptions& stor
       homes_(std::move(options.homes).value_or(all_in(store_))),
       tail_(executor, store, homes_, {.block = options.block}),
       fetcher_(executor, options.fetch),
-      engine_(executor, store, homes_, tail_, fetcher_, metrics, log, std::move(options.engine)),
+      engine_(executor, store, homes_, tail_, fetcher_, memory.deliveries, sites_, metrics, log,
+              std::move(options.engine)),
       streams_(executor, tail_, options.streams),
       figures_bell_(executor),
       topics_bell_(executor) {
   if (options.outside)
-    outside_.emplace(store, std::move(*options.outside), std::move(options.fetch), streams_, metrics);
+    outside_.emplace(executor, store, std::move(*options.outside), std::move(options.fetch), streams_, memory.documents,
+                     sites_, metrics);
 }
 
 asio::awaitable<void> PushOut::run() {

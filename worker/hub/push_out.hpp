@@ -26,8 +26,17 @@ class PushOut {
     bool tells_of_store = false;       ///< logs when Redis goes and comes back: nobody else in this process does
   };
 
-  PushOut(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options, Metrics& metrics,
-          Log& log);
+  /// What it sends to others, of all stores of a process together.
+  struct Memory {
+    Memory(const boost::asio::any_io_executor& executor, MemoryBudget& budget)
+        : deliveries(budget, std::size_t{64} << 20U), documents(executor, budget) {}
+    OutgoingMemory deliveries;
+    TopicCache documents;
+  };
+
+  /// `memory`, `metrics` and `log` outlive this.
+  PushOut(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options, Memory& memory,
+          Metrics& metrics, Log& log);
 
   /// Until stop() and the drain after it; not cancellable but by hurry().
   boost::asio::awaitable<void> run();
@@ -57,6 +66,7 @@ class PushOut {
   const FeedHomes homes_;
   EventTail tail_;
   Fetcher fetcher_;
+  CallbackSites sites_;
   PushOutEngine engine_;
   LiveStreams streams_;
   std::optional<Outside> outside_;

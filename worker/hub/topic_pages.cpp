@@ -1,6 +1,8 @@
 #include "worker/hub/topic_pages.hpp"
 
+#include <cstdint>
 #include <ctime>
+#include <memory>
 #include <utility>
 
 #include <boost/beast/http/field.hpp>
@@ -15,8 +17,8 @@ namespace http = boost::beast::http;
 
 namespace {
 
-constexpr std::size_t page_posts = 50, most_kept = 64;
-constexpr std::chrono::milliseconds kept_for{1'000};
+constexpr std::size_t page_posts = 50, most_bytes = std::size_t{2} << 20U;
+constexpr std::uint64_t making_cost = 24U << 20U;  // five posts of 2 MiB, twice, and the document
 
 /// IMF-fixdate (RFC 9110 §5.6.7).
 std::string http_date(std::chrono::sys_seconds time) {
@@ -59,45 +61,81 @@ asio::awaitable<StoreResult<std::optional<Topic>>> TopicPages::topic_of(std::str
   co_return co_await store_.call_again(find);
 }
 
-asio::awaitable<StoreResult<std::optional<TopicPages::Kept>>> TopicPages::document_of(const TopicTarget& target) {
-  const std::string self = address(target, target.before);
-  const auto now = std::chrono::steady_clock::now();
-  if (const auto found = kept_.find(self); found != kept_.end() && now - found->second.made < kept_for)
-    co_return std::optional(found->second);
-  const auto make = [&](Store& store) -> StoreResult<std::optional<Kept>> {
+/// `before` may say anything: the page is named by the post that it comes to, and kept once.
+asio::awaitable<TopicPages::Is> TopicPages::resolve(TopicTarget& target) {
+  if (!target.before) co_return Is::there;
+  const auto look = [&](Store& store) -> StoreResult<bool> {
     const auto topic = Topics(store).find(target.token);
     if (!topic) return topic.error();
-    if (!*topic) return std::optional<Kept>();
-    const auto page = read_topic_page(store, **topic, target.before, page_posts);
+    if (!*topic) return false;
+    auto place = resolve_place(store, **topic, *target.before);
+    if (!place) return place.error();
+    target.before = std::move(*place);
+    return true;
+  };
+  const StoreResult<bool> found = co_await store_.call_again(look);
+  if (!found) co_return Is::store_away;
+  co_return *found ? Is::there : Is::not_there;
+}
+
+asio::awaitable<TopicPages::Found> TopicPages::document_of(TopicTarget target) {
+  Found found;
+  found.is = co_await resolve(target);
+  if (found.is != Is::there) co_return found;
+  const std::string self = address(target, target.before);
+  found.document = cache_.find(self);
+  if (found.document) co_return found;
+  const OneAtATime::Inside inside = co_await making_.enter();
+  found.document = cache_.find(self);
+  if (found.document) co_return found;
+  found.is = Is::no_memory;
+  if (!cache_.make_room(most_bytes)) co_return found;
+  MemoryBudget::Share making(cache_.memory().budget(), 0);
+  making.hold(making_cost);
+  const auto make = [&](Store& store) -> StoreResult<std::optional<TopicDocument>> {
+    const auto topic = Topics(store).find(target.token);
+    if (!topic) return topic.error();
+    if (!*topic) return std::optional<TopicDocument>();
+    const DocumentBound bound{target.format, most_bytes};
+    const auto page = read_topic_page(store, **topic, target.before, page_posts, bound);
     if (!page) return page.error();
-    if (!*page) return std::optional<Kept>();
-    Kept kept{now, {}, (*page)->next ? address(target, (*page)->next) : std::string()};
+    if (!*page) return std::optional<TopicDocument>();
     TopicLinks links;
     links.self = self;
     links.hub = public_url_ + "/hub";
     links.first = address(target, {});
-    links.next = kept.next;
-    kept.document = std::make_shared<const TopicDocument>(render_topic(**page, target.format, links));
-    return std::optional(std::move(kept));
+    if ((*page)->next) links.next = address(target, (*page)->next);
+    return std::optional(render_topic(**page, target.format, links));
   };
-  StoreResult<std::optional<Kept>> made = co_await store_.call_again(make);
-  if (made && *made) {
-    if (kept_.size() >= most_kept) kept_.clear();
-    kept_.insert_or_assign(self, **made);
-  }
-  co_return made;
+  StoreResult<std::optional<TopicDocument>> made = co_await store_.call_again(make);
+  found.is = Is::store_away;
+  if (!made) co_return found;
+  found.is = Is::not_there;
+  if (!*made) co_return found;
+  TopicDocument& document = **made;
+  auto kept = std::make_shared<KeptDocument>();
+  document.body.shrink_to_fit();
+  kept->body = cache_.memory().share(std::move(document.body));
+  kept->content_type = std::move(document.content_type);
+  kept->etag = std::move(document.etag);
+  kept->last_modified = document.last_modified;
+  cache_.keep(self, kept);
+  found.is = Is::there;
+  found.document = std::move(kept);
+  co_return found;
 }
 
 asio::awaitable<HttpReply> TopicPages::answer(const Visit& visit, const TopicTarget& target) {
-  const StoreResult<std::optional<Kept>> found = co_await document_of(target);
-  if (!found) co_return try_later("30");
-  if (!*found) co_return http_reply(http::status::not_found);
-  const TopicDocument& document = *(*found)->document;
+  const Found found = co_await document_of(target);
+  if (found.is == Is::not_there) co_return http_reply(http::status::not_found);
+  if (found.is != Is::there) co_return try_later(found.is == Is::no_memory ? "5" : "30");
+  const KeptDocument& document = *found.document;
   const Visit::Header& head = visit.head();
   // Not by If-Modified-Since: a post may be removed, or another come within the same second.
   const bool unchanged = names_etag(std::string_view(head[http::field::if_none_match]), document.etag);
-  HttpReply reply = http_reply(unchanged ? http::status::not_modified : http::status::ok, document.content_type,
-                               unchanged ? std::string() : document.body);
+  HttpReply reply =
+      http_reply(unchanged ? http::status::not_modified : http::status::ok, document.content_type, std::string());
+  if (!unchanged) reply.shared_body = document.body;
   reply.set(http::field::etag, document.etag);
   if (document.last_modified) reply.set(http::field::last_modified, http_date(*document.last_modified));
   reply.set(http::field::cache_control, "private, max-age=60");

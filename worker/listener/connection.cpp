@@ -14,6 +14,7 @@
 #include <boost/beast/http/chunk_encode.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/error.hpp>
+#include <boost/beast/http/span_body.hpp>
 #include <boost/beast/http/write.hpp>
 
 #include "parsers/text/strings.hpp"
@@ -207,16 +208,29 @@ tcp::socket Visit::take_over() {
 asio::awaitable<bool> Visit::send(HttpReply reply, bool stay) {
   reply.version(head_.version());
   reply.keep_alive(stay);
+  if (reply.shared_body && head_.method() != http::verb::head) co_return co_await send_shared(std::move(reply));
   reply.prepare_payload();
+  if (reply.shared_body) reply.content_length(reply.shared_body->size());
   if (reply.result() == http::status::not_modified) reply.erase(http::field::content_length);  // RFC 9110 §8.6
   if (head_.method() == http::verb::head) {
-    const auto length = reply.body().size();
+    const auto length = reply.shared_body ? reply.shared_body->size() : reply.body().size();
     reply.body().clear();
     reply.content_length(length);
   }
   connection_.waiting_since_ = Connection::Clock::now();
   connection_.stream_.expires_after(connection_.limits_.answer_time);
   const auto [unwritten, written] = co_await http::async_write(connection_.stream_, reply, quietly);
+  co_return !unwritten;
+}
+
+asio::awaitable<bool> Visit::send_shared(HttpReply reply) {
+  const std::shared_ptr<const std::string> bytes = std::move(reply.shared_body);
+  http::response<http::span_body<const char>> sent{std::move(reply.base())};
+  sent.body() = {bytes->data(), bytes->size()};
+  sent.prepare_payload();
+  connection_.waiting_since_ = Connection::Clock::now();
+  connection_.stream_.expires_after(connection_.limits_.answer_time);
+  const auto [unwritten, written] = co_await http::async_write(connection_.stream_, sent, quietly);
   co_return !unwritten;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,7 +22,13 @@
 
 namespace feedmill {
 
-using HttpReply = boost::beast::http::response<boost::beast::http::string_body>;
+/// An answer, with a body of its own or one that it shares.
+struct HttpReply : boost::beast::http::response<boost::beast::http::string_body> {
+  using Base = boost::beast::http::response<boost::beast::http::string_body>;
+  using Base::Base;
+
+  std::shared_ptr<const std::string> shared_body;  ///< sent in place of body(); null: there is none
+};
 
 /// An answer that nobody keeps and no browser guesses about (SECURITY O4).
 HttpReply http_reply(boost::beast::http::status status, std::string_view type, std::string body);
@@ -126,6 +133,7 @@ class Visit {
   bool answered() const { return answered_; }
 
  private:
+  boost::asio::awaitable<bool> send_shared(HttpReply reply);
   std::optional<boost::beast::http::status> parse_head(std::size_t size);
   std::optional<boost::beast::http::status> parse_body(std::uint64_t& consumed);
 

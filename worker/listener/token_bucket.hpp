@@ -14,16 +14,25 @@ class TokenBucket {
 
   /// Whether one more may be answered now, which is counted.
   bool take() {
-    const auto now = std::chrono::steady_clock::now();
-    const std::chrono::duration<double> passed = now - std::exchange(counted_, now);
-    tokens_ = std::min(tokens_ + passed.count() * per_second_, burst_);
+    fill();
     if (tokens_ < 1) return false;
     --tokens_;
     return true;
   }
+  /// Nothing has been taken for so long that as many may come at once as ever.
+  bool is_full() {
+    fill();
+    return tokens_ >= burst_;
+  }
 
  private:
-  const double per_second_, burst_;
+  void fill() {
+    const auto now = std::chrono::steady_clock::now();
+    const std::chrono::duration<double> passed = now - std::exchange(counted_, now);
+    tokens_ = std::min(tokens_ + passed.count() * per_second_, burst_);
+  }
+
+  double per_second_, burst_;
   double tokens_;
   std::chrono::steady_clock::time_point counted_ = std::chrono::steady_clock::now();
 };

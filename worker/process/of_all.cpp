@@ -44,7 +44,8 @@ std::unique_ptr<PushOut> OfAllPartitions::push_out(ServedStores stores, Log& log
   };
   StoreOptions store = store_options(first.config, first.redis_url);
   store.of_all = true;
-  return std::make_unique<PushOut>(first.loop.get_executor(), store, std::move(*options), metrics_, log);
+  return std::make_unique<PushOut>(first.loop.get_executor(), store, std::move(*options), first.shared.push_out,
+                                   metrics_, log);
 }
 
 asio::awaitable<void> OfAllPartitions::run() {

@@ -40,6 +40,7 @@ struct SharedByStores {
   MemoryBudget& memory;
   ReadingThreads& reading;  ///< of `loop`
   Looks& looks;
+  PushOut::Memory& push_out;
   SdNotify& notify;
   StoresAway& away;                    ///< which of the stores do not serve
   Log& log;                            ///< of what is said of all of them

@@ -53,6 +53,7 @@ SharedByStores Process::shared_by_stores(std::size_t stores) {
           memory_,
           reading_,
           looks_,
+          push_out_memory_,
           notify_,
           away_,
           log_,

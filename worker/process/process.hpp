@@ -63,6 +63,7 @@ class Process {
   MemoryBudget memory_;
   ReadingThreads reading_;
   Looks looks_;
+  PushOut::Memory push_out_memory_{loop_.get_executor(), memory_};
   std::vector<std::unique_ptr<ServedStore>> stores_;
   std::unique_ptr<OfAllPartitions> of_all_;      // null: one store, or no merged stream
   std::unique_ptr<Admin> admin_;                 // null: not asked for

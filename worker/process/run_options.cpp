@@ -280,6 +280,7 @@ OutsideListener::Options outside_options(const Config& config) {
   OutsideListener::Options options;
   options.listen = *config.push_out.listen;
   options.base = path_of(config.push_out.public_url);
+  options.proxies = *TrustedProxies::parse(config.push_out.trusted_proxies);  // the configuration was checked
   return options;
 }
 

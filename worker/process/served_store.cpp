@@ -60,7 +60,7 @@ ServedStore::ServedStore(ServeTask task, SharedByStores shared)
   if (auto options = push_out_options(config, parts_.id, parts_.mode, parts_.descriptors, parts_.shared.stores)) {
     options->fetch = parts_.push_out_fetch_options(*egress_policies(config));
     parts_.push_out = std::make_unique<PushOut>(executor, store_options(config, parts_.redis_url), std::move(*options),
-                                                parts_.metrics, parts_.log);
+                                                parts_.shared.push_out, parts_.metrics, parts_.log);
   }
 }
 

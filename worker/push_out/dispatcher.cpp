@@ -75,7 +75,8 @@ Dispatcher::Dispatcher(asio::any_io_executor executor, const StoreOptions& conte
       log_(parts.log),
       options_(std::move(options)),
       sender_(parts.fetcher, options_.per_host, options_.timeout),
-      content_(content, options_.hub),
+      content_(executor_, content, options_.hub, parts.memory),
+      sites_(parts.sites),
       random_(std::random_device()()),
       write_bell_(executor_),
       filled_(executor_, Clock::time_point::max()) {}
@@ -243,12 +244,43 @@ asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
   }
 }
 
+/// Whether the callback may be asked now, as far as its site goes (WEBSUB U19). now: sites_.leave() is called.
+asio::awaitable<Dispatcher::Turn> Dispatcher::turn_at_site(Served& served, SubscriberSettlement& end) {
+  const std::string& site = served.subscriber.site;
+  bool known = sites_.knows(site);
+  if (!known || sites_.closed_for(site) > Milliseconds(0)) {
+    const auto look = [&](Store& store) { return Subscribers(store).has_active(site); };
+    const StoreResult<bool> confirmed = co_await store_.call(look);
+    if (!confirmed) metrics_.store_error(confirmed.error());
+    known = confirmed && sites_.add(site, *confirmed);
+  }
+  if (sites_.closed_for(site) > Milliseconds(0)) co_return Turn::never;
+  const Milliseconds wait = known ? sites_.enter(site) : 5 * options_.poll;
+  if (wait == Milliseconds(0)) co_return Turn::now;
+  end.then = Then::later;
+  end.delay = with_jitter(wait);
+  co_return Turn::later;
+}
+
 /// What a subscriber of the hub asked for is verified before anything of it holds (WEBSUB U4–U7).
 asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, SubscriberSettlement& end) {
   Subscriber& subscriber = served.subscriber;
   const Subscriber::Intent intent = subscriber.intent;
-  const Told told = co_await sender_.verify(subscriber);
+  const bool limited =
+      subscriber.state == Subscriber::State::pending && intent.mode != "denied" && !subscriber.site.empty();
+  const Turn turn_there = limited ? co_await turn_at_site(served, end) : Turn::now;
+  if (turn_there == Turn::later) co_return Next::settled;
+  Told told;
+  told.is = Told::Is::failed;
+  told.status = 403;  // as one that says no
+  if (turn_there == Turn::now) told = co_await sender_.verify(subscriber);
   test_point("S21");
+  if (limited && turn_there == Turn::now) {
+    auto outcome = CallbackSites::Outcome::failed;
+    if (told.is == Told::Is::taken) outcome = CallbackSites::Outcome::confirmed;
+    if (told.is == Told::Is::not_asked) outcome = CallbackSites::Outcome::not_asked;
+    sites_.leave(subscriber.site, outcome);
+  }
   if (told.is == Told::Is::not_asked) {
     end.then = Then::later;
     end.delay = place_again(told);
@@ -256,8 +288,10 @@ asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, Subscriber
   }
   // It may ask for something else meanwhile; that is asked about next.
   set(served.changes, "want_was", intent.mode + "\n" + std::to_string(intent.lease.count()) + "\n" + intent.secret);
-  // Who could not be reached, or has trouble, is asked again; whoever says no has said it.
-  const bool unheard = told.is == Told::Is::failed && (told.status == 0 || told.status >= 500 || told.status == 429);
+  // Retry where no answer came, or 5xx or 429; any other is final. A site that has never confirmed is sent one request.
+  const bool trusted = !limited || sites_.has_confirmed(subscriber.site);
+  const bool unheard = told.is == Told::Is::failed && (told.status == 0 || told.status >= 500 || told.status == 429) &&
+                       (trusted || !told.sent);
   if (unheard && intent.tries + 1 < most_verifications) {
     set(served.changes, "want_tries", std::to_string(intent.tries + 1));
     end.then = Then::later;
@@ -397,11 +431,18 @@ asio::awaitable<Dispatcher::Next> Dispatcher::deliver(Served& served, Subscriber
     if (!known) ids.push_back(event->event.entity_id);
     last = event->id;
   }
-  const StoreResult<NewContent::Made> made = co_await content_.of(served.subscriber, ids, last);
+  // Receivers that are slow to take what they are sent leave half of the memory to the others.
+  const double of_memory = served.failed ? 0.5 : 1;
+  const StoreResult<NewContent::Made> made = co_await content_.of(served.subscriber, ids, last, of_memory);
   if (!made) {
     metrics_.store_error(made.error());
     end.then = Then::later;
     end.delay = 5 * options_.poll;
+    co_return Next::settled;
+  }
+  if (made->no_memory) {
+    end.then = Then::later;
+    end.delay = with_jitter(2 * options_.poll);
     co_return Next::settled;
   }
   ids.resize(made->posts);

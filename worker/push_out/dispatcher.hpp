@@ -21,6 +21,7 @@
 #include "worker/http/fetch.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/push_out/bell.hpp"
+#include "worker/push_out/callback_sites.hpp"
 #include "worker/push_out/event_tail.hpp"
 #include "worker/push_out/new_content.hpp"
 #include "worker/push_out/sender.hpp"
@@ -57,6 +58,8 @@ class Dispatcher {
     EventTail& tail;
     Bell& due;  ///< rung when somebody may be due
     Fetcher& fetcher;
+    OutgoingMemory& memory;  ///< of deliveries
+    CallbackSites& sites;
     Metrics& metrics;
     Log& log;
   };
@@ -98,6 +101,8 @@ class Dispatcher {
   bool let_go(const Served& served, SubscriberSettlement& end);
   boost::asio::awaitable<void> lane();
   boost::asio::awaitable<SubscriberSettlement> serve(Served& served);
+  enum class Turn { now, later, never };
+  boost::asio::awaitable<Turn> turn_at_site(Served& served, SubscriberSettlement& end);
   boost::asio::awaitable<Next> confirm(Served& served, SubscriberSettlement& end);
   boost::asio::awaitable<Next> tell_page(Served& served, SubscriberSettlement& end, const EventTail::Since& page);
   boost::asio::awaitable<Next> tell_webhook(Served& served, SubscriberSettlement& end, const OutsideEvents& wanted);
@@ -126,6 +131,7 @@ class Dispatcher {
   const Options options_;
   Sender sender_;
   NewContent content_;
+  CallbackSites& sites_;
 
   std::deque<Served> queue_;                   // for a free lane
   std::size_t failing_ = 0;                    // in hand, of those that failed last time

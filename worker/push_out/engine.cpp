@@ -13,11 +13,13 @@ namespace asio = boost::asio;
 using namespace asio::experimental::awaitable_operators;
 
 PushOutEngine::PushOutEngine(const asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
-                             EventTail& tail, Fetcher& fetcher, Metrics& metrics, Log& log, Options options)
+                             EventTail& tail, Fetcher& fetcher, OutgoingMemory& memory, CallbackSites& sites,
+                             Metrics& metrics, Log& log, Options options)
     : store_(store),
       due_(executor),
       fan_out_(executor, store_, tail, due_, metrics, {options.token, options.look, options.lead}),
-      dispatcher_(executor, store, {store_, homes, tail, due_, fetcher, metrics, log}, std::move(options)),
+      dispatcher_(executor, store, {store_, homes, tail, due_, fetcher, memory, sites, metrics, log},
+                  std::move(options)),
       end_(executor, asio::steady_timer::time_point::max()) {}
 
 void PushOutEngine::stop(Milliseconds grace) {

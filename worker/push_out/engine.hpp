@@ -19,9 +19,10 @@ class PushOutEngine {
  public:
   using Options = Dispatcher::Options;
 
-  /// `homes`: as EventTail's.
+  /// `homes`: as EventTail's. `memory`: of deliveries.
   PushOutEngine(const boost::asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
-                EventTail& tail, Fetcher& fetcher, Metrics& metrics, Log& log, Options options);
+                EventTail& tail, Fetcher& fetcher, OutgoingMemory& memory, CallbackSites& sites, Metrics& metrics,
+                Log& log, Options options);
   PushOutEngine(const PushOutEngine&) = delete;
   PushOutEngine& operator=(const PushOutEngine&) = delete;
 

@@ -31,6 +31,7 @@ Told judge(const HttpResult& result) {
   Told told;
   if (const auto* failure = std::get_if<HttpFailure>(&result)) {
     told.status = failure->status;
+    told.sent = failure->trace.sent;
     const bool long_answer = failure->reason == Reason::limit_body && failure->status != 0;
     if (long_answer && failure->status / 100 == 2) return told;
     if (failure->reason == Reason::worker_host_wait) {
@@ -146,7 +147,7 @@ asio::awaitable<Told> Sender::tell(const Subscriber& webhook, std::string id, st
   Fetcher::Outbound outbound;
   outbound.url = webhook.url;
   outbound.header_lines = webhook_headers(message, secrets);
-  outbound.body = std::move(message.body);
+  outbound.body = std::make_shared<const std::string>(std::move(message.body));
   co_return co_await send(webhook, std::move(outbound));
 }
 
@@ -156,7 +157,7 @@ asio::awaitable<Told> Sender::deliver(const Subscriber& subscriber, const Conten
   outbound.header_lines = {"Content-Type: " + content.type,
                            "Link: <" + content.hub + ">; rel=\"hub\", <" + content.self + ">; rel=\"self\""};
   if (!subscriber.secret.empty())
-    outbound.header_lines.push_back("X-Hub-Signature: " + hub_signature(subscriber.secret, content.body));
+    outbound.header_lines.push_back("X-Hub-Signature: " + hub_signature(subscriber.secret, *content.body));
   outbound.body = content.body;
   co_return co_await send(subscriber, std::move(outbound));
 }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -25,6 +26,7 @@ struct Told {
   };
   Is is{};
   int status = 0;              ///< 0: no answer
+  bool sent = true;            ///< false: no byte of the request has left
   std::string why;             ///< failed: for people, without secrets
   Milliseconds retry_after{};  ///< asked for by the receiver; not_asked: until a place there is likely to be free
   std::string answer;          ///< the start of the body of what was taken
@@ -43,7 +45,8 @@ class Sender {
 
   /// New content of a topic.
   struct Content {
-    std::string body, type, hub, self;
+    std::shared_ptr<const std::string> body;  ///< not copied for a receiver
+    std::string type, hub, self;
   };
   boost::asio::awaitable<Told> deliver(const Subscriber& subscriber, const Content& content);
 

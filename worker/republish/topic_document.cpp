@@ -1,5 +1,6 @@
 #include "worker/republish/topic_document.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -391,6 +392,18 @@ std::string json_feed(const TopicPage& page, const TopicLinks& links) {
   return out.take();
 }
 
+std::size_t post_bytes(const RepublishedEntry& entry, const TopicPage& page, TopicFormat format) {
+  if (format == TopicFormat::json) {
+    JsonWriter out;
+    put_entry(out, entry, page);
+    return out.take().size() + 1;
+  }
+  std::string text;
+  AtomWriter xml(text);
+  write_entry(xml, entry, page);
+  return text.size();
+}
+
 std::string etag_of(std::string_view body) {
   const XXH128_hash_t hash = XXH3_128bits(body.data(), body.size());
   char text[35];
@@ -403,6 +416,24 @@ std::string etag_of(std::string_view body) {
 
 std::string_view content_type_of(TopicFormat format) {
   return format == TopicFormat::atom ? "application/atom+xml; charset=utf-8" : "application/feed+json";
+}
+
+std::size_t fit_post(RepublishedEntry& entry, const TopicPage& page, TopicFormat format, std::size_t most) {
+  const auto keep = [&entry](auto keeps) {
+    std::erase_if(entry.fields, [&](const auto& field) { return !keeps(std::string_view(field.first)); });
+  };
+  std::size_t bytes = post_bytes(entry, page, format);
+  if (bytes > most) {
+    keep([](std::string_view name) { return !name.starts_with("content"); });
+    bytes = post_bytes(entry, page, format);
+  }
+  if (bytes > most) {
+    constexpr std::array<std::string_view, 9> short_ones{"title",    "title_type",     "link",         "author", "via",
+                                                         "language", "date_published", "last_changed", "san_ver"};
+    keep([&](std::string_view name) { return std::ranges::find(short_ones, name) != short_ones.end(); });
+    bytes = post_bytes(entry, page, format);
+  }
+  return bytes;
 }
 
 TopicDocument render_topic(const TopicPage& page, TopicFormat format, const TopicLinks& links) {

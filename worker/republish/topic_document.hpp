@@ -10,8 +10,6 @@
 
 namespace feedmill {
 
-enum class TopicFormat { atom, json };
-
 /// Absolute URLs, "" = there is none. They are those of the page that is rendered; JSON Feed names self, hub and next.
 struct TopicLinks {
   std::string self, hub, first, next, previous;
@@ -33,5 +31,9 @@ std::string_view content_type_of(TopicFormat format);
 /// links and the feed of comments, too, as JSON Feed both pictures and external_url. `media` and `extensions` do not:
 /// nothing in them is sanitised.
 TopicDocument render_topic(const TopicPage& page, TopicFormat format, const TopicLinks& links);
+
+/// How many bytes a post of the page takes in its document. Where that is more than `most`, its content is taken out of
+/// it; where it still is, all but title, dates, author, language and link. Pure.
+std::size_t fit_post(RepublishedEntry& entry, const TopicPage& page, TopicFormat format, std::size_t most);
 
 }  // namespace feedmill

@@ -20,12 +20,15 @@
 #include "storage/timelines/channels.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/republish/republishing.hpp"
+#include "worker/republish/topic_document.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
 namespace {
 
-constexpr int most_reads = 5;  // of as many posts as are wanted, for those that may be shown
+constexpr std::size_t most_reads = 5;          // times as many posts as are wanted, for those that may be shown
+constexpr std::size_t bounded_step = 5;        // posts that are read at once for a bounded page: each may take 2 MiB
+constexpr std::size_t links_room = 16U << 10;  // for the addresses in a document's head
 
 /// Made safe by today's rules, however it was stored.
 std::string sanitised(std::string_view markup, std::size_t most) {
@@ -84,7 +87,10 @@ TopicSource source_of(const FeedRecord& feed, const std::string& store_id) {
 /// Puts a page together: the feeds that its posts are from are looked at once each.
 class PageMaker {
  public:
-  PageMaker(Store& store, const Topic& topic) : store_(store) { page_.topic = topic; }
+  PageMaker(Store& store, const Topic& topic, const std::optional<DocumentBound>& bound)
+      : store_(store), bound_(bound) {
+    page_.topic = topic;
+  }
 
   /// Absent: there is no such feed or channel, or it may not be shown.
   StoreResult<bool> begin() {
@@ -92,33 +98,44 @@ class PageMaker {
     if (!id) return id.error();
     page_.store_id = std::move(*id);
     page_.id = urn_of(page_.store_id, name_of(page_.topic));
-    if (page_.topic.kind == TopicKind::feed) return begin_feed();
-    page_.title = {cleaned_text(page_.topic.name), false};
-    page_.author = page_.title.value;
-    return Channels(store_).is_known(page_.topic.name);
+    auto begun = page_.topic.kind == TopicKind::feed ? begin_feed() : begin_channel();
+    if (bound_ && begun) {
+      const std::size_t head = render_topic(page_, bound_->format, {}).body.size() + links_room;
+      room_ = left_ = bound_->bytes - std::min(head, bound_->bytes);
+    }
+    return begun;
   }
 
-  /// Takes those that may be shown, at most so many in all; false when there was no room for all of them.
+  /// Takes those that may be shown, at most so many in all; false when there was no room for all of them, the first of
+  /// which is stopped_at().
   StoreResult<bool> take(std::vector<StoredEntry> entries, std::size_t limit) {
     if (const auto known = look_up_feeds_of(entries); !known) return known.error();
     for (StoredEntry& entry : entries) {
+      stopped_at_ = entry.id;
       if (page_.entries.size() >= limit) return false;
-      page_.next = place_of(entry);
+      EntryCursor place = place_of(entry);
       const auto source = sources_.find(entry.get("feed_url"));
-      if (source == sources_.end() || !source->second) continue;
+      if (source == sources_.end() || !source->second) {
+        page_.next = std::move(place);
+        continue;
+      }
       std::int64_t changed = 0;
       read_number(field_of(entry.fields, "last_changed"), changed);
+      std::string urn = urn_of(page_.store_id, "post:" + number_of(entry.id));
+      RepublishedEntry shown{std::move(entry.id), std::move(urn), shown_fields(std::move(entry.fields)),
+                             *source->second};
+      if (!has_room_for(shown)) return false;
       const std::chrono::sys_seconds at{std::chrono::seconds(changed)};
       if (changed > 0 && (!page_.updated || at > *page_.updated)) page_.updated = at;
-      std::string urn = urn_of(page_.store_id, "post:" + number_of(entry.id));
-      page_.entries.push_back(
-          {std::move(entry.id), std::move(urn), shown_fields(std::move(entry.fields)), *source->second});
+      page_.next = std::move(place);
+      page_.entries.push_back(std::move(shown));
     }
     return true;
   }
 
   std::size_t size() const { return page_.entries.size(); }
   const std::optional<EntryCursor>& next() const { return page_.next; }
+  const std::string& stopped_at() const { return stopped_at_; }
   /// `more`: there may be posts behind the last that was looked at.
   TopicPage finish(bool more) {
     if (!more) page_.next.reset();
@@ -126,6 +143,21 @@ class PageMaker {
   }
 
  private:
+  StoreResult<bool> begin_channel() {
+    page_.title = {cleaned_text(page_.topic.name), false};
+    page_.author = page_.title.value;
+    return Channels(store_).is_known(page_.topic.name);
+  }
+
+  /// Counts it. There is always room for the first one, which is made small enough.
+  bool has_room_for(RepublishedEntry& shown) {
+    if (!bound_) return true;
+    const std::size_t bytes = fit_post(shown, page_, bound_->format, room_);
+    if (!page_.entries.empty() && bytes > left_) return false;
+    left_ -= std::min(bytes, left_);
+    return true;
+  }
+
   StoreResult<bool> begin_feed() {
     const auto records = Feeds(store_).records(std::span(&page_.topic.name, 1));
     if (!records) return records.error();
@@ -166,6 +198,9 @@ class PageMaker {
   }
 
   Store& store_;
+  const std::optional<DocumentBound> bound_;
+  std::size_t room_ = 0, left_ = 0;  // bytes for posts, where there is a bound: of all, and what is left of it
+  std::string stopped_at_;
   TopicPage page_;
   std::map<std::string, std::optional<std::size_t>> sources_;  // by feed; absent: not to be shown
 };
@@ -216,39 +251,60 @@ std::string urn_of(const std::string& store_id, const std::string& name) {
 }
 
 StoreResult<std::optional<TopicPage>> read_topic_page(Store& store, const Topic& topic,
-                                                      const std::optional<EntryCursor>& before, std::size_t limit) {
-  PageMaker page(store, topic);
+                                                      const std::optional<EntryCursor>& before, std::size_t limit,
+                                                      const std::optional<DocumentBound>& bound) {
+  PageMaker page(store, topic, bound);
   const auto begun = page.begin();
   if (!begun) return begun.error();
   if (!*begun) return std::optional<TopicPage>();
   std::optional<EntryCursor> at = before;
   bool more = limit > 0;
-  for (int reads = 0; more && reads < most_reads && page.size() < limit; ++reads) {
-    auto posts = posts_of(store, topic, limit, at);
+  const std::size_t step = bound ? std::min(bounded_step, limit) : limit;
+  for (std::size_t read = 0; more && read < most_reads * limit && page.size() < limit; read += step) {
+    auto posts = posts_of(store, topic, step, at);
     if (!posts) return posts.error();
     if (!*posts) return std::optional<TopicPage>();  // it has gone meanwhile
-    more = (*posts)->size() == limit;
+    // Posts may be trimmed between the look at the index and the one at them: a bounded page reads until there are
+    // none.
+    more = bound ? !(*posts)->empty() : (*posts)->size() == step;
     const auto all = page.take(std::move(**posts), limit);
     if (!all) return all.error();
-    if (!*all) more = true;
+    if (!*all) return std::optional(page.finish(true));
     at = page.next();
   }
   return std::optional(page.finish(more));
 }
 
+StoreResult<std::optional<EntryCursor>> resolve_place(Store& store, const Topic& topic, const EntryCursor& before) {
+  if (topic.kind == TopicKind::channel) return Channels(store).place_at(topic.name, before);
+  return Entries(store).place_at(topic.name, before);
+}
+
 StoreResult<std::optional<TopicPage>> read_topic_entries(Store& store, const Topic& topic,
-                                                         std::span<const std::string> entry_ids) {
-  PageMaker page(store, topic);
+                                                         std::span<const std::string> entry_ids,
+                                                         const std::optional<DocumentBound>& bound,
+                                                         std::size_t* looked_at) {
+  PageMaker page(store, topic, bound);
   const auto begun = page.begin();
   if (!begun) return begun.error();
   if (!*begun) return std::optional<TopicPage>();
-  auto entries = Entries(store).get_all(entry_ids);
-  if (!entries) return entries.error();
-  if (topic.kind == TopicKind::channel) {
-    if (const auto kept = keep_those_in(store, topic.name, *entries); !kept) return kept.error();
+  std::size_t looked = 0;
+  while (looked < entry_ids.size()) {
+    const auto some = bound ? entry_ids.subspan(looked, std::min(bounded_step, entry_ids.size() - looked)) : entry_ids;
+    auto entries = Entries(store).get_all(some);
+    if (!entries) return entries.error();
+    if (topic.kind == TopicKind::channel) {
+      if (const auto kept = keep_those_in(store, topic.name, *entries); !kept) return kept.error();
+    }
+    const auto taken = page.take(std::move(*entries), entry_ids.size());
+    if (!taken) return taken.error();
+    if (!*taken) {
+      looked += static_cast<std::size_t>(std::ranges::find(some, page.stopped_at()) - some.begin());
+      break;
+    }
+    looked += some.size();
   }
-  const auto taken = page.take(std::move(*entries), entry_ids.size());
-  if (!taken) return taken.error();
+  if (looked_at != nullptr) *looked_at = looked;
   return std::optional(page.finish(false));
 }
 

@@ -15,6 +15,14 @@
 
 namespace feedmill {
 
+enum class TopicFormat { atom, json };
+
+/// How large a document may be that is made of a page.
+struct DocumentBound {
+  TopicFormat format{};
+  std::size_t bytes = 0;
+};
+
 /// A text of a feed or a post: plain, or sanitised HTML.
 struct TopicText {
   std::string value;
@@ -55,13 +63,25 @@ struct TopicPage {
 /// is no such feed or channel, or it is a feed that may not be re-published. Of a channel the posts of such feeds are
 /// left out: then there may be fewer than `limit`, or none, and a `next` all the same. Error `refused` while a
 /// channel's index is not built. Blocking; reads at most five times `limit` posts.
+///
+/// With a `bound` the page ends before the post that would make its document larger. A post that is alone too large for
+/// it goes without its content, and if that is not enough, without summary and lists. Reads five posts at a time.
 StoreResult<std::optional<TopicPage>> read_topic_page(Store& store, const Topic& topic,
-                                                      const std::optional<EntryCursor>& before, std::size_t limit);
+                                                      const std::optional<EntryCursor>& before, std::size_t limit,
+                                                      const std::optional<DocumentBound>& bound = {});
 
-/// The same with these entries (`Entry:<n>`) alone, in this order, without a `next`: what a hub delivers. Those that
-/// are gone, are not of the topic, or may not be re-published are left out. Blocking.
+/// The place in a topic that `before` comes to: of the post that it names, where that was trimmed of the next newer
+/// one, so that the page behind it is the same. Absent: the topic begins behind it. Blocking.
+StoreResult<std::optional<EntryCursor>> resolve_place(Store& store, const Topic& topic, const EntryCursor& before);
+
+/// These entries (`Entry:<n>`) alone, in this order, without a `next`: what a hub delivers. Those that are gone, are
+/// not of the topic, or may not be re-published are left out. With a `bound`, which holds as for a page, it ends before
+/// the entry that no longer fits; `looked_at`, unless null, is how many of them it is made of, those left out included.
+/// Blocking.
 StoreResult<std::optional<TopicPage>> read_topic_entries(Store& store, const Topic& topic,
-                                                         std::span<const std::string> entry_ids);
+                                                         std::span<const std::string> entry_ids,
+                                                         const std::optional<DocumentBound>& bound = {},
+                                                         std::size_t* looked_at = nullptr);
 
 /// "urn:uuid:…" of a name in a store: a version 5 UUID (RFC 9562 §5.5) in the namespace that the store's id is. Pure.
 std::string urn_of(const std::string& store_id, const std::string& name);

@@ -248,6 +248,70 @@ TEST_F(Topics, HaveATagThatChangesWithThem) {
 }
 
 // WEBSUB U1
+TEST_F(Topics, EndBeforeTheyAreTooLargeAndReachEveryPostOnce) {
+  std::string posts;
+  for (int i = 0; i < 12; ++i)
+    posts += "<item><guid isPermaLink='false'>" + std::to_string(i) + "</guid><title>Post</title><description>" +
+             std::string(i % 4 == 0 ? 300'000 : 20'000, i % 2 == 0 ? '"' : 'x') + "</description></item>";
+  poll("<rss version='2.0'><channel><title>Feed</title>" + posts + "</channel></rss>");
+  for (const TopicFormat format : {TopicFormat::atom, TopicFormat::json}) {
+    std::vector<std::string> seen;
+    std::optional<EntryCursor> at;
+    for (int pages = 0; pages < 20; ++pages) {
+      const auto read = read_topic_page(store, feed_topic, at, 50, DocumentBound{format, 200'000});
+      ASSERT_TRUE(read && *read);
+      EXPECT_LE(render_topic(**read, format, links).body.size(), 200'000U);
+      for (const std::string& id : ids(**read)) seen.push_back(id);
+      at = (*read)->next;
+      if (!at) break;
+    }
+    EXPECT_EQ(seen, ids(page())) << static_cast<int>(format);
+  }
+}
+
+// WEBSUB U1
+TEST_F(Topics, BeginBehindTheSamePostWhateverNamesItsPlace) {
+  poll(rss(site(5)));
+  const TopicPage all = page();
+  ASSERT_EQ(all.entries.size(), 5U);
+  const EntryCursor third = *page(feed_topic, 3).next;
+  EXPECT_EQ(third.id, "Entry:3");
+  EXPECT_FALSE(*resolve_place(store, feed_topic, {9'999'999'999, "x1"})) << "all posts are behind it";
+  EXPECT_EQ((*resolve_place(store, feed_topic, third))->id, "Entry:3");
+  ASSERT_TRUE(*Entries(store).remove("Entry:3"));
+  const auto place = resolve_place(store, feed_topic, third);
+  ASSERT_TRUE(place && *place);
+  EXPECT_EQ((*place)->id, "Entry:4");
+  EXPECT_THAT(ids(page(feed_topic, 50, third)), ElementsAre("Entry:2", "Entry:1"));
+  EXPECT_EQ(ids(page(feed_topic, 50, **place)), ids(page(feed_topic, 50, third)));
+  EXPECT_EQ((*resolve_place(store, feed_topic, {-5, "x"}))->id, "Entry:1") << "nothing is behind it";
+}
+
+// WEBSUB U9
+TEST_F(Topics, OfSomeEntriesHoldAsManyAsFit) {
+  std::string posts;
+  for (int i = 0; i < 8; ++i)
+    posts += "<item><guid isPermaLink='false'>" + std::to_string(i) + "</guid><description>" +
+             std::string(30'000, '"') + "</description></item>";
+  poll("<rss version='2.0'><channel><title>Feed</title>" + posts + "</channel></rss>");
+  std::vector<std::string> wanted = ids(page());
+  ASSERT_EQ(wanted.size(), 8U);
+  wanted.insert(wanted.begin() + 1, "Entry:999");
+  std::size_t looked_at = 0;
+  const auto some =
+      read_topic_entries(store, feed_topic, wanted, DocumentBound{TopicFormat::atom, 600'000}, &looked_at);
+  ASSERT_TRUE(some && *some);
+  EXPECT_GT((*some)->entries.size(), 1U);
+  EXPECT_LT((*some)->entries.size(), 8U);
+  EXPECT_EQ(looked_at, (*some)->entries.size() + 1) << "one is gone";
+  EXPECT_LE(render_topic(**some, TopicFormat::atom, links).body.size(), 600'000U);
+  const auto one = read_topic_entries(store, feed_topic, wanted, DocumentBound{TopicFormat::atom, 100'000}, &looked_at);
+  ASSERT_TRUE(one && *one);
+  ASSERT_GE((*one)->entries.size(), 1U);
+  EXPECT_EQ(value((*one)->entries[0].fields, "summary"), "") << "too large for a document of its own";
+}
+
+// WEBSUB U1
 TEST_F(Topics, AreReadAPageAtATime) {
   poll(rss(site(5)));
   const TopicPage first = page(feed_topic, 2);

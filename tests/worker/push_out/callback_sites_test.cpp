@@ -1,0 +1,63 @@
+// Sites that never confirmed are asked seldom, and then not at all (WEBSUB U19).
+#include "worker/push_out/callback_sites.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace feedmill::callback_sites_test {
+namespace {
+
+using Outcome = CallbackSites::Outcome;
+
+TEST(CallbackSites, AreAskedOnceASecondUntilOneHasConfirmed) {
+  CallbackSites sites;
+  ASSERT_TRUE(sites.add("a.example", false));
+  ASSERT_TRUE(sites.add("b.example", false));
+  EXPECT_EQ(sites.enter("a.example"), Milliseconds(0));
+  for (int i = 0; i < 1'000; ++i) {
+    const Milliseconds wait = sites.enter("a.example");
+    EXPECT_GT(wait, Milliseconds(900));
+    EXPECT_LE(wait, Milliseconds(5'000));
+  }
+  EXPECT_EQ(sites.enter("b.example"), Milliseconds(0)) << "another site";
+  sites.leave("a.example", Outcome::confirmed);
+  for (int i = 0; i < 1'000; ++i) EXPECT_EQ(sites.enter("a.example"), Milliseconds(0));
+  for (int i = 0; i < 1'000; ++i) sites.leave("a.example", Outcome::failed);
+  EXPECT_EQ(sites.closed_for("a.example"), Milliseconds(0)) << "it has confirmed";
+  EXPECT_TRUE(sites.has_confirmed("a.example"));
+}
+
+/// Ten failures, each of a second of its own.
+void close(CallbackSites& sites, const std::string& site) {
+  for (int i = 0; i < 10; ++i) sites.leave(site, Outcome::failed);
+}
+
+TEST(CallbackSites, AreClosedForTenMinutesAfterTenFailures) {
+  CallbackSites sites;
+  ASSERT_TRUE(sites.add("a.example", false));
+  for (int i = 0; i < 9; ++i) sites.leave("a.example", Outcome::failed);
+  EXPECT_EQ(sites.closed_for("a.example"), Milliseconds(0));
+  EXPECT_EQ(sites.enter("a.example"), Milliseconds(0));
+  EXPECT_GT(sites.enter("a.example"), Milliseconds(0)) << "the one under way may be the tenth";
+  sites.leave("a.example", Outcome::failed);
+  EXPECT_GT(sites.closed_for("a.example"), std::chrono::minutes(9));
+  EXPECT_LE(sites.closed_for("a.example"), std::chrono::minutes(10));
+  ASSERT_TRUE(sites.add("a.example", true)) << "another worker has asked it";
+  EXPECT_EQ(sites.closed_for("a.example"), Milliseconds(0));
+}
+
+TEST(CallbackSites, AreBoundedAndOthersDoNotMakeAClosedOneForgotten) {
+  CallbackSites sites(100);
+  ASSERT_TRUE(sites.add("closed.example", false));
+  close(sites, "closed.example");
+  for (int i = 0; i < 1'000; ++i) EXPECT_TRUE(sites.add(std::to_string(i) + ".example", i % 2 == 0));
+  EXPECT_FALSE(sites.knows("1.example"));
+  EXPECT_GT(sites.closed_for("closed.example"), Milliseconds(0));
+  for (int i = 901; i < 1'000; ++i) close(sites, std::to_string(i) + ".example");
+  EXPECT_FALSE(sites.add("new.example", false)) << "all others have failed of late";
+  EXPECT_GT(sites.enter("new.example"), Milliseconds(0));
+}
+
+}  // namespace
+}  // namespace feedmill::callback_sites_test

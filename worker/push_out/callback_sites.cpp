@@ -1,0 +1,86 @@
+#include "worker/push_out/callback_sites.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace feedmill {
+
+namespace {
+
+constexpr std::size_t most_failures = 10;
+constexpr std::chrono::seconds between_requests{1}, longest_wait{5};
+constexpr std::chrono::minutes closed{10};
+
+}  // namespace
+
+CallbackSites::Site* CallbackSites::find(const std::string& site) {
+  const auto found = places_.find(site);
+  if (found == places_.end()) return nullptr;
+  Site& known = *found->second;
+  if (known.failures > 0 && known.until <= Clock::now()) known.failures = 0;
+  return &known;
+}
+
+bool CallbackSites::may_be_forgotten(const Site& site) const {
+  return site.under_way == 0 && (site.failures == 0 || site.until <= Clock::now());
+}
+
+bool CallbackSites::add(const std::string& site, bool confirmed) {
+  if (Site* const known = find(site)) {
+    known->confirmed |= confirmed;
+    return true;
+  }
+  if (sites_.size() >= most_) {
+    const auto goes = std::ranges::find_if(sites_, [this](const Site& one) { return may_be_forgotten(one); });
+    if (goes == sites_.end()) return false;
+    places_.erase(goes->name);
+    sites_.erase(goes);
+  }
+  Site added;
+  added.name = site;
+  added.confirmed = confirmed;
+  places_.emplace(site, sites_.insert(sites_.end(), std::move(added)));
+  return true;
+}
+
+bool CallbackSites::has_confirmed(const std::string& site) const {
+  const auto found = places_.find(site);
+  return found != places_.end() && found->second->confirmed;
+}
+
+Milliseconds CallbackSites::closed_for(const std::string& site) {
+  const Site* const known = find(site);
+  if (known == nullptr || known->confirmed || known->failures < most_failures) return Milliseconds(0);
+  return std::chrono::ceil<Milliseconds>(known->until - Clock::now());
+}
+
+Milliseconds CallbackSites::enter(const std::string& site) {
+  Site* const known = find(site);
+  if (known == nullptr) return longest_wait;
+  const auto now = Clock::now();
+  const bool full = known->failures + known->under_way >= most_failures;
+  if (!known->confirmed && (full || now < known->next)) {
+    ++known->waiting;
+    const auto wait = std::max(known->next - now, Clock::duration(0)) + known->waiting * between_requests;
+    return std::chrono::ceil<Milliseconds>(std::min<Clock::duration>(wait, longest_wait));
+  }
+  ++known->under_way;
+  known->waiting = 0;
+  known->next = now + between_requests;
+  return Milliseconds(0);
+}
+
+void CallbackSites::leave(const std::string& site, Outcome outcome) {
+  Site* const known = find(site);
+  if (known == nullptr) return;
+  if (known->under_way > 0) --known->under_way;
+  if (outcome == Outcome::confirmed) {
+    known->confirmed = true;
+    known->failures = 0;
+  } else if (outcome == Outcome::failed) {
+    ++known->failures;
+    known->until = Clock::now() + closed;
+  }
+}
+
+}  // namespace feedmill

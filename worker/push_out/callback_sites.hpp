@@ -1,0 +1,62 @@
+// Callback sites of which nothing was ever confirmed: how often they are asked, and when nothing new of them is taken,
+// so that the hub is nobody's amplifier (WEBSUB U19).
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <list>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "storage/redis/values.hpp"
+
+namespace feedmill {
+
+/// By site (Subscriber::site). A site that has confirmed is not limited. Any other is asked once a second, and after
+/// ten failures in a row not at all for ten minutes. Lives on the loop's thread.
+class CallbackSites {
+ public:
+  enum class Outcome {
+    confirmed,
+    failed,    ///< any other answer, or none
+    not_asked  ///< no request was made
+  };
+
+  /// `most`: sites that are remembered. Those that failed within ten minutes are not forgotten for others: without room
+  /// a new site waits.
+  explicit CallbackSites(std::size_t most = 10'000) : most_(most) {}
+
+  /// Whether it is remembered that the site has confirmed, or has not.
+  bool knows(const std::string& site) const { return places_.contains(site); }
+  /// Remembers a site that was looked up; `confirmed`: it has an active subscription. False: there is no room for it.
+  bool add(const std::string& site, bool confirmed);
+  bool has_confirmed(const std::string& site) const;
+
+  /// How long nothing of the site is to be taken or asked; 0 where that is not so.
+  Milliseconds closed_for(const std::string& site);
+  /// 0: the site may be asked now, and leave() is called with the outcome. Else how long to wait.
+  Milliseconds enter(const std::string& site);
+  void leave(const std::string& site, Outcome outcome);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Site {
+    std::string name;
+    bool confirmed = false;
+    std::size_t failures = 0;   ///< in a row
+    std::size_t under_way = 0;  ///< requests
+    std::size_t waiting = 0;    ///< told to wait since the last request
+    Clock::time_point next{};   ///< request
+    Clock::time_point until{};  ///< failures count, or it is closed
+  };
+
+  Site* find(const std::string& site);
+  bool may_be_forgotten(const Site& site) const;
+
+  const std::size_t most_;
+  std::list<Site> sites_;  // oldest first
+  std::unordered_map<std::string, std::list<Site>::iterator> places_;
+};
+
+}  // namespace feedmill
