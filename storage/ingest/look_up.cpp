@@ -372,7 +372,7 @@ StoreResult<std::vector<StoredPost>> Ingest::stored_posts(const std::string& fee
     post.guid = row[2].text();
     post.digest = row[3].text();
     std::size_t column = 4;
-    for (const char* name : {"date_published", "link", "summary_text", "title"}) {
+    for (const char* name : {"date_published", "enclosures", "link", "summary_text", "title"}) {
       const std::string_view value = row[column++].text();
       if (!value.empty()) post.fields.emplace_back(name, value);
     }

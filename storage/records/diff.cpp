@@ -38,8 +38,11 @@ EntryWrite creation(EntryRecord& record, std::int64_t timestamp, std::int64_t no
   return write;
 }
 
-/// It was written before what is stored.
+/// It was written before what is stored, which took its place within the last day: a slow cache may still have it.
+/// Later, and where nothing ever took its place, an older date is the publisher's correction.
 bool is_stale(const EntryRecord& record, const Fields& stored, std::int64_t now) {
+  constexpr std::int64_t slowest_cache = 86'400;
+  if (number(stored, "rev", 1) <= 1 || now - number(stored, "last_changed", 0) > slowest_cache) return false;
   const auto read_date = parse_date(value_of(record.fields, "date_updated"));
   const auto stored_date = parse_date(value_of(stored, "date_updated"));
   return read_date && stored_date && *read_date < *stored_date && unix_seconds(*stored_date) <= now;

@@ -42,8 +42,8 @@ struct EntryDiff {
 /// date moved by more than a day; all else is written quietly, with the next rev. What differs only because an earlier
 /// build stored less is quiet, too. A post that an operator saved stays until its publisher changes its text.
 ///
-/// A stored post whose `date_updated` is newer stays as it is (RELIABILITY I11): that was a document from an old cache.
-/// A date in the future protects nothing.
+/// A stored post that has changed within a day and whose `date_updated` is newer stays as it is (RELIABILITY I11): that
+/// was a document from an old cache. A date in the future protects nothing.
 ///
 /// timestamp (DESIGN §5): the post's date, clamped to `now`; an undated post gets `now` minus its place in the
 /// document, once, for ever. A stored post moves with a corrected publication date, and to its `date_updated` only with

@@ -31,50 +31,50 @@ struct Skeleton {
 /// Vocabularies whose every element says what a post is about …
 constexpr std::array content_vocabularies{"ev"sv, "geo"sv, "georss"sv, "gml"sv, "psc"sv, "xcal"sv};
 /// … and elements that do, in whichever they are.
-constexpr std::array content_names{"alternateEnclosure"sv,
-                                   "area"sv,
-                                   "areaDesc"sv,
-                                   "availability"sv,
-                                   "category"sv,
-                                   "certainty"sv,
-                                   "chapters"sv,
-                                   "description"sv,
-                                   "duration"sv,
-                                   "effective"sv,
-                                   "enddate"sv,
-                                   "episode"sv,
-                                   "episode_type"sv,
-                                   "event"sv,
-                                   "expiration_date"sv,
-                                   "expires"sv,
-                                   "explicit"sv,
-                                   "geocode"sv,
-                                   "headline"sv,
-                                   "instruction"sv,
-                                   "location"sv,
-                                   "msgType"sv,
-                                   "onset"sv,
-                                   "parameter"sv,
-                                   "person"sv,
-                                   "polygon"sv,
-                                   "price"sv,
-                                   "responseType"sv,
-                                   "salary"sv,
-                                   "sale_price"sv,
-                                   "season"sv,
-                                   "severity"sv,
-                                   "soundbite"sv,
-                                   "startdate"sv,
-                                   "status"sv,
-                                   "subtitle"sv,
-                                   "summary"sv,
-                                   "title"sv,
-                                   "transcript"sv,
-                                   "urgency"sv};
+constexpr std::array content_names{"alertlevel"sv,   "alternateEnclosure"sv,
+                                   "area"sv,         "areaDesc"sv,
+                                   "availability"sv, "category"sv,
+                                   "certainty"sv,    "chapters"sv,
+                                   "description"sv,  "duration"sv,
+                                   "effective"sv,    "enddate"sv,
+                                   "episode"sv,      "episode_type"sv,
+                                   "event"sv,        "expiration_date"sv,
+                                   "expires"sv,      "explicit"sv,
+                                   "geocode"sv,      "headline"sv,
+                                   "instruction"sv,  "location"sv,
+                                   "msgType"sv,      "onset"sv,
+                                   "parameter"sv,    "person"sv,
+                                   "polygon"sv,      "price"sv,
+                                   "responseType"sv, "salary"sv,
+                                   "sale_price"sv,   "season"sv,
+                                   "severity"sv,     "soundbite"sv,
+                                   "startdate"sv,    "status"sv,
+                                   "subTitle"sv,     "subtitle"sv,
+                                   "summary"sv,      "title"sv,
+                                   "transcript"sv,   "urgency"sv};
 
 bool carries_content(std::string_view vocabulary, std::string_view name) {
+  if (vocabulary == "media" && name == "text") return true;  // its transcript
   return std::ranges::find(content_vocabularies, vocabulary) != content_vocabularies.end() ||
          std::ranges::find(content_names, name) != content_names.end();
+}
+
+/// Of the elements within one, at any depth, those that carry content, as they stand.
+std::string content_within(std::string_view json) {
+  std::string content;
+  for (std::size_t at = json.find('"'); at < json.size();) {
+    const std::size_t end = end_of_string(json, at);
+    const bool is_name = end < json.size() && json[end] == ':';
+    const std::string_view name = is_name ? json.substr(at + 1, end - at - 2) : std::string_view();
+    if (is_name && carries_content({}, name)) {
+      const std::size_t close = std::min(end_of_value(json, end + 1), json.size());
+      content += json.substr(at, close - at);
+      at = json.find('"', close);
+    } else {
+      at = end < json.size() ? json.find('"', end) : npos;
+    }
+  }
+  return content;
 }
 
 /// The attribute values of a tag that are addresses go to `urls`; `srcset` has several.
@@ -291,9 +291,14 @@ class Comparison {
     for_each_pair(before, now, [&](std::string_view vocabulary, std::string_view old, std::string_view value) {
       if (old == value) return;
       for_each_pair(old, value, [&](std::string_view name, std::string_view was, std::string_view is) {
-        if (was == is || change_.noticed || !carries_content(vocabulary, name)) return;
+        if (was == is || change_.noticed) return;
         Comparison own;
-        own.compare_skeletons(skeleton_of_json(was), skeleton_of_json(is), false);
+        if (carries_content(vocabulary, name)) {
+          own.compare_skeletons(skeleton_of_json(was), skeleton_of_json(is), false);
+        } else {
+          const std::string before_within = content_within(was), now_within = content_within(is);
+          own.compare_skeletons(skeleton_of_json(before_within), skeleton_of_json(now_within), false);
+        }
         change_.noticed = own.change_.noticed || !own.change_.parts.empty();
       });
     });

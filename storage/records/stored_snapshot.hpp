@@ -43,7 +43,7 @@ struct Rekey {
 struct StoredPost {
   std::string id, guid, digest;
   std::int64_t timestamp = 0;
-  Fields fields;  ///< date_published, link, summary_text, title
+  Fields fields;  ///< date_published, enclosures, link, summary_text, title
 };
 
 /// What the store knows of the guids of a document (one read-only script, RELIABILITY L5).

@@ -113,13 +113,24 @@ TEST(Diff, NeverGoesBackToAnOlderVersion) {
     const char* name;
     const char *stored, *read;
     bool written;
+    std::string changed = std::to_string(now.count() / 1000 - 3600);
+    const char* rev = "3";
   };
   const Case cases[] = {{"older", "2025-11-02T00:00:00Z", "2025-11-01T00:00:00Z", false},
+                        {"older, of a post that never changed", "2025-11-02T00:00:00Z", "2025-11-01T00:00:00Z", true,
+                         std::to_string(now.count() / 1000), "1"},
+                        {"older, two days later", "2025-11-02T00:00:00Z", "2025-11-01T00:00:00Z", true,
+                         std::to_string(now.count() / 1000 - 172'800)},
                         {"equal", "2025-11-02T00:00:00Z", "2025-11-02T00:00:00Z", true},
                         {"newer", "2025-11-02T00:00:00Z", "2025-11-03T00:00:00Z", true},
                         {"a future date was put right", "2099-01-01T00:00:00Z", "2025-11-03T00:00:00Z", true}};
   for (const Case& test : cases) {
-    const auto diff = diff_entries({at(test.read, "read")}, knows({different(at(test.stored, "stored"), 50)}), now);
+    StoredSnapshot::Guid guid = different(at(test.stored, "stored"), 50);
+    for (auto& [name, value] : guid.fields) {
+      if (name == "rev") value = test.rev;
+    }
+    guid.fields.emplace_back("last_changed", test.changed);
+    const auto diff = diff_entries({at(test.read, "read")}, knows({guid}), now);
     EXPECT_EQ(diff.writes.size(), test.written ? 1U : 0U) << test.name;
     EXPECT_EQ(diff.unchanged, test.written ? 0U : 1U) << test.name;
   }

@@ -248,7 +248,7 @@ class Comparison {
     if (!most_) {
       take_unnamed(certain);
       // Single posts: a link may be shared by posts of different days.
-      std::erase_if(matches_, [](const Match& match) { return !match.sure; });
+      std::erase_if(matches_, [this](const Match& match) { return !match.sure || has_other_files(match); });
       if (!are_many(matches_.size(), document_.entries.size())) matches_.clear();
     }
     known_.replaced = are_many(matches_.size(), document_.entries.size());
@@ -257,6 +257,13 @@ class Comparison {
       if (!is_named(record)) record.guid = stored_[match.stored].guid;
     }
     matches_.insert(matches_.end(), certain.begin(), certain.end());
+  }
+
+  /// Other enclosures are always another post.
+  bool has_other_files(const Match& match) const {
+    const std::string now = media_key(document_.entries[match.read].fields);
+    const std::string before = media_key(stored_[match.stored].fields);
+    return !now.empty() && !before.empty() && now != before;
   }
 
   /// Of the matches those of one post that goes by a guid and by a substitute for it, or had another post's guid.

@@ -76,29 +76,6 @@ std::string text_print(const Fields& fields, const std::string& text) {
   return basis;
 }
 
-/// The addresses of the files that are enclosed, without scheme, spelling of the host and query; "" = none.
-std::string media_key(const Fields& fields) {
-  const std::string_view text = value_of(fields, "enclosures");
-  boost::system::error_code failed;
-  const boost::json::value list = text.empty() ? boost::json::value() : boost::json::parse(text, failed);
-  if (failed || !list.is_array()) return {};
-  std::vector<std::string> files;
-  for (const boost::json::value& enclosure : list.get_array()) {
-    const auto* const object = enclosure.if_object();
-    const auto* const url = object == nullptr ? nullptr : object->if_contains("url");
-    if (url == nullptr || !url->is_string()) continue;
-    const std::string_view address = url->get_string();
-    std::string& file = files.emplace_back();
-    append_url_alias(file, address.substr(0, address.find_first_of("?#")));
-    if (file.empty()) file = address;
-  }
-  std::ranges::sort(files);
-  files.erase(std::unique(files.begin(), files.end()), files.end());
-  std::string key;
-  for (const std::string& file : files) key.append(file).push_back('\n');
-  return key;
-}
-
 /// "" for a home page, which names no post.
 std::string page_key(const Fields& fields) {
   std::string key = link_key(value_of(fields, "link"));
@@ -274,6 +251,28 @@ void bury_aliases(const PostIdentity& identity, const Document& document, Stored
 }
 
 }  // namespace
+
+std::string media_key(const Fields& fields) {
+  const std::string_view text = value_of(fields, "enclosures");
+  boost::system::error_code failed;
+  const boost::json::value list = text.empty() ? boost::json::value() : boost::json::parse(text, failed);
+  if (failed || !list.is_array()) return {};
+  std::vector<std::string> files;
+  for (const boost::json::value& enclosure : list.get_array()) {
+    const auto* const object = enclosure.if_object();
+    const auto* const url = object == nullptr ? nullptr : object->if_contains("url");
+    if (url == nullptr || !url->is_string()) continue;
+    const std::string_view address = url->get_string();
+    std::string& file = files.emplace_back();
+    append_url_alias(file, address.substr(0, address.find_first_of("?#")));
+    if (file.empty()) file = address;
+  }
+  std::ranges::sort(files);
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  std::string key;
+  for (const std::string& file : files) key.append(file).push_back('\n');
+  return key;
+}
 
 Suspects suspects(const PostIdentity& identity, const Document& document, const StoredSnapshot& known,
                   Milliseconds now) {

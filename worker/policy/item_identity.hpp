@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "storage/records/feed_state.hpp"
@@ -40,5 +41,8 @@ bool are_too_many(const PostIdentity& identity, const Document& document, const 
 /// an unknown one, or several unknown posts a stored one, they are different posts.
 void recognise_items(const PostIdentity& identity, const Document& document, StoredSnapshot& known,
                      StoredSnapshot&& found);
+
+/// The addresses of the files that are enclosed, without scheme, spelling of the host and query; "" = none.
+std::string media_key(const Fields& fields);
 
 }  // namespace feedmill

@@ -50,6 +50,29 @@ TEST_F(ItemIdentities, OneGuidThatChangedIsNoNewPost) {
   EXPECT_EQ(count("feed_gap"), 0U);
 }
 
+TEST_F(ItemIdentities, AnotherFileIsAnotherPost) {
+  const auto episode = [](const std::string& n) {
+    return "<item><guid isPermaLink='false'>x" + n + "</guid><link>http://example.org/" + n +
+           "</link><title>Bonus episode</title><description>Bonus episode</description>"
+           "<pubDate>Sun, 01 Mar 2026 10:00:00 GMT</pubDate><enclosure url='http://example.org/" +
+           n + ".mp3' length='1' type='audio/mpeg'/></item>";
+  };
+  const auto channel = [](const std::string& items) {
+    return "<rss version='2.0'><channel><title>t</title>" + items + "</channel></rss>";
+  };
+  std::string others;
+  for (int n = 10; n < 13; ++n) {
+    others += "<item><guid isPermaLink='false'>o" + std::to_string(n) + "</guid><title>Other " + std::to_string(n) +
+              "</title></item>";
+  }
+  poll(channel(others));
+  poll(channel(episode("1") + others));
+  const Committed done = poll(channel(episode("3") + others));
+  EXPECT_EQ(done.created, 1U);
+  EXPECT_EQ(done.rekeyed, 0U);
+  EXPECT_EQ(entries(), "5");
+}
+
 TEST_F(ItemIdentities, SchemesThatComeAndGoMakeNoNewPost) {
   for (int number = 1; number <= 6; ++number) poll(publisher("scheme-flip", number));
   EXPECT_EQ(entries(), "3");

@@ -499,6 +499,17 @@ TEST_F(Polling, TakesNoOlderVersionFromASlowCache) {
   EXPECT_EQ(redis({"HMGET", "Entry:1", "title", "rev"}), "Third 3");
 }
 
+TEST_F(Polling, TakesADateOfUpdateThatGoesBack) {
+  const auto atom = [](const std::string& title, const std::string& date) {
+    return "<feed xmlns='http://www.w3.org/2005/Atom'><id>f</id><entry><id>a</id><title>" + title +
+           "</title><published>" + date + "</published><updated>" + date + "</updated></entry></feed>";
+  };
+  poll(atom("First", "2025-03-10T00:00:00Z"));
+  EXPECT_EQ(poll(atom("Second", "2025-03-02T00:00:00Z")).modified, 1U);
+  EXPECT_EQ(redis({"HMGET", "Entry:1", "title", "date_updated", "timestamp"}),
+            "Second 2025-03-02T00:00:00Z 1740873600");
+}
+
 TEST_F(Polling, HonoursDeletionsOfAFeedThatIsToldApartByLinks) {
   const auto entry = [](int n) {
     const std::string link = "https://example.org/post/" + std::to_string(n);

@@ -119,6 +119,18 @@ INSTANTIATE_TEST_SUITE_P(
                  "<cap:expires>2026-03-02T12:00:00Z</cap:expires>", "extensions", "2026-03-02"},
         PairCase{"Area", "<cap:areaDesc>Kiel</cap:areaDesc>", "<cap:areaDesc>Kiel, Lübeck</cap:areaDesc>", "extensions",
                  "Lübeck"},
+        PairCase{"NestedSeverity", "<cap:info><cap:severity>Minor</cap:severity></cap:info>",
+                 "<cap:info><cap:severity>Extreme</cap:severity></cap:info>", "extensions", "Extreme"},
+        PairCase{
+            "SeverityOfAnAlertWithin",
+            "<alert xmlns='urn:oasis:names:tc:emergency:cap:1.2'><info><area/></info></alert>",
+            "<alert "
+            "xmlns='urn:oasis:names:tc:emergency:cap:1.2'><info><area/><urgency>Immediate</urgency></info></alert>",
+            "extensions", "Immediate"},
+        PairCase{"PriceWithin", "<g:shipping><g:price>4 EUR</g:price></g:shipping>",
+                 "<g:shipping><g:price>5 EUR</g:price></g:shipping>", "extensions", "5 EUR"},
+        PairCase{"MediaText", "<media:text>Old</media:text>", "<media:text>New words</media:text>", "extensions",
+                 "New words"},
         PairCase{"Place", "<georss:point>45.2 -110.4</georss:point>", "<georss:point>55.2 -110.4</georss:point>",
                  "extensions", "55.2"},
         PairCase{"Price", "<g:price>10 EUR</g:price>", "<g:price>8 EUR</g:price>", "extensions", "8 EUR"},
