@@ -437,6 +437,11 @@ std::vector<Finding> check_partitions(const std::vector<PlacedPartition>& partit
 Finding check_requests(const RequestFigures& figures) {
   const std::string text = fmt::format("{} of programs wait, {} in Redis", grouped(std::int64_t(figures.waiting)),
                                        bytes_text(figures.bytes));
+  if (figures.set_aside > 0) {
+    return {"requests", Verdict::warn,
+            fmt::format("{}; {} set aside in state:requests:poison", text, figures.set_aside),
+            "find out which program appended them (redis-cli xrange state:requests:poison - +), then delete that key"};
+  }
   if (!figures.piles_up()) return ok("requests", text);
   return {"requests", Verdict::warn, text, "look at what writes to stream:requests, and whether a worker runs"};
 }
