@@ -717,6 +717,21 @@ TEST_F(RequestWorkTest, ItsLengthAndBytesAreKnown) {
   EXPECT_FALSE(figures->piles_up());
 }
 
+/// SECURITY E10.
+TEST_F(RequestWorkTest, ProgramsNameNoFiles) {
+  const std::string trusted = "https://example.org/trusted.xml";
+  EXPECT_EQ(result({"op", "add", "url", url, "set.ca_file", "/etc/ssl/own.pem"}), "failed bad_value");
+  EXPECT_EQ(result({"op", "add", "url", url}), "done added");
+  EXPECT_EQ(result({"op", "set", "url", url, "set.ca_file", "/tmp/fifo"}), "failed bad_value");
+  EXPECT_EQ(redis({"HGET", "state:feed:" + url, "settings"}), "(nil)");
+  EXPECT_EQ(result({"op", "add", "url", trusted}), "done added");
+  redis({"HSET", "state:feed:" + trusted, "settings", R"({"ca_file":"/etc/ssl/own.pem"})"});  // as an operator has
+  EXPECT_EQ(result({"op", "set", "url", trusted, "set.keep", "30"}), "done set");
+  EXPECT_NE(redis({"HGET", "state:feed:" + trusted, "settings"}).find("own.pem"), std::string::npos);
+  EXPECT_EQ(result({"op", "set", "url", trusted, "set.ca_file", ""}), "done set");
+  EXPECT_EQ(redis({"HGET", "state:feed:" + trusted, "settings"}).find("own.pem"), std::string::npos);
+}
+
 /// RELIABILITY Q5.
 class FarIds : public RequestWorkTest {
  protected:
