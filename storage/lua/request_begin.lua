@@ -1,8 +1,9 @@
 #!lua flags=allow-oom
 -- uses posts requests
 -- replies array of 1
--- Takes a request in hand, or answers it at once: where its ref was answered before, or where it was in the hands of
--- three workers that came to no end (RELIABILITY Q2, Q4). That one is set aside, with the last hundred of its kind.
+-- Takes a request in hand, or answers it at once: where its ref was answered before (RELIABILITY Q2), where three workers
+-- had it in hand and came to no end (Q4), or where its id is ahead of the clock (Q5). The last hundred of these two kinds
+-- are set aside; of values that are too many or too long only the first are.
 -- ARGV: prefix, 8 of the request (asked_at), token, most deaths.
 -- Returns {'go', note}, {'gone'} = it was answered or taken out, {'repeated'}, {'reused'} or {'poison'}.
 local asked, mine, most = asked_at(2), ARGV[10], tonumber(ARGV[11])
@@ -23,13 +24,23 @@ if known then
          '{' .. asked.data .. '"reason":"ref_reused","detail":"this ref was answered before, for other content"}')
   return {'reused'}
 end
-local token, times, note = hand_of(asked.id)
-if token ~= mine then times = (times or 0) + 1 end
-if times > most then
-  redis.call('XADD', set_aside_key, 'MAXLEN', 100, '*', 'request', asked.id, unpack(record[2]))
-  settle(asked, 'request_failed',
-         '{' .. asked.data .. '"reason":"poison","detail":"' .. text(most) .. ' workers died of it; it is set aside"}')
+-- Answers it with the reason poison, and sets it aside.
+local function set_aside(detail)
+  local values, size = {}, 0
+  for i = 1, math.min(#record[2], 400), 2 do
+    local name, value = record[2][i], record[2][i + 1]
+    size = size + #name + #value
+    if size > 524288 then break end
+    values[#values + 1], values[#values + 2] = name, value
+  end
+  redis.call('XADD', set_aside_key, 'MAXLEN', 100, '*', 'request', asked.id, unpack(values))
+  settle(asked, 'request_failed', '{' .. asked.data .. '"reason":"poison","detail":"' .. detail .. '; it is set aside"}')
   return {'poison'}
 end
+
+if is_ahead(asked.id) then return set_aside("its id is more than an hour ahead of Redis' clock: append requests with *") end
+local token, times, note = hand_of(asked.id)
+if token ~= mine then times = (times or 0) + 1 end
+if times > most then return set_aside(text(most) .. ' workers died of it') end
 redis.call('HSET', in_hand_key, asked.id, mine .. ' ' .. text(times) .. ' ' .. (note or ''))
 return {'go', note or ''}

@@ -5,8 +5,10 @@
 -- least. Of one that is too long, or has too many fields, only its short values of op, app and ref are handed out.
 -- ARGV: prefix, token, ttl ms (0 = let go), most bytes together, most bytes of one, most requests (0 = the right alone),
 -- where they begin, as XRANGE takes it.
+-- An empty stream whose last id is ahead of the clock is deleted first, whoever calls (Q5).
 -- Returns {'waiting'} while another may, else {'taken', {id, 1 = too long, {field, value …}}…}.
 local token, ttl, most_bytes, most_each, most = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+renew_if_ahead()
 local owner = redis.call('GET', requests_lock_key)
 if owner and owner ~= token then return {'waiting'} end
 if ttl == 0 then
@@ -15,7 +17,8 @@ if ttl == 0 then
 end
 redis.call('SET', requests_lock_key, token, 'PX', ttl)
 local answer, bytes, from = {'taken'}, 0, ARGV[7]
-while #answer <= most and bytes < most_bytes do
+local none_behind = '(18446744073709551615-18446744073709551615'  -- which XRANGE refuses
+while #answer <= most and bytes < most_bytes and from ~= none_behind do
   local record = redis.call('XRANGE', requests_key, from, '+', 'COUNT', 1)[1]  -- one by one: each may be large
   if not record then break end
   local id, fields, size = record[1], record[2], 0

@@ -96,9 +96,22 @@ StoreResult<std::optional<std::string>> RequestStream::ask(const Fields& fields,
   if (static_cast<std::uint64_t>(length->integer()) >= most) return std::optional<std::string>();
   Words words{"XADD", key, "*"};
   for (const auto& [name, value] : fields) words.insert(words.end(), {name, value});
-  const auto id = impl_.redis.command(words);
+  auto id = impl_.redis.command(words);
+  if (!id && id.error().detail.find("exhausted the last possible ID") != std::string::npos) {
+    if (const auto renewed = renew(); !renewed) return renewed.error();
+    id = impl_.redis.command(words);
+  }
   if (!id) return id.error();
   return std::optional<std::string>(id->text());
+}
+
+StoreResult<void> RequestStream::renew() {
+  Args args;
+  args.add("");  // no worker's token: the right to take stays where it is
+  args.add(0);
+  const auto reply = impl_.run(Script::requests_take, args);
+  if (!reply) return reply.error();
+  return {};
 }
 
 StoreResult<std::optional<RequestStream::Answer>> RequestStream::answer(const std::string& app,
@@ -152,6 +165,9 @@ StoreResult<RequestFigures> Requests::figures() {
   const auto waiting_now = waiting();
   if (!waiting_now) return waiting_now.error();
   figures.waiting = *waiting_now;
+  const auto set_aside = impl_.redis.command({"XLEN", impl_.keys.requests_set_aside()});
+  if (!set_aside) return set_aside.error();
+  figures.set_aside = static_cast<std::uint64_t>(set_aside->integer());
   if (figures.waiting == 0) return figures;
   const std::string key = impl_.keys.requests();
   const auto bytes = impl_.redis.command({"MEMORY", "USAGE", key});

@@ -88,8 +88,11 @@ class RequestStream {
   /// `store` outlives this.
   explicit RequestStream(Store& store) : impl_(store.impl()) {}
 
-  /// Appends a request; its id, absent where `most` wait already.
+  /// Appends a request; its id, absent where `most` wait already. Renews a stream that has no ids left.
   StoreResult<std::optional<std::string>> ask(const Fields& fields, std::uint64_t most);
+  /// Deletes the stream if it is empty and its last id is more than an hour ahead of Redis' clock, so that programs can
+  /// append again (RELIABILITY Q5).
+  StoreResult<void> renew();
   /// Absent while it was not answered, and once the answer is forgotten (requests.keep).
   StoreResult<std::optional<Answer>> answer(const std::string& app, const std::string& ref);
   /// Whether the request of that id waits, and is of this program and ref.

@@ -46,6 +46,7 @@ class Keys {
   std::string feed_states() const { return prefix_ + "stats:feeds:states"; }
   std::string push_states() const { return prefix_ + "stats:websub:states"; }
   std::string requests() const { return prefix_ + "stream:requests"; }
+  std::string requests_set_aside() const { return prefix_ + "state:requests:poison"; }
   /// The answer to a request that was asked under a ref of its program's.
   std::string request_answer(std::string_view app, std::string_view ref) const {
     return join(join("state:request:", app, ":").substr(prefix_.size()), ref);

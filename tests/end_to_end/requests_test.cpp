@@ -74,6 +74,30 @@ TEST(RequestsOfPrograms, ARunningWorkerFetchesWhatAnApplicationSubscribedInItsOw
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
+/// RELIABILITY Q5, by the rights of an application.
+TEST(RequestsOfPrograms, ARecordFromTheFutureIsToldAndEndsNothing) {
+  World world;
+  world.environment["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:0";
+  Redis application(*parse_redis_url(world.redis.url_of("feedmill_app")), Milliseconds(5000));
+  const std::string last_of_all = "18446744073709551615-18446744073709551615";
+  ASSERT_TRUE(application.command({"XADD", "stream:requests", last_of_all, "op", "pause", "url", "http://x/"}));
+  Program worker({"run"}, world.environment);
+  const std::string url = world.http.url("/feed.xml");
+  ASSERT_TRUE(eventually([&] {
+    return application.command({"XADD", "stream:requests", "*", "op", "add", "url", url}).has_value();
+  })) << worker.err();
+  EXPECT_TRUE(eventually([&] { return world.redis_text({"SISMEMBER", "feeds", url}) == "1"; })) << worker.err();
+  EXPECT_EQ(world.count("request_failed"), 1U);
+  const std::string address = listening_at(worker);
+  const std::string told = "1 set aside in state:requests:poison";
+  EXPECT_TRUE(eventually([&] { return get(address, "/readyz?verbose").find(told) != std::string::npos; }));
+  EXPECT_TRUE(get(address, "/readyz").starts_with("HTTP/1.1 200"));
+  EXPECT_NE(get(address, "/metrics").find("feedmill_requests_set_aside 1\n"), std::string::npos);
+  EXPECT_NE(world.run({"doctor"}).out.find(told), std::string::npos);
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+}
+
 TEST(RequestsOfPrograms, RunOnceAnswersWhatWaitsBeforeItFetches) {
   World world;
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});

@@ -67,6 +67,25 @@ FileContent read_small_file(const fs::path& file, std::size_t max_bytes, std::ch
   }
 }
 
+FileContent read_regular_file(const fs::path& file, std::size_t max_bytes) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return unreachable(errno);
+  if (!S_ISREG(status.st_mode)) return refused("it is not a regular file");
+  const UniqueFd in(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!in || ::fstat(in.get(), &status) != 0) return unreachable(errno);
+  if (!S_ISREG(status.st_mode)) return refused("it is not a regular file");
+  std::string content;
+  std::array<char, 65536> block;
+  for (;;) {
+    const ssize_t got = ::read(in.get(), block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return unreachable(errno);
+    if (got == 0) return FileContent(boost::system::in_place_value, std::move(content));
+    content.append(block.data(), static_cast<std::size_t>(got));
+    if (content.size() > max_bytes) return refused("it is larger than " + format_size(max_bytes));
+  }
+}
+
 FileContent read_secret(const fs::path& file) {
   auto text = read_small_file(file, 1U << 20U);
   if (!text) return text;

@@ -18,6 +18,12 @@ boost::system::result<std::string, std::string> read_small_file(
     const std::filesystem::path& file, std::size_t max_bytes,
     std::chrono::milliseconds patience = std::chrono::seconds(10));
 
+/// All bytes of a regular file of at most `max_bytes`. Never waits for a writer or a device: whatever else stands under
+/// that name (directory, pipe, device, socket, terminal) is refused, and is not opened but in a race. Errors as those
+/// of read_small_file().
+boost::system::result<std::string, std::string> read_regular_file(const std::filesystem::path& file,
+                                                                  std::size_t max_bytes);
+
 /// The value in a file of at most 1 MiB, without the newline at its end.
 boost::system::result<std::string, std::string> read_secret(const std::filesystem::path& file);
 

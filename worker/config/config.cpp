@@ -346,6 +346,11 @@ class Reader {
     for (const auto& [key, text] : sources_.flags) {
       if (const Option* option = find_option(key)) {
         set(*option, text, option->flag.empty() ? "flag" : "flag " + std::string(option->flag));
+        if (may_hold_password(*option) && hide_password(text) != text) {  // SECURITY K3
+          config_.warnings.push_back(std::string(key) +
+                                     ": every user of this machine sees a password on the command line (ps); put the "
+                                     "URL into the configuration file or the environment");
+        }
       } else {
         add_unknown(key, text, "flag", keys());
       }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
@@ -166,6 +167,11 @@ Finding check_data_directory(const Config& config) {
   if (!error && space.available < little_space) {
     return {"data directory", Verdict::warn,
             fmt::format("{} has {} left", wanted.string(), bytes_text(space.available)), "make room on its disk"};
+  }
+  struct stat status {};
+  if (place == wanted && ::stat(place.c_str(), &status) == 0 && (status.st_mode & (S_IROTH | S_IXOTH)) != 0) {
+    return {"data directory", Verdict::warn, fmt::format("other users may enter {}", wanted.string()),
+            fmt::format("chmod 700 {}", wanted.string())};
   }
   return ok("data directory", fmt::format("{}, {} free", wanted.string(), bytes_text(error ? 0 : space.available)));
 }
@@ -437,6 +443,11 @@ std::vector<Finding> check_partitions(const std::vector<PlacedPartition>& partit
 Finding check_requests(const RequestFigures& figures) {
   const std::string text = fmt::format("{} of programs wait, {} in Redis", grouped(std::int64_t(figures.waiting)),
                                        bytes_text(figures.bytes));
+  if (figures.set_aside > 0) {
+    return {"requests", Verdict::warn,
+            fmt::format("{}; {} set aside in state:requests:poison", text, figures.set_aside),
+            "find out which program appended them (redis-cli xrange state:requests:poison - +), then delete that key"};
+  }
   if (!figures.piles_up()) return ok("requests", text);
   return {"requests", Verdict::warn, text, "look at what writes to stream:requests, and whether a worker runs"};
 }

@@ -11,6 +11,7 @@
 #include <openssl/ssl.h>
 
 #include "storage/redis/test_point.hpp"
+#include "worker/base/small_file.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/socket_bytes.hpp"
 
@@ -145,7 +146,10 @@ void HttpTransfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_SSL_VERIFYHOST, 2L);
   set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   set(easy, CURLOPT_CAPATH, static_cast<char*>(nullptr));  // with one, libcurl parses all roots for every connection
-  set(easy, CURLOPT_CAINFO, may_use_tls(request) ? trust_of(request).c_str() : nullptr);
+  if (may_use_tls(request))
+    trust(request);
+  else
+    set(easy, CURLOPT_CAINFO, static_cast<char*>(nullptr));
   if (!request.proxy) {  // libcurl copies what it has of these for every connection
     set(easy, CURLOPT_PROXY_CAPATH, static_cast<char*>(nullptr));
     set(easy, CURLOPT_PROXY_CAINFO, static_cast<char*>(nullptr));
@@ -170,6 +174,23 @@ void HttpTransfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_NOPROGRESS, 0L);
   set(easy, CURLOPT_XFERINFOFUNCTION, &HttpTransfer::on_progress);
   set(easy, CURLOPT_XFERINFODATA, this);
+}
+
+/// The authorities of the feed's own file are read here: libcurl would wait for whoever writes into a pipe (SECURITY
+/// E10). Of a file that cannot be read there are none, and the handshake fails.
+void HttpTransfer::trust(const HttpRequest& request) {
+  if (request.ca_file.empty()) {
+    set(easy_.get(), CURLOPT_CAINFO, shared_.options.ca_bundle.c_str());
+    set(easy_.get(), CURLOPT_CAINFO_BLOB, static_cast<curl_blob*>(nullptr));
+    return;
+  }
+  constexpr std::size_t most = std::size_t{1} << 20U;
+  auto authorities = read_regular_file(request.ca_file, most);
+  if (!authorities) trust_trouble_ = "ca_file " + request.ca_file + ": " + authorities.error();
+  std::string text = authorities ? std::move(*authorities) : std::string();
+  curl_blob blob{text.data(), text.size(), CURL_BLOB_COPY};
+  set(easy_.get(), CURLOPT_CAINFO, static_cast<char*>(nullptr));
+  set(easy_.get(), CURLOPT_CAINFO_BLOB, &blob);
 }
 
 bool HttpTransfer::refuse(Reason reason, std::string detail) {
@@ -513,10 +534,11 @@ HttpFailure HttpTransfer::failure_of_code() const {
     case CURLE_SSL_INVALIDCERTSTATUS:
     case CURLE_SSL_ISSUER_ERROR:
       return fail(Reason::tls_verify);
+    case CURLE_SSL_CACERT_BADFILE:
+      return trust_trouble_.empty() ? fail(Reason::tls_handshake) : failure(Reason::tls_handshake, trust_trouble_);
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_SSL_CIPHER:
     case CURLE_SSL_CERTPROBLEM:
-    case CURLE_SSL_CACERT_BADFILE:
     case CURLE_USE_SSL_FAILED:
       return fail(Reason::tls_handshake);
     case CURLE_URL_MALFORMAT:

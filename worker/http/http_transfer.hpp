@@ -80,6 +80,7 @@ class HttpTransfer {
   std::size_t take_body(std::string_view bytes);
 
   void configure(const HttpRequest& request);
+  void trust(const HttpRequest& request);
   const std::string& trust_of(const HttpRequest& request) const {
     return request.ca_file.empty() ? shared_.options.ca_bundle : request.ca_file;
   }
@@ -118,7 +119,8 @@ class HttpTransfer {
   std::vector<std::string> places_;  ///< networks that it counts in
   std::string crowded_;
   std::string session_key_;
-  unsigned proxy_port_ = 0;  ///< 0: no proxy
+  std::string trust_trouble_;  ///< why the request's own authorities could not be read
+  unsigned proxy_port_ = 0;    ///< 0: no proxy
   bool resumed_ = false;
   bool http2_ = false;              ///< agreed upon for the connection in use
   bool opened_ = false;             ///< a socket to an address that may be asked

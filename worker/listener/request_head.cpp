@@ -61,6 +61,9 @@ std::optional<http::status> objection_to(const http::request_header<>& head) {
   const auto hosts = head.count(http::field::host), lengths = head.count(http::field::content_length),
              codings = head.count(http::field::transfer_encoding);
   if (hosts > 1 || (hosts == 0 && head.version() >= 11)) return http::status::bad_request;
+  for (const std::string_view single : {"Authorization", "Idempotency-Key", "Origin"}) {
+    if (head.count(single) > 1) return http::status::bad_request;
+  }
   if (lengths > 1 || codings > 1 || lengths + codings > 1) return http::status::bad_request;
   const std::string_view length = head[http::field::content_length], coding = head[http::field::transfer_encoding];
   if (lengths == 1 && (length.empty() || !std::ranges::all_of(length, is_digit))) return http::status::bad_request;

@@ -243,6 +243,8 @@ struct Metrics::Series {
   Gauge& stream_records = make.gauge("stream_records", "Records in the signal stream.");
   Gauge& stream_limit = make.gauge("stream_limit_records", "Where the stream is trimmed whoever lags.");
   Gauge& requests_waiting = make.gauge("requests_waiting", "Requests of programs that are not answered yet.");
+  Gauge& requests_set_aside =
+      make.gauge("requests_set_aside", "Requests in state:requests:poison, 100 at most: delete that key to reset it.");
   Gauge& requests_bytes = make.gauge("requests_bytes", "What they take in Redis.");
   GaugesByName lag_records{make.family("delivery_lag_records",
                                        "Events that a consumer group has not acknowledged; the 20 furthest behind.")};

@@ -276,6 +276,7 @@ void Metrics::set_stream(const StreamFigures& figures) {
 void Metrics::set_requests(const RequestFigures& figures) {
   series_->requests_waiting.Set(static_cast<double>(figures.waiting));
   series_->requests_bytes.Set(static_cast<double>(figures.bytes));
+  series_->requests_set_aside.Set(static_cast<double>(figures.set_aside));
 }
 
 void Metrics::set_clock_offset(std::chrono::duration<double> offset) {

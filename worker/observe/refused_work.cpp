@@ -9,6 +9,7 @@ namespace feedmill {
 void RefusedWork::tell(const StoreError& error) {
   if (std::exchange(told_, true)) return;
   const bool is_refused = error.code == StoreError::Code::refused;
+  if (!is_refused) metrics_.bug();
   log_.write(
       LogLevel::error, is_refused ? "notice" : "bug",
       fmt::format("{} cannot go on{}", work_,

@@ -5,21 +5,24 @@
 
 #include "storage/redis/store_error.hpp"
 #include "worker/base/log.hpp"
+#include "worker/observe/metrics.hpp"
 
 namespace feedmill {
 
 /// Of one kind of work, on one thread at a time.
 class RefusedWork {
  public:
-  /// `work`: as "delivery". It and `log` outlive this.
-  RefusedWork(Log& log, std::string_view work) : log_(log), work_(work) {}
+  /// `work`: as "delivery". It, `metrics` and `log` outlive this.
+  RefusedWork(Metrics& metrics, Log& log, std::string_view work) : metrics_(metrics), log_(log), work_(work) {}
 
-  /// The work met an error that is no outage (is_transient()), which names the key. Told once, until it goes on.
+  /// The work met an error that is not an outage (is_transient()). Logged once until the work continues: as a notice
+  /// where a key has the wrong type, otherwise as a bug, which is counted.
   void tell(const StoreError& error);
   /// The work was done; that is told where it had been refused.
   void goes_on();
 
  private:
+  Metrics& metrics_;
   Log& log_;
   std::string_view work_;
   bool told_ = false;

@@ -194,6 +194,12 @@ asio::awaitable<void> watch_fleet(ServedParts& parts) {
         co_await parts.ingest.store.call_aside([](Store& store) { return Requests(store, {}).figures(); });
     if (requests) {
       parts.metrics.set_requests(*requests);
+      parts.requests_set_aside = requests->set_aside;
+      if (requests->waiting == 0) {
+        const StoreResult<void> renewed =
+            co_await parts.ingest.store.call_aside([](Store& store) { return RequestStream(store).renew(); });
+        if (!renewed) parts.metrics.store_error(renewed.error());
+      }
       if (requests->piles_up() && !piled_up) co_await tell_of_requests(parts, *requests);
       piled_up = requests->piles_up();
     }

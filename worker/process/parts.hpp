@@ -135,9 +135,10 @@ struct ServedParts {
   Looks& looks;
   RequestLoop requests;
   Api api;
-  std::unique_ptr<WebSub> websub;     // null: no hub is subscribed to
-  std::unique_ptr<PushOut> push_out;  // null: others are told by another worker, or by none
-  bool opened = false;                // the store has answered and may be used
+  std::unique_ptr<WebSub> websub;        // null: no hub is subscribed to
+  std::unique_ptr<PushOut> push_out;     // null: others are told by another worker, or by none
+  std::uint64_t requests_set_aside = 0;  // as fleet_watch last saw it
+  bool opened = false;                   // the store has answered and may be used
   StoreError opening_trouble{StoreError::Code::unavailable, "not connected yet"};  // why it may not yet
   Milliseconds clock_offset{};  // our clock minus Redis', as of the last look
   std::string reload_refused;   // why the last SIGHUP changed nothing; "" when it did

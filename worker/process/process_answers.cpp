@@ -26,11 +26,11 @@ std::vector<Check> checks_of(ServedStores stores, const ChecksOf& checks_of_one)
   std::vector<Check> all = checks_of_one(stores.front()->parts());
   if (stores.size() == 1) return all;
   const auto put = [](std::vector<Check>& known, Check found, std::size_t partition) {
-    if (!found.passed) found.detail = fmt::format("partition {}: {}", partition, found.detail);
+    if (!found.passed || !found.detail.empty()) found.detail = fmt::format("partition {}: {}", partition, found.detail);
     const auto same = std::ranges::find(known, found.name, &Check::name);
     if (same == known.end())
       known.push_back(std::move(found));
-    else if (same->passed)
+    else if (same->passed && (!found.passed || same->detail.empty()))
       *same = std::move(found);
   };
   std::vector<Check> checks;

@@ -1,5 +1,6 @@
 #include "worker/process/process_status.hpp"
 
+#include <fmt/format.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,8 +23,14 @@ constexpr Milliseconds ping_spacing = std::chrono::minutes(5);
 
 std::vector<Check> ready_checks(const ServedParts& parts) {
   const std::string trouble = parts.opened ? parts.outages.trouble() : parts.opening_trouble.detail;
-  return {{"redis", parts.opened && parts.outages.is_up(), trouble},
-          {"not_draining", !parts.ingest.worker.stopping(), ""}};
+  std::vector<Check> checks{{"redis", parts.opened && parts.outages.is_up(), trouble},
+                            {"not_draining", !parts.ingest.worker.stopping(), ""}};
+  if (parts.requests_set_aside > 0) {  // a program's fault, which must not take this worker away from others
+    checks.push_back(
+        {"requests", true,
+         fmt::format("{} set aside in state:requests:poison; see feedmill doctor", parts.requests_set_aside)});
+  }
+  return checks;
 }
 
 asio::awaitable<Pinged> ping(ServedParts& parts, std::vector<std::string> texts) {

@@ -53,6 +53,9 @@ boost::system::result<std::unique_ptr<EmbeddedRedis>, int> open_private_server(c
   options.leave = [&stop] { return stop.take().has_value(); };  // RELIABILITY D2
   auto opened = EmbeddedRedis::open(std::move(options));
   if (opened) {
+    if (const std::string warning = (*opened)->warning(); !warning.empty()) {
+      log.write(LogLevel::warn, "config", warning);
+    }
     if (mode == RunMode::daemon) {
       const EmbeddedRedis& server = **opened;
       log.write(LogLevel::info, "start",

@@ -94,6 +94,11 @@ boost::system::result<std::unique_ptr<EmbeddedRedis>, EmbeddedError> EmbeddedRed
   return server;
 }
 
+std::string EmbeddedRedis::warning() const {
+  if (!is_open_to_others(options_.data_dir)) return {};
+  return "other users may enter the data directory " + options_.data_dir.string() + "; chmod 700 it";
+}
+
 EmbeddedRedis::Status EmbeddedRedis::prepare_directories() {
   std::error_code error;
   fs::path& data = options_.data_dir;
@@ -154,6 +159,7 @@ EmbeddedRedis::Status EmbeddedRedis::attach() {
     return EmbeddedError{Code::occupied, "another process has been starting or stopping the server in " +
                                              options_.data_dir.string() + " for too long; is it stopped?"};
   }
+  close_to_others(options_.data_dir);
   std::string reason;
   for (Patience patience(options_.patience); !patience.ended(); patience.wait()) {
     if (is_told_to_end()) return told_to_end();

@@ -95,6 +95,8 @@ class EmbeddedRedis {
   std::string server() const { return name_ + " " + version_; }
 
   int pid() const { return pid_; }
+  /// What to warn the operator of: other users may list or enter the data directory. "" when they may not.
+  std::string warning() const;
   bool adopted() const { return adopted_; }
 
   /// May be asked from any thread.

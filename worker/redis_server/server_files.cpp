@@ -79,6 +79,34 @@ bool is_own_private_directory(const fs::path& path) {
          (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+namespace {
+
+void close_file_to_others(const fs::path& path) {
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  const mode_t mode = status.st_mode & 07777U;
+  if (status.st_uid == ::geteuid() && (mode & 077U) != 0) ::fchmod(file.get(), mode & ~077U);
+}
+
+}  // namespace
+
+void close_to_others(const fs::path& directory) {
+  std::error_code ignored;
+  for (const fs::path& place : {directory, directory / "appendonlydir"}) {
+    for (fs::directory_iterator file(place, ignored), end; file != end; file.increment(ignored)) {
+      const std::string extension = file->path().extension();
+      const bool is_its_own = extension == ".rdb" || extension == ".aof" || extension == ".manifest";
+      if (is_its_own || file->path().filename() == "server.json") close_file_to_others(file->path());
+    }
+  }
+}
+
+bool is_open_to_others(const fs::path& directory) {
+  struct stat status {};
+  return ::stat(directory.c_str(), &status) == 0 && (status.st_mode & (S_IROTH | S_IXOTH)) != 0;
+}
+
 std::string hex_of(std::uint64_t number) {
   std::string text(16, '0');
   for (auto digit = text.rbegin(); digit != text.rend(); ++digit, number >>= 4)

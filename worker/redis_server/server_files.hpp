@@ -40,6 +40,12 @@ std::optional<uid_t> owner_of(const std::filesystem::path& directory);
 /// Ours, no link, and nobody else may put files there.
 bool is_own_private_directory(const std::filesystem::path& path);
 
+/// Takes the rights of group and others from the server's files in a data directory, whose own mode stays. Changes only
+/// regular files of this user, and follows no links.
+void close_to_others(const std::filesystem::path& directory);
+/// Whether users who are neither its owner nor of its group may list or enter it.
+bool is_open_to_others(const std::filesystem::path& directory);
+
 /// $RUNTIME_DIRECTORY, else $XDG_RUNTIME_DIR/feedmill if we own that, else /tmp/feedmill-<uid>. Not created here.
 std::filesystem::path default_runtime_dir();
 

@@ -5,8 +5,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <mutex>
 #include <optional>
 #include <sstream>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <utility>
@@ -128,7 +130,12 @@ int spawn(const fs::path& path, std::vector<std::string> arguments, int output, 
   for (auto& argument : arguments) words.push_back(argument.data());
   words.push_back(nullptr);
   pid_t pid = 0;
+  // The umask is the whole process': another thread that makes a file meanwhile makes it for this user alone, too.
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  const mode_t usual = ::umask(077);
   const int error = ::posix_spawn(&pid, path.c_str(), &files, &attributes, words.data(), environ);
+  ::umask(usual);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   errno = error;

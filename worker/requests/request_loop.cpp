@@ -29,7 +29,7 @@ RequestLoop::RequestLoop(const asio::any_io_executor& executor, const StoreOptio
       rules_(std::make_shared<const RequestRules>(std::move(rules))),
       wait_(wait),
       timer_(executor),
-      refused_(log, "taking requests") {
+      refused_(metrics, log, "taking requests") {
   work_.cancelled = [this] { return stopping_.load(); };
 }
 
@@ -62,8 +62,10 @@ asio::awaitable<void> RequestLoop::run(bool once) {
     refused_.goes_on();
     metrics_.answered_requests(step->answered);
     if (step->poison > 0) {
-      log_.write(LogLevel::error, "notice", "requests that three workers died of were set aside",
-                 {{"requests", step->poison}});
+      log_.write(
+          LogLevel::error, "notice",
+          "requests that three workers died of, or with ids from the future, were set aside in state:requests:poison",
+          {{"requests", step->poison}});
     }
     if (step->no_memory) metrics_.store_error(*step->no_memory);
     if (look_behind(step->pages)) continue;
@@ -90,6 +92,7 @@ bool RequestLoop::look_behind(const std::vector<SoughtPage>& pages) {
     if (!look) look = looks_.begin(page.url);
     if (!look || !look->done()) continue;
     if (!look->bug().empty()) {
+      metrics_.bug();
       log_.write(LogLevel::error, "bug", "the feed of a page cannot be looked for", {{"detail", look->bug()}});
     }
     work_.found(page.request, found_page(look->discovery(), look->is_complete()));

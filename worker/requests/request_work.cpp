@@ -57,6 +57,9 @@ std::string change_all(FeedSettings& settings, const Request& request, const Req
   for (const std::string& change : request.settings) {
     if (remedy.empty()) remedy = change_setting(settings, change);
   }
+  if (remedy.empty() && !settings.ca_file.empty() && settings.ca_file != before.ca_file) {
+    remedy = "ca_file: a program names no files of the workers' machines; an operator sets it: feedmill set";
+  }
   if (remedy.empty()) remedy = check_settings(settings);
   if (remedy.empty()) remedy = unusable_names(rules.config, before, settings);
   return remedy;

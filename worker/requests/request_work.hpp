@@ -49,7 +49,7 @@ struct RequestStep {
   bool idle = false;                    ///< there are none
   bool resting = false;                 ///< none can be carried out now
   std::uint64_t answered = 0;           ///< of all kinds, repeated answers among them
-  std::uint64_t poison = 0;             ///< set aside
+  std::uint64_t poison = 0;             ///< set aside: workers died of them, or their ids are from the future
   std::optional<StoreError> no_memory;  ///< some wait because of this; the others do not
   std::vector<SoughtPage> pages;        ///< to be looked at and told by found(); these requests wait for nothing else
 };

@@ -32,7 +32,7 @@ DeliverLoop::DeliverLoop(const asio::any_io_executor& executor, const StoreOptio
       log_(log),
       deliverer_(store, options_.deliverer),
       timer_(executor),
-      refused_(log, "delivery"),
+      refused_(metrics, log, "delivery"),
       look_until_(SteadyClock::now() + look_for_right) {
   deliverer_.cancelled = [this] { return stopping_.load(); };
 }

@@ -6,6 +6,19 @@ local requests_key, in_hand_key = prefix .. 'stream:requests', prefix .. 'state:
 local set_aside_key, requests_lock_key = prefix .. 'state:requests:poison', prefix .. 'lock:requests'
 local function ref_key(name) return prefix .. 'state:request:' .. name end
 
+-- Whether no XADD with * makes such an id by now: its time is more than an hour ahead of Redis' clock.
+local function is_ahead(id) return tonumber(string.match(id, '^%d+')) > clock() + 3600000 end
+
+-- Deletes the stream if it is empty and its last id is ahead. That one would be above whatever XADD makes from now on,
+-- and once there is no higher one XADD fails.
+local function renew_if_ahead()
+  if redis.call('XLEN', requests_key) > 0 or redis.call('EXISTS', requests_key) == 0 then return end
+  local facts = redis.call('XINFO', 'STREAM', requests_key)
+  for i = 1, #facts, 2 do
+    if facts[i] == 'last-generated-id' and is_ahead(facts[i + 1]) then redis.call('DEL', requests_key) end
+  end
+end
+
 -- What the caller says of a request, as 8 arguments from `first` on (Requests::Asked).
 local function asked_at(first)
   local asked = {}
@@ -34,6 +47,7 @@ local function settle(asked, kind, data, repeated)
   end
   redis.call('XDEL', requests_key, asked.id)
   redis.call('HDEL', in_hand_key, asked.id)
+  if is_ahead(asked.id) then renew_if_ahead() end
 end
 
 -- Carries out a step of a request and answers it if that is its end. Without a request (no third key) it is work() alone.

@@ -562,6 +562,19 @@ TEST_F(ConfigTest, ShowsTheNamedTablesWithoutTheirSecrets) {
   }
 }
 
+TEST_F(ConfigTest, WarnsOfAPasswordOnTheCommandLine) {
+  sources.flags["redis.url"] = "redis://me:swordfish@localhost:6379/0";
+  const auto warnings = load().warnings;
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_THAT(warnings[0], testing::HasSubstr("redis.url: every user of this machine sees"));
+  EXPECT_THAT(warnings[0], testing::Not(testing::HasSubstr("swordfish")));
+  sources.flags["redis.url"] = "redis://me@localhost:6379/0";
+  EXPECT_TRUE(load().warnings.empty());
+  sources.flags.clear();
+  sources.environment["FEEDMILL_REDIS_URL"] = "redis://me:swordfish@localhost:6379/0";
+  EXPECT_TRUE(load().warnings.empty());
+}
+
 TEST_F(ConfigTest, WarnsOfSecretsThatEveryUserMayRead) {
   const fs::path password = write("password", "swordfish");
   fs::permissions(password, fs::perms::others_read, fs::perm_options::add);

@@ -1,7 +1,10 @@
 // What an operator's settings make of the requests that really go out (HTTP P19, R4, H7; SECURITY E8, E9, K2, T5).
 #include "worker/http/request_style.hpp"
 
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <sys/stat.h>
 
 #include <boost/asio/io_context.hpp>
 #include <gmock/gmock.h>
@@ -301,6 +304,27 @@ TEST_F(RequestStyleTest, TrustsTheFeedsOwnAuthorityForThatFeedAlone) {
   EXPECT_EQ(answer(feed(url, {"ca_file=" + own.file()})).body, "x");
   EXPECT_EQ(error(feed(url, {})).reason, Reason::tls_verify) << "nor over the connection that is open";
   EXPECT_EQ(answer(feed(url, {"ca_file=" + own.file()})).connections_reused, 1U);
+}
+
+/// SECURITY E10. Without a writer the open of a pipe would wait for ever.
+TEST_F(RequestStyleTest, AnAuthorityThatIsNotARegularFileHoldsNobodyUp) {
+  const test::Authority own;
+  HttpServer secure(own.issue({.names = {"DNS:feeds.example"}}));
+  secure.serve("/feed", Response{.body = "x"});
+  const std::string url = secure.url("feeds.example", "/feed"), fifo = own.file() + ".fifo", big = own.file() + ".big";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  std::ofstream(big) << std::string((1U << 20U) + 1, 'x');
+  for (const auto& [file, why] :
+       {std::pair(fifo, "not a regular file"), std::pair(std::string("/dev/zero"), "not a regular file"),
+        std::pair(std::string("/tmp"), "not a regular file"), std::pair(big, "larger than"),
+        std::pair(std::string("/nowhere"), "cannot be read")}) {
+    const FetchError refused = error(feed(url, {"ca_file=" + file}));
+    EXPECT_EQ(refused.reason, Reason::tls_handshake) << file;
+    EXPECT_THAT(refused.detail, HasSubstr(why));
+  }
+  std::filesystem::remove(fifo);
+  std::filesystem::remove(big);
+  EXPECT_EQ(answer(feed(url, {"ca_file=" + own.file()})).body, "x");
 }
 
 TEST_F(RequestStyleTest, WantsOneOfThePinnedKeys) {

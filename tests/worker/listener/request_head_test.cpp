@@ -61,6 +61,14 @@ http::request_header<> fields(std::initializer_list<std::pair<const char*, const
   return head;
 }
 
+TEST(ObjectionTo, FieldsGivenTwiceThatHaveOneValue) {
+  for (const char* name : {"Authorization", "idempotency-key", "Origin"}) {
+    EXPECT_EQ(objection_to(fields({{"Host", "x"}, {name, "1"}})), std::nullopt) << name;
+    EXPECT_EQ(objection_to(fields({{"Host", "x"}, {name, "1"}, {name, "1"}})), status::bad_request) << name;
+  }
+  EXPECT_EQ(objection_to(fields({{"Host", "x"}, {"Accept", "a"}, {"Accept", "b"}})), std::nullopt);
+}
+
 TEST(ObjectionTo, WhatDoesNotSayWhereItsBodyEnds) {
   EXPECT_EQ(objection_to(fields({{"Host", "x"}})), std::nullopt);
   EXPECT_EQ(objection_to(fields({{"Host", "x"}, {"Content-Length", "17"}})), std::nullopt);

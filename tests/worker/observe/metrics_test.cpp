@@ -89,6 +89,7 @@ TEST(Metrics, HasTheNamesOfTheManualAndNoOthers) {
                                        "feedmill_stream_records",
                                        "feedmill_requests_answered_total",
                                        "feedmill_requests_bytes",
+                                       "feedmill_requests_set_aside",
                                        "feedmill_requests_waiting",
                                        "feedmill_callback_duration_seconds",
                                        "feedmill_websub_deliveries_total",

@@ -16,7 +16,8 @@ using testing::Not;
 /// RELIABILITY §6.
 TEST(RefusedWorkTest, IsToldOnceAndWhenItGoesOn) {
   test::LogInMemory lines;
-  RefusedWork work(lines.log(), "delivery");
+  Metrics metrics{Metrics::Build{}};
+  RefusedWork work(metrics, lines.log(), "delivery");
   work.goes_on();
   for (int i = 0; i < 3; ++i) work.tell({StoreError::Code::refused, "WRONGTYPE of stream:signals"});
   for (int i = 0; i < 3; ++i) work.goes_on();
@@ -25,14 +26,17 @@ TEST(RefusedWorkTest, IsToldOnceAndWhenItGoesOn) {
   EXPECT_THAT(text, HasSubstr("delivery cannot go on: a key that it needs is of another type; delete or rename it"));
   EXPECT_THAT(text, HasSubstr("WRONGTYPE of stream:signals"));
   EXPECT_THAT(text, HasSubstr("delivery goes on again"));
+  EXPECT_THAT(metrics.text(), HasSubstr("feedmill_bugs_total 0"));
 }
 
 TEST(RefusedWorkTest, IsABugWhereNoKeyIsToBlame) {
   test::LogInMemory lines;
-  RefusedWork work(lines.log(), "delivery");
+  Metrics metrics{Metrics::Build{}};
+  RefusedWork work(metrics, lines.log(), "delivery");
   work.tell({StoreError::Code::bug, "an answer of another shape"});
   const std::string text = lines.text();
   EXPECT_THAT(text, HasSubstr("event=bug"));
+  EXPECT_THAT(metrics.text(), HasSubstr("feedmill_bugs_total 1"));
   EXPECT_THAT(text, Not(HasSubstr("another type")));
 }
 

@@ -163,6 +163,49 @@ TEST_F(EmbeddedRedisTest, KeepsItsDataAndItsFilesToItself) {
                                                    "appendonlydir"));  // RELIABILITY R13; the pid file has gone
 }
 
+/// SECURITY A5.
+TEST_F(EmbeddedRedisTest, NobodyElseReadsItsFilesInADirectoryOpenToAll) {
+  fs::create_directories(options.data_dir);
+  fs::permissions(options.data_dir, fs::perms(0755));
+  const mode_t before = ::umask(022);
+  {
+    const auto server = open();
+    ASSERT_TRUE(server);
+    EXPECT_THAT(server->warning(), HasSubstr("chmod 700"));
+    EXPECT_EQ(ask(*server, "SET a b"), "+OK");
+    EXPECT_EQ(ask(*server, "BGREWRITEAOF").substr(0, 1), "+");
+  }
+  EXPECT_EQ(::umask(before), 022U) << "ours is as it was";
+  int files = 0;
+  for (const auto& file : fs::recursive_directory_iterator(options.data_dir)) {
+    if (!file.is_regular_file()) continue;
+    ++files;
+    EXPECT_EQ(file.status().permissions() & fs::perms(077), fs::perms::none) << file.path();
+  }
+  EXPECT_GT(files, 4);
+  fs::permissions(options.data_dir, fs::perms(0700));
+  EXPECT_EQ(open()->warning(), "");
+}
+
+TEST_F(EmbeddedRedisTest, ClosesFilesThatOthersCouldRead) {
+  ASSERT_EQ(ask(*open(), "SET a b"), "+OK");
+  const fs::path foreign = home / "foreign", link = options.data_dir / "appendonlydir/link.aof";
+  std::ofstream(foreign) << "x";
+  fs::permissions(foreign, fs::perms(0644));
+  fs::create_symlink(foreign, link);
+  std::vector<fs::path> opened;
+  for (const auto& file : fs::directory_iterator(options.data_dir / "appendonlydir")) {
+    if (file.is_symlink()) continue;
+    fs::permissions(file, fs::perms(0644));
+    opened.push_back(file.path());
+  }
+  ASSERT_GE(opened.size(), 2U);
+  const auto server = open();
+  EXPECT_EQ(ask(*server, "GET a"), "b");
+  for (const fs::path& file : opened) EXPECT_EQ(fs::status(file).permissions(), fs::perms(0600)) << file;
+  EXPECT_EQ(fs::status(foreign).permissions(), fs::perms(0644));
+}
+
 TEST_F(EmbeddedRedisTest, SharesOneServerAndTheLastOneStopsIt) {
   auto first = open();
   auto second = open();

@@ -717,5 +717,97 @@ TEST_F(RequestWorkTest, ItsLengthAndBytesAreKnown) {
   EXPECT_FALSE(figures->piles_up());
 }
 
+/// SECURITY E10.
+TEST_F(RequestWorkTest, ProgramsNameNoFiles) {
+  const std::string trusted = "https://example.org/trusted.xml";
+  EXPECT_EQ(result({"op", "add", "url", url, "set.ca_file", "/etc/ssl/own.pem"}), "failed bad_value");
+  EXPECT_EQ(result({"op", "add", "url", url}), "done added");
+  EXPECT_EQ(result({"op", "set", "url", url, "set.ca_file", "/tmp/fifo"}), "failed bad_value");
+  EXPECT_EQ(redis({"HGET", "state:feed:" + url, "settings"}), "(nil)");
+  EXPECT_EQ(result({"op", "add", "url", trusted}), "done added");
+  redis({"HSET", "state:feed:" + trusted, "settings", R"({"ca_file":"/etc/ssl/own.pem"})"});  // as an operator has
+  EXPECT_EQ(result({"op", "set", "url", trusted, "set.keep", "30"}), "done set");
+  EXPECT_NE(redis({"HGET", "state:feed:" + trusted, "settings"}).find("own.pem"), std::string::npos);
+  EXPECT_EQ(result({"op", "set", "url", trusted, "set.ca_file", ""}), "done set");
+  EXPECT_EQ(redis({"HGET", "state:feed:" + trusted, "settings"}).find("own.pem"), std::string::npos);
+}
+
+/// RELIABILITY Q5.
+class FarIds : public RequestWorkTest {
+ protected:
+  const std::string last_of_all = "18446744073709551615-18446744073709551615";
+
+  std::string ask_as(const std::string& id, const std::string& feed) {
+    return redis({"XADD", "stream:requests", id, "op", "add", "url", feed, "ref", "r" + id});
+  }
+  /// Milliseconds of Redis' clock, `ahead` of it.
+  std::string at(Milliseconds ahead) { return std::to_string((*store.now() + ahead).count()); }
+};
+
+TEST_F(FarIds, AreSetAsideAndTheStreamContinues) {
+  const std::string honest = ask({"op", "add", "url", url});
+  const std::string near = ask_as(at(std::chrono::minutes(50)) + "-1", "https://example.org/near");
+  const std::string far = ask_as(at(std::chrono::minutes(70)) + "-1", "https://example.org/far");
+  const std::string behind = ask({"op", "add", "url", "https://example.org/behind"});  // Redis has no lower id for it
+  work_off();
+  EXPECT_EQ(answer(honest), "done added");
+  EXPECT_EQ(answer(near), "done added");
+  EXPECT_EQ(answer(far), "failed poison");
+  EXPECT_EQ(answer(behind), "failed poison");
+  EXPECT_EQ(Requests(store, {}).figures()->set_aside, 2U);
+  EXPECT_NE(redis({"XRANGE", "state:requests:poison", "-", "+"}).find(far + " op add url https://example.org/far"),
+            std::string::npos);
+  EXPECT_EQ(result({"op", "add", "url", "https://example.org/after"}), "done added");
+}
+
+TEST_F(FarIds, TheLastIdOfAllDoesNotEndTheStream) {
+  const std::string far = ask_as(last_of_all, "https://example.org/far");
+  EXPECT_NE(ask({"op", "add", "url", url}).find("exhausted"), std::string::npos);
+  work_off();
+  EXPECT_EQ(answer(far), "failed poison");
+  EXPECT_EQ(result({"op", "add", "url", url}), "done added");
+}
+
+TEST_F(FarIds, OfManyValuesAreSetAsideToo) {
+  std::vector<std::string> words{"XADD", "stream:requests", last_of_all, "op", "add"};
+  for (int i = 0; i < 20'000; ++i) words.push_back("x" + std::to_string(i));
+  const std::string far = redis(words);
+  work_off();
+  EXPECT_EQ(answer(far), "failed poison");
+  EXPECT_EQ(Requests(store, {}).figures()->set_aside, 1U);
+}
+
+TEST_F(FarIds, OfALongAndAnOrderedOneAreTakenBehindEachOther) {
+  const std::string first = ask_as(at(std::chrono::hours(24)) + "-1", url);
+  const std::string second = ask_as(last_of_all, url);
+  work_off();
+  EXPECT_EQ(answer(first), "failed poison");
+  EXPECT_EQ(answer(second), "failed poison");
+  EXPECT_EQ(redis({"EXISTS", "stream:requests"}), "0");
+}
+
+TEST_F(FarIds, TrimmedAwayDoNotEndTheStreamEither) {
+  redis({"XADD", "stream:requests", "MAXLEN", "0", last_of_all, "op", "add"});
+  EXPECT_NE(ask({"op", "add", "url", url}).find("exhausted"), std::string::npos);
+  ASSERT_TRUE(RequestStream(store).renew());
+  EXPECT_EQ(result({"op", "add", "url", url}), "done added");
+}
+
+TEST_F(FarIds, AreNotFedBackByTheApi) {
+  redis({"XADD", "stream:requests", "MAXLEN", "0", last_of_all, "op", "add"});
+  const auto id = RequestStream(store).ask({{"op", "add"}, {"url", url}}, 10);
+  ASSERT_TRUE(id && *id) << (id ? "" : id.error().detail);
+  work_off();
+  EXPECT_EQ(answer(**id), "done added");
+}
+
+TEST_F(FarIds, AStreamOfTheClockIsLeftAlone) {
+  const std::string id = ask({"op", "add", "url", url});
+  work_off();
+  ASSERT_TRUE(RequestStream(store).renew());
+  EXPECT_EQ(redis({"EXISTS", "stream:requests"}), "1");
+  EXPECT_NE(redis({"XINFO", "STREAM", "stream:requests"}).find(id), std::string::npos);
+}
+
 }  // namespace
 }  // namespace feedmill::request_work_test
