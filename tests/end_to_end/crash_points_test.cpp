@@ -154,7 +154,7 @@ class CrashPoints : public testing::TestWithParam<Cell> {
   /// has served them yet.
   void expect_a_line() {
     if (!GetParam().in_line || GetParam().step->point == std::string("S0:1")) return;
-    EXPECT_NE(it.world.redis_text({"ZCARD", "line:127.0.0.1"}), "0");
+    EXPECT_NE(it.world.redis_text({"ZCARD", "line:" + it.world.http.server()}), "0");
     EXPECT_EQ(it.world.redis_text({"ZCARD", "lines"}), "1");
   }
 

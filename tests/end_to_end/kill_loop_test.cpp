@@ -70,7 +70,7 @@ class KillLoop : public testing::TestWithParam<Setting> {
   }
 
   void look_for_lines() {
-    const std::string waiting = it.world.redis_text({"ZCARD", "line:127.0.0.1"});
+    const std::string waiting = it.world.redis_text({"ZCARD", "line:" + it.world.http.server()});
     most_in_line = std::max(most_in_line, std::atoi(waiting.c_str()));  // 0 where Redis is just starting
   }
 

@@ -82,7 +82,8 @@ TEST_F(Questions, ExplainSaysWhyAndWritesNothing) {
   EXPECT_TRUE(has(people.out, "\nwhy      By its pace about every ")) << people.out;
   EXPECT_FALSE(has(people.out, "\ninputs   ")) << people.out;
   EXPECT_TRUE(has(world.run({"explain", url, "-v"}).out, "\ninputs   adaptive "));
-  EXPECT_TRUE(has(people.out, "\nhost     " + world.http.server() + ": 64 of 64 slots free, next start now, no back-off\n"))
+  EXPECT_TRUE(
+      has(people.out, "\nhost     " + world.http.server() + ": 64 of 64 slots free, next start now, no back-off\n"))
       << people.out;
   EXPECT_TRUE(has(people.out, "\ncache    ETag \"v1\"\n")) << people.out;
   EXPECT_TRUE(has(people.out, "\nsettings keep=7\n")) << people.out;

@@ -402,7 +402,8 @@ TEST_F(Refreshing, DoesNotWaitForAHostThatIsLeftAlone) {
     return world.redis_text({"GET", "ids:Entry"}) == "1" && world.redis_text({"ZCARD", "state:workers"}) == "1";
   })) << worker.err();
   const std::string in_an_hour = std::to_string((*world.store.now() + std::chrono::hours(1)).count());
-  world.redis_text({"HSET", "state:host:" + world.http.server(), "closed", "1", "refusals", "2", "not_before", in_an_hour});
+  world.redis_text(
+      {"HSET", "state:host:" + world.http.server(), "closed", "1", "refusals", "2", "not_before", in_an_hour});
   const Finished put_off = world.run({"refresh", world.http.url("/feed"), "--ignore-floor"});
   EXPECT_EQ(put_off.exit, 75) << put_off.err;
   EXPECT_NE(put_off.out.find("its host is left alone until "), std::string::npos) << put_off.out;
@@ -412,7 +413,8 @@ TEST_F(Refreshing, DoesNotWaitForAHostThatIsLeftAlone) {
 TEST_F(Refreshing, SaysUntilWhenAHostIsLeftAlone) {
   world.http.serve("/feed", {.body = rss({{"a", "First"}})});
   add("/feed");
-  world.redis_text({"HSET", "state:host:" + world.http.server(), "closed", "1", "refusals", "2", "not_before", "4102444800000"});
+  world.redis_text(
+      {"HSET", "state:host:" + world.http.server(), "closed", "1", "refusals", "2", "not_before", "4102444800000"});
   const Finished put_off = world.run({"refresh", world.http.url("/feed")});
   EXPECT_EQ(put_off.exit, 75) << put_off.err;
   EXPECT_NE(put_off.out.find("(its host refuses requests; it waits until 2100-01-01T00:00:0"), std::string::npos)

@@ -154,7 +154,8 @@ TEST_F(SharedHosts, ThatSayNothingAreFoundOutByEachAddress) {
     EXPECT_EQ(seen.served.size(), 1U) << name;
     EXPECT_EQ(seen.refused, 1U) << name;
   }
-  EXPECT_EQ(world.redis_text({"HGET", "state:host:" + world.http.server(), "closed"}), "(nil)") << "that is no refusal of the host";
+  EXPECT_EQ(world.redis_text({"HGET", "state:host:" + world.http.server(), "closed"}), "(nil)")
+      << "that is no refusal of the host";
   EXPECT_EQ(world.run({"verify", "--redis", world.redis.url_of("feedmill_admin")}).exit, 0);
 }
 

@@ -147,10 +147,8 @@ TEST_F(VerifyVerbs, ExportAndImport) {
     EXPECT_NE(entry.path().extension(), ".part");
   }
   RedisServer fresh;
-  const std::vector<std::string> there{"--redis", fresh.url_of("feedmill_admin")};
-  const auto run = [&](std::vector<std::string> words) {
-    words.insert(words.end(), there.begin(), there.end());
-    return world.run(words);
+  const auto run = [&](const std::vector<std::string>& words) {
+    return world.run(words, {{"FEEDMILL_REDIS_URL", fresh.url_of("feedmill_admin")}});
   };
   EXPECT_EQ(run({"store", "import", file, "--dry-run"}).exit, 0);
   EXPECT_EQ(redis_command(fresh, {"SCARD", "feeds"}), "0");

@@ -274,7 +274,7 @@ class Fields(unittest.TestCase):
         self.assertEqual(container["image"], same)
         annotations = ingress["metadata"]["annotations"]
         nginx = {name.removeprefix("nginx.ingress.kubernetes.io/"): value for name, value in annotations.items()}
-        self.assertEqual(nginx, {"proxy-buffering": "off", "enable-access-log": "false", "proxy-read-timeout": "60",
+        self.assertEqual(nginx, {"limit-rps": "20", "limit-burst-multiplier": "5", "proxy-buffering": "off", "enable-access-log": "false", "proxy-read-timeout": "60",
                                  "proxy-body-size": "64k"})
         # The same as the server block for an nginx outside of a cluster.
         block = (DEPLOY / "nginx-push-out.conf").read_text()

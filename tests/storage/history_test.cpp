@@ -51,8 +51,8 @@ class Model {
       if (known != posts.end()) {
         const Post& post = known->second;
         if (post.digest == record.digest) continue;
-        const bool stale =
-            record.timestamp && post.updated && *record.timestamp < *post.updated && *post.updated <= now;
+        const bool stale = post.rev > 1 && record.timestamp && post.updated && *record.timestamp < *post.updated &&
+                           *post.updated <= now;
         if (!stale) change(known->second, record, now);  // RELIABILITY I11: an older version takes nothing back
       } else if (!tombs.contains(record.guid)) {
         Candidate candidate;

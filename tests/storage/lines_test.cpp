@@ -493,11 +493,13 @@ TEST_F(Lines, LetARedirectPassOnce) {
   EXPECT_GT((*Ingest(store).take_slot(led.claims[0], "a.org", limits, std::chrono::minutes(5)))->count(), 0);
   answer(working);
   EXPECT_TRUE(polite().claims.empty()) << "the next start is kept for the redirect";
-  EXPECT_GT((*Ingest(store).take_slot(led.claims[1], "a.org", limits, std::chrono::minutes(5)))->count(), 0) << "and for no other";
+  EXPECT_GT((*Ingest(store).take_slot(led.claims[1], "a.org", limits, std::chrono::minutes(5)))->count(), 0)
+      << "and for no other";
   EXPECT_EQ((*Ingest(store).take_slot(led.claims[0], "a.org", limits, std::chrono::minutes(5)))->count(), 0);
   EXPECT_LT(std::stoll(redis({"ZSCORE", "lines", "a.org"})), store.now()->count() + 500) << "which comes at once";
   ASSERT_TRUE(Ingest(store).release(std::span(&led.claims[0], 1)));
-  EXPECT_GT((*Ingest(store).take_slot(led.claims[1], "a.org", limits, std::chrono::minutes(5)))->count(), 0) << "the line is next";
+  EXPECT_GT((*Ingest(store).take_slot(led.claims[1], "a.org", limits, std::chrono::minutes(5)))->count(), 0)
+      << "the line is next";
   const auto next = claimed(polite());
   EXPECT_NE(std::find(next.begin(), next.end(), feed(1)), next.end());
 }

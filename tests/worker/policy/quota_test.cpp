@@ -27,7 +27,8 @@ TEST(ToldQuota, SpreadsWhatIsLeft) {
   EXPECT_EQ(told(left("4999", "3600")), (ToldQuota{Milliseconds(720), Milliseconds(720), seconds(3601)}));
   EXPECT_EQ(told({{"ratelimit", "\"d\";r=0;t=30"}, {"ratelimit-policy", "\"d\";q=1;w=60"}}),
             (ToldQuota{seconds(31), seconds(60), seconds(31)}));
-  EXPECT_EQ(told({{"ratelimit", "\"s\";r=9;t=1,\"h\";r=99;t=3600"}}), (ToldQuota{seconds(36), seconds(36), seconds(3601)}))
+  EXPECT_EQ(told({{"ratelimit", "\"s\";r=9;t=1,\"h\";r=99;t=3600"}}),
+            (ToldQuota{seconds(36), seconds(36), seconds(3601)}))
       << "the tightest";
   EXPECT_EQ(told({{"ratelimit-policy", "\"d\";q=1;w=60"}}), (ToldQuota{seconds(60), seconds(60), minutes(2)}))
       << "without an end it is to be said again by the next answer";
@@ -37,7 +38,8 @@ TEST(ToldQuota, SpreadsWhatIsLeft) {
 }
 
 TEST(ToldQuota, OfARefusalSaysWhenAndNotHowOften) {
-  EXPECT_EQ(told(left("3", "40"), true), (ToldQuota{seconds(41), Milliseconds(0), seconds(41)})) << "whatever it says is left";
+  EXPECT_EQ(told(left("3", "40"), true), (ToldQuota{seconds(41), Milliseconds(0), seconds(41)}))
+      << "whatever it says is left";
   EXPECT_EQ(told({{"x-ratelimit-reset", "50"}}, true), (ToldQuota{seconds(51), Milliseconds(0), seconds(51)}));
   EXPECT_EQ(told({{"retry-after", "50"}}, true), std::nullopt);
 }

@@ -100,10 +100,15 @@ class Commands : public testing::Test {
     EXPECT_TRUE(store_.open().has_value());
   }
 
-  Outcome feedmill(Words words) {
-    words.insert(words.end(), {"--redis", server_.url(), "--config", config_.string()});
-    return feedmill_says(words);
+  /// The URL has a password, which no command line should show.
+  Outcome feedmill_at(const std::string& url, Words words) {
+    words.insert(words.end(), {"--config", config_.string()});
+    ::setenv("FEEDMILL_REDIS_URL", url.c_str(), 1);
+    Outcome outcome = feedmill_says(words);
+    ::unsetenv("FEEDMILL_REDIS_URL");
+    return outcome;
   }
+  Outcome feedmill(Words words) { return feedmill_at(server_.url(), std::move(words)); }
 
   std::string file(const std::string& name, const std::string& content) {
     const std::filesystem::path path = server_.directory() / name;
@@ -515,10 +520,7 @@ class Walks : public Commands {
   }
   std::string redis(const Words& words) { return test::redis_command(server_, words); }
   /// As a user who may look into every key.
-  Outcome as_admin(Words words) {
-    words.insert(words.end(), {"--redis", server_.admin_url(), "--config", config_.string()});
-    return feedmill_says(words);
-  }
+  Outcome as_admin(Words words) { return feedmill_at(server_.admin_url(), std::move(words)); }
   /// The rows of a list, without the time at which it was written.
   static std::string body_of(const std::string& opml) { return opml.substr(opml.find("<body>")); }
   /// The URLs that rows speak of, in their order.
@@ -686,12 +688,13 @@ class Tail : public Commands {
 
   void start(Words words) {
     words.insert(words.begin(), "tail");
-    words.insert(words.end(), {"--redis", server_.url(), "--config", config_.string()});
+    words.insert(words.end(), {"--config", config_.string()});
     std::array<int, 2> ends{};
     ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
     pid_ = ::fork();
     if (pid_ == 0) {
       int code = 70;
+      ::setenv("FEEDMILL_REDIS_URL", server_.url().c_str(), 1);
       try {
         const auto line = read_command_line(words);
         TerminalOptions options = line->terminal;

@@ -57,7 +57,8 @@ class WebhookVerbs : public testing::Test {
 
   /// The program's whole way, from words to exit code, its streams caught.
   Outcome feedmill(Words words) {
-    words.insert(words.end(), {"--redis", server.url(), "--config", config.string()});
+    words.insert(words.end(), {"--config", config.string()});
+    ::setenv("FEEDMILL_REDIS_URL", server.url().c_str(), 1);  // it has a password
     const int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
     Outcome outcome;
     {
@@ -71,6 +72,7 @@ class WebhookVerbs : public testing::Test {
     }
     outcome.out = content_of(out);
     outcome.err = content_of(err);
+    ::unsetenv("FEEDMILL_REDIS_URL");
     return outcome;
   }
 
