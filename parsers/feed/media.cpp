@@ -38,6 +38,16 @@ void add_value(const Reading& in, Media::Attributes& attributes, std::string val
   if (!value.empty()) append(in, attributes, {std::string(key), std::move(value)});
 }
 
+// The element's own text beside its attributes. It is plain text, whatever type stands there: of these only what
+// media:restriction has stays (SECURITY §4).
+void add_text(const Reading& in, Media::Attributes& attributes, std::string text) {
+  std::erase_if(attributes, [](const auto& attribute) {
+    const std::string_view type = attribute.second;
+    return attribute.first == "type" && type != "country" && type != "uri" && type != "sharing";
+  });
+  add_value(in, attributes, std::move(text));
+}
+
 const ElementTable& media_table() {
   static const ElementTable table{{media_rows()}};
   return table;
@@ -85,7 +95,7 @@ bool read_list(const Reading& in) {
                                      [](const auto& a) { return a.first == "url" || a.first == "href"; });
     if (!has_url) add_value(in, attributes, in.url(), field == &Media::thumbnails ? "url" : "href");
   } else {
-    add_value(in, attributes, std::move(text));
+    add_text(in, attributes, std::move(text));
   }
   auto& list = media_of(in).*field;
   if (!attributes.empty() && list.size() < max_items) append(in, list, std::move(attributes));
@@ -97,7 +107,7 @@ bool read_single(const Reading& in) {
   if (!in.target.take(slot, in.rank)) return false;
   Media::Attributes& held = media_of(in).*field;
   held = attributes_of(in);
-  add_value(in, held, in.text());
+  add_text(in, held, in.text());
   return true;
 }
 

@@ -108,6 +108,10 @@ class Normaliser {
         seen.emplace(entry.guid, &entry);
       }
     }
+    if (options_.whole_values) return;
+    spell(feed_);
+    spell(feed_.subtitle.language);
+    for (Entry& entry : feed_.entries) spell(entry);  // last: names of posts are made of links as they are written
   }
 
  private:
@@ -321,6 +325,88 @@ class Normaliser {
   }
 
   // feedburner:origEnclosureLink is the address of the file that feedburner's enclosure redirects to.
+  // Addresses as URIs and languages as BCP 47 has them (SECURITY X5). What hubs are asked by stays as it is written.
+  void spell(Entry& entry) {
+    spell(static_cast<Common&>(entry));
+    spell(entry.summary.language);
+    for (Content& content : entry.content) {
+      spell(content.language);
+      spell_url(content.src);
+    }
+    for (std::string* url : {&entry.comments, &entry.comments_feed, &entry.comment_api, &entry.external_url}) {
+      spell_url(*url);
+    }
+    for (Source& source : entry.source) {
+      spell(static_cast<Common&>(source));
+      spell(source.subtitle.language);
+      spell_url(source.url);
+    }
+  }
+
+  void spell(Common& common) {
+    common.language = language_tag(std::move(common.language));
+    spell(common.title.language);
+    if (common.rights) spell(common.rights->language);
+    if (common.info) spell(common.info->language);
+    for (std::string* url : {&common.link, &common.icon, &common.logo, &common.favicon, &common.banner_image}) {
+      spell_url(*url);
+    }
+    for (Link& link : common.links) {
+      spell_url(link.href);
+      link.hreflang = language_tag(std::move(link.hreflang));
+    }
+    for (std::string& license : common.licenses) spell_url(license);
+    for (Enclosure& file : common.enclosures) spell_url(file.url);
+    if (common.image) {
+      spell_url(common.image->url);
+      spell_url(common.image->link);
+    }
+    const auto is_other = [](const Person& person) { return uri_of(person.uri) != person.uri; };
+    if (std::ranges::any_of(*common.authors, is_other)) {
+      for (Person& person : common.authors.edit()) spell_url(person.uri);
+    }
+    for (Person& person : common.contributors) spell_url(person.uri);
+    if (common.publisher) spell_url(common.publisher->uri);
+    if (common.generator) spell_url(common.generator->uri);
+    for (Chapter& chapter : common.chapters) {
+      spell_url(chapter.href);
+      spell_url(chapter.image);
+    }
+    if (common.itunes) {
+      spell_url(common.itunes->image);
+      spell_url(common.itunes->new_feed_url);
+      if (common.itunes->owner) spell_url(common.itunes->owner->uri);
+    }
+    if (common.media) spell(*common.media);
+  }
+
+  void spell(Media& media) {
+    const auto spell_all = [&](Media::Attributes& attributes) {
+      for (auto& [name, value] : attributes) {
+        if (name == "url" || name == "href") spell_url(value);
+      }
+    };
+    for (auto* list : {&media.content, &media.thumbnails, &media.credits, &media.peer_links}) {
+      for (Media::Attributes& attributes : *list) spell_all(attributes);
+    }
+    for (auto* one : {&media.rating, &media.license, &media.restriction, &media.player, &media.community}) {
+      spell_all(*one);
+    }
+  }
+
+  static void spell(SharedText& language) {
+    if (language.empty()) return;
+    std::string tag = language_tag(*language);
+    if (tag != *language) language = std::move(tag);
+  }
+
+  // A URI is up to three times as long as its IRI.
+  void spell_url(std::string& url) {
+    const bool is_plain = std::ranges::all_of(url, [](char c) { return c > 0x20 && c < 0x7f; });
+    if (!is_plain && !afford(2 * url.size() + 64)) return url.clear();
+    url = uri_of(std::move(url));
+  }
+
   static void original_enclosure(Common& common) {
     for (auto it = common.extensions.begin(); it != common.extensions.end(); ++it) {
       if (it->prefix != "feedburner" || it->name != "origEnclosureLink" || common.enclosures.empty()) continue;

@@ -119,6 +119,54 @@ void append_clean(std::string& out, std::string_view text) {
 
 }  // namespace
 
+namespace {
+
+/// RFC 3986 §2: unreserved and reserved, "[", "]", "#" and "%" apart, which depend on their place.
+bool is_uri_character(char c) {
+  return is_alnum(c) || (c != '\0' && std::string_view("-._~:/?@!$&'()*+,;=").find(c) != std::string_view::npos);
+}
+
+}  // namespace
+
+std::string uri_of(std::string url) {
+  if (std::ranges::all_of(url, is_uri_character)) return url;
+  const UrlParts parts = split_url(url);
+  for (const char c : parts.authority) {
+    const bool is_fine =
+        is_uri_character(c) || c == '[' || c == ']' || c == '%' || (static_cast<unsigned char>(c) & 0x80U) != 0;
+    if (!is_fine) return {};
+  }
+  const auto place = [&](std::string_view part) { return static_cast<std::size_t>(part.data() - url.data()); };
+  const std::size_t host = parts.has_authority ? place(parts.authority) : 0, host_end = host + parts.authority.size();
+  bool fragment = false;
+  std::string uri;
+  for (std::size_t i = 0; i < url.size(); ++i) {
+    const char c = url[i];
+    const bool escapes = c == '%' && i + 2 < url.size() && hex_value(url[i + 1]) >= 0 && hex_value(url[i + 2]) >= 0;
+    const bool bracket = (c == '[' || c == ']') && i >= host && i < host_end;
+    const bool first_hash = c == '#' && !std::exchange(fragment, fragment || c == '#');
+    if (is_uri_character(c) || escapes || bracket || first_hash) {
+      uri += c;
+      continue;
+    }
+    constexpr char digits[] = "0123456789ABCDEF";
+    const auto byte = static_cast<unsigned char>(c);
+    uri.append({'%', digits[byte >> 4U], digits[byte & 15U]});
+  }
+  return uri;
+}
+
+std::string language_tag(std::string language) {
+  std::ranges::replace(language, '_', '-');
+  std::string_view rest = language;
+  for (bool first = true; first || !rest.empty(); first = false) {
+    const std::string_view subtag = take_until(rest, '-');
+    const bool fits = !subtag.empty() && subtag.size() <= 8 && std::ranges::all_of(subtag, is_alnum);
+    if (!fits || (first && !std::ranges::all_of(subtag, is_alpha))) return {};
+  }
+  return language.ends_with('-') ? std::string() : language;
+}
+
 std::string_view url_scheme(std::string_view url) {
   if (url.empty() || !is_alpha(url.front())) return {};
   for (std::size_t i = 1; i < url.size(); ++i) {
@@ -325,8 +373,9 @@ void append_with_upper_escapes(std::string& out, std::string_view text) {
 
 }  // namespace
 
-std::string link_key(std::string_view url) {
-  if (!is_http_url(url)) return {};
+std::string link_key(std::string_view written) {
+  if (!is_http_url(written)) return {};
+  const std::string url = uri_of(std::string(written));
   const UrlParts whole = split_url(url);
   const std::string canonical = canonical_url(url);
   const UrlParts parts = split_url(canonical);

@@ -42,6 +42,15 @@ class UrlBase {
   std::string folder_;  // from scheme to the last "/" of the path, that one apart, without dot segments
 };
 
+/// `url` as RFC 3986 spells it: bytes that may not stand in a URI (spaces, quotes, < and >, controls, everything beyond
+/// ASCII) percent-encoded, and a % that escapes nothing. "" where such ASCII stands in the authority, which no server
+/// has. At most three times as long; what is a URI stays as it is. Linear.
+std::string uri_of(std::string url);
+
+/// A language as BCP 47 spells it: `en-US` of `en_US`, "" for what is not well-formed (RFC 5646 §2.1: subtags of 1 to 8
+/// letters and digits, the first of letters). Case stays.
+std::string language_tag(std::string language);
+
 /// Whether a URL may be shown as a link, by whatever road it came: relative, or of the closed list of schemes http,
 /// https, ftp, gemini, gopher, mailto, tel, magnet and bitcoin. Whatever else stands before a colon in the first path
 /// segment is refused: javascript, data, file, ssh, feed …

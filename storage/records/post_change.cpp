@@ -225,7 +225,9 @@ class Comparison {
     }
   }
 
-  void compare_urls(std::string_view before, std::string_view now, bool in_text) {
+  void compare_urls(std::string_view was, std::string_view is, bool in_text) {
+    if (was == is) return;
+    const std::string before = uri_of(std::string(was)), now = uri_of(std::string(is));  // earlier builds stored IRIs
     if (before == now) return;
     const UrlParts a = split_url(before), b = split_url(now);
     const bool are_web = is_http_url(before) && is_http_url(now);

@@ -127,6 +127,27 @@ TEST(TextType, IsWhatEveryTextComesOutUnder) {
   }
 }
 
+TEST(TextType, StandsBesideNoTextOfMediaElements) {
+  const std::string type = " type='text/html'", live = "&lt;script&gt;1&lt;/script&gt;";
+  std::string item;
+  for (const char* name : {"credit", "rating", "license", "restriction", "player"}) {
+    item += std::string("<m:") + name + type + ">" + live + "</m:" + name + ">";
+  }
+  for (const char* kept : {"", "<m:restriction type='country'>de</m:restriction>"}) {
+    const auto feed = read_feed("<rss version='2.0' xmlns:m='http://search.yahoo.com/mrss/'><channel><item>" +
+                                    std::string(kept) + item + "</item></channel></rss>",
+                                {});
+    ASSERT_TRUE(feed);
+    const Media& media = *feed->entries.at(0).media;
+    ASSERT_EQ(media.credits.size(), 1U);
+    for (const auto* attributes :
+         {&media.credits[0], &media.rating, &media.license, &media.restriction, &media.player}) {
+      for (const auto& [name, value] : *attributes) EXPECT_TRUE(name != "type" || value == "country") << value;
+    }
+    EXPECT_EQ(media.restriction.size(), *kept == 0 ? 1U : 2U);
+  }
+}
+
 TEST(TextType, OfAnotherXmlIsTextAsItIsWritten) {
   const auto feed = read_feed(
       "<feed xmlns='http://www.w3.org/2005/Atom'><entry><content type='image/svg+xml'>"

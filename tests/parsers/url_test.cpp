@@ -69,8 +69,8 @@ INSTANTIATE_TEST_SUITE_P(
                              "http://doc.example/dir/sub/java%20script:alert(1)"},
                     LinkCase{"Vbscript", "", " vbscript:x", ""}, LinkCase{"Data", "", "DATA:text/html,x", ""},
                     LinkCase{"Spaces", "", "a b", "http://doc.example/dir/sub/a%20b"},
-                    LinkCase{"BadEscape", "", "a%zz%", "http://doc.example/dir/sub/a%zz%"},
-                    LinkCase{"Idn", "xml:base='http://例え.example/'", "a", "http://例え.example/sub/a"},
+                    LinkCase{"BadEscape", "", "a%zz%", "http://doc.example/dir/sub/a%25zz%25"},
+                    LinkCase{"Idn", "xml:base='http://例え.example/'", "a", "http://%E4%BE%8B%E3%81%88.example/sub/a"},
                     LinkCase{"Ampersand", "", "a?b=1&amp;c=2", "http://doc.example/dir/sub/a?b=1&c=2"},
                     LinkCase{"Port", "xml:base='http://h.example:8080'", "a", "http://h.example:8080/sub/a"},
                     LinkCase{"SchemeRelative", "", "//cdn.example/a", "http://cdn.example/a"},
@@ -230,6 +230,65 @@ TEST(Url, OfTheWebHasAHost) {
   EXPECT_TRUE(is_http_url("HTTP://h"));
   EXPECT_FALSE(is_http_url("http:///x"));
   EXPECT_FALSE(is_http_url("ftp://h"));
+}
+
+/// SECURITY X5.
+TEST(Uri, IsWhatAnIriBecomes) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"https://example.org/a?b=c&d[]=e#f", "https://example.org/a?b=c&d%5B%5D=e#f"},
+      {"http://[::1]:80/[x]", "http://[::1]:80/%5Bx%5D"},
+      {"https://example.org/f\xC3\xBCr?q=\xE2\x80\xAE", "https://example.org/f%C3%BCr?q=%E2%80%AE"},
+      {"https://b\xC3\xBC"
+       "cher.example/",
+       "https://b%C3%BC"
+       "cher.example/"},
+      {"http://x/\"<a href='y'>\\ \x7f", "http://x/%22%3Ca%20href='y'%3E%5C%20%7F"},
+      {"http://x/100%/%zz/%41", "http://x/100%25/%25zz/%41"},
+      {"http://x/#a#b", "http://x/#a%23b"},
+      {"mailto:j\xC3\xB6@example.org", "mailto:j%C3%B6@example.org"},
+      {"http://x y/", ""},
+      {"http://x<script>/", ""}};
+  for (const auto& [iri, uri] : cases) {
+    EXPECT_EQ(uri_of(iri), uri) << iri;
+    EXPECT_EQ(uri_of(uri), uri) << "again";
+  }
+}
+
+TEST(Uri, NamesThePageThatItsIriNames) {
+  EXPECT_EQ(link_key("https://example.org/f\xC3\xBCr"), link_key("https://example.org/f%C3%BCr"));
+}
+
+TEST(LanguageTag, IsOfBcp47OrNone) {
+  for (const char* tag : {"de", "en-US", "zh-Hant-TW", "x-klingon", "de-CH-1996"}) EXPECT_EQ(language_tag(tag), tag);
+  EXPECT_EQ(language_tag("en_US"), "en-US");
+  for (const char* none : {"", "en US", "en-", "-en", "en--US", "en_US.UTF-8", "1a", "de\"onclick", "nonsenselong",
+                           "\xE2\x80\xAE"
+                           "en"}) {
+    EXPECT_EQ(language_tag(none), "") << none;
+  }
+}
+
+TEST(Uri, IsWhatEveryStoredAddressIs) {
+  const std::string iri = "http://example.org/\xE2\x80\xAE&quot;&lt;b&gt;",
+                    uri = "http://example.org/%E2%80%AE%22%3Cb%3E";
+  const std::string item = "<title xml:lang='d&quot;e'>t</title><link>" + iri +
+                           "</link><language>en_US</language><enclosure url=\"" + iri +
+                           "\" type='image/png'/><comments>" + iri + "</comments>";
+  const std::string document = "<rss version='2.0'><channel>" + item + "<image><url>" + iri + "</url></image><item>" +
+                               item + "</item><item>" + item + "<guid>1</guid></item></channel></rss>";
+  DocumentHints hints;
+  hints.url = "http://example.org/feed";
+  const auto feed = read_feed(document, hints);
+  ASSERT_TRUE(feed);
+  EXPECT_EQ(feed->link, uri);
+  EXPECT_EQ(feed->image->url, uri);
+  EXPECT_EQ(feed->language, "en-US");
+  const Entry& entry = feed->entries.at(0);
+  EXPECT_EQ(entry.link, uri);
+  EXPECT_EQ(entry.enclosures.at(0).url, uri);
+  EXPECT_EQ(entry.comments, uri);
+  EXPECT_EQ(*entry.title.language, "");
+  EXPECT_EQ(entry.guid, "http://example.org/\xE2\x80\xAE\"<b>") << "what identifies it stays as it is written";
 }
 
 }  // namespace
