@@ -324,7 +324,6 @@ class Normaliser {
     if (feed_.text_input) close(feed_.text_input->link, is_safe_url);
   }
 
-  // feedburner:origEnclosureLink is the address of the file that feedburner's enclosure redirects to.
   // Addresses as URIs and languages as BCP 47 has them (SECURITY X5). What hubs are asked by stays as it is written.
   void spell(Entry& entry) {
     spell(static_cast<Common&>(entry));
@@ -407,6 +406,7 @@ class Normaliser {
     url = uri_of(std::move(url));
   }
 
+  // feedburner:origEnclosureLink is the address of the file that feedburner's enclosure redirects to.
   static void original_enclosure(Common& common) {
     for (auto it = common.extensions.begin(); it != common.extensions.end(); ++it) {
       if (it->prefix != "feedburner" || it->name != "origEnclosureLink" || common.enclosures.empty()) continue;
