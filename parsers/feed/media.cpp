@@ -38,8 +38,8 @@ void add_value(const Reading& in, Media::Attributes& attributes, std::string val
   if (!value.empty()) append(in, attributes, {std::string(key), std::move(value)});
 }
 
-// The element's own text beside its attributes. It is plain text, whatever type stands there: of these only what
-// media:restriction has stays (SECURITY §4).
+// Adds the element's text to its attributes. The text is always plain, so `type` is dropped unless it is one of the
+// words of media:restriction (SECURITY §4).
 void add_text(const Reading& in, Media::Attributes& attributes, std::string text) {
   std::erase_if(attributes, [](const auto& attribute) {
     const std::string_view type = attribute.second;

@@ -43,13 +43,12 @@ struct Exchange {
   bool fell_back = false;                 ///< HTTP/2 failed where HTTP/1.1 did not (HTTP P20)
 };
 
-/// Whether the next request leaves its validators out, to see whether a server that always says 304 tells the truth
-/// (HTTP P5): after 14 days of it with S > 2, when it denied what was pushed, or when it was caught before; once in 24
-/// h.
 /// Whether this poll compares every value of every post: once a day for feeds with values that entry_digest() leaves
 /// out.
 bool compares_all(const FeedState& state, Milliseconds now);
 
+/// Whether the next request omits its validators, to check a server that always answers 304 (HTTP P5): after 14 days of
+/// 304 with S > 2, after a 304 that denied a push, or if it lied before; at most once in 24 hours.
 bool wants_probe(const FeedState& state, Milliseconds now);
 
 struct Decision {

@@ -252,12 +252,14 @@ void DecisionDraft::tell_host() {
   const bool throttled =
       state.last.error == to_string(Reason::status_forbidden) && host_serves_others() && state.failures.count <= 3;
   HostAnswer& host = decision.commit.host;
-  host = host_answer(claim_, exchange_, state.last.status, throttled, now_);
+  // A feed that is forbidden again and again has its own trouble.
+  const Forbidden forbidden = !throttled                  ? Forbidden::for_good
+                              : state.failures.count == 1 ? Forbidden::over_quota
+                                                          : Forbidden::throttled;
+  host = host_answer(claim_, exchange_, state.last.status, forbidden, now_);
   if (is_of_another_site(exchange_)) return;
   host.needs_identity = exchange_.identity && decision.outcome != Outcome::failed;
   host.needs_http1 = exchange_.fell_back;
-  // A feed that is forbidden again and again has its own trouble.
-  if (host.is == HostAnswer::Is::refused && throttled && state.failures.count == 1) host.over_quota = true;
   if (host.is != HostAnswer::Is::refused && decision.outcome == Outcome::failed) {
     const bool was_healthy = claim_.state.state == "healthy" && claim_.state.failures.count == 0;
     const bool in_storm = claim_.host_storm.count() != 0 && led_to(exchange_).empty();

@@ -42,7 +42,8 @@ bool is_of_another_site(const Exchange& exchange) {
   return !exchange.hops.empty() && !is_one_site(exchange.requested_url, exchange.hops.back().url);
 }
 
-HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status, bool is_throttled, Milliseconds now) {
+HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status, Forbidden forbidden,
+                       Milliseconds now) {
   HostAnswer host;
   host.egress = claim.egress;
   if (is_of_another_site(exchange)) {
@@ -53,7 +54,8 @@ HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status,
   host.document = status == 200;
   const auto wait = retry_after(exchange.headers, seconds_of(now));
   const bool told_when = wait && wait->wait.count() > 0;
-  host.over_quota = status == 429;
+  const bool is_throttled = forbidden != Forbidden::for_good;
+  host.over_quota = status == 429 || forbidden == Forbidden::over_quota;
   if (status == 429 || status == 503 || is_throttled || told_when) {
     host.is = HostAnswer::Is::refused;
     host.cause = status == 429 ? "rate_limited" : is_throttled ? "forbidden" : "unavailable";

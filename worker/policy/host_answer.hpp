@@ -17,12 +17,15 @@ std::string led_to(const Exchange& exchange);
 /// Whether the last answer is of another site than the first.
 bool is_of_another_site(const Exchange& exchange);
 
-/// `status`: of the last answer, 0 = it says nothing; `is_throttled`: it was a 403 that may be for the number of
-/// requests. What another site led to says nothing of its server: the first hop alone is told of, as served.
-HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status, bool is_throttled, Milliseconds now);
+/// A 403, as far as it may be about the number of requests.
+enum class Forbidden { for_good, throttled, over_quota };
 
-/// HTTP H10: for how long a feed leaves its server alone by itself, because what it was told of a quota is for longer
-/// than an hour, or for others to take over from no other site; 0 = its gate knows.
+/// `status`: the last answer's HTTP status, 0 = none; `forbidden`: how to read a 403. An answer of another site says
+/// nothing about its server; the result then covers the first hop only, as served.
+HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status, Forbidden forbidden, Milliseconds now);
+
+/// HTTP H10: how long this feed alone waits for a quota that its gate does not apply yet: one longer than an hour, or
+/// one that another site's server reported. 0 = none.
 Milliseconds own_quota_wait(const Exchange& exchange, Milliseconds now);
 
 }  // namespace feedmill

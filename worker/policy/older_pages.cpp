@@ -269,7 +269,7 @@ class PageDecider {
     if (exchange_.hops.empty()) return;
     Commit& commit = decision_.commit;
     const int status = exchange_.hops.back().status;
-    commit.host = host_answer(claim_, exchange_, status, false, now_);
+    commit.host = host_answer(claim_, exchange_, status, Forbidden::for_good, now_);
     const std::chrono::sys_seconds wall_clock(std::chrono::duration_cast<std::chrono::seconds>(now_));
     if (const auto wait = retry_after(exchange_.headers, wall_clock); wait && wait->wait.count() > 0) {
       commit.state.due.not_before = std::max(commit.state.due.not_before, now_ + Milliseconds(wait->wait));

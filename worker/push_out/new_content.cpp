@@ -28,7 +28,7 @@ asio::awaitable<StoreResult<NewContent::Made>> NewContent::of(const Subscriber& 
   if (const auto found = made_.find(key); found != made_.end()) co_return found->second;
   Made made;
   if (!memory_.has_room(most_bytes, of_memory)) {
-    made_.clear();  // those that nobody sends make room
+    made_.clear();  // drop documents that no delivery is sending
     bytes_ = 0;
     made.no_memory = !memory_.has_room(most_bytes, of_memory);
     if (made.no_memory) co_return made;

@@ -44,6 +44,15 @@ TEST(ToldQuota, OfARefusalSaysWhenAndNotHowOften) {
   EXPECT_EQ(told({{"retry-after", "50"}}, true), std::nullopt);
 }
 
+TEST(Decide, ReadsTheQuotaOfAFirstForbiddenAnswer) {
+  Claim claim = claim_of(healthy());
+  claim.host_served_at = now - hours(1);
+  const HostAnswer host = decide(claim, HttpStatus{403}, exchange_with(left("0", "60")), {}, {}, now).commit.host;
+  EXPECT_EQ(host.cause, "forbidden");
+  EXPECT_TRUE(host.over_quota);
+  EXPECT_EQ(host.quota, (ToldQuota{seconds(61), Milliseconds(0), seconds(61)}));
+}
+
 TEST(Decide, TellsTheGateOfQuotas) {
   const Decision served = decide_on(healthy(), NotModified(), exchange_with(left("0", "60")));
   EXPECT_EQ(served.commit.host.quota, (ToldQuota{seconds(61), seconds(61), seconds(61)}));
