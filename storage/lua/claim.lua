@@ -76,7 +76,12 @@ end
 local mine = redis.call('HMGET', my_key, 'request', 'batch', 'alone_url', 'alone_claim')
 if mine[1] == request then
   local claims = {}
-  local batch, deferred, refused, quarantined = unpack(cmsgpack.unpack(mine[2]))
+  local batch, deferred, refused, quarantined, handed_out_at = unpack(cmsgpack.unpack(mine[2]))
+  -- The store was away meanwhile, and others may have passed the gates since.
+  if usual_spacing > 0 and now - (handed_out_at or now) > 100 then
+    for _, claim in ipairs(batch) do give_back(claim[1], claim[2], nil, now) end
+    batch = {}
+  end
   for _, claim in ipairs(batch) do
     local is = redis.call('HMGET', state_key(claim[1]), 'fetch_url', 'alone')
     claims[#claims + 1] = handed_out(claim[1], claim[2], claim[3], is[2], limits_of(server_of(is[1] or claim[1])).gate)
@@ -215,7 +220,7 @@ local function look_at(url, due, line, named)
   local own = is.claim and string.sub(is.claim, 1, #process) == process
   local strikes = math.max(0, (tonumber(is.strikes) or 0) - (own and 1 or 0))
   if own then redis.call('HDEL', state_key(url), 'alone') end
-  if is.claim and is.alone and not own then  -- the attempt was made alone, and nobody lived to tell of it
+  if is.claim and is.alone == '1' and not own then  -- the attempt was made alone, and nobody lived to tell of it
     deaths = redis.call('HINCRBY', state_key(url), 'alone_deaths', 1)
     redis.call('HDEL', state_key(url), 'claim', 'alone')
   end
@@ -347,7 +352,7 @@ end
 -- What was put off is only waited for by a worker that was told a due_by.
 if #batch + #refused + #quarantined > 0 or (due_by and #deferred > 0) then
   redis.call('HSET', my_key, 'request', request, 'batch',
-             cmsgpack.pack({batch, due_by and deferred or {}, refused, quarantined}))
+             cmsgpack.pack({batch, due_by and deferred or {}, refused, quarantined, now}))
   redis.call('PEXPIRE', my_key, text(lease))
 end
 if spent then redis.call('HSET', meta_key, 'overdue_until', string.format('%.3f', spent_until)) end

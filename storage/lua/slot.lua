@@ -10,7 +10,7 @@
 local url, claim, server, elsewhere, longest = ARGV[2], ARGV[3], ARGV[4], ARGV[7] == '1', tonumber(ARGV[8])
 local concurrency, spacing, egress = tonumber(ARGV[5]), string.match(ARGV[6], '^(%d+) ?(.*)$')
 local now = clock()
-local mine = not elsewhere and redis.call('HMGET', state_key(url), 'claim', 'claim_hosts')
+local mine = not elsewhere and redis.call('HMGET', state_key(url), 'claim', 'claim_hosts', 'alone')
 local lease_end = elsewhere and math.huge or tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
 if mine and mine[1] ~= claim or not lease_end then return {-1, ''} end
 lease_end = math.min(lease_end, now + longest)
@@ -19,9 +19,11 @@ local name, own_concurrency, own_spacing = gate_of_server(server)
 concurrency, spacing = own_concurrency or concurrency, own_spacing or tonumber(spacing)
 local gate = read_host(name, now, egress, own_spacing ~= nil)
 -- Hops within a host are one request: of another port only a back-off is heeded.
-local is_there = redis.call('HGET', gate.host.key, 's:' .. claim)
-if is_there and now >= gate.not_before then return {0, ''} end
-local code = why_not(gate, now, concurrency, spacing, claim)
+local is_there = redis.call('HGET', gate.host.key, 's:' .. claim) and now >= gate.not_before
+local code = not is_there and why_not(gate, now, concurrency, spacing, claim)
+-- A worker that dies while it waits has not died of the feed (SECURITY Q2).
+if mine and mine[3] then redis.call('HSET', state_key(url), 'alone', code and '0' or '1') end
+if is_there then return {0, ''} end
 if not code then
   take_slot(gate, claim, now, lease_end, claim, gap_of(gate, spacing))
   write_slots(gate, now)

@@ -6,10 +6,12 @@
 -- ARGV: prefix, then one of:
 --   'channel', uid                          Returns {findings}
 --   'members', uid, cursor, how many        its feeds. Returns {findings, '', next cursor ('' = done), feeds}
---   'feed', uid, feed_url                   its posts in the channel. Returns {findings, 'behind' | ''}
---   'timeline' | 'index' | 'read', uid, cursor, how many      Returns {findings, 'behind' | '', next cursor ('' = done)}
+--   'feed', uid, feed_url                   its posts in the channel. Returns {findings, behind}
+--   'timeline' | 'index' | 'read', uid, cursor, how many      Returns {findings, behind, next cursor ('' = done)}
 --   'holders', feed_url, cursor, how many   the channels that it says it is in. Returns the same
 --   'notices', user · 'watcher', user       Returns {findings}
+-- behind: when the oldest record that is not applied was written, ms; behind it ' unseen' where nothing was compared for
+-- it; '' = all are applied.
 local what, uid = ARGV[2], ARGV[3]
 local function is_of_type(key, wanted, invariant)
   local found = type_of(key)
@@ -102,12 +104,13 @@ local applied = redis.call('GET', delivered_key('timelines')) or '0-0'
 local newest = redis.call('HGET', meta_key, 'last_signal') or '0-0'
 local is_built = are_indexes_kept(applied) and string.sub(floor_of(uid), 1, 1) ~= '~'
 if what == 'index' and not is_built then return {findings, '', ''} end
-local under_way = {}
+local under_way, behind = {}, ''
 if after(newest, applied) then
   local first = redis.call('XRANGE', signals_key, '-', '+', 'COUNT', 1)[1]
   local before = first and string.match(first[2][4] or '', '"prev":"([%d-]*)"')
   local records = redis.call('XRANGE', signals_key, '(' .. applied, '+', 'COUNT', 2001)
-  if not first or not before or after(before, applied) or #records > 2000 then return {findings, 'behind', ''} end
+  behind = string.match((records[1] or {newest})[1], '^%d+')
+  if not first or not before or after(before, applied) or #records > 2000 then return {findings, behind .. ' unseen', ''} end
   for _, record in ipairs(records) do
     local id = string.match(record[2][4] or '', '"entity_id":"([^"]*)"')
     if id then under_way[id] = true end
@@ -142,7 +145,7 @@ if what == 'feed' then
            {zadd(posts, id, there, score)})
     end
   end
-  return {findings, ''}
+  return {findings, behind}
 end
 
 local key = what == 'timeline' and posts or what == 'index' and index or marks
@@ -164,4 +167,4 @@ for i = 1, #step[2], 2 do
     find('I4', what .. '.stray', url, {key, sort_key(url)}, id .. ' is in the ' .. what .. ', and not in its feed', {zrem(key, id, score)})
   end
 end
-return {findings, '', step[1] == '0' and '' or step[1]}
+return {findings, behind, step[1] == '0' and '' or step[1]}

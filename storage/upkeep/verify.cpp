@@ -387,7 +387,7 @@ StoreResult<VerifySummary> Verifier::Work::run() {
     }
   }
   summary_.events = signals_.records();
-  if (behind_) {
+  if (uncompared_) {
     summary_.notes.push_back("delivery has more than 2000 signals to apply: timelines were not held against the feeds");
   }
   return summary_;

@@ -58,6 +58,8 @@ struct VerifyOptions {
 struct VerifySummary {
   std::uint64_t feeds = 0, entries = 0, events = 0, channels = 0;  ///< looked at
   std::uint64_t violations = 0, repaired = 0;
+  /// When the oldest event was written that timelines do not have yet: posts of such events were not compared.
+  std::optional<Milliseconds> behind_since;
   std::vector<std::string> notes;  ///< what could not be decided, and why
 };
 

@@ -1,4 +1,7 @@
 // What deliver derives from posts: channels, timelines, read marks, notices.
+#include <algorithm>
+#include <charconv>
+
 #include "storage/upkeep/verify_work.hpp"
 
 namespace feedmill {
@@ -8,16 +11,25 @@ constexpr std::string_view members_per_step = "500";
 
 }  // namespace
 
+void Verifier::Work::note_behind(std::string_view behind) {
+  Milliseconds::rep ms = 0;
+  const auto end = std::from_chars(behind.data(), behind.data() + behind.size(), ms).ptr;
+  if (end == behind.data()) return;
+  const Milliseconds since(ms);
+  summary_.behind_since = std::min(summary_.behind_since.value_or(since), since);
+  if (end != behind.data() + behind.size()) uncompared_ = true;
+}
+
 StoreResult<void> Verifier::Work::posts_of(const std::string& uid, const std::string& url) {
   return settle_call(Script::verify_channel, {"feed", uid, url},
-                     [&](const Reply& reply) { behind_ = behind_ || reply[1].text() == "behind"; });
+                     [&](const Reply& reply) { note_behind(reply[1].text()); });
 }
 
 StoreResult<void> Verifier::Work::page_through(const std::string& of, std::string_view what) {
   for (std::string cursor = "0"; !cursor.empty();) {
     const std::string here = cursor;
     const auto done = settle_call(Script::verify_channel, {what, of, here, members_per_step}, [&](const Reply& reply) {
-      behind_ = behind_ || reply[1].text() == "behind";
+      note_behind(reply[1].text());
       cursor = reply[2].text();
     });
     if (!done) return done.error();

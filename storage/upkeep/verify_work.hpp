@@ -63,6 +63,8 @@ class Verifier::Work {
 
   // verify_derived.cpp
   StoreResult<void> channel(const std::string& uid);
+  /// `behind`: as verify_channel.lua says it.
+  void note_behind(std::string_view behind);
   StoreResult<void> posts_of(const std::string& uid, const std::string& url);
   StoreResult<void> page_through(const std::string& of, std::string_view what);
   StoreResult<void> notices(const std::string& user);
@@ -84,7 +86,7 @@ class Verifier::Work {
   GivenMarkup markup_;              // of the feed looked at
   std::uint64_t markup_bytes_ = 0;  // that its findings hold
   std::set<std::string> told_;      // of what is being settled
-  bool behind_ = false;             // delivery has not applied all there is
+  bool uncompared_ = false;         // delivery has more to apply than is looked at
 };
 
 /// The findings in the reply of a verify script.

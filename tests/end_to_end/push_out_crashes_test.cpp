@@ -112,6 +112,12 @@ class ToldWorld {
     return std::make_unique<Program>(pushes_out, it.world.with(more));
   }
 
+  /// Every feed has a new post and an edit, and the store knows.
+  void bring_news() {
+    it.bring_news();
+    ASSERT_EQ(it.world.run({"run", "--once"}).exit, 0);
+  }
+
   bool all_verified() {
     const auto counts = Subscribers(it.world.store).counts();
     return counts && counts->hub_active == 2;
@@ -298,12 +304,6 @@ void PrintTo(const Point& point, std::ostream* out) {
 
 class PushOutCrashes : public testing::TestWithParam<Point> {
  protected:
-  /// Every feed has a new post and an edit, and the store knows.
-  void bring_news() {
-    it.it.bring_news();
-    ASSERT_EQ(it.it.world.run({"run", "--once"}).exit, 0);
-  }
-
   ToldWorld it;
 };
 
@@ -313,7 +313,7 @@ TEST_P(PushOutCrashes, LoseNoEvent) {
   EXPECT_TRUE(eventually([&] { return it.all_verified() || worker->ended(); })) << worker->err();
   for (int round = 0; round < 20 && !worker->ended(); ++round) {
     const auto before = it.bytes_told();
-    ASSERT_NO_FATAL_FAILURE(bring_news());
+    ASSERT_NO_FATAL_FAILURE(it.bring_news());
     EXPECT_TRUE(eventually([&] { return it.bytes_told() > before || worker->ended(); })) << worker->err();
   }
   const Finished end = worker->wait();
@@ -321,7 +321,7 @@ TEST_P(PushOutCrashes, LoseNoEvent) {
   it.let_time_pass(end.err);
 
   worker = it.start();
-  ASSERT_NO_FATAL_FAILURE(bring_news());
+  ASSERT_NO_FATAL_FAILURE(it.bring_news());
   EXPECT_TRUE(eventually([&] { return it.all_verified(); })) << worker->err();
   EXPECT_EQ(it.wrongs_once_told(), "") << worker->err();
   worker->signal(SIGTERM);
@@ -338,6 +338,23 @@ INSTANTIATE_TEST_SUITE_P(Points, PushOutCrashes,
                                          Point{"S23_first", "S23:1"}, Point{"S23_second", "S23:2"},
                                          Point{"S23_fifth", "S23:5"}),
                          [](const auto& test) { return test.param.name; });
+
+/// Nothing newer comes and nobody else looks: what a worker took and did not settle is due again when its lease ends.
+TEST(HubLeases, BringTheLastVersionThoughNothingNewComes) {
+  ToldWorld it;
+  ASSERT_NO_FATAL_FAILURE(it.set_up());
+  auto worker = it.start();
+  EXPECT_TRUE(eventually([&] { return it.all_verified(); })) << worker->err();
+  ASSERT_NO_FATAL_FAILURE(it.bring_news());
+  EXPECT_TRUE(eventually([&] { return it.wrongs().empty(); })) << it.wrongs();
+  worker->signal(SIGTERM);
+  EXPECT_EQ(worker->wait().exit, 0);
+  worker = it.start({{"FEEDMILL_CRASH_AT", "S22:2"}});
+  ASSERT_NO_FATAL_FAILURE(it.bring_news());
+  EXPECT_EQ(worker->wait().exit, -SIGKILL);
+  worker = it.start();
+  EXPECT_TRUE(eventually([&] { return it.wrongs().empty(); })) << it.wrongs();
+}
 
 class PushOutKillLoop : public testing::Test {
  protected:

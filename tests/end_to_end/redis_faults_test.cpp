@@ -4,6 +4,7 @@
 #include <fstream>
 #include <functional>
 #include <sstream>
+#include <thread>
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
@@ -162,6 +163,23 @@ TEST_F(RedisFaults, ALostReplyToAClaimBringsTheSameFeeds) {
   let_go();
   expect_stored_once(worker);
   EXPECT_EQ(world.redis_text({"HGET", "state:feed:" + world.http.url("/feed.xml"), "strikes"}), "(nil)");
+}
+
+/// HTTP H6: what is behind a redirect is had as soon as a document would be stored.
+TEST_F(RedisFaults, ARedirectWaitsForTheStore) {
+  const std::string url = world.http.url("/feed.xml");
+  world.http.serve("/there.xml", {.body = rss({{"a", "First"}})});
+  world.http.serve("/feed.xml", [this](const ServedRequest&) {
+    proxy.down();
+    return Response{.status = 302, .headers = {{"Location", world.http.url("localhost", "/there.xml")}}};
+  });
+  ASSERT_TRUE(Feeds(world.store).add(std::vector{NewFeed{.feed_url = url}}));
+  Program worker({"run"}, world.environment);
+  world.http.wait_for_requests(1);
+  std::this_thread::sleep_for(Milliseconds(500));
+  proxy.up();
+  EXPECT_TRUE(eventually([&] { return world.count("post_created") > 0; })) << worker.err();
+  EXPECT_EQ(world.http.count("/feed.xml"), 1U);
 }
 
 /// Longer than the leases: the feeds are not taken for those of a dead worker, and all go on at once.

@@ -307,6 +307,32 @@ TEST_F(HostGates, AStrangersSlotEndsSoon) {
   EXPECT_EQ(the_one(polite(worker_b, 2)).feed_url, feed(0, "b.org"));
 }
 
+// RELIABILITY L3: an answer was lost, and others have asked the host until Redis was back.
+TEST_F(HostGates, ABatchAskedForAgainLatePassesTheGatesAnew) {
+  add_many(2);
+  make_all_due();
+  redis({"ZADD", "schedule", "XX", "0", feed(0)});
+  const HostLimits limits{2, Milliseconds(200)};
+  ASSERT_EQ(the_one(claim(worker_a, 1, Milliseconds(90'000), limits)).feed_url, feed(0));
+  std::this_thread::sleep_for(Milliseconds(250));
+  ClaimRequest theirs;
+  theirs.worker = worker_b;
+  theirs.request = 1;
+  theirs.max = 1;
+  theirs.host = limits;
+  ASSERT_EQ(the_one(*Ingest(store).claim(theirs)).feed_url, feed(1));
+
+  --requests;
+  const ClaimBatch again = claim(worker_a, 1, Milliseconds(90'000), limits);
+  EXPECT_TRUE(again.claims.empty());
+  EXPECT_FALSE(again.exhausted);
+  EXPECT_EQ(redis({"HMGET", "state:feed:" + feed(0), "claim", "strikes"}), "(nil) (nil)");
+  EXPECT_EQ(redis({"ZSCORE", "schedule", feed(0)}), "0");
+  EXPECT_TRUE(claim(worker_a, 1, Milliseconds(90'000), limits).claims.empty()) << "the host was just asked";
+  std::this_thread::sleep_for(Milliseconds(250));
+  EXPECT_EQ(the_one(claim(worker_a, 1, Milliseconds(90'000), limits)).feed_url, feed(0));
+}
+
 /// HTTP H10.
 class HostQuotas : public HostGates {
  protected:

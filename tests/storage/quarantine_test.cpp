@@ -150,6 +150,26 @@ TEST_F(Quarantine, ThreeDeathsAloneAreEnough) {
       << "it has killed workers";
 }
 
+TEST_F(Quarantine, ADeathWhileItWaitsForAHostIsNotOfTheFeed) {
+  add();
+  add("http://there.org/");
+  die();  // in company
+  redis({"ZADD", "schedule", "XX", "+inf", feed_url});
+  ASSERT_EQ(claim().claims.size(), 1U);  // there.org is being asked
+  const auto die_before = [&](const std::string& host) {
+    redis({"ZADD", "schedule", "XX", "1", feed_url});
+    const Claim led = claim(next_worker(), 1).claims.at(0);
+    EXPECT_TRUE(led.alone);
+    EXPECT_TRUE(Ingest(store).take_slot(led, host, {1, Milliseconds(0)}, Milliseconds(1)));
+  };
+  for (int i = 0; i < 4; ++i) die_before("there.org");
+  EXPECT_EQ(state("alone_deaths"), "(nil)");
+  for (const char* host : {"free.org", "idle.org"}) die_before(host);
+  redis({"ZADD", "schedule", "XX", "1", feed_url});
+  EXPECT_EQ(claim(next_worker(), 1).claims.size(), 1U);
+  EXPECT_EQ(state("alone_deaths"), "2");
+}
+
 TEST_F(Quarantine, AfterItOneAttemptIsEnoughAndTheWaitDoubles) {
   add();
   for (int i = 0; i < 4; ++i) die();

@@ -69,6 +69,21 @@ TEST_F(VerifyTest, FindsAnEmptyStoreAndAFilledOneHealthy) {
   EXPECT_TRUE(journalled.empty());
 }
 
+TEST_F(VerifyTest, TellsTimelinesThatAreBehindFromThoseThatAreEqual) {
+  fill();
+  std::vector<Violation> told;
+  EXPECT_FALSE(repair(told).behind_since);
+  refresh({post("f", 1005), post("g", 1006)});
+  const auto since = EventStream(store).read("0", 1000, Milliseconds(0))->back().id;
+  const auto behind = repair(told).behind_since;
+  ASSERT_TRUE(behind);
+  EXPECT_LE(behind->count(), std::stoll(since));
+  EXPECT_GT(behind->count(), std::stoll(since) - 10'000);
+  EXPECT_EQ(list_of(told), "");
+  deliver(store);
+  EXPECT_FALSE(repair(told).behind_since);
+}
+
 TEST_F(VerifyTest, TakesClaimsOfPushesForClaims) {
   fill();
   redis({"HSET", "state:feed:" + feed_url, "claim", "0a1f:push12", "claim_due", "1"});

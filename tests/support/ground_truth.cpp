@@ -46,7 +46,16 @@ std::string GroundTruth::add_feed(std::size_t posts) {
     number = feeds_.size();
     feeds_.emplace_back().posts.assign(posts, Post{1, {}});
   }
-  http_.serve(path(number), [this, number](const ServedRequest& request) { return answer(number, request); });
+  const auto says = [this, number](const ServedRequest& request) { return answer(number, request); };
+  if (options_.led > 0 && number % options_.led == 0) {
+    const std::string there = "/there" + path(number);
+    Response redirect{.status = 302, .headers = {{"Location", http_.url("localhost", there)}}};
+    redirect.delay = std::chrono::milliseconds(50);
+    http_.serve(path(number), redirect);
+    http_.serve(there, says);
+  } else {
+    http_.serve(path(number), says);
+  }
   return url(number);
 }
 

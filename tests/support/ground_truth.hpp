@@ -20,6 +20,7 @@ class GroundTruth {
     std::size_t listed = 1000;  ///< newest posts that a document lists
     std::size_t text = 40;      ///< bytes of text in each post
     bool in_halves = false;     ///< answers come in two pieces, a moment apart
+    std::size_t led = 0;        ///< every so many feeds one is a slow redirect to another host; 0 = none
   };
   explicit GroundTruth(HttpServer& http);
   GroundTruth(HttpServer& http, Options options);

@@ -14,6 +14,7 @@
 #include "storage/ingest/ingest.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/ingest/poison.hpp"
+#include "worker/observe/store_health.hpp"
 #include "worker/policy/host_answer.hpp"
 
 namespace feedmill {
@@ -225,17 +226,20 @@ asio::awaitable<void> FetchedDocument::read_all(const Claim& claim, Attempt& att
   memory_.hold(cost_of_storing(attempt.reading));
 }
 
-/// Waits for a slot at a server that a redirect leads to; false when there is none in time (HTTP H6).
+/// Waits for a slot at a server that a redirect leads to, and for a store that is away; false when there is none in
+/// time (HTTP H6).
 asio::awaitable<bool> FetchedDocument::enter_host(const Claim& claim, std::string url) {
   const auto until = std::chrono::steady_clock::now() + longest_host_wait;
   asio::steady_timer timer(co_await asio::this_coro::executor);
-  for (;;) {
-    const StoreResult<std::optional<Milliseconds>> wait = co_await take_slot(claim, url);
-    if (!wait || !*wait) co_return false;  // the store is away, or the claim is over
-    if ((*wait)->count() == 0) co_return true;
-    host_wait_ = **wait;
-    if (std::chrono::steady_clock::now() + **wait > until) co_return false;
-    timer.expires_after(**wait);
+  for (int failed = 0;;) {
+    const StoreResult<std::optional<Milliseconds>> answer = co_await take_slot(claim, url);
+    if (!answer && !is_transient(answer.error())) co_return false;
+    if (answer && !*answer) co_return false;  // the claim is over
+    const Milliseconds wait = answer ? **answer : wait_before_retry(answer.error(), failed++);
+    if (answer && wait.count() == 0) co_return true;
+    if (answer) host_wait_ = wait;
+    if (std::chrono::steady_clock::now() + wait > until) co_return false;
+    timer.expires_after(wait);
     co_await timer.async_wait(asio::use_awaitable);
   }
 }

@@ -150,10 +150,16 @@ void tell_summary(const VerifySummary& summary, std::uint64_t left, const std::s
                       {"violations", summary.violations},
                       {"repaired", summary.repaired},
                       {"left", left},
+                      {"timelines_behind_since", nullptr},
                       {"notes", json::value_from(summary.notes)}};
+  if (summary.behind_since) row["timelines_behind_since"] = rfc3339(*summary.behind_since);
   if (const Partition mine = context.config.partition(); !mine.is_whole()) row["partition"] = mine.index;
   if (!journal.empty()) row["journal"] = byte_text(journal);
   if (!terminal.json()) {
+    if (summary.behind_since) {
+      terminal.note(fmt::format("{}: timelines are behind since {}; posts of later events were not compared",
+                                terminal.verb(), rfc3339(*summary.behind_since)));
+    }
     for (const std::string& note : summary.notes) terminal.note(terminal.verb() + ": " + note);
     if (!journal.empty()) {
       terminal.note(fmt::format("{}: what was replaced stands in {}", terminal.verb(), visible(journal)));

@@ -297,6 +297,28 @@ local function free_slots(claim, first_gate, more_hosts)
   return waits
 end
 
+-- Ends a claim without an attempt; `due` nil = the due time of before (RELIABILITY L9). Returns whether it was held.
+local function give_back(url, claim, due, now)
+  local mine = redis.call('HMGET', state_key(url), 'claim', 'claim_due', 'fetch_url', 'claim_hosts', 'wake', 'push_wake',
+                          'push_claimed', 'not_before', 'state')
+  if mine[1] ~= claim then return false end
+  local at = due and text(due) or mine[2]
+  if mine[5] then at = text(math.min(tonumber(at), now + tonumber(mine[5]))) end
+  if mine[6] then  -- a hint waits for the host, as all do
+    local hinted = math.max(tonumber(string.match(mine[6], '^(%d+)')), tonumber(mine[8]) or 0, due or 0)
+    at = text(math.min(tonumber(at), hinted))
+  end
+  redis.call('ZADD', schedule_key, 'XX', at, url)
+  redis.call('HDEL', state_key(url), 'claim', 'claim_due', 'claim_part', 'claim_hosts', 'strikes', 'alone',
+             'alone_deaths', 'wake', 'push_wake', 'push_claimed')
+  if mine[7] then redis.call('HSET', state_key(url), 'push_hint', mine[7]) end  -- no fetch has answered it
+  if mine[9] ~= 'paused' then
+    redis.call('HSET', state_key(url), 'won', 'released', 'why', due_input('released', math.max(0, tonumber(at) - now)))
+  end
+  free_slots(claim, gate_of(mine[3] or url), mine[4])
+  return true
+end
+
 -- Requests at this pace were served one behind the other: a shorter one may be tried, half as long at most. Once that is
 -- known within a fifth, it is tried ever more seldom whether the host has become more patient.
 local function quicken(quota, now)
