@@ -93,7 +93,8 @@ void name_partition(ApiReply& reply, unsigned partition) {
 /// One of the calls that may be under way; given up with the object.
 class Api::Place {
  public:
-  Place(Api& api, std::string app) : api_(api), app_(std::move(app)) {
+  Place(Api& api, std::string app) : api_(api), app_(std::move(app)), memory_(api.memory_, 0) {
+    memory_.hold(call_cost);
     ++api_.calls_;
     ++api_.calls_of_[app_];
   }
@@ -112,8 +113,11 @@ class Api::Place {
   }
 
  private:
+  static constexpr std::uint64_t call_cost = 4U << 20U;  // a page and its text
+
   Api& api_;
   const std::string app_;
+  MemoryBudget::Share memory_;
 };
 
 /// A call that waits without a place.
@@ -129,12 +133,13 @@ class Api::Waiting {
 };
 
 Api::Api(asio::any_io_executor executor, Options options, const Config& config, Looks& looks,
-         std::function<void()> asked, std::function<void(const char*)> bug)
+         MemoryBudget& memory, std::function<void()> asked, std::function<void(const char*)> bug)
     : executor_(std::move(executor)),
       options_(std::move(options)),
       asked_(std::move(asked)),
       bug_(std::move(bug)),
       looks_(looks),
+      memory_(memory),
       store_([this] {
         StoreOptions store = options_.store;
         store.timeout = std::min<Milliseconds>(store.timeout, options_.patience);

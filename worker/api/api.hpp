@@ -43,9 +43,9 @@ class Api {
         std::chrono::milliseconds(5);  ///< of the store; a call that takes more counts as several
   };
 
-  /// `config`: its tokens and host rules. `looks`: for programs that discover; outlives this. `asked`: called when a
+  /// `config`: its tokens and host rules. `looks`: for programs that discover; it and `memory` outlive this. `asked`: called when a
   /// request was made. `bug`: told of what should not happen.
-  Api(boost::asio::any_io_executor executor, Options options, const Config& config, Looks& looks,
+  Api(boost::asio::any_io_executor executor, Options options, const Config& config, Looks& looks, MemoryBudget& memory,
       std::function<void()> asked, std::function<void(const char*)> bug);
   Api(const Api&) = delete;
   Api& operator=(const Api&) = delete;
@@ -231,6 +231,7 @@ class Api {
   std::vector<Api*> partitions_;  // empty: there is but this
   Api* of_all_ = nullptr;
   Looks& looks_;
+  MemoryBudget& memory_;
   std::set<std::string> looking_;         // tokens for which an address is looked at
   std::optional<StoreError> last_error_;  // that may pass
   Clock::time_point last_error_at_;

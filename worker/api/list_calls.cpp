@@ -57,6 +57,8 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit, Parts p
   const Ended ended{importing_};
   if (auto refused = co_await read_body(visit, longest_list)) co_return *refused;
   if (visit.gone()) co_return ApiReply();
+  MemoryBudget::Share held(memory_, 0);
+  held.hold(limits::reading_cost(visit.body().size()));
   const auto read = [&] { return read_subscriptions(visit.body()); };
   SubscriptionList read_list = co_await run_on(store_calls_, read);
   for (Api* const part : parts) {  // all of them answer before anything is added

@@ -29,7 +29,7 @@ PushOut::PushOut(const asio::any_io_executor& executor, const StoreOptions& stor
       is_of_all_(store.of_all),
       store_(store),
       homes_(std::move(options.homes).value_or(all_in(store_))),
-      tail_(executor, store, homes_, {.block = options.block}),
+      tail_(executor, store, homes_, memory.deliveries.budget(), {.block = options.block}),
       fetcher_(executor, options.fetch),
       engine_(executor, store, homes_, tail_, fetcher_, memory.deliveries, sites_, metrics, log,
               std::move(options.engine)),

@@ -78,8 +78,8 @@ ServedParts::ServedParts(ServeTask task, SharedByStores its_shared)
       requests(loop.get_executor(), store_options(config, redis_url), request_options(config, id),
                request_rules(config), wait_in_redis(shared.stores), looks, metrics, log),
       api(
-          loop.get_executor(), api_options(config, redis_url), config, looks, [this] { requests.look(); },
-          [this](const char* what) { report_bug("api", what); }) {}
+          loop.get_executor(), api_options(config, redis_url), config, looks, shared.memory,
+          [this] { requests.look(); }, [this](const char* what) { report_bug("api", what); }) {}
 
 IngestTask ServedParts::ingest_task(std::string worker, EgressPolicies egress) {
   IngestTask made;

@@ -74,7 +74,7 @@ Dispatcher::Dispatcher(asio::any_io_executor executor, const StoreOptions& conte
       metrics_(parts.metrics),
       log_(parts.log),
       options_(std::move(options)),
-      sender_(parts.fetcher, options_.per_host, options_.timeout),
+      sender_(parts.fetcher, parts.memory.budget(), options_.per_host, options_.timeout),
       content_(executor_, content, options_.hub, parts.memory),
       sites_(parts.sites),
       random_(std::random_device()()),

@@ -21,8 +21,8 @@ constexpr std::size_t read_at_once = 500;
 }  // namespace
 
 EventTail::EventTail(const asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
-                     Options options)
-    : homes_(homes), options_(options), tail_store_(store), store_(store), pause_(executor) {}
+                     MemoryBudget& memory, Options options)
+    : homes_(homes), options_(options), tail_store_(store), store_(store), memory_(memory, 0), pause_(executor) {}
 
 asio::awaitable<void> EventTail::run() {
   while (!stopping_) {
@@ -89,6 +89,7 @@ void EventTail::drop_old() {
     bytes_ -= held_.front().event->json.size();
     held_.pop_front();
   }
+  memory_.hold(bytes_);
 }
 
 bool EventTail::is_old(const Held& held) const {

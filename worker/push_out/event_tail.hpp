@@ -17,6 +17,7 @@
 
 #include "storage/store/store.hpp"
 #include "worker/base/blocking_calls.hpp"
+#include "worker/base/memory_budget.hpp"
 #include "worker/push_out/feed_homes.hpp"
 #include "worker/push_out/outside_event.hpp"
 
@@ -33,9 +34,9 @@ class EventTail {
     Milliseconds look_again{1'000};  ///< after an error
   };
 
-  /// `homes`, which outlives this: where the feeds are that the events are about.
+  /// `homes`: where the feeds are that the events are about. It and `memory` outlive this.
   EventTail(const boost::asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
-            Options options);
+            MemoryBudget& memory, Options options);
   EventTail(const EventTail&) = delete;
   EventTail& operator=(const EventTail&) = delete;
 
@@ -81,6 +82,7 @@ class EventTail {
   Store tail_store_, store_;  // who waits for the next event has a connection of its own
   std::deque<Held> held_;
   std::size_t bytes_ = 0;
+  MemoryBudget::Share memory_;
   std::string newest_;
   std::list<std::function<void()>> listeners_;
   boost::asio::steady_timer pause_;

@@ -144,6 +144,8 @@ asio::awaitable<Told> Sender::tell(const Subscriber& webhook, std::string id, st
   message.id = std::move(id);
   message.timestamp = now_in_seconds().time_since_epoch().count();
   message.body = std::move(body);
+  MemoryBudget::Share held(memory_, 0);
+  held.hold(message.body.size());
   Fetcher::Outbound outbound;
   outbound.url = webhook.url;
   outbound.header_lines = webhook_headers(message, secrets);

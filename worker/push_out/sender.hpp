@@ -35,10 +35,10 @@ struct Told {
 /// Lives on the loop's thread.
 class Sender {
  public:
-  /// `per_host`: requests under way to one host; half of them to receivers that are not prompt. `fetcher` outlives
-  /// this.
-  Sender(Fetcher& fetcher, std::size_t per_host, std::chrono::milliseconds timeout)
-      : fetcher_(fetcher), per_host_(per_host), timeout_(timeout) {}
+  /// `per_host`: requests under way to one host; half of them to receivers that are not prompt. `fetcher` and
+  /// `memory` outlive this.
+  Sender(Fetcher& fetcher, MemoryBudget& memory, std::size_t per_host, std::chrono::milliseconds timeout)
+      : fetcher_(fetcher), memory_(memory), per_host_(per_host), timeout_(timeout) {}
 
   /// One message. `id` is the same however often it is tried. `now`: Redis' clock.
   boost::asio::awaitable<Told> tell(const Subscriber& webhook, std::string id, std::string body, Milliseconds now);
@@ -78,6 +78,7 @@ class Sender {
   boost::asio::awaitable<Told> send(const Subscriber& receiver, Fetcher::Outbound outbound);
 
   Fetcher& fetcher_;
+  MemoryBudget& memory_;
   const std::size_t per_host_;
   const std::chrono::milliseconds timeout_;
   std::map<std::string, Host, std::less<>> under_way_;  // by host

@@ -54,7 +54,8 @@ class SenderTest : public testing::Test {
   HttpServer server;
   asio::io_context context;
   Fetcher fetcher{context.get_executor(), on_loopback()};
-  Sender sender{fetcher, 4, std::chrono::seconds(15)};
+  MemoryBudget memory{std::uint64_t{1} << 30U};
+  Sender sender{fetcher, memory, 4, std::chrono::seconds(15)};
   std::list<Subscriber> told_of;  // until they were
   int under_way = 0;
 };
