@@ -454,7 +454,6 @@ class Normaliser {
       return;
     }
     SanitiseOptions options;
-    options.policy = options_.html;
     options.keep_class = options_.keep_class;
     options.base = base;
     options.xhtml = type == "application/xhtml+xml";

@@ -2,21 +2,14 @@
 
 #include <algorithm>
 
-#include "parsers/markup/sanitise.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
 
 namespace feedmill {
 namespace {
 
-constexpr std::string_view strict_urls[] = {"cite", "href", "poster", "src"};
-constexpr std::string_view classic_urls[] = {"action",     "background", "cite",   "data",     "dynsrc",
-                                             "formaction", "href",       "icon",   "longdesc", "lowsrc",
-                                             "poster",     "src",        "usemap", "vrml",     "ping"};
+constexpr std::string_view urls[] = {"cite", "href", "poster", "src"};
 constexpr std::string_view free_texts[] = {"alt", "title", "value"};
-// What a form knows by name.
-constexpr std::string_view form_members[] = {"button", "fieldset", "form",   "img",    "input",
-                                             "keygen", "object",   "output", "select", "textarea"};
 
 template <class List>
 bool contains(const List& list, std::string_view word) {
@@ -96,7 +89,7 @@ std::string clean_srcset(std::string_view value, const UrlBase& base) {
       ended = true;
     }
     const std::string_view descriptor = ended ? std::string_view{} : trim(take_until(value, ','));
-    const std::string clean = url.empty() ? std::string{} : clean_html_url(HtmlPolicy::strict, url, base, false);
+    const std::string clean = url.empty() ? std::string{} : clean_html_url(url, base, false);
     if (clean.empty() || clean.find(',') != std::string::npos) continue;
     if (!std::all_of(descriptor.begin(), descriptor.end(), [](char c) { return is_alnum(c) || c == '.'; })) continue;
     // Each is far longer than what it came of when the base is.
@@ -123,14 +116,10 @@ bool begins_with_scheme(std::string_view value) {
 
 }  // namespace
 
-std::string clean_html_url(HtmlPolicy policy, std::string_view raw, const UrlBase& base, bool link) {
+std::string clean_html_url(std::string_view raw, const UrlBase& base, bool link) {
   while (!raw.empty() && static_cast<unsigned char>(raw.front()) <= 0x20) raw.remove_prefix(1);
   while (!raw.empty() && static_cast<unsigned char>(raw.back()) <= 0x20) raw.remove_suffix(1);
   std::string url = base.resolve(raw);  // drops tabs and line ends inside
-  if (policy == HtmlPolicy::classic) {
-    if (!is_safe_url(url)) url.clear();
-    return url;
-  }
   const std::string scheme = lower(url_scheme(url));
   if (link && (scheme == "mailto" || scheme == "tel")) return url;
   if ((scheme != "http" && scheme != "https") || !is_http_url(url)) return {};
@@ -141,26 +130,16 @@ std::string clean_html_url(HtmlPolicy policy, std::string_view raw, const UrlBas
   return url;
 }
 
-bool clean_html_attribute(HtmlPolicy policy, const HtmlElement& element, std::string_view name, std::string& value,
-                          bool has_value, const UrlBase& base) {
-  const bool classic = policy == HtmlPolicy::classic;
-  if (classic && name == "style") {
-    value = sanitise_style(value);
+bool clean_html_attribute(std::string_view name, std::string& value, const UrlBase& base) {
+  if (contains(urls, name)) {
+    value = clean_html_url(value, base, name == "href");
     return !value.empty();
-  }
-  if (classic ? contains(classic_urls, name) : contains(strict_urls, name)) {
-    if (trim(value).empty() && classic) return true;
-    value = clean_html_url(policy, value, base, name == "href");
-    return !value.empty() || (classic && name == "href");
   }
   if (name == "srcset") {
     value = clean_srcset(value, base);
     return !value.empty();
   }
-  if (!has_value) value = classic ? name : "";
-  if (!classic) return contains(free_texts, name) || !begins_with_scheme(value);
-  // A script that walks the page would be given the control instead of the form's own member.
-  return (name != "id" && name != "name") || !contains(form_members, element.name) || !is_dom_member(value);
+  return contains(free_texts, name) || !begins_with_scheme(value);
 }
 
 }  // namespace feedmill

@@ -151,8 +151,7 @@ bool HtmlAttributes::next() {
   name_ = rest_.substr(name, at - name);
   while (at < rest_.size() && is_space(rest_[at])) ++at;
   value_ = {};
-  has_value_ = at < rest_.size() && rest_[at] == '=';
-  if (has_value_) {
+  if (at < rest_.size() && rest_[at] == '=') {
     ++at;
     while (at < rest_.size() && is_space(rest_[at])) ++at;
     if (at < rest_.size() && (rest_[at] == '"' || rest_[at] == '\'')) {

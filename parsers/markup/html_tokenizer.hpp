@@ -52,11 +52,9 @@ class HtmlAttributes {
   bool next();
   std::string_view name() const { return name_; }
   std::string_view value() const { return value_; }
-  bool has_value() const { return has_value_; }
 
  private:
   std::string_view rest_, name_, value_;
-  bool has_value_ = false;
 };
 
 }  // namespace feedmill

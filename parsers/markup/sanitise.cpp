@@ -97,51 +97,13 @@ void append_text(std::string& out, std::string_view text) {
   out.append(text.substr(start));
 }
 
-// A reference as policy classic keeps it: as written, save for what the windows-1252 table repairs.
-void append_kept_reference(std::string& out, std::string_view written, const Reference& reference) {
-  if (!reference.numeric) {
-    out += written;
-  } else if (written == "&#39;" || written == "&#34;") {
-    out += written == "&#39;" ? '\'' : '"';
-  } else if (reference.repaired) {
-    constexpr char digits[] = "0123456789abcdef";
-    if (reference.code == 0) return;
-    std::string hex;
-    for (std::uint32_t code = reference.code; code != 0; code >>= 4) hex.insert(hex.begin(), digits[code & 15]);
-    out.append("&#x").append(hex).append(";");
-  } else {
-    out += lower(written);
-  }
-}
-
-// As above, but references stay as written: what readers of feedparser's output expect.
-void append_classic_text(std::string& out, std::string_view text) {
-  std::size_t start = 0;
-  for (std::size_t at = opener.find_in(text); at != npos; at = opener.find_in(text, at)) {
-    out.append(text.substr(start, at - start));
-    std::size_t length = 1;
-    const Reference reference = text[at] == '&' ? read_reference(text.substr(at)) : Reference{};
-    if (text[at] == '<') {
-      out += "&lt;";
-    } else if (reference.length == 0 || !reference.closed || (!reference.numeric && reference.value.empty())) {
-      out += "&amp;";
-    } else {
-      length = reference.length;
-      append_kept_reference(out, text.substr(at, length), reference);
-    }
-    at += length;
-    start = at;
-  }
-  out.append(text.substr(start));
-}
-
 // A decoded attribute value, escaped as SECURITY S6 says.
-void append_attribute_value(std::string& out, std::string_view value, bool classic) {
+void append_attribute_value(std::string& out, std::string_view value) {
   std::size_t start = 0;
   for (std::size_t at = special_in_value.find_in(value); at != npos; at = special_in_value.find_in(value, at + 1)) {
     out.append(value.substr(start, at - start));
     start = at + 1;
-    out += classic && value[at] == '\'' ? "'" : html_reference(value[at]);
+    out += html_reference(value[at]);
   }
   out.append(value.substr(start));
 }
@@ -167,12 +129,7 @@ std::string_view whole_prefix(std::string_view text, std::size_t max, std::size_
 class Sanitiser {
  public:
   Sanitiser(std::string_view markup, const SanitiseOptions& options)
-      : options_(options),
-        classic_(options.policy == HtmlPolicy::classic),
-        keep_(classic_ ? HtmlElement::classic : HtmlElement::strict),
-        drop_(classic_ ? HtmlElement::drop_classic : HtmlElement::drop),
-        limit_(std::min(options.max_bytes, 8 * markup.size() + 4096)),
-        tokens_(markup) {
+      : options_(options), limit_(std::min(options.max_bytes, 8 * markup.size() + 4096)), tokens_(markup) {
     result_.html.reserve(markup.size() + markup.size() / 16);
   }
 
@@ -194,9 +151,6 @@ class Sanitiser {
           break;
         case Kind::declaration:
           if (!token.closed) text(token.text);
-          break;
-        case Kind::comment:
-          if (classic_ && token.closed) comment(token.text);
           break;
         default:
           break;
@@ -223,11 +177,7 @@ class Sanitiser {
       result_.truncated = true;
     }
     const std::size_t before = out().size();
-    if (classic_ && !options_.xhtml) {
-      append_classic_text(out(), text);
-    } else {
-      append_text(out(), text);
-    }
+    append_text(out(), text);
     cut_text(before);
   }
 
@@ -239,35 +189,13 @@ class Sanitiser {
     result_.truncated = true;
   }
 
+  // In HTML it is a comment, but publishers who wrap twice mean its content.
   void cdata(const HtmlToken& token) {
-    if (!options_.xhtml) {
-      // In HTML it is a comment, but publishers who wrap twice mean its content.
-      if (!classic_) return text(token.text);
-      constexpr std::string_view open = "&lt;![CDATA[", end = "]]>";
-      if (open.size() + end.size() > room()) {
-        result_.truncated = true;
-        return;
-      }
-      out() += open;
-      end_tags_ += end.size();
+    if (options_.xhtml) {
+      plain_text(token.text);
+    } else {
       text(token.text);
-      end_tags_ -= end.size();
-      out() += end;
-      return;
     }
-    plain_text(token.text);
-  }
-
-  // Policy classic keeps comments, as feedparser does: those that every reader ends at the same place and that no old
-  // browser takes for a condition. In some elements there are none: what looks like one there is text to a browser, and
-  // an end tag inside of it ends the element.
-  void comment(std::string_view whole) {
-    if (in_text_only_ > 0) return;
-    const std::string_view inside = whole.substr(4, whole.size() < 7 ? 0 : whole.size() - 7);
-    const bool odd = whole.size() < 7 || inside.starts_with('>') || inside.starts_with("->") ||
-                     inside.find("--") != npos || inside.ends_with('-') || inside.find("[if") != npos ||
-                     inside.find("[endif") != npos;
-    if (!odd && whole.size() <= room()) out() += whole;
   }
 
   void plain_text(std::string_view plain) {
@@ -288,9 +216,8 @@ class Sanitiser {
   void start_tag(const HtmlToken& token) {
     const HtmlElement* element = find_html_element(local_name(token.name));
     if (element == nullptr) return;
-    if (element->is(drop_)) return drop(*element, token);
-    if (!element->is(keep_)) return;
-    if (element->is(HtmlElement::text_only) && in_text_only_ > 0) return;
+    if (element->is(HtmlElement::drop)) return drop(*element, token);
+    if (!element->is(HtmlElement::strict)) return;
     if (element->is(HtmlElement::block)) end_implied(*element);
     if (open_.size() >= max_depth && !element->is(HtmlElement::empty)) {
       ++too_deep_[html_element_index(*element)];
@@ -316,7 +243,6 @@ class Sanitiser {
       open_.push_back(element);
       end_tags_ += end_tag;
       ++open_count_[html_element_index(*element)];
-      if (element->is(HtmlElement::text_only)) ++in_text_only_;
     }
   }
 
@@ -350,7 +276,6 @@ class Sanitiser {
   // Elements whose end tag HTML lets authors leave out (HTML §13.1.2.4): a block ends an open paragraph, an item its
   // elder sibling, and a row or a section of a table the cells and rows before it.
   void end_implied(const HtmlElement& element) {
-    if (classic_) return;
     const int level = table_level(element);
     std::size_t ended = open_.size();
     for (std::size_t i = open_.size(); i > 0; --i) {
@@ -384,9 +309,7 @@ class Sanitiser {
 
   void end_tag(const HtmlToken& token) {
     const HtmlElement* element = find_html_element(local_name(token.name));
-    if (classic_ && element != nullptr && element->is(drop_) && element->is(HtmlElement::raw_text))
-      stray_end_ = out().size();
-    if (element == nullptr || !element->is(keep_) || element->is(HtmlElement::empty)) return;
+    if (element == nullptr || !element->is(HtmlElement::strict) || element->is(HtmlElement::empty)) return;
     const std::size_t index = html_element_index(*element);
     if (too_deep_[index] > 0) {
       --too_deep_[index];
@@ -410,7 +333,6 @@ class Sanitiser {
     out().append("</").append(open_.back()->name).append(">");
     end_tags_ -= open_.back()->name.size() + 3;
     --open_count_[html_element_index(*open_.back())];
-    if (open_.back()->is(HtmlElement::text_only)) --in_text_only_;
     open_.pop_back();
     leave_base();
   }
@@ -418,37 +340,24 @@ class Sanitiser {
   void attributes(const HtmlElement& element, const HtmlToken& token) {
     if (token.attributes.empty()) return;
     kept_.clear();
-    kept_.reserve(4);
     HtmlAttributes source(token.attributes);
     for (std::size_t count = 0; source.next() && count < max_tag_attributes; ++count) {
       std::string name = lower(source.name().substr(0, 64));
-      const bool known = classic_ ? is_classic_attribute(name)
-                                  : name == "title" || name == "lang" || name == "dir" ||
-                                        listed(element.attributes, name) || (name == "class" && options_.keep_class);
-      if (!known) continue;
-      const bool twice = std::any_of(kept_.begin(), kept_.end(), [&](const auto& kept) { return kept.first == name; });
-      if (twice) continue;
+      const bool known = name == "title" || name == "lang" || name == "dir" || listed(element.attributes, name) ||
+                         (name == "class" && options_.keep_class);
+      if (!known || std::find(kept_.begin(), kept_.end(), name) != kept_.end()) continue;
       std::string value;
       append_decoded(value, utf8_prefix(source.value(), max_attribute_bytes), true);
-      if (!clean_html_attribute(options_.policy, element, name, value, source.has_value(), base())) continue;
-      kept_.emplace_back(std::move(name), std::move(value));
-    }
-    if (classic_) std::sort(kept_.begin(), kept_.end());
-    for (const auto& [name, value] : kept_) {
+      if (!clean_html_attribute(name, value, base())) continue;
       out().append(" ").append(name).append("=\"");
-      append_attribute_value(out(), value, classic_);
+      append_attribute_value(out(), value);
       out() += '"';
+      kept_.push_back(std::move(name));
     }
   }
 
   // Skips an element with all that is in it; what it embeds leaves a link (SECURITY S2).
   void drop(const HtmlElement& element, const HtmlToken& token) {
-    if (stray_end_ && element.is(HtmlElement::raw_text)) {
-      // feedparser counts: an end tag too many lets the next element's content through, as text.
-      if (trim(std::string_view(out()).substr(*stray_end_)).empty()) out().resize(*stray_end_);
-      stray_end_.reset();
-      return;
-    }
     bool linked = embed_link(element, token);
     if (element.is(HtmlElement::empty) ||
         (token.self_closing && (options_.xhtml || !element.is(HtmlElement::raw_text)))) {
@@ -479,17 +388,17 @@ class Sanitiser {
   }
 
   bool embed_link(const HtmlElement& element, const HtmlToken& token) {
-    if (classic_ || !element.is(HtmlElement::embeds)) return false;
+    if (!element.is(HtmlElement::embeds)) return false;
     HtmlAttributes source(token.attributes);
     const std::string_view wanted = element.name == "object" ? "data" : "src";
     for (std::size_t count = 0; source.next() && count < max_tag_attributes; ++count) {
       if (!iequals(source.name(), wanted)) continue;
       std::string value;
       append_decoded(value, utf8_prefix(source.value(), max_attribute_bytes), true);
-      const std::string url = clean_html_url(options_.policy, value, base(), false);
+      const std::string url = clean_html_url(value, base(), false);
       if (url.empty() || 12 * url.size() + 15 > room()) return false;  // <a href="…">…</a>
       out() += "<a href=\"";
-      append_attribute_value(out(), url, false);
+      append_attribute_value(out(), url);
       out() += "\">";
       plain_text(url);
       out() += "</a>";
@@ -499,18 +408,14 @@ class Sanitiser {
   }
 
   const SanitiseOptions& options_;
-  const bool classic_;
-  const HtmlElement::Flag keep_, drop_;
   const std::size_t limit_;
   HtmlTokenizer tokens_;
   Sanitised result_;
-  std::optional<std::size_t> stray_end_;  // classic: where a script's or style's end tag came without its start tag
   std::vector<const HtmlElement*> open_;
-  std::vector<std::pair<std::string, std::string>> kept_;
+  std::vector<std::string> kept_;                       // names of the attributes that the tag being written has
   std::vector<std::pair<std::size_t, UrlBase>> bases_;  // how many elements were open outside, and the base
   std::optional<UrlBase> base_;                         // that of the options, once it is needed
   std::size_t end_tags_ = 0;                            // bytes of the end tags of what is open
-  std::size_t in_text_only_ = 0;                        // how many such elements are open
   std::array<std::uint32_t, max_html_elements> open_count_{}, too_deep_{};
 };
 
@@ -525,10 +430,6 @@ Sanitised sanitise(std::string_view markup, const SanitiseOptions& options) {
     return plain;
   }
   return Sanitiser(markup, options).run();
-}
-
-bool is_html_element(std::string_view name) {
-  return find_html_element(name) != nullptr;
 }
 
 bool looks_like_html(std::string_view text) {
@@ -548,7 +449,7 @@ bool looks_like_html(std::string_view text) {
     while (end < text.size() && (is_alnum(text[end]) || text[end] == '_')) ++end;
     if (end == name) continue;
     const HtmlElement* element = find_html_element(text.substr(name, end - name));
-    if (element == nullptr || !(element->is(HtmlElement::strict) || element->is(HtmlElement::classic))) return false;
+    if (element == nullptr || !(element->is(HtmlElement::strict) || element->is(HtmlElement::recognised))) return false;
     if (closing && end < text.size() && text[end] == '>') evidence = true;
   }
   return evidence;

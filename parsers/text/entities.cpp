@@ -59,7 +59,6 @@ Reference read_numeric(std::string_view text) {
   reference.closed = at < text.size() && text[at] == ';';
   reference.length = at + (reference.closed ? 1 : 0);
   reference.code = repaired_character(code);
-  reference.repaired = reference.code != code;
   return reference;
 }
 

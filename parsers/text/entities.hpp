@@ -24,8 +24,7 @@ struct Reference {
   std::string_view value{};  ///< named: what it stands for; "" and `numeric` false: undefined
   std::string_view name{};   ///< the name, or the digits with their "#"
   bool numeric = false;
-  bool repaired = false;  ///< numeric: `code` is not what was written
-  bool closed = false;    ///< ended by ";"
+  bool closed = false;  ///< ended by ";"
 };
 
 /// The character of one of XML's five own entities when `text` ("&" first) begins with one, closed; else NUL.

@@ -225,7 +225,6 @@ std::string_view without_half_tag(std::string_view text) {
 
 SanitiseOptions options_of(const GivenMarkup& markup, std::string_view type, std::string_view base, std::size_t max) {
   SanitiseOptions options;
-  options.policy = markup.policy;
   options.keep_class = markup.keep_class;
   options.xhtml = type == "application/xhtml+xml";
   options.base = base;

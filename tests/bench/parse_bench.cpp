@@ -97,11 +97,6 @@ void ReadStrict(benchmark::State& state) {
 }
 BENCHMARK(ReadStrict)->Unit(benchmark::kMillisecond);
 
-void ReadClassic(benchmark::State& state) {
-  read_all(state, HtmlPolicy::classic);
-}
-BENCHMARK(ReadClassic)->Unit(benchmark::kMillisecond);
-
 void WriteJson(benchmark::State& state) {
   std::vector<feedmill::Feed> feeds;
   for (const std::string& document : corpus()) {

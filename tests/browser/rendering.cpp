@@ -41,7 +41,7 @@ Rendering::Rendering(std::filesystem::path chromium, const std::filesystem::path
   };
   const std::filesystem::path pages = FEEDMILL_BROWSER_TEST_PAGES;
   serve("/", "text/html", pages / "index.html");
-  for (const char* script : {"policies.js", "tree.js", "check.js"}) {
+  for (const char* script : {"policy.js", "tree.js", "check.js"}) {
     serve(std::string("/") + script, "text/javascript;charset=utf-8", pages / script);
   }
   serve("/purify.js", "text/javascript;charset=utf-8", dompurify);
@@ -76,9 +76,7 @@ Response Rendering::next() {
   while (batch_.size() < batch_size) {
     std::optional<Rendered> one = source_();
     if (!one) break;
-    items.push_back({{"id", batch_.size()},
-                     {"policy", one->policy == HtmlPolicy::classic ? "classic" : "strict"},
-                     {"html", one->html}});
+    items.push_back({{"id", batch_.size()}, {"html", one->html}});
     batch_.push_back(std::move(*one));
   }
   if (batch_.empty()) {

@@ -11,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "parsers/feed/read_feed.hpp"
 #include "tests/support/http_server.hpp"
 
 namespace feedmill::test {
@@ -19,15 +18,14 @@ namespace feedmill::test {
 /// Markup to be rendered, and where it comes from.
 struct Rendered {
   std::string html;
-  HtmlPolicy policy = HtmlPolicy::strict;
   std::string source;  ///< for people: the vector
 };
 
-/// Something in a page that its policy has no place for.
+/// Something in a page that the policy has no place for.
 struct Finding {
   Rendered rendered;
   std::string context;  ///< div, td, template; "" when it does not matter
-  std::string kind;     ///< execution, element, attribute, url, style, node, markers, grammar, purify, unfinished
+  std::string kind;     ///< execution, element, attribute, url, node, markers, grammar, purify, unfinished
   std::string detail;
 };
 

@@ -62,15 +62,12 @@ void add_fields(std::vector<StoredText>& texts, const Fields& fields, const std:
 }
 
 void read_into(std::vector<StoredText>& texts, const std::string& document, const std::string& source) {
-  for (const HtmlPolicy policy : {HtmlPolicy::strict, HtmlPolicy::classic}) {
-    DocumentHints hints;
-    hints.url = "http://base.example/feed";
-    hints.html = policy;
-    auto feed = read_feed(document, hints);
-    if (!feed) throw std::runtime_error(source + ": " + feed.error().detail);
-    add_fields(texts, feed_fields(feed.value()), source);
-    for (Entry& entry : feed.value().entries) add_fields(texts, entry_record(std::move(entry)).fields, source);
-  }
+  DocumentHints hints;
+  hints.url = "http://base.example/feed";
+  auto feed = read_feed(document, hints);
+  if (!feed) throw std::runtime_error(source + ": " + feed.error().detail);
+  add_fields(texts, feed_fields(feed.value()), source);
+  for (Entry& entry : feed.value().entries) add_fields(texts, entry_record(std::move(entry)).fields, source);
 }
 
 }  // namespace

@@ -21,7 +21,6 @@ def samples(world, masks):
         told.run("parse", path, "--explain")
     rich = world.file("rich.rss", corpus.rich_rss())
     told.run("parse", rich, "--raw-html", "--json")
-    told.run("parse", rich, "--html-policy", "classic")
     told.run("parse", "-", "--content-type", "text/xml; charset=windows-1252", "--header",
              "Link: <http://hub.example/>; rel=hub", stdin=corpus.rich_rss())
     told.run("parse", "-", "--explain", "--content-type", "application/json", stdin=corpus.JSON)

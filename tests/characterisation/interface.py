@@ -120,8 +120,6 @@ verify --journal /nowhere/journal.jsonl
 store export /nowhere/store.jsonl
 store import /nowhere/store.jsonl
 parse /nowhere/feed.xml
-parse --raw-html --html-policy strict /nowhere/feed.xml
-parse --html-policy lenient /nowhere/feed.xml
 explain http://x.example/feed
 check nonsense
 discover nonsense

@@ -21,7 +21,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   DocumentHints hints;
   hints.url = "http://example.org/feed";
   hints.whole_values = data[0] % 2 == 0;
-  hints.html = data[1] % 4 == 0 ? HtmlPolicy::classic : HtmlPolicy::strict;
   {
     const fuzz::WithinCost cost(document.size());
     const auto feed = read_feed(document, hints);

@@ -9,7 +9,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string markup = decode_document(fuzz::view(data + 1, size - 1), "text/html;charset=utf-8").text;
   SanitiseOptions options;
-  options.policy = data[0] % 2 == 0 ? HtmlPolicy::strict : HtmlPolicy::classic;
   options.xhtml = data[0] % 4 >= 2;
   options.base = data[0] % 8 >= 4 ? "http://example.org/a/b?c" : "";
   const Sanitised once = sanitise(markup, options);

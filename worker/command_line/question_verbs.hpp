@@ -1,14 +1,12 @@
 // The verbs that say why and what if: what each is called, takes and needs.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "parsers/feed/read_feed.hpp"
 #include "worker/command_line/arguments.hpp"
 #include "worker/command_line/verb_row.hpp"
 
@@ -74,13 +72,10 @@ struct ParseVerb {
   static constexpr VerbRow row{"parse",
                                "Read a feed document and print it as JSON, or explain it; no Redis, no network",
                                "feedmill parse --explain --url https://example.org/feed.xml feed.xml"};
-  static constexpr std::array<std::string_view, 2> html_policies = {"strict", "classic"};
   std::string file;  ///< "-" = stdin
   std::string url, content_type;
   std::vector<std::pair<std::string, std::string>> headers;
-  bool raw_html = false;
-  std::string html_policy;  ///< "strict", "classic" or "", which is strict
-  bool pipe = false, explain = false;
+  bool raw_html = false, pipe = false, explain = false;
 
   void take(Arguments& line) {
     line.optional("FILE", file, "The response body; - for stdin");
@@ -89,23 +84,12 @@ struct ParseVerb {
     const auto read_header = [this](const std::string& text) { headers.push_back(header(text)); };
     line.values("--header", "\"NAME: VALUE\"", read_header, "Another response header; may be repeated");
     line.flag("--raw-html", raw_html, "Leave markup as it is");
-    const auto read_policy = [this](const std::string& text) {
-      one_of("--html-policy", text, html_policies);
-      html_policy = text;
-    };
-    line.value("--html-policy", "POLICY", read_policy, "strict or classic");
-    line.among(html_policies);
     line.flag("--explain", explain, "Say in words what was repaired and which rule decided, in place of the document");
     line.flag("--pipe", pipe, "Answer JSON requests, a line each, from stdin");
     line.check([this] {
-      if (raw_html && !html_policy.empty()) refuse("--raw-html excludes --html-policy");
       if (file.empty() && !pipe) refuse("FILE is missing (- for stdin)");
       if (!file.empty() && pipe) refuse("FILE and --pipe exclude each other");
     });
-  }
-  HtmlPolicy html() const {
-    if (raw_html) return HtmlPolicy::raw;
-    return html_policy == "classic" ? HtmlPolicy::classic : HtmlPolicy::strict;
   }
 };
 int run_verb(const ParseVerb& verb, Terminal& terminal);

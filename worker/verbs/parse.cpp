@@ -55,7 +55,7 @@ Feed read_file(const ParseVerb& verb) {
   hints.content_type = verb.content_type.empty() ? header(verb, "Content-Type") : std::string_view(verb.content_type);
   hints.content_location = header(verb, "Content-Location");
   hints.content_language = header(verb, "Content-Language");
-  hints.html = verb.html();
+  hints.html = verb.raw_html ? HtmlPolicy::raw : HtmlPolicy::strict;
   hints.whole_values = !verb.explain;  // caps are the store's: here the whole document is wanted
   auto feed = read_feed(body, hints);
   if (feed.has_value()) return std::move(*feed);

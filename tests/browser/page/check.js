@@ -55,7 +55,7 @@ function hostFor(doc, body, context) {
 
 // A real page with scripting on, in a frame of its own: the outputs as the parser reads them, set by innerHTML, that
 // serialised by the browser and read again, and, for templates, cloned into the page, where their scripts would run.
-async function render(items, policy, context) {
+async function render(items, context) {
   const findings = [];
   const find = (kind, detail) => findings.push({kind, detail});
   topFinding = find;
@@ -100,7 +100,7 @@ async function render(items, policy, context) {
   walk(root, node => {
     if (ours.has(node) || (typeOf(node) === 1 && frameOfPage.has(localNameOf(node)) && attributesOf(node).length === 0))
       return;
-    checkNode(policy, node, find);
+    checkNode(node, find);
   });
   frame.remove();
   topFinding = () => {};
@@ -108,7 +108,7 @@ async function render(items, policy, context) {
 }
 
 // The same with scripting off, where noscript has children.
-function parseWithoutScripting(item, policy, context, find) {
+function parseWithoutScripting(item, context, find) {
   const {open, close} = contexts[context];
   const doc = new DOMParser().parseFromString(`<!DOCTYPE html><body>${open}${item.html}${close}`, 'text/html');
   let markers = 0;
@@ -116,44 +116,28 @@ function parseWithoutScripting(item, policy, context, find) {
     if (isMarker(node)) {
       ++markers;
     } else if (typeOf(node) !== 1 || !frameOfPage.has(localNameOf(node)) || attributesOf(node).length > 0) {
-      checkNode(policy, node, find);
+      checkNode(node, find);
     }
   });
   if (markers !== 2) find('markers', `${markers} of 2`);
 }
 
-// S6: a parser that forgives nothing reads it too. Classic keeps HTML's own references, which XML does not know.
+// S6: a parser that forgives nothing reads it too.
 function parseAsXml(item, find) {
   const doc = new DOMParser().parseFromString(`<div xmlns="${html}">${item.html}</div>`, 'application/xhtml+xml');
   const error = doc.getElementsByTagName('parsererror')[0];
   if (error !== undefined) find('grammar', error.textContent.slice(0, 200));
 }
 
-// Strict: DOMPurify as it comes. Classic: with feedparser's lists beside its own. SAFE_FOR_XML (3.x) is about output
-// that is read as XML later: it takes attributes whose value holds "-->".
-const purifySettings = {
-  strict: {SAFE_FOR_XML: false},
-  classic: {
-    SAFE_FOR_XML: false,
-    SANITIZE_DOM: false,  // ids and names stay: feedparser keeps them
-    ADD_TAGS: [...policies.classic.elements],
-    ADD_ATTR: [...policies.classic.everywhere],
-    ADD_URI_SAFE_ATTR: [...policies.classic.everywhere].filter(name => !policies.classic.urls.has(name)),
-    ALLOWED_URI_REGEXP:
-        new RegExp(`^(?:(?:${[...policies.classic.schemes].join('|').replaceAll('+', '\\+')}):|[^a-z]|[a-z+.\\-]+(?:[^a-z+.\\-:]|$))`, 'i'),
-  },
-};
-
+// DOMPurify as it comes, but for SAFE_FOR_XML (3.x), which is about output that is read as XML later: it takes
+// attributes whose value holds "-->".
 function purify(item, find) {
   // Some versions take every attribute that holds "/>", for the sake of an old jQuery; in our output only escaped text
   // has it. 2.x from Debian cannot be told not to.
-  // Comments it never keeps, and takes an element whose text and whose comment both look like tags; where they end, and
-  // what they do to what is around them, render() sees.
-  const withoutComments = item.policy === 'classic' ? item.html.replace(/<!--[^]*?-->/g, '') : item.html;
-  const whole = `<div>${withoutComments.replaceAll('/&gt;', '/ &gt;')}</div>`;
+  const whole = `<div>${item.html.replaceAll('/&gt;', '/ &gt;')}</div>`;
   const before = new DOMParser().parseFromString(whole, 'text/html').body;
   const after = page.createElement('body');
-  after.append(DOMPurify.sanitize(whole, {...purifySettings[item.policy], RETURN_DOM_FRAGMENT: true}));
+  after.append(DOMPurify.sanitize(whole, {SAFE_FOR_XML: false, RETURN_DOM_FRAGMENT: true}));
   for (const removed of DOMPurify.removed) {
     const {attribute, element} = removed;
     find('purify', attribute ? `attribute ${attribute.name}="${attribute.value}"` : `node ${element?.nodeName}`);
@@ -162,34 +146,33 @@ function purify(item, find) {
 }
 
 // Renders outputs together and, when anything is found, their halves, until it is known whose it is.
-async function renderAndBlame(items, policy, context, blame) {
-  const findings = await render(items, policy, context);
+async function renderAndBlame(items, context, blame) {
+  const findings = await render(items, context);
   if (findings.length === 0) return 0;
   let found = 0;
   if (items.length > 1) {
     const half = items.length >> 1;
     for (const some of [items.slice(0, half), items.slice(half)])
-      found += await renderAndBlame(some, policy, context, blame);
+      found += await renderAndBlame(some, context, blame);
   }
   // Of one, or only seen in company: nobody's in particular, but not nothing.
   if (found === 0) for (const finding of findings) blame(items[0], finding);
   return findings.length;
 }
 
-async function check(items, policyName, reports, counts) {
-  const policy = policies[policyName];
+async function check(items, reports, counts) {
   for (const context of Object.keys(contexts)) {
-    const finder = item => (kind, detail) => reports.push({id: item.id, policy: policyName, context, kind, detail});
-    for (const item of items) parseWithoutScripting(item, policy, context, finder(item));
+    const finder = item => (kind, detail) => reports.push({id: item.id, context, kind, detail});
+    for (const item of items) parseWithoutScripting(item, context, finder(item));
     for (let from = 0; from < items.length; from += together) {
       const some = items.slice(from, from + together);
-      await renderAndBlame(some, policy, context, (item, finding) => finder(item)(finding.kind, finding.detail));
+      await renderAndBlame(some, context, (item, finding) => finder(item)(finding.kind, finding.detail));
       counts.rendered += some.length;
     }
   }
   for (const item of items) {
-    const find = (kind, detail) => reports.push({id: item.id, policy: policyName, context: '', kind, detail});
-    if (policyName === 'strict') parseAsXml(item, find);
+    const find = (kind, detail) => reports.push({id: item.id, context: '', kind, detail});
+    parseAsXml(item, find);
     purify(item, find);
   }
 }
@@ -200,7 +183,7 @@ async function main() {
     if (items.length === 0) return;
     const reports = [];
     const counts = {rendered: 0};
-    for (const name of Object.keys(policies)) await check(items.filter(item => item.policy === name), name, reports, counts);
+    await check(items, reports, counts);
     const kinds = {};
     for (const {kind} of reports) kinds[kind] = (kinds[kind] ?? 0) + 1;
     await fetch('/report', {method: 'POST', body: JSON.stringify({

@@ -1,5 +1,5 @@
 'use strict';
-// Looks at DOM trees: what in them is not on a policy's lists. The trees are hostile: a form whose control is named
+// Looks at DOM trees: what in them is not on the policy's lists. The trees are hostile: a form whose control is named
 // "attributes" answers form.attributes with that control. So members are read through the prototypes only.
 
 const getter = (prototype, name) => {
@@ -12,10 +12,8 @@ const namespaceOf = getter(Element.prototype, 'namespaceURI');
 const typeOf = getter(Node.prototype, 'nodeType');
 const childrenOf = getter(Node.prototype, 'childNodes');
 const contentOf = getter(HTMLTemplateElement.prototype, 'content');
-const styleOf = getter(HTMLElement.prototype, 'style');
 
 const html = 'http://www.w3.org/1999/xhtml';
-const baseUrl = 'http://base.example/dir/page.html';
 const frameOfPage = new Set(['html', 'head', 'body']);
 
 // Calls `visit` for every node below `root`, in document order, the content of templates included.
@@ -30,54 +28,34 @@ function walk(root, visit) {
   }
 }
 
-function urlFlaw(policy, element, name, value) {
-  const strict = policy === policies.strict;
+function urlFlaw(element, name, value) {
   let url = null;
   try {
-    url = strict ? new URL(value) : new URL(value, baseUrl);
+    url = new URL(value);
   } catch {
-    return strict ? `no absolute URL: ${value}` : '';  // classic: what no browser can read leads nowhere
+    return `no absolute URL: ${value}`;
   }
   const scheme = url.protocol.slice(0, -1);
-  const allowed = strict && element === 'a' && name === 'href' ? policy.linkSchemes : policy.schemes;
+  const allowed = element === 'a' && name === 'href' ? policy.linkSchemes : policy.schemes;
   if (!allowed.has(scheme)) return `scheme ${scheme}: ${value}`;
-  if (strict && (url.username !== '' || url.password !== '')) return `credentials: ${value}`;
+  if (url.username !== '' || url.password !== '') return `credentials: ${value}`;
   return '';
 }
 
 // HTML §srcset: candidates are separated by commas, URL and descriptor by white space.
-function srcsetFlaw(policy, value) {
+function srcsetFlaw(value) {
   for (const candidate of value.split(/,\s+/)) {
     const url = candidate.trim().split(/\s+/)[0];
-    const flaw = urlFlaw(policy, 'img', 'srcset', url);
+    const flaw = urlFlaw('img', 'srcset', url);
     if (flaw !== '') return flaw;
   }
   return '';
 }
 
-function styleFlaw(policy, node, value) {
-  if (/url\s*\(|expression|javascript|image\s*\(|image-set|@import|[\\<>{}]|\/\*|behaviou?r|binding/i.test(value))
-    return value;
-  for (const declaration of value.split(';')) {
-    const property = declaration.split(':')[0].trim().toLowerCase();
-    const known = property === '' || policy.styles.has(property) || policy.styleFamilies.includes(property.split('-')[0]);
-    if (!known) return `property ${property}`;
-  }
-  // What the browser made of it: longhands of the same families, and nothing it would fetch.
-  const style = styleOf(node);
-  for (let i = 0; i < style.length; ++i) {
-    if (/url\(|image\(/i.test(style.getPropertyValue(style[i]))) return `${style[i]} fetches`;
-    if (/^(position|inset|top|left|right|bottom|z-index|content|animation|transition|behavior)/.test(style[i]))
-      return `property ${style[i]}`;
-  }
-  return '';
-}
-
 // Says through `find(kind, detail)` what at this node is not on the policy's lists.
-function checkNode(policy, node, find) {
+function checkNode(node, find) {
   const type = typeOf(node);
   if (type === 3) return;
-  if (type === 8 && policy === policies.classic) return;  // feedparser keeps comments
   if (type !== 1) {
     if (type !== 11) find('node', `type ${type}`);
     return;
@@ -91,11 +69,10 @@ function checkNode(policy, node, find) {
       continue;
     }
     const value = attribute.value;
-    const flaw = policy.urls.has(attribute.name) ? urlFlaw(policy, name, attribute.name, value)
-        : attribute.name === 'srcset'            ? srcsetFlaw(policy, value)
-        : attribute.name === 'style'             ? styleFlaw(policy, node, value)
+    const flaw = policy.urls.has(attribute.name) ? urlFlaw(name, attribute.name, value)
+        : attribute.name === 'srcset'            ? srcsetFlaw(value)
                                                  : '';
-    if (flaw !== '') find(attribute.name === 'style' ? 'style' : 'url', `${name} ${attribute.name}: ${flaw}`);
+    if (flaw !== '') find('url', `${name} ${attribute.name}: ${flaw}`);
   }
 }
 

@@ -84,13 +84,12 @@ TEST(CommandLine, ReadsEachVerb) {
   EXPECT_EQ(tail.types, (Words{"post_created", "feed_gone"}));
   EXPECT_EQ(verb<TailVerb>({"tail"}).from, "$");
 
-  const auto parse =
-      verb<ParseVerb>({"parse", "--url", "http://a.example/", "--header", "Content-Language: de ", "--header", "X:y",
-                       "feed.xml", "--content-type", "text/xml", "--html-policy", "classic"});
+  const auto parse = verb<ParseVerb>({"parse", "--url", "http://a.example/", "--header", "Content-Language: de ",
+                                      "--header", "X:y", "feed.xml", "--content-type", "text/xml"});
   EXPECT_EQ(parse.file, "feed.xml");
   EXPECT_EQ(parse.headers, (std::vector<std::pair<std::string, std::string>>{{"Content-Language", "de"}, {"X", "y"}}));
-  EXPECT_EQ(parse.html(), HtmlPolicy::classic);
-  EXPECT_EQ(verb<ParseVerb>({"parse", "--raw-html", "-"}).html(), HtmlPolicy::raw);
+  EXPECT_FALSE(parse.raw_html);
+  EXPECT_TRUE(verb<ParseVerb>({"parse", "--raw-html", "-"}).raw_html);
   EXPECT_TRUE(verb<ParseVerb>({"parse", "--pipe"}).pipe);
 
   EXPECT_TRUE(verb<AddVerb>({"add", "http://a.example/", "--first"}).first);
