@@ -7,8 +7,8 @@
 
 namespace feedmill {
 
-/// What of an entry's markup survives (SECURITY §4): `strict` the rules SECURITY S1–S13, `classic` feedparser's lists,
-/// `raw` everything.
+/// What of an entry's markup survives (SECURITY §4): `strict` the rules SECURITY S1–S13, `classic` feedparser's lists
+/// (for comparison with it: nothing is stored so), `raw` everything.
 enum class HtmlPolicy { strict, classic, raw };
 
 /// What an HTML element is to us.

@@ -65,7 +65,7 @@ void mend(StoredSnapshot& known, const GivenMarkup& markup) {
   };
   std::ranges::for_each(known.guids, mend_post);
   std::ranges::for_each(known.same_second, mend_post);
-  if (value_of(known.feed, "san_ver") != today) known.feed_mended = resanitised_feed(known.feed, markup);
+  if (known.other_rules) known.feed_mended = resanitised_feed(known.feed, markup);
 }
 
 const std::string& asked_guid(const EntryRecord& entry) {
@@ -179,7 +179,7 @@ class Search {
  private:
   void mark_guids() {
     const bool sanitised = wanted_.markup && wanted_.markup->policy != HtmlPolicy::raw;
-    const bool other_rules = sanitised && value_of(stored_.feed, "san_ver") != std::to_string(sanitiser_version);
+    known_.other_rules = sanitised && value_of(stored_.feed, "san_ver") != std::to_string(sanitiser_version);
     known_.guids.resize(wanted_.entries.size());
     for (std::size_t i = 0; i < known_.guids.size(); ++i) {
       const std::string& guid = asked_guid(wanted_.entries[i]);
@@ -191,7 +191,7 @@ class Search {
         continue;
       }
       is = *digest == wanted_.entries[i].digest ? Is::same : Is::different;
-      if (is == Is::different || other_rules || wanted_.compares_all) unsettled_.push_back(i);
+      if (is == Is::different || known_.other_rules || wanted_.compares_all) unsettled_.push_back(i);
     }
   }
 

@@ -151,7 +151,7 @@ class Differ {
   void compare() {
     for (std::size_t i = 0; i < changes_.size(); ++i) {
       if (!is_compared(i)) continue;
-      changes_[i] = std::make_unique<PostChange>(change_between(stored(i), read_[i].fields));
+      changes_[i] = std::make_unique<PostChange>(change_between(stored(i), read_[i].fields, known_.other_rules));
       if (!changes_[i]->noticed && (is_rendered(i, "date_published") || is_rendered(i, "date_updated"))) ++rendered_;
     }
   }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "parsers/text/entities.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
 #include "storage/records/find_field.hpp"
@@ -112,6 +113,28 @@ Skeleton skeleton_of_markup(std::string_view html) {
   return skeleton;
 }
 
+/// The text of markup without tags, white space, and links that the sanitiser leaves of embeds. Rules differ in what
+/// they take for a reference: `&amp;copy` is `&copy` is ©.
+std::string words_of_markup(std::string_view html) {
+  std::string words;
+  for (std::size_t at = 0; at < html.size();) {
+    const std::size_t open = std::min(html.find('<', at), html.size());
+    words += html.substr(at, open - at);
+    const std::size_t close = std::min(html.find('>', open), html.size() - 1);
+    at = close + 1;
+    std::string_view tag = html.substr(open, at - open);
+    constexpr std::string_view link = "<a href=\"";
+    if (!tag.starts_with(link)) continue;
+    tag.remove_prefix(link.size());
+    const std::string_view url = take_until(tag, '"');
+    if (tag == ">" && html.substr(at).starts_with(url) && html.substr(at + url.size()).starts_with("</a>"))
+      at += url.size();
+  }
+  words = decode_references(decode_references(words));
+  std::erase_if(words, is_space);
+  return words;
+}
+
 /// Strings that are web addresses, and bare numbers with the name before them.
 Skeleton skeleton_of_json(std::string_view json) {
   Skeleton skeleton;
@@ -144,11 +167,15 @@ Skeleton skeleton_of_json(std::string_view json) {
 
 class Comparison {
  public:
+  explicit Comparison(bool other_rules = false) : other_rules_(other_rules) {}
+
   PostChange take() { return std::move(change_); }
 
   void compare(std::string_view name, std::string_view before, std::string_view now) {
     if (before == now || change_.noticed) return;
-    if (name == "title" || name == "author" || name == "categories") {
+    if (other_rules_ && (name == "title" || name == "summary" || name == "content")) {
+      change_.noticed = words_of_markup(before) != words_of_markup(now);
+    } else if (name == "title" || name == "author" || name == "categories") {
       std::string a, b;
       append_folded(a, before);
       append_folded(b, now);
@@ -306,13 +333,14 @@ class Comparison {
     });
   }
 
+  const bool other_rules_;
   PostChange change_;
 };
 
 }  // namespace
 
-PostChange change_between(const Fields& stored, const Fields& read) {
-  Comparison comparison;
+PostChange change_between(const Fields& stored, const Fields& read, bool other_rules) {
+  Comparison comparison(other_rules);
   for (const auto& [name, value] : read) comparison.compare(name, value_of(stored, name), value);
   for (const auto& [name, before] : stored) {
     if (find_field(read, name) == nullptr) comparison.compare(name, before, {});

@@ -20,6 +20,7 @@ struct PostChange {
 };
 
 /// Scheme, `www.`, tracking, signatures and what gets past caches are in neither: only spelling differs, or its time.
-PostChange change_between(const Fields& stored, const Fields& read);
+/// `other_rules`: `stored` went through another sanitiser, so of markup only the words count.
+PostChange change_between(const Fields& stored, const Fields& read, bool other_rules = false);
 
 }  // namespace feedmill

@@ -67,6 +67,7 @@ struct StoredSnapshot {
   std::vector<std::string> left, back;     ///< tombstones whose guid left the document, or stands in it again
   Fields feed;                             ///< the readers' record Feed:<feed_url> as it is now: title, description …
   Fields feed_mended;                      ///< stored by older rules: what today's make of it, "" for a field that goes
+  bool other_rules = false;                ///< markup went through another sanitiser when it was last read
   std::string items;                       ///< what is kept of its last document's items
   std::uint64_t stored = 0;                ///< posts of the feed
   std::int64_t newest = 0;                 ///< timestamp of the newest of them

@@ -163,10 +163,10 @@ std::string join(std::initializer_list<std::string_view> parts) {
   return out;
 }
 
-std::string number(unsigned value, int base) {
+std::string number(unsigned value, unsigned radix) {
   std::string digits;
-  for (; value != 0; value /= static_cast<unsigned>(base)) {
-    digits.insert(digits.begin(), "0123456789abcdef"[value % static_cast<unsigned>(base)]);
+  for (; value != 0; value /= radix) {
+    digits.insert(digits.begin(), "0123456789abcdef"[value % radix]);
   }
   return digits;
 }

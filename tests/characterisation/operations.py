@@ -13,7 +13,7 @@ from world import Redis
 def operate(it, told):
     """What changes feeds and entries by hand."""
     told.run("set", RSS, "keep=2", "interval_min=6h", "--dry-run")
-    told.both("set", RSS, "keep=2", "interval_min=6h", "header.Accept-Language=de", "html_policy=classic")
+    told.both("set", RSS, "keep=2", "interval_min=6h", "header.Accept-Language=de", "html_policy=raw")
     told.both("show", RSS)
     it.refresh(told, RSS)
     told.run("set", RSS, "keep=", "interval_min=", "header.Accept-Language=")

@@ -77,7 +77,7 @@ class Site {
     return "<entry><id>" + id(post) + "</id><title>Post " + name + " \"" + std::to_string(post.edits) +
            "\"</title><link href=\"https://example.org/" + name + "?era=" + std::to_string(era_) + "\"/><published>" +
            date(post.number * 60) + "</published><updated>" + date(post.number * 60 + post.edits) +
-           "</updated><content type=\"html\">&lt;p style=\"color: red\"&gt;" + words + std::to_string(post.edits) +
+           "</updated><content type=\"html\">&lt;p class=\"red\"&gt;" + words + std::to_string(post.edits) +
            "&lt;/p&gt;</content></entry>";
   }
 
@@ -104,7 +104,7 @@ class Fold : public testing::TestWithParam<bool> {
     environment["FEEDMILL_SIGNALS_MAX_LEN"] = "100000000";
     environment["FEEDMILL_SIGNALS_CONTENT"] = GetParam() ? "true" : "false";
     environment["FEEDMILL_SIGNALS_CONTENT_MAX"] = "2KiB";
-    environment["FEEDMILL_HTML_POLICY"] = "classic";
+    environment["FEEDMILL_HTML_KEEP_CLASS"] = "true";
     for (const auto& [name, value] : lease(2000)) environment[name] = value;
     for (unsigned i = 0; i < feeds; ++i) {
       sites.emplace_back(i);
@@ -183,7 +183,7 @@ class Fold : public testing::TestWithParam<bool> {
     switch (chance(8)) {
       case 0:
         it.world.run({"verify", "--resanitise", "--repair", "--journal", journal},
-                     {{"FEEDMILL_HTML_POLICY", "strict"}});
+                     {{"FEEDMILL_HTML_KEEP_CLASS", "false"}});
         break;
       case 1:
         it.world.run({"store", "export", "--feed", url(feed), file});

@@ -69,7 +69,7 @@ TEST_F(Overrides, MarkupIsKeptAsTheOperatorSays) {
   const std::string markup = "<p style=\"color:red\" onclick=\"x()\">Hi<script>x()</script></p>";
   const std::string escaped =
       "&lt;p style=\"color:red\" onclick=\"x()\"&gt;Hi&lt;script&gt;x()&lt;/script&gt;&lt;/p&gt;";
-  for (const char* path : {"/strict", "/classic", "/raw"}) {
+  for (const char* path : {"/strict", "/raw"}) {
     world.http.serve(path, {.body = "<rss version=\"2.0\"><channel><title>T</title><item><guid>" + std::string(path) +
                                     "</guid><description>" + escaped + "</description></item></channel></rss>"});
     done({"add", world.http.url(path)});
@@ -77,24 +77,76 @@ TEST_F(Overrides, MarkupIsKeptAsTheOperatorSays) {
     done({"refresh", world.http.url(path)});
   }
   EXPECT_EQ(entry("summary", "Entry:1"), "<p>Hi</p>");
-  EXPECT_EQ(entry("san_ver", "Entry:1"), "2");
-  EXPECT_EQ(entry("summary", "Entry:2"), "<p style=\"color: red;\">Hi</p>");
-  EXPECT_EQ(entry("summary", "Entry:3"), markup);
-  EXPECT_EQ(entry("san_ver", "Entry:3"), "0");
+  EXPECT_EQ(entry("san_ver", "Entry:1"), "3");
+  EXPECT_EQ(entry("summary", "Entry:2"), markup);
+  EXPECT_EQ(entry("san_ver", "Entry:2"), "0");
   done({"add", world.http.url("/class")});
   world.http.serve("/class",
                    {.body = "<rss version=\"2.0\"><channel><title>T</title><item><guid>c</guid><description>"
                             "&lt;p class=\"a\" id=\"b\"&gt;Hi&lt;/p&gt;</description></item></channel></rss>"});
   done({"refresh", world.http.url("/class")}, {{"FEEDMILL_HTML_KEEP_CLASS", "true"}});
-  EXPECT_EQ(entry("summary", "Entry:4"), "<p class=\"a\">Hi</p>");
+  EXPECT_EQ(entry("summary", "Entry:3"), "<p class=\"a\">Hi</p>");
   // Back to what everybody gets: lazily, with the next change of the document.
   done({"set", world.http.url("/raw"), "html_policy="});
   world.http.serve("/raw",
                    {.body = "<rss version=\"2.0\"><channel><title>New</title><item><guid>/raw</guid><description>" +
                             escaped + "</description></item></channel></rss>"});
   done({"refresh", world.http.url("/raw"), "--ignore-floor"});
-  EXPECT_EQ(entry("summary", "Entry:3"), "<p>Hi</p>");
-  EXPECT_EQ(entry("san_ver", "Entry:3"), "2");
+  EXPECT_EQ(entry("summary", "Entry:2"), "<p>Hi</p>");
+  EXPECT_EQ(entry("san_ver", "Entry:2"), "3");
+}
+
+// SECURITY S13, S14. One feed has the policy of its own, the other had it from the configuration.
+TEST_F(Overrides, PostsOfThePolicyThatIsGoneAreStoredAnewWithoutNews) {
+  const std::string markup =
+      "<!-- c --><p title=\"t\" class=\"a\" lang=\"de\" style=\"color:red\">Hi&nbsp;you<img "
+      "src=\"http://a.example/1.png\" "
+      "alt=\"One\"></p><summary>S</summary><iframe src=\"http://v.example/1?a=1&amp;b=2\"></iframe>";
+  // As earlier builds stored it: comments, styles and ids stay, attributes are sorted, references are as written.
+  const std::string classic =
+      "<!-- c --><p class=\"a\" lang=\"de\" style=\"color: red;\" title=\"t\">Hi&nbsp;you<img alt=\"One\" "
+      "src=\"http://a.example/1.png\" /></p>S";
+  const std::string strict =
+      "<p title=\"t\" lang=\"de\">Hi\u00a0you<img src=\"http://a.example/1.png\" alt=\"One\" /></p><summary>S</summary>"
+      "<a href=\"http://v.example/1?a=1&amp;b=2\">http://v.example/1?a=1&amp;b=2</a>";
+  const auto document = [&](const std::string& more) {
+    const std::string item =
+        "<item><guid isPermaLink=\"false\">old</guid><description><![CDATA[" + markup + "]]></description></item>";
+    return "<rss version=\"2.0\"><channel><title>T</title>" + more + item + "</channel></rss>";
+  };
+  for (const std::string id : {"1", "2"}) {
+    const std::string url = world.http.url("/" + id), post = "Entry:" + id, digest(16, '0');
+    world.http.serve("/" + id, {.body = document("")});
+    done({"add", url});
+    done({"refresh", url});
+    EXPECT_EQ(entry("summary", post), strict);
+    world.redis_text({"HSET", post, "summary", classic, "san_ver", "2", "digest", digest});
+    world.redis_text({"HSET", url + ":digests", "old", digest});
+    world.redis_text({"HSET", "Feed:" + url, "san_ver", "2"});
+    world.redis_text({"DEL", "state:items:" + url});
+    if (id == "1") world.redis_text({"HSET", "state:feed:" + url, "settings", R"({"html_policy":"classic"})"});
+    world.http.serve("/" + id,
+                     {.body = document("<item><guid isPermaLink=\"false\">new</guid><title>New</title></item>")});
+    world.redis_text({"ZADD", "schedule", "0", url});
+  }
+  const std::string ignored = "html_policy=classic (write one of strict raw)";
+  EXPECT_NE(done({"explain", world.http.url("/1")}).out.find("ignored: " + ignored), std::string::npos);
+  const Finished read = done({"run", "--once"});
+  EXPECT_NE(read.err.find(ignored), std::string::npos) << read.err;
+  for (const std::string post : {"Entry:1", "Entry:2"}) {
+    EXPECT_EQ(entry("summary", post), strict);
+    EXPECT_EQ(entry("san_ver", post), "3");
+    EXPECT_EQ(entry("rev", post), "2");
+  }
+  EXPECT_EQ(world.count("post_mended"), 2U);
+  EXPECT_EQ(world.count("post_modified"), 0U);
+  EXPECT_EQ(world.count("post_created"), 4U);
+  EXPECT_EQ(feedmill({"set", world.http.url("/1"), "html_policy=classic"}).exit, 64);
+  const Finished refused = feedmill({"run", "--once"}, {{"FEEDMILL_HTML_POLICY", "classic"}});
+  EXPECT_EQ(refused.exit, 78);
+  EXPECT_NE(refused.err.find("write one of strict"), std::string::npos) << refused.err;
+  done({"set", world.http.url("/1"), "html_policy="});
+  EXPECT_EQ(done({"explain", world.http.url("/1")}).out.find("ignored"), std::string::npos);
 }
 
 TEST_F(Overrides, SettingsOfHostsAreStoredWhenAWorkerStarts) {

@@ -74,18 +74,17 @@ TEST_F(VerifyVerbs, TellDamageRepairItWithAJournalAndAreCleanAfterwards) {
 TEST_F(VerifyVerbs, StoreMarkupAsTodaysPolicyWouldAndTellTheStreamAlone) {
   const std::string document =
       "<rss version=\"2.0\"><channel><title>T</title><item><guid isPermaLink=\"false\">x</guid><title>One</title>"
-      "<description>&lt;p style=\"color: red\"&gt;Hello&lt;/p&gt;</description></item></channel></rss>";
+      "<description>&lt;p class=\"red\"&gt;Hello&lt;/p&gt;</description></item></channel></rss>";
   world.http.serve("/styled.xml", {.body = document});
   const std::string styled = world.http.url("/styled.xml");
   ASSERT_EQ(world.run({"add", styled}).exit, 0);
-  ASSERT_EQ(world.run({"set", styled, "html_policy=classic"}).exit, 0);
-  ASSERT_EQ(world.run({"refresh", styled}).exit, 0);
+  const Environment keeping{{"FEEDMILL_HTML_KEEP_CLASS", "true"}};
+  ASSERT_EQ(world.run({"refresh", styled}, keeping).exit, 0);
   const std::string id = world.redis_text({"ZRANGE", styled + ":sort", "0", "-1"});
   const auto field = [&](const std::string& name) { return world.redis_text({"HGET", id, name}); };
-  ASSERT_NE(field("summary").find("style="), std::string::npos) << field("summary");
-  EXPECT_EQ(world.run({"verify", "--resanitise"}).exit, 0) << "today's policy made it";
+  ASSERT_NE(field("summary").find("class="), std::string::npos) << field("summary");
+  EXPECT_EQ(world.run({"verify", "--resanitise"}, keeping).exit, 0) << "today's policy made it";
 
-  ASSERT_EQ(world.run({"set", styled, "html_policy=strict"}).exit, 0);
   const std::size_t signals = world.signals().size();
   EXPECT_EQ(world.run({"verify"}).exit, 0) << "only when it is asked for";
   const Finished found = world.run({"verify", "--resanitise", "--json"});
@@ -95,14 +94,14 @@ TEST_F(VerifyVerbs, StoreMarkupAsTodaysPolicyWouldAndTellTheStreamAlone) {
   EXPECT_EQ(told[0].at("kind").as_string(), "entry.markup");
   EXPECT_EQ(told[0].at("keys").at(0).as_string(), id);
   EXPECT_TRUE(told[0].at("repairable").as_bool());
-  EXPECT_NE(field("summary").find("style="), std::string::npos) << "nothing was written";
+  EXPECT_NE(field("summary").find("class="), std::string::npos) << "nothing was written";
 
   const std::string journal = path("markup.jsonl");
   world.redis_text({"HSET", id, "bytes", "1"});  // wrong as well: one run mends both
   const Finished mended = world.run({"verify", "--resanitise", "--repair", "--journal", journal});
   EXPECT_EQ(mended.exit, 0) << mended.out << mended.err;
   EXPECT_EQ(field("summary"), "<p>Hello</p>");
-  EXPECT_NE(content(journal).find("color: red"), std::string::npos) << "what was there can be had back";
+  EXPECT_NE(content(journal).find("class="), std::string::npos) << "what was there can be had back";
   EXPECT_EQ(world.run({"verify", "--resanitise"}).exit, 0);
   EXPECT_EQ(field("rev"), "2");
   EXPECT_EQ(world.signals().size(), signals + 1);

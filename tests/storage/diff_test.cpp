@@ -216,7 +216,7 @@ TEST(Signals, TellNothingThatFollowsFromOtherFields) {
 }
 
 TEST(Diff, MendsWhatOlderRulesStoredAsAnotherRevision) {
-  EntryRecord read = post("g", 50, {{"content", "<p>x</p>"}, {"content_type", "text/html"}, {"san_ver", "2"}});
+  EntryRecord read = post("g", 50, {{"content", "<p>x</p>"}, {"content_type", "text/html"}, {"san_ver", "3"}});
   read.digest = entry_digest(read.fields);
   StoredSnapshot::Guid same{
       StoredSnapshot::Is::same, "Entry:7", {{"content", "<p>x</p>"}, {"rev", "3"}, {"timestamp", "50"}}, ""};
@@ -226,7 +226,7 @@ TEST(Diff, MendsWhatOlderRulesStoredAsAnotherRevision) {
   different.is = StoredSnapshot::Is::different;
   std::erase_if(different.fields, [](const auto& field) { return field.first == "digest"; });
   different.fields.emplace_back("digest", "of what was not sanitised");
-  for (StoredSnapshot::Guid* const known : {&same, &different}) known->fields.emplace_back("san_ver", "2");
+  for (StoredSnapshot::Guid* const known : {&same, &different}) known->fields.emplace_back("san_ver", "3");
   for (const StoredSnapshot::Guid& known : {same, different}) {
     const auto diff = diff_entries({read}, knows({known}), now);
     ASSERT_EQ(diff.writes.size(), 1U);

@@ -121,6 +121,21 @@ TEST(PostChange, NamesNoMorePartsThanThereCanBeLearned) {
   EXPECT_LE(change.parts.size(), 32U);
 }
 
+TEST(PostChange, CountsOnlyWordsOfMarkupThatOtherRulesMade) {
+  const Fields before =
+      text("<p id=\"i\" class=\"c\"><!-- c -->Hi &amp;copy <a href=\"http://a.example/\">you</a> all</p>");
+  const Fields after = text(
+      "<main><p>Hi \u00a9 <a href=\"http://b.example/\">you</a> <mark>all</mark></p></main>"
+      "<a href=\"http://v.example/?a&amp;b\">http://v.example/?a&amp;b</a>");
+  EXPECT_TRUE(change_between(before, after).noticed);
+  const PostChange change = change_between(before, after, true);
+  EXPECT_FALSE(change.noticed);
+  EXPECT_TRUE(change.parts.empty());
+  EXPECT_TRUE(change_between(before, text("<p>Hi \u00a9 <a href=\"http://a.example/\">all</a></p>"), true).noticed);
+  EXPECT_TRUE(change_between(text(""), text("<a href=\"http://a.example/\">More</a>"), true).noticed);
+  EXPECT_FALSE(change_between(text(""), text("<a href=\"http://a.example/"), true).noticed);
+}
+
 TEST(VolatileParts, AreLearnedInThreeDocumentsAndForgottenInTen) {
   VolatileParts parts;
   for (int document = 1; document <= 3; ++document) {

@@ -343,7 +343,8 @@ void log_refresh(Log& log, const Report& report) {
   const bool expected = report.state_from == "new" && report.state_to == "healthy";
   const bool changed = report.state_from != report.state_to && !expected;
   const bool moves = report.moved || report.move_taken;
-  if (!changed && !moves && report.host.empty() && !log.enabled(LogLevel::debug)) return;
+  const bool ignores = !report.ignored.empty();
+  if (!changed && !moves && !ignores && report.host.empty() && !log.enabled(LogLevel::debug)) return;
   const std::string feed = feed_id(report.feed_url);
   const std::string next_due = format_time(std::chrono::system_clock::now() + report.next_in);
   const auto milliseconds = [](std::chrono::duration<double> span) {
@@ -375,6 +376,10 @@ void log_refresh(Log& log, const Report& report) {
     log.write(worse && (known || never_read) ? LogLevel::warn : LogLevel::info, "feed_state", message, with_states);
   }
   if (moves) log_move(log, report, feed);
+  if (ignores) {
+    log.write(LogLevel::warn, "notice", "a stored setting of this feed is ignored; change it with feedmill set",
+              {{"feed", feed}, {"url", report.feed_url}, {"detail", report.ignored}});
+  }
   if (!report.host.empty()) log_host(log, report);
 }
 

@@ -86,6 +86,7 @@ struct Report {
   Outcome outcome = Outcome::failed;
   Reason reason = Reason::none;
   std::string detail;         ///< for people, "" on success
+  std::string ignored;        ///< FeedSettings::ignored
   std::vector<int> statuses;  ///< of each hop
   std::uint32_t permanent_redirects = 0, temporary_redirects = 0;
   bool moved = false;       ///< another URL is requested from now on

@@ -93,7 +93,7 @@ struct ParseVerb {
       one_of("--html-policy", text, html_policies);
       html_policy = text;
     };
-    line.value("--html-policy", "POLICY", read_policy, "strict or classic");
+    line.value("--html-policy", "POLICY", read_policy, "strict, or classic: what feedparser keeps");
     line.among(html_policies);
     line.flag("--explain", explain, "Say in words what was repaired and which rule decided, in place of the document");
     line.flag("--pipe", pipe, "Answer JSON requests, a line each, from stdin");

@@ -271,7 +271,7 @@ const Option all_options[] = {
      "without "
      "a limit 512MiB",
      at<&Config::memory, &Config::Memory::budget>},
-    {"html.policy", "", "", "strict", "strict/classic", "which markup of entries survives",
+    {"html.policy", "", "", "strict", "strict", "which markup of entries survives",
      at<&Config::html, &Config::Html::policy>},
     {"html.keep_class", "", "", "false", "bool", "the policy strict keeps class attributes",
      at<&Config::html, &Config::Html::keep_class>},

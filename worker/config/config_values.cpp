@@ -21,8 +21,7 @@ constexpr std::pair<std::string_view, EmbeddedMode> embedded_names[] = {
     {"auto", EmbeddedMode::automatic}, {"true", EmbeddedMode::always}, {"false", EmbeddedMode::never}};
 constexpr std::pair<std::string_view, Durability> durability_names[] = {
     {"ack", Durability::ack}, {"fsync", Durability::fsync}, {"replica", Durability::replica}};
-constexpr std::pair<std::string_view, HtmlPolicy> html_names[] = {{"strict", HtmlPolicy::strict},
-                                                                  {"classic", HtmlPolicy::classic}};
+constexpr std::pair<std::string_view, HtmlPolicy> html_names[] = {{"strict", HtmlPolicy::strict}};
 constexpr std::pair<std::string_view, LogLevel> level_names[] = {
     {"debug", LogLevel::debug}, {"info", LogLevel::info}, {"warn", LogLevel::warn}, {"error", LogLevel::error}};
 constexpr std::pair<std::string_view, LogFormat> format_names[] = {{"auto", LogFormat::automatic},

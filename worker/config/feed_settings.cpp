@@ -197,7 +197,7 @@ const FeedSetting setting_table[] = {
                                                                        "never fetched more often"),
     setting<&FeedSettings::interval_max, read_interval, show_interval>(
         "interval_max", "duration", "never fetched less often, a Retry-After apart; 10min at least"),
-    setting<&FeedSettings::html_policy, read_html, show_html>("html_policy", "strict/classic/raw",
+    setting<&FeedSettings::html_policy, read_html, show_html>("html_policy", "strict/raw",
                                                               "which markup survives; raw: all of it, untouched"),
     words<&FeedSettings::auth, read_name>("auth", "name", "a [feed_auth] of the configuration"),
     words<&FeedSettings::policy, read_name>("policy", "name", "an [egress.policy] of the configuration"),
@@ -348,7 +348,8 @@ FeedSettings read_settings(std::string_view text) {
     if (found != nullptr && found->is_string()) settings.*member = found->as_string();
   }
   if (const json::value* const html = object.if_contains("html_policy"); html != nullptr && html->is_string()) {
-    read_html(html->as_string(), settings.html_policy);
+    const std::string remedy = read_html(html->as_string(), settings.html_policy);
+    if (!remedy.empty()) settings.ignored = fmt::format("html_policy={} ({})", html->as_string().c_str(), remedy);
   }
   for (const auto& [name, header] : read_pairs(object, "headers")) {
     change_header(settings, name, header);  // what would be refused today is left out

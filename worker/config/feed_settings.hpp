@@ -38,6 +38,8 @@ struct FeedSettings {
   std::string pin;  ///< "sha256//…[;sha256//…]": keys of the server (CURLOPT_PINNEDPUBLICKEY)
   std::vector<std::pair<std::string, std::string>> headers;  ///< for the feed's own origin alone (HTTP R4)
 
+  std::string ignored;  ///< stored by an earlier build and no legal value today, for people; never written
+
   std::vector<std::vector<std::string>> folders;                ///< where it stands in the operator's lists
   OpmlAttributes opml;                                          ///< of its outline, the URL apart
   std::vector<std::pair<std::string, std::string>> namespaces;  ///< of prefixes in `opml`

@@ -53,6 +53,7 @@ Milliseconds RefreshObserver::now() const {
 
 void RefreshObserver::fetched(const FetchRequest& request, const FetchResult& fetched) {
   std::visit([this](const auto& answer) { note_answer(report_, answer); }, fetched);
+  report_.ignored = request.settings.ignored;
   if (trace_ != nullptr) trace_->answered(request, fetched);
 }
 

@@ -274,7 +274,9 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const Explained& 
                        fmt::format("changes of {}; feedmill set forgets them", fmt::join(volatile_parts, ", ")));
   }
   if (!state.address.fetch_url.empty()) lines.emplace_back("fetched", "from " + state.address.fetch_url);
-  const std::vector<std::string> settings = setting_texts(read_settings(state.settings));
+  const FeedSettings stored = read_settings(state.settings);
+  std::vector<std::string> settings = setting_texts(stored);
+  if (!stored.ignored.empty()) settings.push_back("ignored: " + stored.ignored);
   lines.emplace_back("settings", settings.empty() ? "none" : fmt::format("{}", fmt::join(settings, "; ")));
   return lines;
 }

@@ -178,7 +178,8 @@ deny = "10.0.0.0/8, 10.1.1.1:80"
 ports = [80, "8000-8999"]
 nat64 = ["2001:db8:64::/96", "fd00:64::/64"]
 [html]
-policy = "classic"
+policy = "strict"
+keep_class = true
 [admin]
 listen = "[::1]:0"
 [log]
@@ -194,7 +195,7 @@ format = "json"
   EXPECT_THAT(config.egress.deny, ElementsAre("10.0.0.0/8", "10.1.1.1:80"));
   EXPECT_THAT(config.egress.ports, ElementsAre("80", "8000-8999"));
   EXPECT_THAT(config.egress.nat64, ElementsAre("2001:db8:64::/96", "fd00:64::/64"));
-  EXPECT_EQ(config.html.policy, HtmlPolicy::classic);
+  EXPECT_TRUE(config.html.keep_class);
   EXPECT_TRUE(config.admin.listen->address().is_v6());
   EXPECT_EQ(config.log.level, LogLevel::debug);
   EXPECT_EQ(config.log.format, LogFormat::json);

@@ -100,7 +100,7 @@ TEST(FeedSettings, AreRefusedWithARemedy) {
       {"interval_min=15", "15min"},
       {"interval_min=0", "from 1s to 30d"},
       {"interval_max=31d", "from 1s to 30d"},
-      {"html_policy=lax", "write one of strict classic raw"},
+      {"html_policy=classic", "write one of strict raw"},
       {"proxy=proxy.example", "http://host:port, or none"},
       {"proxy=http://me:pw@proxy.example:3128", "not kept with feeds"},
       {"user_agent=Mozilla/5.0", "imitates a browser"},

@@ -224,7 +224,7 @@ void compare_histories(bool names, unsigned seeds, std::size_t least_passed) {
     for (World* world : {&on, &off}) world->retention.entries = seed % 3 == 0 ? 8 : 50;
     for (int document = 0; document < 25; ++document) {
       const std::string body = site.next();
-      const HtmlPolicy policy = seed % 4 == 0 && document > 12 ? HtmlPolicy::classic : HtmlPolicy::strict;
+      const HtmlPolicy policy = seed % 4 == 0 && document > 12 ? HtmlPolicy::raw : HtmlPolicy::strict;
       if (seed % 5 == 0 && document == 10) {  // somebody removes a post behind the worker's back
         for (World* world : {&on, &off}) {
           const std::string id = world->redis({"ZRANGE", url + ":sort", "0", "0"});
@@ -292,7 +292,7 @@ TEST(PassedOver, AHeadThatChangesEachTimeAndOneNewPostLeaveTheOthersUnread) {
 TEST(PassedOver, AnotherPolicyReadsAllOnceAndSignalsNothing) {
   World world(true);
   world.poll(rss(site(5)));
-  world.reading_options.html = HtmlPolicy::classic;
+  world.reading_options.html = HtmlPolicy::raw;
   EXPECT_EQ(world.poll(rss(site(5), "again")).modified, 0U);
   EXPECT_EQ(world.passed_over, 0U);
   world.poll(rss(site(5), "and again"));

@@ -560,7 +560,7 @@ TEST_F(Polling, CutDocumentsAtAnyPlaceNeverChangeWhatIsStored) {
     ASSERT_EQ(state().document.body_hash, before.document.body_hash);
   }
   EXPECT_EQ(signals().size(), sent);
-  EXPECT_EQ(redis({"HGETALL", "Feed:" + url}), "title Feed link https://example.org/ format rss20 san_ver 2");
+  EXPECT_EQ(redis({"HGETALL", "Feed:" + url}), "title Feed link https://example.org/ format rss20 san_ver 3");
   EXPECT_EQ(poll(xml).events, 0U);
 }
 

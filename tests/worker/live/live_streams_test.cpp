@@ -116,7 +116,7 @@ class LiveStreamsTest : public StoreTest {
 
  protected:
   void start() {
-    tail.emplace(io.get_executor(), StoreOptions{.url = server.url()}, homes, tail_options);
+    tail.emplace(io.get_executor(), StoreOptions{.url = server.url()}, homes, memory, tail_options);
     streams.emplace(io.get_executor(), *tail, options);
     listener = Listener::open(io.get_executor(), {asio::ip::address_v4::loopback(), 0}, "").value();
     Listener::Host host;
@@ -203,6 +203,7 @@ class LiveStreamsTest : public StoreTest {
   asio::cancellation_signal cancel;
   StoreCalls facts{StoreOptions{.url = server.url()}};
   const FeedHomes homes = all_in(facts);
+  MemoryBudget memory{std::uint64_t{1} << 30U};
   std::optional<EventTail> tail;
   std::optional<LiveStreams> streams;
   std::unique_ptr<Listener> listener;
