@@ -3,9 +3,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <mutex>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -325,6 +327,44 @@ TEST_F(Policy, AnOperatorMovesAFeed) {
   const Finished taken = world.run({"move", url, world.http.url("/third.xml")});
   EXPECT_EQ(taken.exit, 1);
   EXPECT_NE(taken.err.find("is a feed already"), std::string::npos) << taken.err;
+}
+
+// HTTP §4
+TEST_F(Policy, ADocumentIsWholeWhateverItsTransferSays) {
+  const std::string body = rss({{"a", "First"}}), type = "Content-Type: application/rss+xml\r\nETag: \"e\"\r\n";
+  const std::string size = fmt::format("{:x}\r\n", body.size());
+  const auto raw = [&](const std::string& fields, const std::string& sent) {
+    return Response{.raw = "HTTP/1.1 200 OK\r\n" + type + fields + "\r\n" + sent};
+  };
+  const std::string chunked = "Transfer-Encoding: chunked\r\n", length = "Content-Length: ";
+  std::map<std::string, Response> answers{
+      {"/length", raw(length + std::to_string(body.size() + 100) + "\r\n", body)},
+      {"/last-chunk", raw(chunked, size + body + "\r\n")},
+      {"/bad-chunk", raw(chunked, size + body + "\r\nnonsense\r\n")},
+      {"/half-chunk", raw(chunked, fmt::format("{:x}\r\n", body.size() + 9) + body)},
+      {"/plain", raw("Content-Encoding: gzip\r\n", body)},
+      {"/charset", raw("Content-Encoding: UTF-8\r\n", body)},
+      {"/proxied", {.status = 203, .headers = {{"ETag", "\"e\""}}, .body = body}}};
+  for (const auto& [path, response] : answers) {
+    world.http.serve(path, response);
+    add(world.http.url(path));
+  }
+  pass();
+  pass();
+  for (const auto& [path, response] : answers) {
+    const std::string url = world.http.url(path);
+    EXPECT_EQ(state(url, "state"), "healthy") << path;
+    EXPECT_EQ(state(url, "etag"), "\"e\"") << path;
+    EXPECT_EQ(world.redis_text({"ZCARD", url + ":sort"}), "1") << path;
+    const std::string told = world.run({"explain", url}).out;
+    const bool is_fine = path == "/proxied";
+    EXPECT_EQ(told.find("detail") == told.npos, is_fine) << path << "\n" << told;
+  }
+  EXPECT_EQ(world.count("feed_created"), answers.size());
+  world.http.serve("/many", {.status = 300, .headers = {{"Location", "/length"}}});
+  add(world.http.url("/many"));
+  pass();
+  EXPECT_EQ(state(world.http.url("/many"), "state"), "healthy");
 }
 
 // HTTP §4

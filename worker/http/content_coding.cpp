@@ -6,6 +6,7 @@
 #include <new>
 
 #include <brotli/decode.h>
+#include <fmt/format.h>
 #include <libdeflate.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -214,42 +215,68 @@ Result coding_of(std::string_view content_encoding) {
     std::string coding = lower(trim_field(content_encoding.substr(0, comma)));
     content_encoding.remove_prefix(std::min(comma + 1, content_encoding.size()));
     if (coding.empty() || coding == "identity") continue;
+    if (coding == "x-gzip") coding = "gzip";
     if (!found.empty()) return DecodeError{Reason::limit_coding, "more than one content coding"};
     found = std::move(coding);
   }
   return found;
 }
 
+/// Whether a document could start so, in any encoding.
+bool starts_like_text(std::string_view body) {
+  constexpr std::string_view before("\xef\xbb\xbf\xfe\xff\0 \t\r\n", 10);  // byte order marks, zeros of UTF-16
+  const std::size_t first = body.substr(0, 4096).find_first_not_of(before);
+  return first != body.npos && (body[first] == '<' || body[first] == '{' || body[first] == '[');
+}
+
+bool is_brotli(std::string_view body) {
+  const DecodeLimits start{.max_bytes = 64, .ratio_free_bytes = 64};
+  const auto decoded = unbrotli(body, Bound(body.size(), start));
+  return decoded || decoded.error().reason == Reason::limit_body;
+}
+
+/// What `body` is coded with, as its bytes say; else what was `named`.
+std::string coding_in(std::string_view body, const std::string& named) {
+  if (body.starts_with("\x1f\x8b\x08")) return "gzip";
+  if (body.starts_with("\x28\xb5\x2f\xfd")) return "zstd";
+  if (!starts_like_text(body) || (named == "br" && is_brotli(body))) return named;
+  return "";
+}
+
 }  // namespace
 
-Result decode_content(std::string&& body, std::string_view content_encoding, const DecodeLimits& limits) {
-  const Result coding = coding_of(content_encoding);
-  if (!coding) return coding.error();
+Result decode_content(std::string&& body, std::string_view content_encoding, const DecodeLimits& limits,
+                      std::string* fault) {
+  const Result said = coding_of(content_encoding);
+  const std::string named = said ? *said : "";
+  const std::string coding = coding_in(body, named);
+  if (!said && coding.empty() && !starts_like_text(body)) return said.error();
+  if (fault != nullptr && !body.empty() && (!said || coding != named)) {
+    *fault = fmt::format("its Content-Encoding is \"{}\", and its body is {}", content_encoding.substr(0, 40),
+                         coding.empty() ? "not coded" : coding);
+  }
   const Bound bound(body.size(), limits);
-  if (coding->empty()) {
+  if (coding.empty()) {
     if (body.size() > bound.bytes && !bound.cuts()) return bound.exceeded();
     if (body.size() > bound.bytes) body.resize(bound.bytes);
     return std::move(body);
   }
   if (body.empty()) return std::move(body);  // a coding of nothing, as some servers send it
-  if (*coding == "gzip" || *coding == "x-gzip") {
-    return bound.as_far_as_it_goes ? gunzip_start(body, bound) : gunzip(body, bound);
-  }
-  if (*coding == "br") return unbrotli(body, bound);
-  if (*coding == "zstd") return unzstd(body, bound);
-  return DecodeError{Reason::limit_coding, "a content coding that was not asked for: " + coding->substr(0, 40)};
+  if (coding == "gzip") return bound.as_far_as_it_goes ? gunzip_start(body, bound) : gunzip(body, bound);
+  if (coding == "br") return unbrotli(body, bound);
+  if (coding == "zstd") return unzstd(body, bound);
+  return DecodeError{Reason::limit_coding, "a content coding that was not asked for: " + coding.substr(0, 40)};
 }
 
 bool can_decode(std::string_view content_encoding) {
   const Result coding = coding_of(content_encoding);
-  return coding &&
-         (coding->empty() || *coding == "gzip" || *coding == "x-gzip" || *coding == "br" || *coding == "zstd");
+  return coding && (coding->empty() || *coding == "gzip" || *coding == "br" || *coding == "zstd");
 }
 
 std::size_t stated_size(std::string_view body, std::string_view content_encoding) {
   const Result coding = coding_of(content_encoding);
   if (!coding) return 0;
-  if (*coding == "gzip" || *coding == "x-gzip") return stated_gzip_size(body);
+  if (*coding == "gzip") return stated_gzip_size(body);
   if (*coding != "zstd") return 0;
   const unsigned long long size = ZSTD_getFrameContentSize(body.data(), body.size());
   return size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR ? 0 : static_cast<std::size_t>(size);

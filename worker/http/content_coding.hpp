@@ -28,10 +28,12 @@ struct DecodeError {
 };
 
 /// `content_encoding` is the field's value, several lines joined: "", identity, gzip (x-gzip), br or zstd; several
-/// members or frames on end count as one. Never holds more than the limits allow and one buffer. Takes `body` only when
-/// it succeeds.
+/// members or frames on end count as one. Where it is not what `body` starts like, the bytes decide: one gzip or zstd
+/// coding that nobody named, or none of those that were (HTTP §4). `fault`, if any, is then told what the server said
+/// wrong. Never holds more than the limits allow and one buffer. Takes `body` only when it succeeds.
 boost::system::result<std::string, DecodeError> decode_content(std::string&& body, std::string_view content_encoding,
-                                                               const DecodeLimits& limits);
+                                                               const DecodeLimits& limits,
+                                                               std::string* fault = nullptr);
 
 /// Whether decode_content() knows that coding.
 bool can_decode(std::string_view content_encoding);
@@ -39,7 +41,7 @@ bool can_decode(std::string_view content_encoding);
 /// How large `body` says that it is when decoded, as far as that can be believed; 0 when it does not say.
 std::size_t stated_size(std::string_view body, std::string_view content_encoding);
 
-/// Starts like gzip or zstd: compression nobody declared (HTTP §4).
+/// Starts like gzip or zstd: when it was decoded once, compression within compression (HTTP §4).
 bool looks_compressed(std::string_view body);
 
 }  // namespace feedmill

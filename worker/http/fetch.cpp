@@ -25,7 +25,7 @@ constexpr std::size_t most_cookie_bytes = 4096;
 constexpr std::size_t usual_lines = 4;  // of a request's header
 
 bool is_redirect(int status) {
-  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+  return status == 300 || status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
 HttpClientOptions client_options(const FetchOptions& options, const EgressPolicy& egress) {
@@ -276,7 +276,7 @@ asio::awaitable<FetchResult> Fetcher::follow(FetchRequest request) {
       if (failure->status != 0) error.status = failure->status;
       if (!failure->body.empty()) {
         FetchResponse& part = error.cut_off.emplace();
-        part.status = failure->status;
+        part.status = 200;
         part.url = url;
         part.headers = std::move(failure->headers);
         part.body = std::move(failure->body);
@@ -293,6 +293,7 @@ asio::awaitable<FetchResult> Fetcher::follow(FetchRequest request) {
       continue;
     }
     chain.hops.push_back(Hop{url, answer.status, ""});
+    if (answer.status == 203) answer.status = 200;  // what a proxy has changed (RFC 9110 §15.3.4)
 
     if (answer.status < 300 || answer.status > 399 || answer.status == 304) {
       HttpTrace trace = std::move(answer.trace);

@@ -77,6 +77,7 @@ struct FetchResponse {
   std::string peer;              ///< address of that server
   std::uint16_t peer_port = 0;
   bool fell_back = false;  ///< HTTP/2 failed where HTTP/1.1 did not (HTTP P20)
+  std::string fault;       ///< what the server did wrong although the document is whole, for people (HTTP §4)
 
   /// First value of that name (lower case), "" when absent.
   std::string_view header(std::string_view name) const;
@@ -96,7 +97,7 @@ struct FetchError {
   std::vector<Header> headers;
   std::uint32_t connections_new = 0, connections_reused = 0, connections_resumed = 0;
   std::uint64_t wire_bytes = 0;
-  /// Of a 200 whose body ended early: status, url, headers and as much of the body as had come (HTTP §4).
+  /// Of a 200 whose body ended early, as far as HTTP goes: status, url, headers and as much of the body as had come (HTTP §4).
   std::optional<FetchResponse> cut_off{};
 };
 

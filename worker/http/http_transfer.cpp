@@ -437,7 +437,8 @@ HttpFailure HttpTransfer::given_up() {
 /// HTTP §4: posts that have come whole are of use although the body has not.
 HttpFailure HttpTransfer::with_what_came(HttpFailure ending) {
   const bool cut = ending.reason == Reason::limit_body || to_string(ending.reason).starts_with("http.");
-  if (!cut || !head_.is_whole() || head_.status() != 200 || body_.empty()) return ending;
+  const bool has_document = head_.is_whole() && (head_.status() == 200 || head_.status() == 203);
+  if (!cut || !has_document || body_.empty()) return ending;
   ending.headers = head_.take_fields();
   ending.body = std::move(body_);
   return ending;

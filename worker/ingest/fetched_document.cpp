@@ -147,12 +147,20 @@ asio::awaitable<Attempt> FetchedDocument::attempt(const Claim& claim, RefreshObs
     result.exchange = exchange_of(claim, request, fetched);
     seen.fetched(request, fetched);
     result.exchange.wire_bytes = wire_bytes += result.exchange.wire_bytes;
+    const bool was_cut = failed != nullptr;
     const auto from = std::chrono::steady_clock::now();
     const bool on_thread = has_document(fetched);
     result.reading = co_await read_in(claim, fetched, result.stored, seen.is_followed());
     seen.read(result.reading,
               on_thread ? std::chrono::steady_clock::now() - from : RefreshObserver::Clock::duration::zero());
     const auto* const document = std::get_if<Document>(&result.reading);
+    if (const auto* const answer = std::get_if<FetchResponse>(&fetched)) {
+      if (was_cut) {
+        result.exchange = exchange_of(claim, request, fetched);
+        result.exchange.wire_bytes = wire_bytes;
+      }
+      if (document != nullptr || was_cut) result.exchange.fault = answer->fault;
+    }
     if (document != nullptr && !document->whole_body.empty()) read_ = std::move(std::get<FetchResponse>(fetched));
     const Unreadable* const refused = refusal_of(result.reading);
     if (refused == nullptr || !refused->bad_coding || request.identity) break;

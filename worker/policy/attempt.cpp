@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include "parsers/feed/normalise.hpp"
@@ -101,21 +102,44 @@ std::string_view without_half_character(std::string_view text) {
   return text;
 }
 
-/// The posts that have come whole of a body that ends early, as the attempt that failed (HTTP §4); the failure alone
-/// when there are none. What is damaged before its end tells nothing that could be believed.
+BodyPrint wire_print(const FetchResponse& response) {
+  BodyPrint print;
+  print.wire_bytes = response.body.size();
+  print.wire_hash = fingerprint(response.body);
+  return print;
+}
+
+/// Whether the body ended by what HTTP or its coding say of its end, and not by a limit or by time.
+bool is_of_framing(Reason reason) {
+  return reason == Reason::http_truncated || reason == Reason::http_malformed || reason == Reason::http_stream;
+}
+
+/// A body that ends early, as HTTP or its coding has it. One whose root element or value ends is whole all the same,
+/// and `response.fault` has the failure; of others the posts that have come whole, as the attempt that failed (HTTP
+/// §4); the failure alone when there are none. What is damaged before its end tells nothing that could be believed.
 Reading salvaged(FetchResponse& response, const FeedState& state, const ReadingOptions& options, Unreadable failure) {
   const DecodeLimits limits{
       .max_bytes = options.max_body_bytes, .granted_bytes = options.granted_bytes, .as_far_as_it_goes = true};
   const std::string coding = joined_field(response.headers, "content-encoding");
-  const std::uint64_t wire_bytes = response.body.size();
+  BodyPrint print = wire_print(response);
   const auto body = decode_content(std::move(response.body), coding, limits);
   if (!body && body.error().reason == Reason::worker_memory) return not_decoded(body.error(), std::move(failure.print));
   if (!body) return failure;
   auto document = read_document(without_half_character(*body), response, state, options);
-  if (!document || document->entries.empty()) return failure;
+  if (!document) return failure;
+  print.body_bytes = body->size();
+  if (is_of_framing(failure.reason) && !document->cut_short) {
+    response.fault = fmt::format("its document is whole, its transfer is not: {} ({})", failure.detail,
+                                 to_string(failure.reason));
+    print.body_hash = fingerprint(*body);
+    if (print.body_hash == state.document.body_hash && !state.document.ends_early) return SameBody{std::move(print)};
+    document->print = std::move(print);
+    return std::move(*document);
+  }
+  if (document->entries.empty()) return failure;
   document->cut_short = true;
-  document->print.wire_bytes = wire_bytes;
-  document->print.body_bytes = body->size();
+  document->print.wire_bytes = print.wire_bytes;
+  document->print.body_bytes = print.body_bytes;
   document->failure = std::move(failure);
   return std::move(*document);
 }
@@ -143,13 +167,6 @@ void leave_out_loops(Feed& feed, std::string_view store_id) {
   add_flaw(feed, Flaw::loop, left_out);
 }
 
-BodyPrint wire_print(const FetchResponse& response) {
-  BodyPrint print;
-  print.wire_bytes = response.body.size();
-  print.wire_hash = fingerprint(response.body);
-  return print;
-}
-
 /// HTTP P5: nothing is decoded.
 std::optional<SameBody> same_as_received(const BodyPrint& print, const FeedState& state) {
   if (print.wire_hash != state.document.wire_hash || state.document.ends_early) return std::nullopt;
@@ -160,7 +177,8 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
   BodyPrint print = wire_print(response);
   if (auto same = same_as_received(print, state)) return std::move(*same);
   const DecodeLimits limits{.max_bytes = options.max_body_bytes, .granted_bytes = options.granted_bytes};
-  auto body = decode_content(std::move(response.body), joined_field(response.headers, "content-encoding"), limits);
+  auto body = decode_content(std::move(response.body), joined_field(response.headers, "content-encoding"), limits,
+                             &response.fault);
   if (!body) {
     const bool may_be_cut = body.error().reason == Reason::http_truncated || body.error().reason == Reason::limit_body;
     Unreadable failure = not_decoded(body.error(), std::move(print));
@@ -168,7 +186,7 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
     return salvaged(response, state, options, std::move(failure));
   }
   if (looks_compressed(*body))
-    return Unreadable{Reason::parse_not_a_feed, "compressed, which the server does not say", print, true};
+    return Unreadable{Reason::parse_not_a_feed, "compressed twice", print, true};
   print.body_bytes = body->size();
   print.body_hash = fingerprint(*body);
   const bool again = print.body_hash == state.document.body_hash;
@@ -207,9 +225,22 @@ const FetchResponse* body_in(const FetchResult& fetched) {
   return std::get_if<FetchResponse>(&fetched);
 }
 
-/// An exchange that broke off within the body of a 200.
-Reading read_cut_off(FetchError& error, const FeedState& state, const ReadingOptions& options) {
+/// An exchange that broke off within the body of a 200; an answer when the document is whole.
+Reading read_cut_off(FetchResult& fetched, const FeedState& state, const ReadingOptions& options) {
+  auto& error = std::get<FetchError>(fetched);
   Reading reading = salvaged(*error.cut_off, state, options, Unreadable{error.reason, error.detail, {}, false});
+  if (!error.cut_off->fault.empty()) {
+    FetchResponse whole = std::move(*error.cut_off);
+    whole.hops = std::move(error.hops);
+    whole.hops.push_back(Hop{whole.url, whole.status, ""});
+    whole.timings = error.timings;
+    whole.connections_new = error.connections_new;
+    whole.connections_reused = error.connections_reused;
+    whole.connections_resumed = error.connections_resumed;
+    whole.wire_bytes = error.wire_bytes;
+    fetched = std::move(whole);
+    return reading;
+  }
   const auto* const nothing = std::get_if<Unreadable>(&reading);
   if (nothing == nullptr || nothing->reason == Reason::worker_memory) return reading;
   error.cut_off.reset();
@@ -338,9 +369,9 @@ boost::system::result<Document, ParseError> read_document(std::string_view body,
 }
 
 Reading read(FetchResult& fetched, const FeedState& state, const ReadingOptions& options) {
-  if (auto* error = std::get_if<FetchError>(&fetched)) {
+  if (const auto* error = std::get_if<FetchError>(&fetched)) {
     if (!error->cut_off) return *error;
-    return read_cut_off(*error, state, options);
+    return read_cut_off(fetched, state, options);
   }
   auto& response = std::get<FetchResponse>(fetched);
   if (response.status == 200) return read_body(response, state, options);

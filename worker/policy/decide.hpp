@@ -41,6 +41,8 @@ struct Exchange {
   bool early = false;                     ///< asked before its time, which must not happen (HTTP N2)
   bool identity = false;                  ///< asked again for no content coding, after one that was broken (HTTP §4)
   bool fell_back = false;                 ///< HTTP/2 failed where HTTP/1.1 did not (HTTP P20)
+  /// What the server did wrong although its document is whole (HTTP §4); absent: no document was read.
+  std::optional<std::string> fault{};
 };
 
 /// Whether this poll compares every value of every post: once a day for feeds with values that entry_digest() leaves

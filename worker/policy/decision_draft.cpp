@@ -81,6 +81,9 @@ void DecisionDraft::succeed(Outcome outcome, std::uint32_t created, bool first) 
   state.last.outcome = to_string(outcome);
   state.last.success = now_;
   state.failures = FailureRun();
+  const bool was_fine = claim_.state.last.error.empty();
+  const std::string fault = exchange_.fault.value_or(was_fine ? claim_.state.last.detail : "");
+  state.last.detail = utf8_prefix(redact(fault), longest_detail);
   if (!first) {
     state.rhythm.new_per_week = decayed_rate(state.rhythm.new_per_week, now_ - claim_.state.last.at, created);
   }

@@ -443,12 +443,73 @@ TEST(Reading, SaysWhenTheCodingIsToBlame) {
     std::string body;
     bool bad_coding;
   };
-  for (const Case& c : {Case{"broken", {gzipped}, feed_text, true}, Case{"undeclared", {}, gzip(feed_text), true},
+  for (const Case& c : {Case{"broken", {gzipped}, "no gzip", true}, Case{"twice", {gzipped}, gzip(gzip(feed_text)), true},
                         Case{"cut off", {gzipped}, gzip(feed_text).substr(0, 60), true},
-                        Case{"never asked for", {{"content-encoding", "compress"}}, feed_text, true},
+                        Case{"never asked for", {{"content-encoding", "compress"}}, "\x1f\x9d", true},
                         Case{"no feed", {}, "<html></html>", false}}) {
     EXPECT_EQ(std::get<Unreadable>(read_one(answer(c.body, c.headers))).bad_coding, c.bad_coding) << c.name;
   }
+}
+
+// HTTP §4
+TEST(Reading, TakesTheDocumentBeforeItsWrapping) {
+  struct Case {
+    const char* named;
+    std::string body;
+    const char* fault;
+  };
+  for (const Case& c : {Case{"gzip", feed_text, "its Content-Encoding is \"gzip\", and its body is not coded"},
+                        Case{"br", feed_text, "its Content-Encoding is \"br\", and its body is not coded"},
+                        Case{"UTF-8", feed_text, "its Content-Encoding is \"UTF-8\", and its body is not coded"},
+                        Case{"none", feed_text, "its Content-Encoding is \"none\", and its body is not coded"},
+                        Case{"deflate", gzip(feed_text), "its Content-Encoding is \"deflate\", and its body is gzip"},
+                        Case{"gzip, gzip", gzip(feed_text), "its Content-Encoding is \"gzip, gzip\", and its body is gzip"},
+                        Case{"gzip, br", feed_text, "its Content-Encoding is \"gzip, br\", and its body is not coded"},
+                        Case{"br", zstd(feed_text), "its Content-Encoding is \"br\", and its body is zstd"},
+                        Case{"", gzip(feed_text), "its Content-Encoding is \"\", and its body is gzip"},
+                        Case{"x-gzip", gzip(feed_text), ""}}) {
+    FetchResult fetched = answer(c.body, {{"content-encoding", c.named}});
+    EXPECT_EQ(guids_of(read(fetched, {}, {})), (Guids{"b", "a"})) << c.named;
+    EXPECT_EQ(std::get<FetchResponse>(fetched).fault, c.fault);
+  }
+}
+
+// HTTP §4
+TEST(Reading, BelievesTheEndOfADocumentAndNotThatOfItsTransfer) {
+  FeedState state;
+  for (const Reason reason : {Reason::http_truncated, Reason::http_malformed, Reason::http_stream}) {
+    FetchResult fetched = broken_off(feed_text + "\n<!-- cached -->", {{"etag", "\"1\""}});
+    std::get<FetchError>(fetched).reason = reason;
+    const Reading reading = read(fetched, state, {});
+    const auto& document = std::get<Document>(reading);
+    EXPECT_FALSE(document.cut_short);
+    EXPECT_FALSE(document.failure);
+    EXPECT_EQ(guids_of(reading), (Guids{"b", "a"}));
+    const auto& whole = std::get<FetchResponse>(fetched);
+    EXPECT_EQ(whole.validators().etag, "\"1\"");
+    EXPECT_EQ(whole.hops.back().status, 200);
+    EXPECT_EQ(whole.fault, "its document is whole, its transfer is not: bytes are missing (" +
+                               std::string(to_string(reason)) + ")");
+    state.document.body_hash = document.print.body_hash;
+    fetched = broken_off(feed_text + "\n<!-- cached -->");
+    EXPECT_TRUE(std::holds_alternative<SameBody>(read(fetched, state, {}))) << "again";
+    state.document.body_hash.clear();
+  }
+  for (const Reason reason : {Reason::limit_body, Reason::http_timeout, Reason::http_stalled}) {
+    FetchResult fetched = broken_off(feed_text);
+    std::get<FetchError>(fetched).reason = reason;
+    const Reading reading = read(fetched, {}, {});
+    EXPECT_TRUE(refusal_of(reading)) << "a limit holds";
+  }
+  const std::string json = R"({"version":"https://jsonfeed.org/version/1.1","title":"T","items":[{"id":"1"}]})";
+  FetchResult fetched = broken_off(json);
+  EXPECT_EQ(refusal_of(read(fetched, {}, {})), nullptr);
+  fetched = broken_off(json.substr(0, json.size() - 1));
+  EXPECT_NE(refusal_of(read(fetched, {}, {})), nullptr);
+  // The name of the end tag elsewhere is no end.
+  fetched = broken_off("<rss version=\"2.0\"><channel><item><guid>1</guid><description><![CDATA[</rss>]]></description>"
+                       "</item><!-- </channel></rss> --> <item><guid>2</guid>");
+  EXPECT_NE(refusal_of(read(fetched, {}, {})), nullptr);
 }
 
 // HTTP R5, R9
