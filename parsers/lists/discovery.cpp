@@ -53,10 +53,24 @@ bool is_feed_link(std::string_view type, std::string_view url) {
   return (type.empty() || is_one_of(type, shared_types)) && looks_like_feed(url);
 }
 
+/// Schemes by which pages ask a reader of feeds or podcasts to subscribe.
+constexpr std::array<std::string_view, 7> reader_schemes = {"feed", "podcast", "podcasts", "pcast",
+                                                            "itpc", "rss",     "atom"};
+
+/// "https://a/b" of feed:https://a/b, feed://https://a/b, podcast://a/b; "" of all others.
+std::string from_reader_scheme(std::string_view reference) {
+  const std::size_t colon = reference.find(':');
+  if (colon == reference.npos || !is_one_of(lower(trim(reference.substr(0, colon))), reader_schemes)) return {};
+  std::string_view rest = trim(reference.substr(colon + 1));
+  if (rest.starts_with("//")) rest.remove_prefix(2);
+  return is_http_url(rest) ? std::string(rest) : "https://" + std::string(rest);
+}
+
 /// An address on the page, absolute; "" when it is not for fetching.
 std::string address(std::string_view base, std::string_view reference) {
   if (reference.size() > most_url_bytes) return {};
-  std::string url = resolve_safe_url(base, reference);
+  const std::string plain = from_reader_scheme(reference);
+  std::string url = resolve_safe_url(base, plain.empty() ? reference : plain);
   url.resize(std::min(url.find('#'), url.size()));
   return is_http_url(url) && url.size() <= most_url_bytes ? url : std::string();
 }
@@ -65,6 +79,7 @@ std::string address(std::string_view base, std::string_view reference) {
 struct Written {
   std::string href, rel, type, title;
   bool in_head = false;
+  bool is_other_shape = false;  ///< of the page: a translation, or for other devices
 };
 
 std::string decoded(std::string_view value) {
@@ -111,7 +126,9 @@ class Page {
     if (name == "link" && links.size() < 16 * most_linked) links.push_back(attributes(token));
     if (name == "a" && anchors.size() < 64 * most_anchors) {
       Written anchor = attributes(token);
-      if (is_one_of(anchor.type, feed_types) || looks_like_feed(anchor.href)) anchors.push_back(std::move(anchor));
+      const bool is_feed = is_one_of(anchor.type, feed_types) || looks_like_feed(anchor.href) ||
+                           !from_reader_scheme(anchor.href).empty();
+      if (is_feed) anchors.push_back(std::move(anchor));
     }
     const bool raw = element != nullptr && element->is(HtmlElement::raw_text) && name != "plaintext";
     if (raw && name != "noscript" && !token.self_closing) tokens.skip_raw_text(name);
@@ -130,6 +147,8 @@ class Page {
         written.rel = lower(each.value().substr(0, most_title_bytes));
       } else if (iequals(each.name(), "type")) {
         written.type = media_type_of(each.value().substr(0, most_title_bytes));
+      } else if (iequals(each.name(), "hreflang") || iequals(each.name(), "media")) {
+        written.is_other_shape = true;
       } else if (iequals(each.name(), "title")) {
         written.title = fold_space(decoded(utf8_prefix(each.value(), most_title_bytes)));
       }
@@ -205,14 +224,23 @@ PageLinks read_page(std::string_view body, const PageHints& hints) {
   std::string self;
   std::string base = read.base ? resolve_safe_url(hints.url, *read.base) : std::string();
   if (!is_http_url(base)) base = hints.url;
+  std::vector<FeedCandidate> doubtful;
   for (Written& link : read.links) {
     std::string url = address(base, link.href);
     if (!header_says_hub && link.in_head && has_word(link.rel, "hub")) gatherer.hub(url);
     if (link.in_head && has_word(link.rel, "self") && self.empty()) self = url;
     const bool alternate = has_word(link.rel, "alternate") || has_word(link.rel, "feed");
-    if (alternate && !has_word(link.rel, "stylesheet") && is_feed_link(link.type, url)) {
+    if (!alternate || has_word(link.rel, "stylesheet")) continue;
+    if (is_feed_link(link.type, url)) {
       gatherer.feed(std::move(url), std::move(link.title), std::move(link.type), FoundIn::link_tag);
+    } else if (!link.is_other_shape &&
+               (link.type.empty() || link.type == "text/xml" || link.type == "application/xml")) {
+      doubtful.push_back({std::move(url), std::move(link.title), std::move(link.type), FoundIn::link_tag});
     }
+  }
+  for (FeedCandidate& one : doubtful) {
+    if (one.url != hints.url)
+      gatherer.feed(std::move(one.url), std::move(one.title), std::move(one.type), one.found_in);
   }
   // WebSub: what comes with the hub wins, and is made up for by the other.
   if (!self.empty() && (!header_says_hub || page.self.empty())) page.self = std::move(self);
@@ -232,11 +260,49 @@ std::vector<std::string> well_known_feeds(std::string_view page_url) {
   constexpr std::array<std::string_view, 7> paths = {"/feed",      "/feed.xml", "/rss.xml",  "/atom.xml",
                                                      "/index.xml", "/rss",      "/feed.json"};
   std::vector<std::string> urls;
-  for (const std::string_view path : paths) {
-    std::string url = resolve_url(page_url, path);
-    if (is_http_url(url)) urls.push_back(std::move(url));
-  }
+  const auto add = [&](std::string url) {
+    if (is_http_url(url) && std::ranges::find(urls, url) == urls.end()) urls.push_back(std::move(url));
+  };
+  for (const std::string_view path : paths) add(resolve_url(page_url, path.substr(1)));
+  for (const std::string_view path : paths) add(resolve_url(page_url, path));
   return urls;
+}
+
+bool is_of_comments(std::string_view title, std::string_view url) {
+  constexpr std::array<std::string_view, 24> words = {"comments",
+                                                      "kommentar",
+                                                      "commentaires",
+                                                      "comentarios",
+                                                      "coment\u00e1rios",
+                                                      "commenti",
+                                                      "reacties",
+                                                      "komentarz",
+                                                      "koment\u00e1\u0159",
+                                                      "kommentti",
+                                                      "kommentit",
+                                                      "hozz\u00e1sz\u00f3l",
+                                                      "yorum",
+                                                      "\u043a\u043e\u043c\u043c\u0435\u043d\u0442\u0430\u0440",
+                                                      "\u041a\u043e\u043c\u043c\u0435\u043d\u0442\u0430\u0440",
+                                                      "\u043a\u043e\u043c\u0435\u043d\u0442\u0430\u0440",
+                                                      "\u041a\u043e\u043c\u0435\u043d\u0442\u0430\u0440",
+                                                      "\u03c3\u03c7\u03cc\u03bb\u03b9",
+                                                      "\u30b3\u30e1\u30f3\u30c8",
+                                                      "\u8bc4\u8bba",
+                                                      "\u8a55\u8ad6",
+                                                      "\u7559\u8a00",
+                                                      "\ub313\uae00",
+                                                      "\u062a\u0639\u0644\u064a\u0642"};
+  const UrlParts parts = split_url(url);
+  const std::string path = lower(parts.path), query = lower(parts.query);
+  const bool by_address = path.find("/comments/") != path.npos || path.ends_with("/comments") ||
+                          path.ends_with("/comments.xml") || path.ends_with("/comments.rss") ||
+                          path.ends_with("/comments.atom") || query.find("feed=comments") != query.npos;
+  constexpr std::string_view arrow = "\u00bb";  // behind it WordPress says which feed of the site it is
+  const std::size_t last = title.rfind(arrow);
+  const std::string which = lower(last == title.npos ? title : title.substr(last + arrow.size()));
+  return by_address ||
+         std::ranges::any_of(words, [&](std::string_view word) { return which.find(word) != which.npos; });
 }
 
 bool looks_like_feed(std::string_view url) {

@@ -24,7 +24,7 @@ struct FeedCandidate {
 struct PageLinks {
   bool is_html = false;  ///< markup of a page was there
   std::string title;
-  std::vector<FeedCandidate> feeds;  ///< at most 32 of headers and tags, 16 of anchors
+  std::vector<FeedCandidate> feeds;  ///< at most 32 of headers and tags, 16 of anchors; those of a feed's type first
   std::vector<std::string> hubs;     ///< WebSub: of headers, else of the head (a body may hold what visitors wrote)
   std::string self;                  ///< likewise; "" when none is named
 };
@@ -36,13 +36,19 @@ struct PageHints {
   std::string_view link_header;   ///< all Link lines, joined by ", "
 };
 
-/// Reads a page, however broken its markup: `<base>`, `<link rel=alternate>` and `rel=feed` with a feed's type, `<a>`
-/// whose address or type says feed. Comments, scripts and styles are passed over. Links about other things (an
+/// Reads a page, however broken its markup: `<base>`, `<link rel=alternate>` and `rel=feed` with a feed's type, those
+/// with text/xml or no type that are no translation and no other shape of the page, `<a>` whose address or type says
+/// feed. `feed:`, `podcast://` and the like are read as http addresses. Comments, scripts and styles are passed over. Links about other things (an
 /// `anchor` that is not the page) are ignored. Linear in body; pure; throws only std::bad_alloc.
 PageLinks read_page(std::string_view body, const PageHints& hints);
 
-/// Where sites keep their feed without saying so: addresses on the page's host, the most usual first.
+/// Where sites keep their feed without saying so: addresses below the page's directory and at its host's root, the
+/// most usual first.
 std::vector<std::string> well_known_feeds(std::string_view page_url);
+
+/// Whether a feed is of readers' comments, by its address or by a title in one of the languages of WordPress that are
+/// used most: "Blog » Comments Feed", "Kommentare zu: Hafen", "/comments/feed/", "/feeds/1/comments/default".
+bool is_of_comments(std::string_view title, std::string_view url);
 
 /// Whether the words of an address say feed (feed, rss, atom, rdf, xml as its last part, or in its query).
 bool looks_like_feed(std::string_view url);

@@ -9,6 +9,7 @@
 #include "parsers/feed/document_json.hpp"
 #include "parsers/markup/text.hpp"
 #include "storage/records/entry_record.hpp"
+#include "storage/records/find_field.hpp"
 #include "worker/egress/web_url.hpp"
 
 namespace feedmill {
@@ -22,13 +23,15 @@ constexpr std::array<std::string_view, 6> shown_fields{"title",  "title_type",  
 
 FoundFeed found_feed(std::string url, const Look& look, const FeedCandidate& candidate) {
   const Feed& feed = *look.feed;
+  const std::string& found_at = look.response()->url;
   const std::string title = readable_text(feed.title.value, feed.title.type);
   FoundFeed found{std::move(url),
                   title.empty() ? candidate.title : title,
                   std::string(format_name(feed.format)),
                   feed.entries.size(),
                   {},
-                  candidate.found_in};
+                  candidate.found_in,
+                  is_of_comments(candidate.title, found_at) || is_of_comments(title, found_at)};
   for (const Entry& entry : feed.entries) {
     if (found.posts.size() == most_shown) break;
     Fields& post = found.posts.emplace_back(entry_record(Entry(entry)).fields);
@@ -38,12 +41,26 @@ FoundFeed found_feed(std::string url, const Look& look, const FeedCandidate& can
   return found;
 }
 
+/// Whether the one is the other in another format.
+bool are_twins(const FoundFeed& one, const FoundFeed& other) {
+  const auto links = [](const FoundFeed& feed) {
+    std::vector<std::string> all;
+    for (const Fields& post : feed.posts) {
+      const std::string* const link = find_field(post, "link");
+      if (link != nullptr) all.push_back(*link);
+    }
+    return all;
+  };
+  return one.title == other.title && !one.posts.empty() && links(one).size() == one.posts.size() &&
+         links(one) == links(other);
+}
+
 /// Asks for candidates and keeps those that are feeds.
 class Asker {
  public:
   Asker(Probe& probe, Discovery& discovery) : probe_(probe), discovery_(discovery) {}
 
-  /// True when it is a feed that was not found before.
+  /// True when it is a feed of the site itself that was not found before.
   bool ask(const FeedCandidate& candidate) {
     const auto url = canonical_feed_url(candidate.url);
     if (url.has_error()) {
@@ -57,8 +74,17 @@ class Asker {
       return false;
     }
     if (!documents_.insert(look.response()->url).second) return false;
-    discovery_.feeds.push_back(found_feed(*url, look, candidate));
-    return true;
+    FoundFeed found = found_feed(*url, look, candidate);
+    for (const FoundFeed& known : discovery_.feeds) {
+      if (!are_twins(known, found)) continue;
+      discovery_.refused.push_back({*url, "the same feed in another format: " + known.url});
+      return false;
+    }
+    const auto place = std::ranges::find_if(discovery_.feeds,
+                                            [&](const FoundFeed& known) { return known.comments && !found.comments; });
+    const bool is_own = !found.comments;
+    discovery_.feeds.insert(place, std::move(found));
+    return is_own;
   }
 
   void passed_over(const std::string& url) { asked_.insert(url); }
@@ -83,12 +109,16 @@ void discover(Probe& probe, const std::string& url, Discovery& discovery) {
   asker.passed_over(url);
   const auto ask_all = [&](bool anchors) {
     std::size_t asked = 0;
-    for (const FeedCandidate& candidate : look.page.feeds) {
-      if ((candidate.found_in == FoundIn::anchor) != anchors) continue;
-      if (asked++ == most_asked) break;
-      asker.ask(candidate);
+    bool any = false;
+    for (const bool comments : {false, true}) {
+      for (const FeedCandidate& candidate : look.page.feeds) {
+        if ((candidate.found_in == FoundIn::anchor) != anchors) continue;
+        if (is_of_comments(candidate.title, candidate.url) != comments) continue;
+        if (asked++ == most_asked) break;
+        any = asker.ask(candidate) || any;
+      }
     }
-    return !discovery.feeds.empty();
+    return any;
   };
   if (ask_all(false)) return;
   for (const std::string& place : well_known_feeds(look.response()->url)) {

@@ -33,7 +33,8 @@ std::optional<FeedBehind> feed_behind(Probe& probe, const std::string& url, cons
   Discovery discovery;
   discover(probe, url, discovery);
   const std::vector<FoundFeed>& feeds = discovery.feeds;
-  if (feeds.size() == 1 || (verb.first && !feeds.empty())) {
+  const auto own = std::ranges::count(feeds, false, &FoundFeed::comments);
+  if (feeds.size() == 1 || own == 1 || (verb.first && !feeds.empty())) {
     const FoundFeed& found = feeds.front();
     if (found.url != url) {
       terminal.note(fmt::format("{} is a web page; its feed is {}", visible(url), visible(found.url)));
