@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <string_view>
 #include <unordered_set>
 
@@ -75,12 +74,7 @@ class Collector {
 };
 
 std::string rfc3339(const Date& date) {
-  if (!date.time) return {};
-  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(*date.time).time_since_epoch().count();
-  std::tm utc{};
-  char text[32];
-  if (gmtime_r(&seconds, &utc) == nullptr) return {};
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc)};
+  return date.time ? iso8601(Time(std::chrono::floor<std::chrono::seconds>(*date.time))) : std::string();
 }
 
 std::optional<std::int64_t> seconds_of(const Date& date) {

@@ -5,6 +5,7 @@
 #include "parsers/feed/read_feed.hpp"
 #include "parsers/markup/text.hpp"
 #include "parsers/text/escape.hpp"
+#include "parsers/text/media_type.hpp"
 
 namespace feedmill::types_test {
 namespace {
@@ -68,6 +69,19 @@ constexpr TypeCase cases[] = {
 
 TEST(TextType, IsOneOfThree) {
   for (const TypeCase& test : cases) EXPECT_EQ(text_type(test.declared), test.kept) << test.declared;
+}
+
+TEST(MediaType, IsOfRfc6838OrNone) {
+  EXPECT_EQ(media_type("Application/RSS+XML; charset=utf-8"), "application/rss+xml");
+  EXPECT_EQ(media_type(" text/xml\n"), "text/xml");
+  EXPECT_EQ(media_type("text/xml, text/html"), "text/xml");
+  EXPECT_EQ(media_type("audio/x-m4a;codecs=\"a/b\""), "audio/x-m4a");
+  for (const char* none : {"", "xml", "/xml", "text/", "te xt/xml", "text/xml\x01", "text/\xc3\xa9", "*/*", "a/b/c",
+                           "text/<b>", "\"text/html\"", "text/html\xC2\xA0", ";text/html"}) {
+    EXPECT_EQ(media_type(none), "") << none;
+  }
+  EXPECT_EQ(media_type("a/" + std::string(127, 'x')).size(), 129U);
+  EXPECT_EQ(media_type("a/" + std::string(128, 'x')), "");
 }
 
 std::string escaped(std::string_view text) {
