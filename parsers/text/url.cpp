@@ -123,7 +123,9 @@ namespace {
 
 /// RFC 3986 §2: unreserved and reserved, "[", "]", "#" and "%" apart, which depend on their place.
 bool is_uri_character(char c) {
-  return is_alnum(c) || (c != '\0' && std::string_view("-._~:/?@!$&'()*+,;=").find(c) != std::string_view::npos);
+  static constexpr ByteSet characters(
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?@!$&'()*+,;=");
+  return characters.has(c);
 }
 
 /// RFC 3986 §3.2, before percent-encoding: [user@]host[:port], the host a name or an IPv6 address in brackets.
@@ -149,9 +151,12 @@ bool is_authority(std::string_view authority) {
 }  // namespace
 
 std::string uri_of(std::string url) {
+  const bool is_plain = std::ranges::all_of(url, is_uri_character);
+  const bool has_port = url.find(':', url.find(':') + 1) != npos;
+  if (is_plain && !has_port && url.find('@') == npos) return url;  // nearly all
   const UrlParts parts = split_url(url);
   if (!is_authority(parts.authority)) return {};
-  if (std::ranges::all_of(url, is_uri_character)) return url;
+  if (is_plain) return url;
   const auto place = [&](std::string_view part) { return static_cast<std::size_t>(part.data() - url.data()); };
   const std::size_t host = parts.has_authority ? place(parts.authority) : 0, host_end = host + parts.authority.size();
   bool fragment = false;

@@ -252,6 +252,7 @@ TEST(Uri, IsWhatAnIriBecomes) {
       {"http://x y/", ""},
       {"http://x<script>/", ""},
       {"http://x:port/", ""},
+      {"ftp://x:y/", ""},
       {"http://x:1:2/", ""},
       {"http://a@b@x/", ""},
       {"http://[zz]/", ""},
