@@ -30,11 +30,8 @@ bool read_atom_link(const Reading& in) {
 bool read_content(const Reading& in) {
   if (in.target.entry == nullptr) return false;
   Text text = read_text(in, TextKind::plain);
-  Content content{std::move(text.value), std::move(text.type), std::move(text.base), std::move(text.language),
-                  in.url("src")};
-  if (const std::string type = in.attribute("type"); !content.src.empty() && content.value.empty() && !type.empty()) {
-    content.type = bare_type(type);  // that of a file somewhere else
-  }
+  Content content{std::move(text.value), text.type, std::move(text.base), std::move(text.language), in.url("src"), {}};
+  if (!content.src.empty() && content.value.empty()) content.src_type = bare_type(in.attribute("type"));
   if (in.target.entry->content.size() < 16) append(in, in.target.entry->content, std::move(content));
   return true;
 }

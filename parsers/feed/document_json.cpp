@@ -7,6 +7,7 @@
 #include "parsers/markup/text.hpp"
 #include "parsers/text/date.hpp"
 #include "parsers/text/json_writer.hpp"
+#include "parsers/text/media_type.hpp"
 #include "parsers/text/strings.hpp"
 
 namespace feedmill {
@@ -115,7 +116,7 @@ void fields(JsonWriter& json, const Chapter& chapter) {
 
 void fields(JsonWriter& json, const Content& content) {
   json.string("value", content.value);
-  put(json, "type", content.type);
+  json.string("type", content.src_type.empty() ? content.type.name() : content.src_type);
   put(json, "base", *content.base);
   put(json, "language", *content.language);
   put(json, "src", content.src);
@@ -222,9 +223,17 @@ void fields(JsonWriter& json, const Itunes& itunes) {
   put_list(json, "categories", itunes.categories);
 }
 
-// Numbers are numbers where the text is one in its usual form.
-void fields(JsonWriter& json, const Media::Attributes& attributes) {
+// Numbers are numbers where the text is one in its usual form. `type` is a media type, and never beside a text, which
+// is plain (SECURITY §4); media:restriction has words of its own.
+void fields(JsonWriter& json, const Media::Attributes& attributes, bool is_restriction) {
+  const bool has_text =
+      std::ranges::find(attributes, "value", &Media::Attributes::value_type::first) != attributes.end();
   for (const auto& [key, value] : attributes) {
+    const bool is_word = is_restriction && (value == "country" || value == "uri" || value == "sharing");
+    if (key == "type" && !is_word) {
+      if (!has_text) put(json, key, media_type(value));
+      continue;
+    }
     const bool digits = !value.empty() && value.size() < 16 && std::all_of(value.begin(), value.end(), is_digit) &&
                         (value[0] != '0' || value.size() == 1);
     if (digits && key != "value" && key != "title" && key != "description") {
@@ -235,8 +244,15 @@ void fields(JsonWriter& json, const Media::Attributes& attributes) {
   }
 }
 
+void fields(JsonWriter& json, const Media::Attributes& attributes) {
+  fields(json, attributes, false);
+}
+
 void put_attributes(JsonWriter& json, std::string_view key, const Media::Attributes& attributes) {
-  if (!attributes.empty()) put_object(json, key, attributes);
+  if (attributes.empty()) return;
+  json.begin_object(key);
+  fields(json, attributes, key == "restriction");
+  json.end_object();
 }
 
 void fields(JsonWriter& json, const Media& media) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "parsers/markup/text.hpp"
 #include "parsers/text/charset.hpp"
 #include "parsers/text/date.hpp"
 #include "parsers/text/defects.hpp"
@@ -22,8 +23,8 @@ namespace feedmill {
 
 /// A text construct: RFC 4287 §3.1, applied to every format.
 struct Text {
-  std::string value;     ///< plain text, or markup when `type` says so (sanitised unless raw markup was asked for)
-  std::string type;      ///< one of text_type()'s (text.hpp): "text/plain", "text/html", "application/xhtml+xml"
+  std::string value;  ///< plain text, or markup when `type` says so (sanitised unless raw markup was asked for)
+  TextType type;
   SharedText base;       ///< xml:base in force, "" if none
   SharedText language;   ///< xml:lang in force, "" if none
   bool present = false;  ///< the element was there, even when its value is empty
@@ -84,9 +85,10 @@ struct Generator {
 
 /// An entry's content element; `src` when the content lies elsewhere (atom:content src).
 struct Content {
-  std::string value, type;
+  std::string value;
+  TextType type;              ///< of `value`
   SharedText base, language;  ///< as Text has them
-  std::string src;
+  std::string src, src_type;  ///< where there is no `value`
 
   bool operator==(const Content&) const = default;
 };

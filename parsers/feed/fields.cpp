@@ -41,7 +41,7 @@ int alternate_rank(const Link& link) {
 }
 
 Content to_content(Text text) {
-  return {std::move(text.value), std::move(text.type), std::move(text.base), std::move(text.language), {}};
+  return {std::move(text.value), text.type, std::move(text.base), std::move(text.language), {}, {}};
 }
 
 bool summary(const Reading& in, TextKind kind) {

@@ -45,6 +45,14 @@ bool read_itunes_title(const Reading& in) {
   return true;
 }
 
+// Another word goes to the extensions.
+bool read_itunes_type(const Reading& in) {
+  const std::string type = lower(in.text());
+  if (type != "episodic" && type != "serial") return false;
+  if (std::string& held = itunes_of(in).type; held.empty()) held = type;
+  return true;
+}
+
 bool read_itunes_author(const Reading& in) {
   read_string<&Itunes::author>(in);
   add_author(in, parse_person(in.text()), AuthorIs::stand_in);
@@ -181,7 +189,7 @@ constexpr ElementRow itunes_elements[] = {
     {Ns::itunes, "season", read_number<&Itunes::season>},
     {Ns::itunes, "order", read_number<&Itunes::order>},
     {Ns::itunes, "episodetype", read_string<&Itunes::episode_type>},
-    {Ns::itunes, "type", read_string<&Itunes::type>},
+    {Ns::itunes, "type", read_itunes_type},
     {Ns::itunes, "new-feed-url", read_string<&Itunes::new_feed_url>},
 };
 

@@ -126,7 +126,7 @@ class JsonFeedReader {
   Text text(const element& value, std::string_view type) {
     Text result;
     result.value = text(value);
-    result.type = type;
+    result.type = TextType(type);
     result.present = true;
     return result;
   }
@@ -317,11 +317,11 @@ class JsonFeedReader {
       entry.summary = text(value, "text/plain");
     } else if (key == "content_html") {
       if (entry.content.size() < max_contents) {
-        entry.content.insert(entry.content.begin(), Content{text(value), "text/html", {}, {}, {}});
+        entry.content.insert(entry.content.begin(), Content{text(value), TextType("html"), {}, {}, {}, {}});
         allowance_.take_one_more<Content>();
       }
     } else if (key == "content_text") {
-      if (entry.content.size() < max_contents) append(entry.content, {text(value), "text/plain", {}, {}, {}});
+      if (entry.content.size() < max_contents) append(entry.content, {text(value), TextType(), {}, {}, {}, {}});
     } else if (key == "image") {
       set_image(entry, url(value));
     } else if (key == "banner_image") {

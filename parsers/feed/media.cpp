@@ -38,16 +38,6 @@ void add_value(const Reading& in, Media::Attributes& attributes, std::string val
   if (!value.empty()) append(in, attributes, {std::string(key), std::move(value)});
 }
 
-// Adds the element's text to its attributes. The text is always plain, so `type` is dropped unless it is one of the
-// words of media:restriction (SECURITY §4).
-void add_text(const Reading& in, Media::Attributes& attributes, std::string text) {
-  std::erase_if(attributes, [](const auto& attribute) {
-    const std::string_view type = attribute.second;
-    return attribute.first == "type" && type != "country" && type != "uri" && type != "sharing";
-  });
-  add_value(in, attributes, std::move(text));
-}
-
 const ElementTable& media_table() {
   static const ElementTable table{{media_rows()}};
   return table;
@@ -95,7 +85,7 @@ bool read_list(const Reading& in) {
                                      [](const auto& a) { return a.first == "url" || a.first == "href"; });
     if (!has_url) add_value(in, attributes, in.url(), field == &Media::thumbnails ? "url" : "href");
   } else {
-    add_text(in, attributes, std::move(text));
+    add_value(in, attributes, std::move(text));
   }
   auto& list = media_of(in).*field;
   if (!attributes.empty() && list.size() < max_items) append(in, list, std::move(attributes));
@@ -107,7 +97,7 @@ bool read_single(const Reading& in) {
   if (!in.target.take(slot, in.rank)) return false;
   Media::Attributes& held = media_of(in).*field;
   held = attributes_of(in);
-  add_text(in, held, in.text());
+  add_value(in, held, in.text());
   return true;
 }
 

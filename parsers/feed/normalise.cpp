@@ -10,6 +10,7 @@
 #include "parsers/markup/text.hpp"
 #include "parsers/text/date.hpp"
 #include "parsers/text/limits.hpp"
+#include "parsers/text/media_type.hpp"
 #include "parsers/text/small_arena.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
@@ -166,7 +167,6 @@ class Normaliser {
       shorten("categories", category.scheme, limits::url);
     }
     for (Enclosure& enclosure : common.enclosures) {
-      shorten("enclosures", enclosure.type, limits::word);
       shorten("enclosures", enclosure.title, limits::author);
     }
   }
@@ -183,7 +183,6 @@ class Normaliser {
     });
     for (Link& link : links) {
       shorten("links", link.rel, limits::author);
-      shorten("links", link.type, limits::word);
       shorten("links", link.hreflang, limits::word);
       shorten("links", link.title, limits::author);
     }
@@ -324,13 +323,15 @@ class Normaliser {
     if (feed_.text_input) close(feed_.text_input->link, is_safe_url);
   }
 
-  // Addresses as URIs and languages as BCP 47 has them (SECURITY X5). What hubs are asked by stays as it is written.
+  // Addresses as URIs, languages as BCP 47 and types of files as RFC 6838 has them (SECURITY X5). What hubs are asked
+  // by stays as it is written.
   void spell(Entry& entry) {
     spell(static_cast<Common&>(entry));
     spell(entry.summary.language);
     for (Content& content : entry.content) {
       spell(content.language);
       spell_url(content.src);
+      content.src_type = media_type(content.src_type);
     }
     for (std::string* url : {&entry.comments, &entry.comments_feed, &entry.comment_api, &entry.external_url}) {
       spell_url(*url);
@@ -352,10 +353,14 @@ class Normaliser {
     }
     for (Link& link : common.links) {
       spell_url(link.href);
+      link.type = media_type(link.type);
       link.hreflang = language_tag(std::move(link.hreflang));
     }
     for (std::string& license : common.licenses) spell_url(license);
-    for (Enclosure& file : common.enclosures) spell_url(file.url);
+    for (Enclosure& file : common.enclosures) {
+      spell_url(file.url);
+      file.type = media_type(file.type);
+    }
     if (common.image) {
       spell_url(common.image->url);
       spell_url(common.image->link);
@@ -432,18 +437,18 @@ class Normaliser {
   void markup(Text& text, const SharedText& base, std::string_view field, std::size_t max) {
     if (!text.present) return;
     if (text.base.empty()) text.base = base;
-    if (!atom_ && !json_ && text.type == "text/plain" && looks_like_html(text.value)) text.type = "text/html";
+    if (!atom_ && !json_ && text.type == "text/plain" && looks_like_html(text.value)) text.type = TextType("html");
     clean(text.value, text.type, text.base, field, max);
   }
 
   void content_markup(Content& content, const SharedText& base) {
     if (content.base.empty()) content.base = base;
-    if (!atom_ && !json_ && content.type == "text/plain" && looks_like_html(content.value)) content.type = "text/html";
+    if (!atom_ && !json_ && content.type == "text/plain" && looks_like_html(content.value))
+      content.type = TextType("html");
     clean(content.value, content.type, content.base, "content", limits::content);
   }
 
-  void clean(std::string& value, const std::string& type, const std::string& base, std::string_view field,
-             std::size_t max) {
+  void clean(std::string& value, TextType type, const std::string& base, std::string_view field, std::size_t max) {
     if (options_.whole_values) max = value.size() * 8 + 4096;
     max = std::min(max, value.size() + allowance_.memory() / 6);  // while it grows it is there three times
     allowance_.step(1 + value.size() / 8);

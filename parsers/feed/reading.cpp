@@ -36,7 +36,7 @@ bool is_base64(std::string_view mode, std::string_view declared) {
 
 bool is_other_xml(std::string_view declared) {
   const std::string type = bare_type(declared);
-  return !is_markup(text_type(type)) && (type.ends_with("+xml") || type.ends_with("/xml"));
+  return !is_markup(TextType(type)) && (type.ends_with("+xml") || type.ends_with("/xml"));
 }
 
 // The one <div> that wraps all of an XHTML construct (RFC 4287 §3.1.1.3); none when there is more beside it.
@@ -214,14 +214,14 @@ Text read_text(const Reading& in, TextKind kind) {
   text.language = in.xml.language();
   const std::string type = in.attribute("type");
   const std::string mode = in.attribute("mode");
-  text.type = !type.empty() ? text_type(type) : kind == TextKind::html ? "text/html" : "text/plain";
+  text.type = TextType(type.empty() && kind == TextKind::html ? "html" : std::string_view(type));
   const bool escaped = iequals(mode, "escaped") || iequals(mode, "base64");
   const bool inline_markup = !ChildElements(in.node).empty();
   if (inline_markup || (text.type == "application/xhtml+xml" && !escaped)) {
     const bool atom10 = istarts_with(in.name.uri, "http://www.w3.org/2005/");
     const pugi::xml_node div = atom10 && text.type == "application/xhtml+xml" ? wrapper(in.node) : pugi::xml_node{};
     // Inline markup, whatever the type says: publishers forget to escape. But another XML is shown as it is written.
-    if (!is_other_xml(type)) text.type = "application/xhtml+xml";
+    if (!is_other_xml(type)) text.type = TextType("xhtml");
     if (div) {
       const XmlDocument::Scope scope(in.xml, div);
       text.base = in.xml.base();

@@ -19,11 +19,10 @@ std::string bare_type(std::string_view declared) {
   return lower(declared.substr(0, end));
 }
 
-std::string_view text_type(std::string_view declared) {
+TextType::TextType(std::string_view declared) {
   const std::string type = bare_type(declared);
-  if (type == "html" || type == "text/html") return "text/html";
-  if (type == "xhtml" || type == "application/xhtml+xml") return "application/xhtml+xml";
-  return "text/plain";
+  if (type == "html" || type == "text/html") name_ = "text/html";
+  if (type == "xhtml" || type == "application/xhtml+xml") name_ = "application/xhtml+xml";
 }
 
 bool is_markup(std::string_view type) {

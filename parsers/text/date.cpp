@@ -535,14 +535,17 @@ std::string iso8601(Time time) {
   buffer[4] = buffer[7] = '-';
   buffer[10] = 'T';
   buffer[13] = buffer[16] = ':';
-  std::string out(buffer.data(), 19);
+  std::string out;
+  out.reserve(27);
+  out.append(buffer.data(), 19);
   if (const std::int64_t fraction = of_day % 1'000'000; fraction != 0) {
     put(20, fraction, 6);
     buffer[19] = '.';
     out.append(buffer.data() + 19, 7);
     while (out.back() == '0') out.pop_back();
   }
-  return out + 'Z';
+  out += 'Z';
+  return out;
 }
 
 std::string iso8601(const std::optional<Time>& time) {

@@ -123,19 +123,40 @@ namespace {
 
 /// RFC 3986 §2: unreserved and reserved, "[", "]", "#" and "%" apart, which depend on their place.
 bool is_uri_character(char c) {
-  return is_alnum(c) || (c != '\0' && std::string_view("-._~:/?@!$&'()*+,;=").find(c) != std::string_view::npos);
+  static constexpr ByteSet characters(
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?@!$&'()*+,;=");
+  return characters.has(c);
+}
+
+/// RFC 3986 §3.2, before percent-encoding: [user@]host[:port], the host a name or an IPv6 address in brackets.
+bool is_authority(std::string_view authority) {
+  const std::size_t at = authority.rfind('@');
+  std::string_view user, host = authority;
+  if (at != npos) {
+    user = authority.substr(0, at);
+    host = authority.substr(at + 1);
+  }
+  const std::size_t port = host.find(':', host.starts_with('[') ? host.find(']') : 0);
+  if (port != npos) {
+    if (!std::ranges::all_of(host.substr(port + 1), is_digit)) return false;
+    host = host.substr(0, port);
+  }
+  const auto fits = [](char c) { return (is_uri_character(c) && c != '@') || c == '%' || !is_ascii(c); };
+  if (!host.starts_with('[')) return std::ranges::all_of(user, fits) && std::ranges::all_of(host, fits);
+  const auto is_address = [](char c) { return hex_value(c) >= 0 || c == ':' || c == '.'; };
+  return host.size() > 2 && host.ends_with(']') && std::ranges::all_of(user, fits) &&
+         std::ranges::all_of(host.substr(1, host.size() - 2), is_address);
 }
 
 }  // namespace
 
 std::string uri_of(std::string url) {
-  if (std::ranges::all_of(url, is_uri_character)) return url;
+  const bool is_plain = std::ranges::all_of(url, is_uri_character);
+  const bool has_port = url.find(':', url.find(':') + 1) != npos;
+  if (is_plain && !has_port && url.find('@') == npos) return url;  // nearly all
   const UrlParts parts = split_url(url);
-  for (const char c : parts.authority) {
-    const bool is_fine =
-        is_uri_character(c) || c == '[' || c == ']' || c == '%' || (static_cast<unsigned char>(c) & 0x80U) != 0;
-    if (!is_fine) return {};
-  }
+  if (!is_authority(parts.authority)) return {};
+  if (is_plain) return url;
   const auto place = [&](std::string_view part) { return static_cast<std::size_t>(part.data() - url.data()); };
   const std::size_t host = parts.has_authority ? place(parts.authority) : 0, host_end = host + parts.authority.size();
   bool fragment = false;

@@ -43,8 +43,9 @@ class UrlBase {
 };
 
 /// `url` as RFC 3986 spells it: bytes that may not stand in a URI (spaces, quotes, < and >, controls, everything beyond
-/// ASCII) percent-encoded, and a % that escapes nothing. "" where such ASCII stands in the authority, which no server
-/// has. At most three times as long; what is a URI stays as it is. Linear.
+/// ASCII) percent-encoded, and a % that escapes nothing. "" where the authority holds such ASCII or is malformed
+/// (`host:port`, `[zz]`), since no server has that name. At most three times as long; what is a URI stays as it is.
+/// Linear.
 std::string uri_of(std::string url);
 
 /// A language as BCP 47 spells it: `en-US` of `en_US`, "" for what is not well-formed (RFC 5646 §2.1: subtags of 1 to 8

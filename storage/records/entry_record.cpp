@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <ctime>
 #include <string_view>
 #include <unordered_set>
 
@@ -75,12 +74,7 @@ class Collector {
 };
 
 std::string rfc3339(const Date& date) {
-  if (!date.time) return {};
-  const std::time_t seconds = std::chrono::floor<std::chrono::seconds>(*date.time).time_since_epoch().count();
-  std::tm utc{};
-  char text[32];
-  if (gmtime_r(&seconds, &utc) == nullptr) return {};
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc)};
+  return date.time ? iso8601(Time(std::chrono::floor<std::chrono::seconds>(*date.time))) : std::string();
 }
 
 std::optional<std::int64_t> seconds_of(const Date& date) {
@@ -98,7 +92,7 @@ Fields shared_fields_of(const Entry& entry) {
   const std::array<NamedLink, 2> told{{{"replies", entry.comments, {}}, {"replies", entry.comments_feed, {}}}};
   std::vector<NamedLink> elsewhere;  // RFC 4287 §4.1.3.2
   for (const Content& content : entry.content) {
-    if (!content.src.empty()) elsewhere.push_back({"content", content.src, content.type});
+    if (!content.src.empty()) elsewhere.push_back({"content", content.src, content.src_type});
   }
   return shared_fields(entry, {told, elsewhere, true});
 }
@@ -243,17 +237,18 @@ EntryRecord entry_record(Entry&& entry) {
   fields.add("canonical_url", canonical_address(entry));
   std::vector<Link>().swap(entry.links);  // not both while the other entries wait
   fields.add("summary_text", summary_text(entry));
-  if (!entry.title.value.empty() && entry.title.type != "text/plain") fields.add("title_type", entry.title.type);
+  if (!entry.title.value.empty() && entry.title.type != "text/plain")
+    fields.add("title_type", std::string(entry.title.type));
   fields.add("title", std::move(entry.title.value));
   fields.add("link", std::move(entry.link));
   fields.add("author", *entry.author);
   if (!entry.summary.value.empty() && entry.summary.type != "text/plain")
-    fields.add("summary_type", entry.summary.type);
+    fields.add("summary_type", std::string(entry.summary.type));
   fields.add("summary", std::move(entry.summary.value));
   if (const Content* const best = best_content(entry)) {
     Content& content = entry.content[static_cast<std::size_t>(best - entry.content.data())];
     fields.add("content", std::move(content.value));
-    fields.add("content_type", std::move(content.type));
+    fields.add("content_type", std::string(content.type));
   }
   fields.add("date_published", rfc3339(entry.published));
   fields.add("date_updated", rfc3339(entry.updated));

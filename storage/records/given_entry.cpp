@@ -155,7 +155,7 @@ class GivenPost {
     if (given("summary", "summary_type")) post.summary = text("summary", "text/html");
     if (given("content", "content_type")) {
       const Text content = text("content", "text/html");
-      if (content.present) post.content.push_back({content.value, content.type, "", "", ""});
+      if (content.present) post.content.push_back({content.value, content.type, "", "", "", {}});
     }
     post.language = one_line(value("language"));
     if (const std::string comments = value("comments"); !comments.empty()) {
@@ -208,7 +208,7 @@ class GivenPost {
     if (!given_type.empty() && std::find(types.begin(), types.end(), given_type) == types.end()) {
       throw Unfit{name + "_type: write text/plain, text/html or application/xhtml+xml"};
     }
-    text.type = given_type.empty() ? type : given_type;
+    text.type = TextType(given_type.empty() ? type : given_type);
     return text;
   }
 
@@ -281,14 +281,11 @@ class GivenPost {
       const std::string* const found = find_field(from, name);
       return found == nullptr ? std::string() : *found;
     };
-    const auto text_type = [&](const char* name) {
-      const std::string type = of(fields, name);
-      return type.empty() ? std::string("text/plain") : type;
-    };
+    const auto text_type = [&](const char* name) { return TextType(of(fields, name)); };
     Entry shown;
     shown.link = of(fields, "link");
     shown.summary = {of(fields, "summary"), text_type("summary_type"), "", "", true};
-    shown.content.push_back({of(fields, "content"), text_type("content_type"), "", "", ""});
+    shown.content.push_back({of(fields, "content"), text_type("content_type"), "", "", "", {}});
     std::string truncated = of(record.fields, "truncated");
     const std::string before = replace_ ? std::string() : of(stored_, "truncated");
     for (std::string_view rest = before; !rest.empty();) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "parsers/text/entities.hpp"
+#include "parsers/text/media_type.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
 #include "storage/records/find_field.hpp"
@@ -188,7 +189,7 @@ class Comparison {
     } else if (name == "image") {
       compare_urls(before, now, false);
     } else if (name == "enclosures") {
-      compare_skeletons(skeleton_of_json(before), skeleton_of_json(now), false);
+      compare_skeletons(skeleton_of_json(with_media_types(before)), skeleton_of_json(with_media_types(now)), false);
     } else if (name == "authors") {
       change_.noticed = names_in(before) != names_in(now);
     } else if (name == "media") {
@@ -217,6 +218,28 @@ class Comparison {
       const auto found = old.find(name);
       visit(name, found == old.end() ? std::string_view() : found->second, value);
     }
+  }
+
+  /// Earlier builds stored types of files as they were written.
+  static std::string with_media_types(std::string_view files) {
+    constexpr std::string_view member = "\"type\":\"";
+    std::string out;
+    for (std::size_t at = files.find(member); at != npos; at = files.find(member)) {
+      const std::size_t begin = at + member.size();
+      std::size_t end = files.find('"', begin);
+      while (end != npos && files[end - 1] == '\\') end = files.find('"', end + 1);
+      if (end == npos) break;
+      const std::string type = media_type(files.substr(begin, end - begin));
+      out.append(files.substr(0, at));
+      files.remove_prefix(end + 1);
+      if (!type.empty())
+        out.append(member).append(type).push_back('"');
+      else if (out.ends_with(','))
+        out.pop_back();
+      else if (files.starts_with(','))
+        files.remove_prefix(1);
+    }
+    return out.append(files);
   }
 
   static std::string names_in(std::string_view people) {
@@ -311,7 +334,10 @@ class Comparison {
   void compare_media(std::string_view before, std::string_view now) {
     for_each_pair(before, now, [&](std::string_view name, std::string_view old, std::string_view value) {
       if (name == "community" || old == value) return;  // what readers made of it
-      compare_skeletons(skeleton_of_json(old), skeleton_of_json(value), false);
+      const bool has_words = name == "restriction";
+      const std::string was = has_words ? std::string(old) : with_media_types(old);
+      const std::string is = has_words ? std::string(value) : with_media_types(value);
+      compare_skeletons(skeleton_of_json(was), skeleton_of_json(is), false);
     });
   }
 

@@ -60,13 +60,10 @@ class Change {
 
 /// The excerpt of a post as its fields are.
 std::string excerpt(const Fields& fields) {
-  const auto type = [&](const char* name) {
-    const std::string_view said = value_of(fields, name);
-    return std::string(said.empty() ? std::string_view("text/plain") : said);
-  };
+  const auto type = [&](const char* name) { return TextType(value_of(fields, name)); };
   Entry shown;
   shown.summary = {std::string(value_of(fields, "summary")), type("summary_type"), "", "", true};
-  shown.content.push_back({std::string(value_of(fields, "content")), type("content_type"), "", "", ""});
+  shown.content.push_back({std::string(value_of(fields, "content")), type("content_type"), "", "", "", {}});
   return summary_text(shown);
 }
 
@@ -236,7 +233,7 @@ SanitiseOptions options_of(const GivenMarkup& markup, std::string_view type, std
 void resanitise_text(Change& change, const char* name, const char* type_name, std::size_t max,
                      const GivenMarkup& markup) {
   const std::string_view value = change.before(name);
-  std::string_view type = text_type(change.before(type_name));
+  std::string_view type = TextType(change.before(type_name));
   const std::string_view base = change.before("link");
   if (!is_markup(type) && change.before("san_ver").empty() && value.find_first_of("<&") != std::string_view::npos) {
     const std::string_view whole = without_half_tag(value);
@@ -267,14 +264,14 @@ Fields resanitised(const Fields& stored, const GivenMarkup& markup) {
   Entry& post = feed.entries.front();
   post.id = value_of(stored, "guid");
   const auto text = [&](std::string_view name, std::string_view type_name) {
-    const std::string_view type = text_type(value_of(stored, type_name));
+    const TextType type(value_of(stored, type_name));
     if (!is_markup(type)) return Text{};
-    return Text{std::string(value_of(stored, name)), std::string(type), "", "", true};
+    return Text{std::string(value_of(stored, name)), type, "", "", true};
   };
   post.title = text("title", "title_type");
   post.summary = text("summary", "summary_type");
   const Text content = text("content", "content_type");
-  if (content.present) post.content.push_back({content.value, content.type, "", "", ""});
+  if (content.present) post.content.push_back({content.value, content.type, "", "", "", {}});
   NormaliseOptions options;
   options.html = markup.policy;
   options.keep_class = markup.keep_class;

@@ -1,10 +1,20 @@
 // Whatever type a document declares, a text is kept as one of three (SECURITY §4), and what is kept as HTML has been
 // sanitised.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include <boost/json.hpp>
 #include <gtest/gtest.h>
 
+#include "parsers/feed/document_json.hpp"
 #include "parsers/feed/read_feed.hpp"
 #include "parsers/markup/text.hpp"
 #include "parsers/text/escape.hpp"
+#include "parsers/text/media_type.hpp"
 
 namespace feedmill::types_test {
 namespace {
@@ -67,7 +77,20 @@ constexpr TypeCase cases[] = {
 };
 
 TEST(TextType, IsOneOfThree) {
-  for (const TypeCase& test : cases) EXPECT_EQ(text_type(test.declared), test.kept) << test.declared;
+  for (const TypeCase& test : cases) EXPECT_EQ(TextType(test.declared).name(), test.kept) << test.declared;
+}
+
+TEST(MediaType, IsOfRfc6838OrNone) {
+  EXPECT_EQ(media_type("Application/RSS+XML; charset=utf-8"), "application/rss+xml");
+  EXPECT_EQ(media_type(" text/xml\n"), "text/xml");
+  EXPECT_EQ(media_type("text/xml, text/html"), "text/xml");
+  EXPECT_EQ(media_type("audio/x-m4a;codecs=\"a/b\""), "audio/x-m4a");
+  for (const char* none : {"", "xml", "/xml", "text/", "te xt/xml", "text/xml\x01", "text/\xc3\xa9", "*/*", "a/b/c",
+                           "text/<b>", "\"text/html\"", "text/html\xC2\xA0", ";text/html"}) {
+    EXPECT_EQ(media_type(none), "") << none;
+  }
+  EXPECT_EQ(media_type("a/" + std::string(126, 'x')).size(), 128U);
+  EXPECT_EQ(media_type("a/" + std::string(127, 'x')), "");
 }
 
 std::string escaped(std::string_view text) {
@@ -79,9 +102,9 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-void expect_safe(const std::string& value, const std::string& type, std::string_view declared) {
+void expect_safe(const std::string& value, TextType type, std::string_view declared) {
   const bool known = type == html || type == xhtml || type == plain;
-  EXPECT_TRUE(known) << type << " of " << declared;
+  EXPECT_TRUE(known) << type.name() << " of " << declared;
   if (type == plain) return;  // readers escape it
   EXPECT_EQ(value.find("<script"), std::string::npos) << declared << ": " << value;
   EXPECT_EQ(value.find("<img src=a onerror"), std::string::npos) << declared << ": " << value;
@@ -127,25 +150,103 @@ TEST(TextType, IsWhatEveryTextComesOutUnder) {
   }
 }
 
-TEST(TextType, StandsBesideNoTextOfMediaElements) {
-  const std::string type = " type='text/html'", live = "&lt;script&gt;1&lt;/script&gt;";
-  std::string item;
-  for (const char* name : {"credit", "rating", "license", "restriction", "player"}) {
-    item += std::string("<m:") + name + type + ">" + live + "</m:" + name + ">";
+// --- every `type` of a document's JSON ---
+
+namespace json = boost::json;
+
+bool is_one_of(std::string_view type, std::initializer_list<std::string_view> types) {
+  return std::ranges::find(types, type) != types.end();
+}
+
+/// How many members named `type` are in `value`, raw copies in `extensions` apart; each is what its object
+/// allows. Types of files may be as they are published.
+std::size_t check_types(const json::value& value, std::string_view name, bool as_published = false) {
+  std::size_t seen = 0;
+  if (const json::array* const list = value.if_array()) {
+    for (const json::value& one : *list) seen += check_types(one, name, as_published);
   }
-  for (const char* kept : {"", "<m:restriction type='country'>de</m:restriction>"}) {
-    const auto feed = read_feed("<rss version='2.0' xmlns:m='http://search.yahoo.com/mrss/'><channel><item>" +
-                                    std::string(kept) + item + "</item></channel></rss>",
-                                {});
-    ASSERT_TRUE(feed);
-    const Media& media = *feed->entries.at(0).media;
-    ASSERT_EQ(media.credits.size(), 1U);
-    for (const auto* attributes :
-         {&media.credits[0], &media.rating, &media.license, &media.restriction, &media.player}) {
-      for (const auto& [name, value] : *attributes) EXPECT_TRUE(name != "type" || value == "country") << value;
+  const json::object* const object = value.if_object();
+  if (object == nullptr) return seen;
+  for (const auto& [key, member] : *object) {
+    if (key != "extensions" && key != "namespaces") seen += check_types(member, key, as_published);
+  }
+  const json::value* const found = object->if_contains("type");
+  if (found == nullptr) return seen;
+  EXPECT_TRUE(found->is_string()) << name;
+  const std::string_view type = found->as_string();
+  const json::value* const text = object->if_contains("value");
+  const bool is_text = is_one_of(type, {plain, html, xhtml});
+  const bool is_media_type = !type.empty() && media_type(type) == type;
+  bool fits = is_media_type || as_published;
+  if (name.ends_with("_detail"))
+    fits = is_text;
+  else if (name == "restriction")
+    fits = is_one_of(type, {"country", "uri", "sharing"}) || (text == nullptr && is_media_type);
+  else if (name == "itunes")
+    fits = is_one_of(type, {"episodic", "serial"});
+  else if (name == "geo" || name == "more")
+    fits = is_one_of(type, {"Point", "LineString", "Polygon", "Box", "Circle"});
+  else if (text != nullptr && !text->as_string().empty())
+    fits = is_text && name == "content";
+  EXPECT_TRUE(fits) << name << ": " << json::serialize(value);
+  return seen + 1;
+}
+
+std::string file(const std::string& name) {
+  std::ifstream in(std::filesystem::path(FEEDMILL_TEST_DATA) / name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Every element of an XML document with that type, as an attribute and as the text of what is named `type`.
+std::string typed_xml(const std::string& document, const std::string& type) {
+  static const std::regex own(R"( type=(["'])[^"']*\1)"), named(R"((<\w+:type>)[^<]*)"),
+      start(R"(<([A-Za-z][\w:.-]*))");
+  const std::string bare = std::regex_replace(std::regex_replace(document, own, ""), named, "$1" + type);
+  return std::regex_replace(bare, start, "<$1 type=\"" + type + "\"");
+}
+
+void type_all(json::value& value, const std::string& type) {
+  if (json::array* const list = value.if_array()) {
+    for (json::value& one : *list) type_all(one, type);
+  }
+  json::object* const object = value.if_object();
+  if (object == nullptr) return;
+  for (auto& member : *object) type_all(member.value(), type);
+  (*object)["type"] = type;
+  (*object)["mime_type"] = type;
+}
+
+TEST(Types, OfAllThatIsReadAreOfTheirClosedSets) {
+  const std::string media =
+      "<media:community><media:type>text/html</media:type><media:value>&lt;script&gt;</media:value></media:community>"
+      "<media:restriction>de</media:restriction><media:player>x</media:player><media:content url='http://a.example/v'>"
+      "<media:title>&lt;script&gt;</media:title></media:content></item>";
+  std::string rss = file("stored/rss.xml");
+  rss.replace(rss.find("</item>"), 7, media);
+  const std::string atom = file("stored/atom.xml"), feed_json = file("stored/json.in");
+  std::size_t seen = 0;
+  std::vector<std::string> types{
+      "country", "<script>alert(1)</script>",      "\"><b>", "serial", "Episodic", "Point", "text/html\" onload=\"x",
+      "a/b/c",   "application/x-bittorrent; x=<y>"};
+  for (const TypeCase& test : cases) types.emplace_back(test.declared);
+  for (const std::string& type : types) {
+    json::value posts = json::parse(feed_json);
+    type_all(posts, type);
+    for (const std::string& document :
+         {typed_xml(rss, escaped(type)), typed_xml(atom, escaped(type)), json::serialize(posts)}) {
+      DocumentHints hints;
+      hints.url = "https://site.example/feed";
+      const auto feed = read_feed(document, hints);
+      ASSERT_TRUE(feed) << type;
+      ASSERT_FALSE(feed->entries.empty()) << type;
+      seen += check_types(json::parse(document_json(*feed)), "");
+      hints.whole_values = true;
+      const auto published = read_feed(document, hints);
+      ASSERT_TRUE(published) << type;
+      check_types(json::parse(document_json(*published)), "", true);
     }
-    EXPECT_EQ(media.restriction.size(), *kept == 0 ? 1U : 2U);
   }
+  EXPECT_GT(seen, 20 * types.size()) << "members that were looked at";
 }
 
 TEST(TextType, OfAnotherXmlIsTextAsItIsWritten) {

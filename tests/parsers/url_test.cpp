@@ -246,8 +246,21 @@ TEST(Uri, IsWhatAnIriBecomes) {
       {"http://x/100%/%zz/%41", "http://x/100%25/%25zz/%41"},
       {"http://x/#a#b", "http://x/#a%23b"},
       {"mailto:j\xC3\xB6@example.org", "mailto:j%C3%B6@example.org"},
+      {"http://u:p@x:80/", "http://u:p@x:80/"},
+      {"http://u@[::1]:/", "http://u@[::1]:/"},
+      {"mailto:[x]@y:z", "mailto:%5Bx%5D@y:z"},
       {"http://x y/", ""},
-      {"http://x<script>/", ""}};
+      {"http://x<script>/", ""},
+      {"http://x:port/", ""},
+      {"ftp://x:y/", ""},
+      {"http://x:1:2/", ""},
+      {"http://a@b@x/", ""},
+      {"http://[zz]/", ""},
+      {"http://[]/", ""},
+      {"http://[::1/", ""},
+      {"http://[::1]x/", ""},
+      {"http://x]y/", ""},
+      {"http://x[y/", ""}};
   for (const auto& [iri, uri] : cases) {
     EXPECT_EQ(uri_of(iri), uri) << iri;
     EXPECT_EQ(uri_of(uri), uri) << "again";

@@ -19,10 +19,10 @@ Entry sample() {
   Entry entry;
   entry.guid = "g";
   entry.title.value = "Title";
-  entry.title.type = "text/plain";
+  entry.title.type = TextType("text/plain");
   entry.link = "https://example.org/1";
-  entry.summary = {"<p>short</p>", "text/html", "", "", true};
-  entry.content = {{"plain", "text/plain", "", "", ""}, {"<p>long</p>", "text/html", "", "", ""}};
+  entry.summary = {"<p>short</p>", TextType("text/html"), "", "", true};
+  entry.content = {{"plain", TextType(), "", "", "", ""}, {"<p>long</p>", TextType("html"), "", "", "", ""}};
   entry.published.time = Time(std::chrono::seconds(100));
   entry.published.raw = "x";
   entry.authors = std::vector<Person>{{"A", "a@example.org", ""}};
@@ -63,9 +63,10 @@ TEST(EntryRecords, HoldTheTrailAndNoReaderNoticesIt) {
 TEST(EntryRecords, HoldAnExcerptAsPlainText) {
   Entry entry = sample();
   entry.summary = {};
-  entry.content = {{"<p>Fish &amp; <b>chips</b></p><p>" + std::string(1000, 'x') + "</p>", "text/html", "", "", ""}};
+  entry.content = {
+      {"<p>Fish &amp; <b>chips</b></p><p>" + std::string(1000, 'x') + "</p>", TextType("html"), "", "", "", ""}};
   EXPECT_EQ(value(entry_record(Entry(entry)).fields, "summary_text"), "Fish & chips " + std::string(300 - 13, 'x'));
-  entry.content = {{"a <b>\n c", "text/plain", "", "", ""}};
+  entry.content = {{"a <b>\n c", TextType(), "", "", "", ""}};
   EXPECT_EQ(value(entry_record(Entry(entry)).fields, "summary_text"), "a <b> c");
   entry.content.clear();
   EXPECT_EQ(value(entry_record(Entry(entry)).fields, "summary_text"), "(none)");
@@ -113,7 +114,7 @@ TEST(EntryRecords, LeaveOutTheLongestExtensionsOverTheCap) {
 
 TEST(EntryRecords, StayBelowTwoMebibytes) {
   Entry entry = sample();
-  entry.content = {{std::string(1 << 20, 'c'), "text/plain", "", "", ""}};
+  entry.content = {{std::string(1 << 20, 'c'), TextType(), "", "", "", ""}};
   entry.summary.value = std::string(64 << 10, 's');
   const std::string big(240 << 10, 'x');
   entry.extensions = {{"z", "x", big, {}, {}}};

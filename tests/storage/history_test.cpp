@@ -222,7 +222,7 @@ class Histories : public test::StoreTest {
     for (const Item& item : items) {
       Entry& entry = feed.entries.emplace_back();
       entry.guid = item.guid;
-      entry.title = {item.title, "text/plain", "", "", true};
+      entry.title = {item.title, {}, "", "", true};
       if (item.date != 0) entry.updated.time = Time(std::chrono::seconds(item.date));
     }
     return entry_records(feed, IdentifiedBy::guid, IdentifiedBy::guid);  // fields: date_updated, title

@@ -320,12 +320,4 @@ std::string_view usable_validator(std::string_view value) {
   return value.size() <= longest && clean ? value : std::string_view();
 }
 
-std::string media_type(std::string_view content_type) {
-  const std::string_view type = trim_field(content_type.substr(0, content_type.find_first_of(";,")));
-  const std::size_t slash = type.find('/');
-  if (slash == type.npos || slash == 0 || slash + 1 == type.size()) return {};
-  if (std::ranges::any_of(type, [](char c) { return c <= ' ' || c >= 0x7f || c == '"'; })) return {};
-  return lower(type);
-}
-
 }  // namespace feedmill

@@ -65,7 +65,4 @@ Freshness freshness(std::span<const Header> headers, std::chrono::sys_seconds no
 /// The field value if it may be kept and sent back, else "": over 1 KiB, or with bytes below 0x20 or 0x7F. (HTTP P1)
 std::string_view usable_validator(std::string_view value);
 
-/// "application/rss+xml" of `Application/RSS+XML; charset=utf-8`; "" when it is no media type.
-std::string media_type(std::string_view content_type);
-
 }  // namespace feedmill

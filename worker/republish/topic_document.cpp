@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,9 +14,13 @@
 
 #include "parsers/markup/namespaces.hpp"
 #include "parsers/markup/text.hpp"
+#include "parsers/text/date.hpp"
 #include "parsers/text/escape.hpp"
 #include "parsers/text/json_writer.hpp"
+#include "parsers/text/media_type.hpp"
 #include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
+#include "parsers/text/url.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -29,10 +34,6 @@ using Pairs = std::span<const std::pair<std::string_view, std::string_view>>;
 
 TopicText text_of(const Fields& fields, std::string_view name) {
   return {std::string(field_of(fields, name)), is_markup(field_of(fields, std::string(name) + "_type"))};
-}
-
-std::string plain(const TopicText& text) {
-  return text.is_html ? plain_text(text.value) : text.value;
 }
 
 /// The objects of a field that holds a JSON list of them; others are left out.
@@ -62,10 +63,43 @@ std::optional<std::uint64_t> whole_member(const json::object& object, std::strin
   return not_whole ? std::optional<std::uint64_t>() : number;
 }
 
+// What the formats can say of a value that somebody else wrote; "" when they cannot.
+
+std::string moment(std::int64_t seconds) {
+  constexpr std::int64_t last = 253'402'300'799;  // RFC 3339 has four digits for a year
+  return rfc3339(std::chrono::seconds(std::clamp(seconds, std::int64_t{0}, last)));
+}
+
+std::string date(std::string_view text) {
+  const bool has_year = text.size() > 4 && text[4] == '-' && std::ranges::all_of(text.substr(0, 4), is_digit);
+  return has_year ? iso8601(parse_date(text)) : std::string();
+}
+
+/// An absolute URI.
+std::string address(std::string_view url) {
+  return url_scheme(url).empty() ? std::string() : uri_of(std::string(url));
+}
+
+std::string language(std::string_view tag) {
+  return language_tag(std::string(tag));
+}
+
+std::string_view mail_address(std::string_view text) {
+  const std::size_t at = text.find('@');
+  const bool is_one = at != npos && at > 0 && at + 1 < text.size() && std::ranges::none_of(text, is_space);
+  return is_one ? text : std::string_view();
+}
+
+/// The name of a link relation, or its URI.
+std::string relation(std::string_view rel) {
+  const auto fits = [](char c) { return is_alnum(c) || std::string_view("-._~!$&'()*+,;=@").find(c) != npos; };
+  return std::ranges::all_of(rel, fits) ? std::string(rel) : address(rel);
+}
+
 std::string last_changed(const RepublishedEntry& entry) {
   std::int64_t seconds = 0;
   read_number(field_of(entry.fields, "last_changed"), seconds);
-  return rfc3339(std::chrono::seconds(seconds));
+  return moment(seconds);
 }
 
 /// The stores that a post came through, this one last.
@@ -108,6 +142,13 @@ bool is_no_xml(std::string_view text, std::size_t at, std::size_t& length) {
   return true;
 }
 
+bool is_blank(std::string_view text) {
+  for (std::size_t i = 0, length = 1; i < text.size(); i += length) {
+    if (!is_no_xml(text, i, length) && !is_space(text[i])) return false;
+  }
+  return true;
+}
+
 class AtomWriter {
  public:
   explicit AtomWriter(std::string& out) : out_(out) {}
@@ -132,19 +173,26 @@ class AtomWriter {
     escaped(text.value, false);
     close(name);
   }
+  /// Nothing without relation and address.
   void link(std::string_view rel, std::string_view href, std::string_view type = {}, std::string_view hreflang = {},
-            std::string_view title = {}) {
-    if (href.empty()) return;
-    const std::array<std::pair<std::string_view, std::string_view>, 5> all{
-        {{"rel", rel}, {"href", href}, {"type", type}, {"hreflang", hreflang}, {"title", title}}};
-    empty("link", all);
+            std::string_view title = {}, std::string_view length = {}) {
+    const std::string relates = relation(rel), uri = address(href), media = media_type(type), lang = language(hreflang);
+    const std::array<std::pair<std::string_view, std::string_view>, 6> all{
+        {{"rel", relates}, {"href", uri}, {"type", media}, {"hreflang", lang}, {"title", title}, {"length", length}}};
+    if (!relates.empty() && !uri.empty()) empty("link", all);
   }
-  void person(std::string_view role, std::string_view name, std::string_view uri = {}, std::string_view email = {}) {
+  /// Nothing, and false, without anything to call them by.
+  bool person(std::string_view role, std::string_view name, std::string_view url = {}, std::string_view email = {}) {
+    const std::string uri = address(url);
+    email = mail_address(email);
+    if (is_blank(name)) name = email.empty() ? std::string_view(uri) : email;
+    if (is_blank(name)) return false;
     open(role);
     element("name", name);
     if (!uri.empty()) element("uri", uri);
     if (!email.empty()) element("email", email);
     close(role);
+    return true;
   }
 
  private:
@@ -179,7 +227,7 @@ void write_source(AtomWriter& xml, const TopicSource& source) {
   xml.element("id", source.id);
   xml.element("title", source.title);
   // RFC 4287 §4.1.2: where a post has no author, its source's holds.
-  xml.person("author", source.author.empty() ? plain(source.title) : source.author);
+  if (!xml.person("author", source.author)) xml.person("author", source.title.plain());
   xml.link("self", source.feed_url);
   xml.link("alternate", source.link);
   xml.close("source");
@@ -188,48 +236,45 @@ void write_source(AtomWriter& xml, const TopicSource& source) {
 void write_enclosure(AtomWriter& xml, const json::object& enclosure) {
   const auto length = whole_member(enclosure, "length");
   const std::string bytes = length ? std::to_string(*length) : "";
-  const std::array<std::pair<std::string_view, std::string_view>, 5> all{{{"rel", "enclosure"},
-                                                                          {"href", member(enclosure, "url")},
-                                                                          {"type", member(enclosure, "type")},
-                                                                          {"length", bytes},
-                                                                          {"title", member(enclosure, "title")}}};
-  if (!all[1].second.empty()) xml.empty("link", all);
+  xml.link("enclosure", member(enclosure, "url"), member(enclosure, "type"), {}, member(enclosure, "title"), bytes);
 }
 
 void write_entry(AtomWriter& xml, const RepublishedEntry& entry, const TopicPage& page) {
   const Fields& fields = entry.fields;
   const TopicSource& source = page.sources[entry.source];
-  const std::string_view link = field_of(fields, "link");
-  const std::array<std::pair<std::string_view, std::string_view>, 1> language{
-      {{"xml:lang", field_of(fields, "language")}}};
-  xml.open("entry", language);
+  const std::string link = address(field_of(fields, "link")), tag = language(field_of(fields, "language"));
+  const std::array<std::pair<std::string_view, std::string_view>, 1> lang{{{"xml:lang", tag}}};
+  xml.open("entry", lang);
   xml.element("id", entry.urn);
   xml.element("title", text_of(fields, "title"));
   xml.element("updated", last_changed(entry));
-  if (const auto published = field_of(fields, "date_published"); !published.empty())
+  if (const auto published = date(field_of(fields, "date_published")); !published.empty())
     xml.element("published", published);
-  const auto write_people = [&](std::string_view role, const std::vector<json::object>& people) {
-    for (const json::object& one : people)
-      xml.person(role, member(one, "name"), member(one, "uri"), member(one, "email"));
+  const auto write_people = [&](std::string_view role, std::string_view field) {
+    bool any = false;
+    for (const json::object& one : objects_in(fields, field))
+      any |= xml.person(role, member(one, "name"), member(one, "uri"), member(one, "email"));
+    return any;
   };
-  const std::vector<json::object> authors = objects_in(fields, "authors");
-  write_people("author", authors);
-  if (const auto author = field_of(fields, "author"); authors.empty() && !author.empty()) xml.person("author", author);
-  write_people("contributor", objects_in(fields, "contributors"));
+  if (!write_people("author", "authors")) xml.person("author", field_of(fields, "author"));
+  write_people("contributor", "contributors");
   for (const json::object& category : objects_in(fields, "categories")) {
-    const std::array<std::pair<std::string_view, std::string_view>, 3> all{{{"term", member(category, "term")},
-                                                                            {"scheme", member(category, "scheme")},
-                                                                            {"label", member(category, "label")}}};
-    if (!all[0].second.empty()) xml.empty("category", all);
+    const std::string scheme = address(member(category, "scheme"));
+    const std::array<std::pair<std::string_view, std::string_view>, 3> all{
+        {{"term", member(category, "term")}, {"scheme", scheme}, {"label", member(category, "label")}}};
+    if (!is_blank(all[0].second)) xml.empty("category", all);
   }
   xml.link("alternate", link);
   xml.link("via", source.feed_url.empty() ? link : std::string_view(source.feed_url));
   xml.link("replies", field_of(fields, "comments"), "text/html");
   xml.link("replies", field_of(fields, "comments_feed"));
   xml.link("license", field_of(fields, "license"));
+  std::set<std::string> pages{" "};  // RFC 4287 §4.1.2: one of a type and a language; the post's own says neither
   for (const json::object& one : objects_in(fields, "links")) {
-    xml.link(member(one, "rel"), member(one, "href"), member(one, "type"), member(one, "hreflang"),
-             member(one, "title"));
+    const std::string_view named = member(one, "rel"), rel = named.empty() ? "alternate" : named;
+    const std::string_view type = member(one, "type"), hreflang = member(one, "hreflang");
+    if (iequals(rel, "alternate") && !pages.insert(media_type(type) + ' ' + language(hreflang)).second) continue;
+    xml.link(rel, member(one, "href"), type, hreflang, member(one, "title"));
   }
   if (const auto rights = field_of(fields, "rights"); !rights.empty()) xml.element("rights", rights);
   for (const json::object& enclosure : objects_in(fields, "enclosures")) write_enclosure(xml, enclosure);
@@ -245,17 +290,18 @@ void write_entry(AtomWriter& xml, const RepublishedEntry& entry, const TopicPage
 std::string atom(const TopicPage& page, const TopicLinks& links) {
   std::string body = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n";
   AtomWriter xml(body);
+  const std::string tag = language(page.language), logo = address(page.image);
   const std::array<std::pair<std::string_view, std::string_view>, 3> declared{
-      {{"xmlns", "http://www.w3.org/2005/Atom"}, {"xmlns:feedmill", feedmill_namespace}, {"xml:lang", page.language}}};
+      {{"xmlns", "http://www.w3.org/2005/Atom"}, {"xmlns:feedmill", feedmill_namespace}, {"xml:lang", tag}}};
   xml.open("feed", declared);
   body += '\n';
   xml.element("id", page.id);
   xml.element("title", page.title);
   if (!page.description.value.empty()) xml.element("subtitle", page.description);
-  xml.element("updated", rfc3339(page.updated ? page.updated->time_since_epoch() : std::chrono::seconds(0)));
-  xml.person("author", page.author);
+  xml.element("updated", moment(page.updated ? page.updated->time_since_epoch().count() : 0));
+  if (!xml.person("author", page.author)) xml.person("author", page.title.plain());
   xml.element("generator", "feedmill");
-  if (!page.image.empty()) xml.element("logo", page.image);
+  if (!logo.empty()) xml.element("logo", logo);
   xml.link("self", links.self, "application/atom+xml");
   xml.link("hub", links.hub);
   xml.link("first", links.first);
@@ -273,26 +319,28 @@ void put(JsonWriter& out, std::string_view key, std::string_view value) {
   if (!value.empty()) out.string(key, value);
 }
 
-void put_author(JsonWriter& out, std::string_view name, std::string_view url) {
-  out.begin_object();
-  put(out, "name", name);
-  put(out, "url", url);
-  out.end_object();
+void put_address(JsonWriter& out, std::string_view key, std::string_view url) {
+  put(out, key, address(url));
 }
 
 /// The format has no address of mail for people; readers take one from "mailto:".
 void put_authors(JsonWriter& out, const Fields& fields) {
-  const std::vector<json::object> authors = objects_in(fields, "authors");
-  const std::string_view author = field_of(fields, "author");
-  if (authors.empty() && author.empty()) return;
-  out.begin_array("authors");
-  for (const json::object& one : authors) {
-    const std::string_view uri = member(one, "uri"), email = member(one, "email");
-    put_author(out, member(one, "name"),
-               uri.empty() && !email.empty() ? "mailto:" + std::string(email) : std::string(uri));
-  }
-  if (authors.empty()) put_author(out, author, "");
-  out.end_array();
+  bool any = false;
+  const auto add = [&](std::string_view name, std::string_view url, std::string_view email) {
+    std::string uri = address(url);
+    if (uri.empty() && !mail_address(email).empty()) uri = address("mailto:" + std::string(email));
+    if (is_blank(name) && uri.empty()) return;
+    if (!any) out.begin_array("authors");
+    any = true;
+    out.begin_object();
+    if (!is_blank(name)) out.string("name", name);
+    put(out, "url", uri);
+    out.end_object();
+  };
+  for (const json::object& one : objects_in(fields, "authors"))
+    add(member(one, "name"), member(one, "uri"), member(one, "email"));
+  if (!any) add(field_of(fields, "author"), {}, {});
+  if (any) out.end_array();
 }
 
 void put_tags(JsonWriter& out, const Fields& fields) {
@@ -301,7 +349,7 @@ void put_tags(JsonWriter& out, const Fields& fields) {
   out.begin_array("tags");
   for (const json::object& category : categories) {
     const std::string_view term = member(category, "term"), label = member(category, "label");
-    if (const std::string_view tag = term.empty() ? label : term; !tag.empty()) out.string(tag);
+    if (const std::string_view tag = is_blank(term) ? label : term; !is_blank(tag)) out.string(tag);
   }
   out.end_array();
 }
@@ -311,15 +359,16 @@ void put_attachments(JsonWriter& out, const Fields& fields) {
   if (enclosures.empty()) return;
   out.begin_array("attachments");
   for (const json::object& enclosure : enclosures) {
-    const std::string_view url = member(enclosure, "url"), type = member(enclosure, "type");
+    const std::string url = address(member(enclosure, "url")), type = media_type(member(enclosure, "type"));
     if (url.empty()) continue;
     out.begin_object();
     out.string("url", url);
     out.string("mime_type", type.empty() ? "application/octet-stream" : type);  // the format wants one
-    put(out, "title", member(enclosure, "title"));
+    if (const std::string_view title = member(enclosure, "title"); !is_blank(title)) out.string("title", title);
     if (const auto length = whole_member(enclosure, "length")) out.number("size_in_bytes", *length);
     const json::value* const duration = enclosure.if_contains("duration");
-    if (duration != nullptr && duration->is_number()) out.number("duration_in_seconds", duration->to_number<double>());
+    if (duration != nullptr && duration->is_number() && duration->to_number<double>() >= 0)
+      out.number("duration_in_seconds", duration->to_number<double>());
     out.end_object();
   }
   out.end_array();
@@ -330,30 +379,31 @@ void put_entry(JsonWriter& out, const RepublishedEntry& entry, const TopicPage& 
   const TopicSource& source = page.sources[entry.source];
   out.begin_object();
   out.string("id", entry.urn);
-  put(out, "url", field_of(fields, "link"));
-  for (const std::string_view name : {"external_url", "image", "banner_image"}) put(out, name, field_of(fields, name));
-  put(out, "title", plain(text_of(fields, "title")));
+  put_address(out, "url", field_of(fields, "link"));
+  for (const std::string_view name : {"external_url", "image", "banner_image"})
+    put_address(out, name, field_of(fields, name));
+  put(out, "title", text_of(fields, "title").plain());
   // Its summary is plain text, and no item is without content.
   const TopicText summary = text_of(fields, "summary");
   TopicText content = text_of(fields, "content");
   if (content.value.empty()) {
     content = summary;
   } else {
-    put(out, "summary", plain(summary));
+    put(out, "summary", summary.plain());
   }
   out.string(content.is_html ? "content_html" : "content_text", content.value);
-  put(out, "date_published", field_of(fields, "date_published"));
+  put(out, "date_published", date(field_of(fields, "date_published")));
   out.string("date_modified", last_changed(entry));
-  put(out, "language", field_of(fields, "language"));
+  put(out, "language", language(field_of(fields, "language")));
   put_authors(out, fields);
   put_tags(out, fields);
   put_attachments(out, fields);
   out.begin_object("_feedmill");
   out.begin_object("source");
   out.string("id", source.id);
-  put(out, "title", plain(source.title));
-  put(out, "home_page_url", source.link);
-  put(out, "feed_url", source.feed_url);
+  put(out, "title", source.title.plain());
+  put_address(out, "home_page_url", source.link);
+  put_address(out, "feed_url", source.feed_url);
   out.end_object();
   out.begin_array("via");
   for (const std::string_view store : trail_of(entry, page)) out.string(store);
@@ -366,13 +416,13 @@ std::string json_feed(const TopicPage& page, const TopicLinks& links) {
   JsonWriter out;
   out.begin_object();
   out.string("version", "https://jsonfeed.org/version/1.1");
-  out.string("title", plain(page.title));
-  put(out, "description", plain(page.description));
-  put(out, "home_page_url", page.link);
+  out.string("title", page.title.plain());
+  put(out, "description", page.description.plain());
+  put_address(out, "home_page_url", page.link);
   put(out, "feed_url", links.self);
   put(out, "next_url", links.next);
-  put(out, "icon", page.image);
-  put(out, "language", page.language);
+  put_address(out, "icon", page.image);
+  put(out, "language", language(page.language));
   if (!links.hub.empty()) {
     out.begin_array("hubs");
     out.begin_object();

@@ -24,7 +24,8 @@ struct TopicDocument {
 
 std::string_view content_type_of(TopicFormat format);
 
-/// Pure; linear in the page. Whatever is stored, the body is well-formed UTF-8, and XML or JSON.
+/// Pure; linear in the page. Whatever is stored, the body is valid RFC 4287 or JSON Feed 1.1 in UTF-8: values that the
+/// format cannot say are left out.
 ///
 /// Of a post go out: title, summary, content, link, comments, language, authors, categories, enclosures, both dates,
 /// the feed it is from, and the stores that it came through, ours last; as Atom contributors, rights, licence, further

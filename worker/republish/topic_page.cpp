@@ -78,7 +78,7 @@ TopicSource source_of(const FeedRecord& feed, const std::string& store_id) {
   if (redact(feed.feed_url) == feed.feed_url) source.feed_url = feed.feed_url;
   source.id = urn_of(store_id, name_of({TopicKind::feed, feed.feed_url}));
   source.title = text_of(feed.feed, "title", limits::title);
-  if (source.title.value.empty()) source.title = {redact(feed.feed_url), false};
+  if (trim(source.title.plain()).empty()) source.title = {redact(feed.feed_url), false};
   source.link = cleaned_text(field_of(feed.feed, "link"));
   source.author = cleaned_text(field_of(feed.feed, "author"));
   return source;
@@ -168,13 +168,11 @@ class PageMaker {
     page_.title = source.title;
     page_.description = text_of(feed->feed, "description", limits::description);
     page_.link = source.link;
-    page_.author = source.author.empty() ? plain(source.title) : source.author;
+    page_.author = source.author.empty() ? source.title.plain() : source.author;
     page_.language = cleaned_text(field_of(feed->feed, "language"));
     page_.image = cleaned_text(field_of(feed->feed, "image"));
     return true;
   }
-
-  static std::string plain(const TopicText& text) { return text.is_html ? plain_text(text.value) : text.value; }
 
   void add_source(const FeedRecord& feed) {
     sources_[feed.feed_url] = page_.sources.size();
@@ -230,6 +228,10 @@ StoreResult<void> keep_those_in(Store& store, const std::string& uid, std::vecto
 }
 
 }  // namespace
+
+std::string TopicText::plain() const {
+  return is_html ? plain_text(value) : value;
+}
 
 std::string urn_of(const std::string& store_id, const std::string& name) {
   std::string text;  // the namespace as 16 bytes, then the name

@@ -28,6 +28,7 @@ struct TopicText {
   std::string value;
   bool is_html = false;
 
+  std::string plain() const;
   bool operator==(const TopicText&) const = default;
 };
 
@@ -35,7 +36,7 @@ struct TopicText {
 struct TopicSource {
   std::string feed_url;  ///< "" when it holds a secret: nobody is told
   std::string id;        ///< urn:uuid:…, of the feed as a topic
-  TopicText title;       ///< its address where it has none
+  TopicText title;       ///< its address where it has none that is visible
   std::string link, author;
 };
 
