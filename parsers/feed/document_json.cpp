@@ -66,6 +66,7 @@ void fields(JsonWriter& json, const Person& person) {
   put(json, "name", person.name);
   put(json, "email", person.email);
   put(json, "uri", person.uri);
+  put(json, "avatar", person.avatar);
 }
 
 void fields(JsonWriter& json, const Link& link) {
@@ -365,7 +366,7 @@ void put_common(JsonWriter& json, const Common& common) {
     json.end_object();
   }
   put_list(json, "categories", common.categories);
-  put(json, "language", common.language);
+  put(json, "language", *common.language);
   put_object(json, "image", common.image);
   put(json, "icon", common.icon);
   put(json, "logo", common.logo);
@@ -497,7 +498,7 @@ std::string source_json(const Source& source) {
   put_list(json, "authors", *source.authors);
   put_list(json, "contributors", source.contributors);
   put_list(json, "categories", source.categories);
-  put(json, "language", source.language);
+  put(json, "language", *source.language);
   put(json, "icon", source.icon);
   put(json, "logo", source.logo);
   json.end_object();

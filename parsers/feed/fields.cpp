@@ -196,12 +196,20 @@ bool read_link(const Reading& in) {
 }
 
 Person read_person(const Reading& in) {
+  // Blogger's gd:image, media:thumbnail, GNU social's link, avatar.
+  const auto avatar = [&](pugi::xml_node node, std::string_view name) -> std::string {
+    if (iequals(name, "image")) return in.xml.url(in.xml.attribute(node, "src"));
+    if (iequals(name, "thumbnail")) return in.xml.url(in.xml.attribute(node, "url"));
+    if (iequals(name, "avatar")) return in.xml.url(in.xml.text(node));
+    if (!iequals(name, "link") || !iequals(in.xml.attribute(node, "rel"), "avatar")) return {};
+    return in.xml.url(in.xml.attribute(node, "href"));
+  };
   Person person;
   for (const pugi::xml_node child : ChildElements(in.node)) {
     const XmlDocument::Scope scope(in.xml, child);
     const XmlName name = in.xml.name(child);
     std::string value = in.xml.text(child);
-    if (value.empty() && name.ns == Ns::core) continue;
+    const bool is_avatar = person.avatar.empty() && !(person.avatar = avatar(child, name.local)).empty();
     if (iequals(name.local, "name") && person.name.empty()) {
       person.name = fold_space(value);
     } else if (iequals(name.local, "email") && person.email.empty()) {
@@ -209,11 +217,15 @@ Person read_person(const Reading& in) {
     } else if ((iequals(name.local, "uri") || iequals(name.local, "url") || iequals(name.local, "homepage")) &&
                person.uri.empty()) {
       person.uri = in.xml.url(value);
-    } else if (name.ns != Ns::core) {
+    } else if (name.ns != Ns::core || !is_avatar) {
       add_extension(in.xml, child, name, in.target.common.extensions);
     }
   }
-  if (person == Person{}) person = parse_person(in.xml.deep_text(in.node));
+  if (person.name.empty() && person.email.empty() && person.uri.empty()) {
+    std::string picture = std::move(person.avatar);
+    person = parse_person(in.xml.deep_text(in.node));
+    person.avatar = std::move(picture);
+  }
   return person;
 }
 

@@ -5,6 +5,7 @@
 
 #include <openssl/sha.h>
 
+#include "parsers/feed/item_hash.hpp"
 #include "parsers/feed/reading.hpp"
 #include "parsers/markup/sanitise.hpp"
 #include "parsers/markup/text.hpp"
@@ -59,10 +60,6 @@ class Normaliser {
     common(feed_, feed_base);
     markup(feed_.subtitle, feed_base, {}, limits::description);
     close_addresses_of_feed();
-    if (feed_.language.empty() && !options_.content_language.empty()) {
-      feed_.language = trim(options_.content_language.substr(0, options_.content_language.find(',')));
-      std::replace(feed_.language.begin(), feed_.language.end(), '_', '-');
-    }
     for (DeletedEntry& deleted : feed_.deleted) {
       fold_lines(deleted.guid);
       deleted.guid = storable_guid(std::move(deleted.guid));
@@ -109,10 +106,12 @@ class Normaliser {
         seen.emplace(entry.guid, &entry);
       }
     }
-    if (options_.whole_values) return;
-    spell(feed_);
-    spell(feed_.subtitle.language);
-    for (Entry& entry : feed_.entries) spell(entry);  // last: names of posts are made of links as they are written
+    if (!options_.whole_values) {
+      spell(feed_);
+      spell(feed_.subtitle.language);
+      for (Entry& entry : feed_.entries) spell(entry);  // late: names of posts are made of links as they are written
+    }
+    for (Entry& entry : feed_.entries) inherit(entry);
   }
 
  private:
@@ -132,10 +131,7 @@ class Normaliser {
     }
     if (common.rights) markup(*common.rights, base, "rights", limits::description);
     if (common.info) markup(*common.info, base, {}, limits::summary);
-    if (!common.authors.empty()) {
-      const bool inherited = &common != &feed_ && common.authors == feed_.authors;
-      common.author = inherited ? feed_.author : shown(common.authors->front());
-    }
+    if (!common.authors.empty()) common.author = shown(common.authors->front());
     if (common.geo && common.geo->type.empty()) common.geo->coordinates.clear();  // one of a pair is no place
     original_enclosure(common);
     enclosures(common);
@@ -159,7 +155,7 @@ class Normaliser {
     cap_links(common.links);
     keep_first("license", common.licenses, limits::links);
     if (common.author->size() > limits::author) shorten("author", common.author.edit(), limits::author);
-    shorten("language", common.language, limits::word);
+    if (common.language->size() > limits::word) shorten("language", common.language.edit(), limits::word);
     cap_people(common);
     for (Category& category : common.categories) {
       shorten("categories", category.term, limits::category);
@@ -188,14 +184,8 @@ class Normaliser {
     }
   }
 
-  // Authors that others have too were capped when they were read.
   void cap_people(Common& common) {
-    const auto is_long = [](const Person& person) {
-      return person.name.size() > limits::author || person.email.size() > limits::author ||
-             person.uri.size() > limits::url;
-    };
-    const bool long_author = common.authors->size() > limits::people || std::ranges::any_of(*common.authors, is_long);
-    if (long_author) cap_people("authors", common.authors.edit());
+    if (!common.authors.empty()) cap_people("authors", common.authors.edit());
     cap_people("contributors", common.contributors);
     if (common.publisher) cap_person("publisher", *common.publisher);
   }
@@ -209,6 +199,15 @@ class Normaliser {
     shorten(field, person.name, limits::author);
     shorten(field, person.email, limits::author);
     drop_long_url(field, person.uri);
+    drop_long_url(field, person.avatar);
+  }
+
+  template <class Edit>
+  static void for_each_person(Common& common, Edit edit) {
+    if (!common.authors.empty()) std::ranges::for_each(common.authors.edit(), edit);
+    std::ranges::for_each(common.contributors, edit);
+    if (common.publisher) edit(*common.publisher);
+    if (common.itunes && common.itunes->owner) edit(*common.itunes->owner);
   }
 
   SharedText shown(const Person& person) {
@@ -279,12 +278,10 @@ class Normaliser {
       close(common.image->url, is_safe_file_url);
       close(common.image->link, is_safe_url);
     }
-    const auto is_refused = [](const Person& person) { return !is_safe_url(person.uri); };
-    if (std::ranges::any_of(*common.authors, is_refused)) {  // others may have them too
-      for (Person& person : common.authors.edit()) close(person.uri, is_safe_url);
-    }
-    for (Person& person : common.contributors) close(person.uri, is_safe_url);
-    if (common.publisher) close(common.publisher->uri, is_safe_url);
+    for_each_person(common, [&](Person& person) {
+      close(person.uri, is_safe_url);
+      close(person.avatar, is_safe_file_url);
+    });
     if (common.generator) close(common.generator->uri, is_safe_url);
     for (Chapter& chapter : common.chapters) {
       close(chapter.href, is_safe_url);
@@ -293,7 +290,6 @@ class Normaliser {
     if (common.itunes) {
       close(common.itunes->image, is_safe_file_url);
       close(common.itunes->new_feed_url, is_safe_url);
-      if (common.itunes->owner) close(common.itunes->owner->uri, is_safe_url);
     }
     if (common.media) close_addresses(*common.media);
   }
@@ -344,7 +340,7 @@ class Normaliser {
   }
 
   void spell(Common& common) {
-    common.language = language_tag(std::move(common.language));
+    spell(common.language);
     spell(common.title.language);
     if (common.rights) spell(common.rights->language);
     if (common.info) spell(common.info->language);
@@ -365,12 +361,10 @@ class Normaliser {
       spell_url(common.image->url);
       spell_url(common.image->link);
     }
-    const auto is_other = [](const Person& person) { return uri_of(person.uri) != person.uri; };
-    if (std::ranges::any_of(*common.authors, is_other)) {
-      for (Person& person : common.authors.edit()) spell_url(person.uri);
-    }
-    for (Person& person : common.contributors) spell_url(person.uri);
-    if (common.publisher) spell_url(common.publisher->uri);
+    for_each_person(common, [&](Person& person) {
+      spell_url(person.uri);
+      spell_url(person.avatar);
+    });
     if (common.generator) spell_url(common.generator->uri);
     for (Chapter& chapter : common.chapters) {
       spell_url(chapter.href);
@@ -490,6 +484,26 @@ class Normaliser {
       basis += entry.content.empty() ? entry.summary.value : entry.content.front().value;
       entry.guid = "digest:" + sha256_hex(basis);
     }
+  }
+
+  // SECURITY L6: what an entry does not say its source or feed says for it. It is held once, but stored with each post:
+  // that is what it takes from the memory.
+  void inherit(Entry& entry) {
+    if (entry.authors.empty() && inherits_authors(feed_.format)) {
+      const bool has_source = !entry.source.empty() && !entry.source.front().authors.empty();
+      const Common& from = has_source ? static_cast<const Common&>(entry.source.front()) : feed_;
+      std::size_t size = 0;
+      for (const Person& one : *from.authors) {
+        size += sizeof(Person) + one.name.size() + one.email.size() + one.uri.size() + one.avatar.size();
+      }
+      if (size > 0 && afford(size)) {
+        entry.authors = from.authors;
+        entry.author = from.author;
+      }
+    }
+    const SharedText& language = feed_.language;
+    if (!entry.language.empty() || language.empty() || language->size() > limits::word) return;
+    if (afford(language->size())) entry.language = language;
   }
 
   // Copies of long values are made as long as the memory lasts.

@@ -360,7 +360,8 @@ namespace {
 /// Whether `person` has no name or address that `known` is without.
 bool adds_nothing(const Person& person, const Person& known) {
   const auto is_in = [](const std::string& part, const std::string& whole) { return part.empty() || part == whole; };
-  return is_in(person.name, known.name) && is_in(person.email, known.email) && is_in(person.uri, known.uri);
+  return is_in(person.name, known.name) && is_in(person.email, known.email) && is_in(person.uri, known.uri) &&
+         is_in(person.avatar, known.avatar);
 }
 
 }  // namespace

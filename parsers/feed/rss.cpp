@@ -8,19 +8,23 @@
 namespace feedmill {
 namespace {
 
-// RSS 2.0, "guid": a permalink unless isPermaLink says "false".
+// RSS 2.0, "guid": a permalink unless isPermaLink says "false". Where it says "true" under an xml:base, any reference
+// names the page; the post's name stays as written.
 bool read_guid(const Reading& in) {
   if (in.target.entry == nullptr) return false;
   std::string guid = in.text();
-  const bool permalink = !iequals(in.attribute("isPermaLink"), "false");
-  if (guid.empty() || !in.target.take(Slot::id, in.rank)) return true;
+  const std::string declared = in.attribute("isPermaLink");
+  const bool permalink = !iequals(declared, "false");
+  if (guid.empty() || !in.target.take(Slot::id, in.rank)) return guid.empty();
   in.target.entry->guid_is_permalink = permalink;
   const bool reference = guid.front() == '/' || guid.starts_with("./") || guid.starts_with("../");
   if (permalink && reference) {
     guid = in.xml.effective_base().resolve(guid);
     in.xml.allowance().take(guid);
   }
-  if (permalink && is_http_url(guid)) set_link(in, guid, 30);
+  const bool page = iequals(declared, "true") && !in.xml.base().empty() && url_scheme(guid).empty() &&
+                    guid.find_first_of(" \n\t") == std::string::npos;
+  if (permalink && (page || is_http_url(guid))) set_link(in, page ? in.xml.url(guid) : guid, 30);
   in.target.common.id = std::move(guid);
   return true;
 }

@@ -25,7 +25,7 @@ Entry sample() {
   entry.content = {{"plain", TextType(), "", "", "", ""}, {"<p>long</p>", TextType("html"), "", "", "", ""}};
   entry.published.time = Time(std::chrono::seconds(100));
   entry.published.raw = "x";
-  entry.authors = std::vector<Person>{{"A", "a@example.org", ""}};
+  entry.authors = std::vector<Person>{{"A", "a@example.org", "", ""}};
   entry.categories = {{"news", "", ""}};
   entry.enclosures = {{"https://example.org/a.mp3", "audio/mpeg", "", 5, {}}};
   return entry;
@@ -120,7 +120,7 @@ TEST(EntryRecords, StayBelowTwoMebibytes) {
   entry.extensions = {{"z", "x", big, {}, {}}};
   entry.media.emplace().description = big;
   entry.categories = {{big, "", ""}};
-  entry.authors = std::vector<Person>{{big, "", ""}};
+  entry.authors = std::vector<Person>{{big, "", "", ""}};
   const Fields fields = entry_record(Entry(entry)).fields;
   std::size_t total = 0;
   for (const auto& [name, text] : fields) total += name.size() + text.size();
