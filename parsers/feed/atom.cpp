@@ -42,7 +42,7 @@ bool read_atom_source(const Reading& in) {
   Target target(source);
   read_children(in.xml, in.node, target, source_table());
   if (source.title.value.empty() && source.id.empty() && source.link.empty()) {
-    read_title({in.xml, target, in.node, in.name, 0});
+    if (!in.text().empty()) read_title({in.xml, target, in.node, in.name, 0});
     source.url = in.url("url");
   }
   append(in, in.target.entry->source, std::move(source));
@@ -52,7 +52,7 @@ bool read_atom_source(const Reading& in) {
 template <std::string Common::*Field, Slot slot>
 bool read_url_field(const Reading& in) {
   std::string url = in.url();
-  if (url.empty() || !in.target.take(slot, in.rank)) return false;
+  if (url.empty() || !take(in, slot)) return false;
   in.target.common.*Field = std::move(url);
   return true;
 }

@@ -11,7 +11,8 @@ namespace {
 bool read_logo(const Reading& in) {
   Image image;
   image.url = in.url("href");
-  if (image.url.empty() || !in.target.take(Slot::image, in.rank)) return true;
+  if (image.url.empty()) return true;
+  if (!take(in, Slot::image)) return false;
   place_of(in, in.target.common.image) = std::move(image);
   return true;
 }

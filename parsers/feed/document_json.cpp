@@ -147,10 +147,10 @@ void fields(JsonWriter& json, const Syndication& syndication) {
 void fields(JsonWriter& json, const ItunesCategory& category) {
   put(json, "text", category.text);
   if (category.categories.empty()) return;
-  json.begin_array("categories");  // two levels at most: the reader makes no more
+  json.begin_array("categories");  // as deep as the reader makes them: four levels at most
   for (const ItunesCategory& inner : category.categories) {
     json.begin_object();
-    put(json, "text", inner.text);
+    fields(json, inner);
     json.end_object();
   }
   json.end_array();
@@ -347,7 +347,7 @@ void put_common(JsonWriter& json, const Common& common) {
   put(json, "id", common.id);
   put(json, "link", common.link);
   put_list(json, "links", common.links);
-  put(json, "title", common.title);
+  if (!common.title.value.empty()) put(json, "title", common.title);
   put(json, "rights", common.rights);
   put(json, "info", common.info);
   put(json, "author", *common.author);
@@ -451,14 +451,21 @@ std::string object_json(const Value& value) {
   return json.take();
 }
 
-// Elements under the prefix of a vocabulary that is read into fields, beside these fields: what had no place there.
+// Elements of a vocabulary that is read into fields, after these: what had no place there. Those that are called like
+// a field are members of "other".
 template <std::size_t count>
 void put_beside(JsonWriter& json, std::vector<const Element*> elements,
                 const std::array<std::string_view, count>& taken) {
-  std::erase_if(elements, [&](const Element* element) {
-    return std::find(taken.begin(), taken.end(), element->name) != taken.end();
+  const auto others = std::stable_partition(elements.begin(), elements.end(), [&](const Element* element) {
+    return std::find(taken.begin(), taken.end(), element->name) == taken.end();
   });
+  const std::vector<const Element*> alike(others, elements.end());
+  elements.erase(others, elements.end());
   put_elements(json, elements);
+  if (alike.empty()) return;
+  json.begin_object("other");
+  put_elements(json, alike);
+  json.end_object();
 }
 
 }  // namespace
@@ -507,12 +514,13 @@ std::string source_json(const Source& source) {
 }
 
 std::string extensions_json(const Common& common, std::size_t max_bytes, bool& cut) {
-  constexpr std::array<std::string_view, 19> itunes_keys = {
+  constexpr std::array<std::string_view, 20> itunes_keys = {
       "author",   "block",    "explicit",     "duration", "duration_raw", "image",        "keywords",
       "subtitle", "summary",  "title",        "episode",  "season",       "episode_type", "order",
-      "type",     "complete", "new_feed_url", "owner",    "categories"};
-  constexpr std::array<std::string_view, 5> geo_keys = {"type", "coordinates", "srs_name", "srs_dimension", "more"};
-  constexpr std::array<std::string_view, 2> psc_keys = {"version", "chapters"};
+      "type",     "complete", "new_feed_url", "owner",    "categories",   "other"};
+  constexpr std::array<std::string_view, 6> geo_keys = {"type",          "coordinates", "srs_name",
+                                                        "srs_dimension", "more",        "other"};
+  constexpr std::array<std::string_view, 3> psc_keys = {"version", "chapters", "other"};
   std::map<std::string_view, std::vector<const Element*>> by_prefix;
   for (const Element& element : common.extensions) by_prefix[element.prefix].push_back(&element);
   if (common.itunes) by_prefix["itunes"];

@@ -43,6 +43,7 @@ struct Date {
 
 struct Person {
   std::string name, email, uri;
+  std::string avatar;  ///< address of a picture
 
   bool operator==(const Person&) const = default;
 };
@@ -168,7 +169,7 @@ struct Common {
   Date published, updated;
   Rare<Date> created, expired, valid_from, valid_until;
   std::vector<Category> categories;
-  std::string language;
+  SharedText language;
   Rare<Image> image;
   std::string icon, logo, favicon, banner_image;
   Rare<Generator> generator;

@@ -12,8 +12,8 @@ bool set_text(const Reading& in, Slot slot, Text& field, TextKind kind) {
   Text text = read_text(in, kind);
   // An empty element says nothing where another has spoken.
   if (text.value.empty() && field.present && !field.value.empty()) return true;
-  const bool replaces_empty = field.present && field.value.empty();
-  if (!in.target.take(slot, in.rank, replaces_empty) && !replaces_empty) return false;
+  if (field.present && field.value.empty()) in.target.yield(slot, false);
+  if (!take(in, slot)) return false;
   field = std::move(text);
   return true;
 }
@@ -23,8 +23,8 @@ bool set_date(const Reading& in, Slot slot, Date& field) {
   if (date.raw.empty()) return true;
   // Of several, one that can be read counts before one that cannot.
   if (field.time && !date.time) return false;
-  const bool better = !field.time && date.time && field.present();
-  if (!in.target.take(slot, in.rank, true) && !better) return false;
+  if (!field.time && date.time && field.present()) in.target.yield(slot, true);
+  if (!take(in, slot, true)) return false;
   field = std::move(date);
   return true;
 }
@@ -52,12 +52,13 @@ bool summary(const Reading& in, TextKind kind) {
   if (entry.summary.present && !entry.summary.value.empty() && in.rank == 0 &&
       in.target.ranks[static_cast<std::size_t>(Slot::summary)] == 1) {
     // A second description: both are kept, as summary and content.
-    if (text.value != entry.summary.value && entry.content.empty())
-      append(in, entry.content, to_content(std::move(text)));
+    if (text.value == entry.summary.value) return true;
+    if (!entry.content.empty()) return false;
+    append(in, entry.content, to_content(std::move(text)));
     return true;
   }
-  const bool replaces_empty = entry.summary.present && entry.summary.value.empty();
-  if (!in.target.take(Slot::summary, in.rank) && !replaces_empty) return false;
+  if (entry.summary.present && entry.summary.value.empty()) in.target.yield(Slot::summary, false);
+  if (!take(in, Slot::summary)) return false;
   entry.summary = std::move(text);
   return true;
 }
@@ -119,7 +120,7 @@ bool read_language(const Reading& in) {
   std::string language = in.text();
   if (language.empty()) return true;
   if (language.size() <= 16) std::replace(language.begin(), language.end(), '_', '-');
-  if (!in.target.take(Slot::language, in.rank)) return false;
+  if (!take(in, Slot::language)) return false;
   in.target.common.language = std::move(language);
   return true;
 }
@@ -244,7 +245,7 @@ bool read_contributor(const Reading& in) {
 bool read_publisher(const Reading& in) {
   Person person = read_person(in);
   if (person == Person{}) return true;
-  if (!in.target.take(Slot::publisher, in.rank)) return false;
+  if (!take(in, Slot::publisher)) return false;
   place_of(in, in.target.common.publisher) = std::move(person);
   return true;
 }
@@ -266,7 +267,7 @@ bool read_generator(const Reading& in) {
   generator.uri = in.url("uri");
   if (generator.uri.empty()) generator.uri = in.url("url");
   if (generator == Generator{}) return true;
-  if (!in.target.take(Slot::generator, in.rank)) return false;
+  if (!take(in, Slot::generator)) return false;
   place_of(in, in.target.common.generator) = std::move(generator);
   return true;
 }
@@ -274,7 +275,7 @@ bool read_generator(const Reading& in) {
 bool read_identifier(const Reading& in) {
   std::string id = in.text();
   if (id.empty()) return true;
-  if (!in.target.take(Slot::id, in.rank)) return false;
+  if (!take(in, Slot::id)) return false;
   // Opaque, but a relative reference means nothing outside of its document.
   if (id.front() == '/' || id.starts_with("./") || id.starts_with("../")) {
     id = in.xml.effective_base().resolve(id);
@@ -290,7 +291,9 @@ bool read_comments(const Reading& in) {
   if (text.find_first_of(" \n\t") != std::string::npos) return false;  // words, no address
   std::string url = in.xml.url(text);
   if (url.empty()) return text.empty();
-  if (in.target.take(Slot::comments, in.rank)) in.target.entry->comments = std::move(url);
+  if (url == in.target.entry->comments) return true;
+  if (!take(in, Slot::comments)) return false;
+  in.target.entry->comments = std::move(url);
   return true;
 }
 

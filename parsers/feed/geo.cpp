@@ -78,12 +78,15 @@ Geo shape(std::string_view type, std::string_view text, std::size_t dimension, b
 bool store(const Reading& in, Geo geo) {
   Rare<Geo>& held = in.target.common.geo;
   in.xml.allowance().take(geo.coordinates);
-  if (!in.target.take(Slot::geo, in.rank) && held && !held->type.empty()) {
+  const bool first = in.target.take(Slot::geo, in.rank);
+  const bool has_place = held && !held->type.empty();
+  if (!first && has_place) {
     if (geo.type.empty() || held->more.size() >= max_shapes) return false;  // to the extensions
     append(in, held->more, std::move(geo));
     return true;
   }
   if (geo.type.empty() && held) return false;
+  if (has_place && held->coordinates != geo.coordinates) append(in, geo.more, std::move(*held));  // W3C's pair
   place_of(in, held) = std::move(geo);
   return true;
 }
@@ -199,14 +202,15 @@ bool read_lat_long(const Reading& in) {
 }
 
 bool read_geo_point(const Reading& in) {
+  bool whole = true;
   for (const pugi::xml_node child : ChildElements(in.node)) {
     const XmlDocument::Scope scope(in.xml, child);
     const XmlName name = in.xml.name(child);
     const Reading part{in.xml, in.target, child, name, in.rank};
-    if (iequals(name.local, "lat")) read_degree(part, true);
-    if (iequals(name.local, "long") || iequals(name.local, "lon")) read_degree(part, false);
+    if (iequals(name.local, "lat")) whole = read_degree(part, true) && whole;
+    if (iequals(name.local, "long") || iequals(name.local, "lon")) whole = read_degree(part, false) && whole;
   }
-  return true;
+  return whole;
 }
 
 constexpr ElementRow geo_elements[] = {

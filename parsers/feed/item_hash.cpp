@@ -21,10 +21,12 @@ bool pass_over(Feed& feed, std::span<const std::uint64_t> known, std::uint64_t h
 }
 
 std::uint64_t context_of(const Feed& feed) {
-  std::uint64_t context = chained_hash(1, feed.link);
-  if (feed.format != Format::json1 && feed.format != Format::json11) return context;
-  for (const Person& person : *feed.authors) {  // items inherit them
-    for (const std::string* part : {&person.name, &person.email, &person.uri}) context = chained_hash(context, *part);
+  std::uint64_t context = chained_hash(chained_hash(1, feed.link), *feed.language);
+  if (!inherits_authors(feed.format)) return context;
+  for (const Person& person : *feed.authors) {
+    for (const std::string* part : {&person.name, &person.email, &person.uri, &person.avatar}) {
+      context = chained_hash(context, *part);
+    }
   }
   return context;
 }

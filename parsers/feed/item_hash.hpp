@@ -18,6 +18,11 @@ std::uint64_t chained_hash(std::uint64_t seed, std::string_view text);
 /// are sorted.
 bool pass_over(Feed& feed, std::span<const std::uint64_t> known, std::uint64_t hash);
 
+/// Whether entries without authors have those of their source, else of their feed.
+constexpr bool inherits_authors(Format format) {
+  return format >= Format::atom01 && format <= Format::json11;
+}
+
 /// What a document that is read with one of `known` passed over must have in common with the one that they are of, and
 /// shows when it has been read.
 std::uint64_t context_of(const Feed& feed);

@@ -16,18 +16,21 @@ Itunes& itunes_of(const Reading& in) {
 template <std::string Itunes::*field>
 bool read_string(const Reading& in) {
   std::string& value = itunes_of(in).*field;
-  if (value.empty()) value = in.text();
-  return true;
+  std::string text = in.text();
+  if (value.empty()) value = std::move(text);
+  return text.empty() || text == value;
 }
 
 template <std::optional<std::int64_t> Itunes::*field>
 bool read_number(const Reading& in) {
   auto& value = itunes_of(in).*field;
-  if (!value) value = parse_integer(in.text());
-  return value.has_value();
+  const auto number = parse_integer(in.text());
+  if (!value) value = number;
+  return number && value == number;
 }
 
-// Apple: any value other than the word itself has no effect. Written small or with a capital, nothing around it.
+// Apple: any value other than the word itself has no effect. Written small or with a capital, nothing around it: what
+// is not goes to the extensions, too, and normalise.cpp makes of it what is stored.
 bool says(const Reading& in, std::string_view word) {
   const std::string_view value = in.node.child_value();
   return value.size() == word.size() && to_lower(value[0]) == word[0] && value.substr(1) == word.substr(1);
@@ -36,13 +39,12 @@ bool says(const Reading& in, std::string_view word) {
 template <std::optional<bool> Itunes::*field>
 bool read_yes(const Reading& in) {
   itunes_of(in).*field = says(in, "yes");
-  return true;
+  return says(in, "yes") || says(in, "no") || says(in, "false");
 }
 
 bool read_itunes_title(const Reading& in) {
-  read_string<&Itunes::title>(in);
-  read_title(in);
-  return true;
+  read_title(kept(in));
+  return read_string<&Itunes::title>(in);
 }
 
 // Another word goes to the extensions.
@@ -54,36 +56,34 @@ bool read_itunes_type(const Reading& in) {
 }
 
 bool read_itunes_author(const Reading& in) {
-  read_string<&Itunes::author>(in);
   add_author(in, parse_person(in.text()), AuthorIs::stand_in);
-  return true;
+  return read_string<&Itunes::author>(in);
 }
 
 bool read_itunes_summary(const Reading& in) {
-  read_string<&Itunes::summary>(in);
   if (in.target.entry != nullptr) {
-    read_summary(in);
+    read_summary(kept(in));
   } else {
-    read_subtitle(in);
+    read_subtitle(kept(in));
   }
-  return true;
+  return read_string<&Itunes::summary>(in);
 }
 
 bool read_itunes_subtitle(const Reading& in) {
-  read_string<&Itunes::subtitle>(in);
-  if (in.target.entry == nullptr) read_subtitle(in);
-  return true;
+  if (in.target.entry == nullptr) read_subtitle(kept(in));
+  return read_string<&Itunes::subtitle>(in);
 }
 
 bool read_explicit(const Reading& in) {
   const bool yes = says(in, "yes") || says(in, "true") || says(in, "explicit");
   const bool no = says(in, "no") || says(in, "false") || says(in, "clean");
   itunes_of(in).explicit_ = yes ? Itunes::Explicit::yes : no ? Itunes::Explicit::no : Itunes::Explicit::other;
-  return true;
+  return yes || no;
 }
 
 bool read_itunes_duration(const Reading& in) {
   Itunes& itunes = itunes_of(in);
+  if (!itunes.duration_raw.empty()) return in.text() == itunes.duration_raw;
   itunes.duration_raw = in.text();
   itunes.duration = parse_duration(itunes.duration_raw);
   return true;
@@ -104,39 +104,30 @@ bool read_itunes_image(const Reading& in) {
     itunes.image = url;
     in.xml.allowance().take(url);
   }
-  if (in.target.take(Slot::image, in.rank)) {
+  const bool is_own = itunes.image == url;
+  if (take(kept(in), Slot::image)) {
     Image image;
     image.url = std::move(url);
     place_of(in, in.target.common.image) = std::move(image);
   }
-  return true;
+  return is_own;
 }
 
 bool read_keywords(const Reading& in) {
-  std::string text = in.text();
-  if (text.empty()) text = in.attribute("text");
-  const char separator = text.find(',') != std::string::npos ? ',' : ' ';
-  std::string_view rest = text;
   Itunes& itunes = itunes_of(in);
-  while (!rest.empty() && itunes.keywords.size() < 256) {
-    const std::string_view word = trim(take_until(rest, separator));
-    if (word.empty()) continue;
-    append(in, itunes.keywords, std::string(word));
-    in.xml.allowance().take(itunes.keywords.back());
-    add_category(in.xml.allowance(), in.target.common.categories, std::string(word), std::string(itunes_scheme), {});
+  for (const std::string& text : {in.text(), in.attribute("text")}) {
+    const char separator = text.find(',') != std::string::npos ? ',' : ' ';
+    std::string_view rest = text;
+    while (!rest.empty()) {
+      const std::string_view word = trim(take_until(rest, separator));
+      if (word.empty()) continue;
+      if (itunes.keywords.size() >= 256) return false;
+      append(in, itunes.keywords, std::string(word));
+      in.xml.allowance().take(itunes.keywords.back());
+      add_category(in.xml.allowance(), in.target.common.categories, std::string(word), std::string(itunes_scheme), {});
+    }
   }
   return true;
-}
-
-// The element after `node` inside of `top`, in document order; none at the end.
-pugi::xml_node next_inside(pugi::xml_node top, pugi::xml_node node) {
-  pugi::xml_node next = node.first_child();
-  while (true) {
-    while (next && next.type() != pugi::node_element) next = next.next_sibling();
-    if (next || node == top) return next;
-    next = node.next_sibling();
-    node = node.parent();
-  }
 }
 
 std::string category_text(XmlDocument& xml, pugi::xml_node node) {
@@ -144,31 +135,37 @@ std::string category_text(XmlDocument& xml, pugi::xml_node node) {
   return text.empty() ? xml.text(node) : text;
 }
 
-// Two levels are all that Apple knows; deeper ones count as the second.
-bool read_itunes_category(const Reading& in) {
+constexpr std::size_t category_levels = 4;  // Apple knows two
+constexpr std::size_t max_categories = 64;  // of one level
+
+// False when it has more levels, or more categories of one, than are kept.
+bool read_levels(const Reading& in, pugi::xml_node node, std::vector<ItunesCategory>& to, std::size_t levels) {
   ItunesCategory category;
-  category.text = category_text(in.xml, in.node);
+  category.text = category_text(in.xml, node);
   add_category(in.xml.allowance(), in.target.common.categories, category.text, std::string(itunes_scheme), {});
-  for (pugi::xml_node child = next_inside(in.node, in.node); child; child = next_inside(in.node, child)) {
-    if (category.categories.size() >= 64) break;
-    ItunesCategory inner;
-    inner.text = category_text(in.xml, child);
-    if (inner.text.empty()) continue;
-    add_category(in.xml.allowance(), in.target.common.categories, inner.text, std::string(itunes_scheme), {});
-    append(in, category.categories, std::move(inner));
+  bool whole = to.size() < max_categories;
+  for (const pugi::xml_node child : ChildElements(node)) {
+    if (levels == 1 || !whole) return false;
+    whole = read_levels(in, child, category.categories, levels - 1);
   }
-  if (!category.text.empty() && itunes_of(in).categories.size() < 64) {
-    append(in, itunes_of(in).categories, std::move(category));
+  if (to.size() < max_categories && (!category.text.empty() || !category.categories.empty())) {
+    append(in, to, std::move(category));
   }
-  return true;
+  return whole;
+}
+
+bool read_itunes_category(const Reading& in) {
+  return read_levels(in, in.node, itunes_of(in).categories, category_levels);
 }
 
 bool read_owner(const Reading& in) {
   Person person = read_person(in);
   if (person == Person{}) return true;
-  itunes_of(in).owner = person;
-  if (in.target.take(Slot::publisher, in.rank)) place_of(in, in.target.common.publisher) = std::move(person);
-  return true;
+  std::optional<Person>& owner = itunes_of(in).owner;
+  if (!owner) owner = person;
+  const bool is_own = owner == person;
+  if (take(kept(in), Slot::publisher)) place_of(in, in.target.common.publisher) = std::move(person);
+  return is_own;
 }
 
 constexpr ElementRow itunes_elements[] = {

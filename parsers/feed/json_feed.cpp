@@ -80,10 +80,6 @@ class JsonFeedReader {
       if (entry.published.time > feed_.published.time) feed_.published = entry.published;
       if (entry.updated.time > feed_.updated.time) feed_.updated = entry.updated;
     }
-    // JSON Feed 1.1, "authors": an item without any has those of the feed.
-    for (Entry& entry : feed_.entries) {
-      if (entry.authors.empty()) entry.authors = feed_.authors;
-    }
   }
 
  private:
@@ -202,10 +198,7 @@ class JsonFeedReader {
         if (key == "name") person.name = text(inner);
         if (key == "url") person.uri = url(inner);
         if (key == "email") person.email = text(inner);
-        if (key == "avatar") {
-          const std::string avatar = url(inner);
-          if (!avatar.empty()) extension_text(common, "avatar", avatar);
-        }
+        if (key == "avatar") person.avatar = url(inner);
       }
       if (person.uri.starts_with("mailto:") && person.email.empty()) person.email = person.uri.substr(7);
     } else {
@@ -213,7 +206,9 @@ class JsonFeedReader {
     }
     // Items inherit them: capped where they enter (SECURITY L5).
     for (std::string* name : {&person.name, &person.email}) name->resize(utf8_prefix(*name, limits::author).size());
-    if (person.uri.size() > limits::url) person.uri.clear();
+    for (std::string* address : {&person.uri, &person.avatar}) {
+      if (address->size() > limits::url) address->clear();
+    }
     if (person == Person{}) return;
     std::vector<Person>& authors = common.authors.edit();
     const auto known = std::find(authors.begin(), authors.end(), person);
@@ -228,10 +223,6 @@ class JsonFeedReader {
       authors.insert(authors.begin() + static_cast<std::ptrdiff_t>(std::min(place, authors.size())), std::move(person));
     }
     ++place;
-  }
-
-  void extension_text(Common& common, std::string_view name, std::string value) {
-    if (common.extensions.size() < 256) append(common.extensions, {"", std::string(name), std::move(value), {}, {}});
   }
 
   // As JSON text. simdjson has a string of its own for it.

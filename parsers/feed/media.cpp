@@ -43,20 +43,27 @@ const ElementTable& media_table() {
   return table;
 }
 
+/// Of a rendition's elements its list of attributes has these.
+bool is_attribute(const XmlName& name) {
+  return name.ns == Ns::media && (iequals(name.local, "title") || iequals(name.local, "description"));
+}
+
 // Elements inside content or a group describe the entry when it has none of its own.
-void read_inside(const Reading& in, int worse) {
+void read_inside(const Reading& in, int worse, bool is_rendition = false) {
   for (const pugi::xml_node child : ChildElements(in.node)) {
     const XmlDocument::Scope scope(in.xml, child);
     const XmlName name = in.xml.name(child);
     const ElementTable::Match match = media_table().find(name.ns, name.local);
     const int rank = std::min(in.rank + worse, 120);
-    if (match.read != nullptr && match.read({in.xml, in.target, child, name, match.rank + rank})) continue;
+    const bool is_kept = is_rendition && is_attribute(name);
+    if (match.read != nullptr && match.read({in.xml, in.target, child, name, match.rank + rank, is_kept})) continue;
     add_extension(in.xml, child, name, in.target.common.extensions);
   }
 }
 
 bool read_group(const Reading& in) {
-  if (in.rank < 60) read_inside(in, 1);
+  if (in.rank >= 60) return false;
+  read_inside(in, 1);
   return true;
 }
 
@@ -67,12 +74,11 @@ bool read_media_content(const Reading& in) {
     const XmlDocument::Scope scope(in.xml, child);
     const XmlName name = in.xml.name(child);
     if (attributes.size() >= max_items) break;
-    for (const std::string_view key : {"title", "description"}) {
-      if (name.ns == Ns::media && iequals(name.local, key)) add_value(in, attributes, in.xml.text(child), key);
-    }
+    if (is_attribute(name)) add_value(in, attributes, in.xml.text(child), lower(name.local));
   }
   if (!attributes.empty() && media.content.size() < max_items) append(in, media.content, std::move(attributes));
-  if (in.rank < 60) read_inside(in, 20);
+  if (in.rank >= 60) return false;
+  read_inside(in, 20, true);
   return true;
 }
 
@@ -94,7 +100,7 @@ bool read_list(const Reading& in) {
 
 template <Media::Attributes Media::*field, Slot slot>
 bool read_single(const Reading& in) {
-  if (!in.target.take(slot, in.rank)) return false;
+  if (!take(in, slot)) return false;
   Media::Attributes& held = media_of(in).*field;
   held = attributes_of(in);
   add_value(in, held, in.text());
@@ -103,16 +109,23 @@ bool read_single(const Reading& in) {
 
 bool read_media_title(const Reading& in) {
   std::string& title = media_of(in).title;
-  if (in.target.take(Slot::media_title, in.rank)) title = in.text();
-  read_title(in);
-  return !in.node.first_attribute();
+  const bool taken = take(in, Slot::media_title);
+  if (taken) title = in.text();
+  read_title(kept(in));
+  return (taken || in.is_kept) && !in.node.first_attribute();
 }
 
 bool read_media_description(const Reading& in) {
   std::string& description = media_of(in).description;
-  if (in.target.take(Slot::media_description, in.rank)) description = in.text();
-  read_summary(in);
-  return !in.node.first_attribute();
+  const bool taken = take(in, Slot::media_description);
+  if (taken) description = in.text();
+  read_summary(kept(in));
+  return (taken || in.is_kept) && !in.node.first_attribute();
+}
+
+// Its url has no field.
+bool read_media_copyright(const Reading& in) {
+  return read_rights(in) && !in.node.first_attribute();
 }
 
 bool read_media_category(const Reading& in) {
@@ -138,7 +151,7 @@ bool read_media_keywords(const Reading& in) {
 
 // media:community: three elements of attributes, and tags.
 bool read_community(const Reading& in) {
-  if (!in.target.take(Slot::media_community, in.rank)) return false;
+  if (!take(kept(in), Slot::media_community)) return false;
   Media& media = media_of(in);
   media.community.clear();
   media.tags.clear();
@@ -183,7 +196,7 @@ constexpr ElementRow media_elements[] = {
     {Ns::media, "description", read_media_description, 6},
     {Ns::media, "category", read_media_category},
     {Ns::media, "keywords", read_media_keywords},
-    {Ns::media, "copyright", read_rights, 3},
+    {Ns::media, "copyright", read_media_copyright, 3},
 };
 
 }  // namespace

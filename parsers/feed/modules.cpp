@@ -45,7 +45,7 @@ bool read_dc_contributor(const Reading& in) {
 
 bool read_dc_publisher(const Reading& in) {
   Person person = parse_person(in.xml.deep_text(in.node));
-  if (person == Person{} || !in.target.take(Slot::publisher, in.rank)) return false;
+  if (person == Person{} || !take(in, Slot::publisher)) return false;
   place_of(in, in.target.common.publisher) = std::move(person);
   return true;
 }
@@ -65,7 +65,7 @@ bool read_valid(const Reading& in) {
 
 template <ElementReader read>
 bool and_extension(const Reading& in) {
-  read(in);
+  read(kept(in));
   return false;
 }
 
@@ -121,7 +121,7 @@ bool read_generator_agent(const Reading& in) {
   Generator generator;
   generator.uri = in.xml.url(in.xml.attribute(in.node, Ns::rdf, "resource"));
   generator.name = generator.uri.empty() ? in.text() : generator.uri;
-  if (generator == Generator{} || !in.target.take(Slot::generator, in.rank)) return false;
+  if (generator == Generator{} || !take(in, Slot::generator)) return false;
   place_of(in, in.target.common.generator) = std::move(generator);
   return true;
 }
@@ -134,9 +134,9 @@ bool read_error_reports(const Reading& in) {
   return true;
 }
 
-// Podlove Simple Chapters 1.2; of several lists the first counts.
+// Podlove Simple Chapters 1.2; of several lists the first counts, the others are extensions.
 bool read_chapters(const Reading& in) {
-  if (!in.target.take(Slot::chapters, in.rank)) return true;
+  if (!take(in, Slot::chapters)) return false;
   in.target.common.chapters_version = in.attribute("version");
   for (const pugi::xml_node child : ChildElements(in.node)) {
     const XmlDocument::Scope scope(in.xml, child);
@@ -165,7 +165,7 @@ bool read_play_author(const Reading& in) {
 bool read_play_image(const Reading& in) {
   Image image;
   image.url = in.url("href");
-  if (image.url.empty() || !in.target.take(Slot::image, in.rank)) return false;
+  if (image.url.empty() || !take(kept(in), Slot::image)) return false;
   place_of(in, in.target.common.image) = std::move(image);
   return false;
 }

@@ -373,9 +373,26 @@ class Normaliser {
     if (common.itunes) {
       spell_url(common.itunes->image);
       spell_url(common.itunes->new_feed_url);
-      if (common.itunes->owner) spell_url(common.itunes->owner->uri);
     }
     if (common.media) spell(*common.media);
+    if (common.itunes) spell(*common.itunes, common.extensions);
+  }
+
+  // Booleans in whatever case, with white space around them: the reader left them to the extensions.
+  static void spell(Itunes& itunes, std::vector<Element>& extensions) {
+    std::erase_if(extensions, [&](const Element& element) {
+      if (element.prefix != "itunes") return false;
+      const auto is = [&](std::string_view word) { return iequals(element.value, word); };
+      const bool yes = is("yes") || is("true"), no = is("no") || is("false");
+      if (element.name == "explicit" && itunes.explicit_ == Itunes::Explicit::other) {
+        if (yes || is("explicit")) itunes.explicit_ = Itunes::Explicit::yes;
+        if (no || is("clean")) itunes.explicit_ = Itunes::Explicit::no;
+        return itunes.explicit_ != Itunes::Explicit::other;
+      }
+      if (element.name != "block" && element.name != "complete") return false;
+      if (yes) (element.name == "block" ? itunes.block : itunes.complete) = true;
+      return yes || no;
+    });
   }
 
   void spell(Media& media) {

@@ -11,9 +11,8 @@ namespace feedmill {
 struct NormaliseOptions {
   HtmlPolicy html = HtmlPolicy::strict;
   std::string_view document_base;  ///< Content-Location or the feed's own address; "" if unknown
-  std::string_view content_language;
-  bool whole_values = false;  ///< no caps on the length of values
-  bool keep_class = false;    ///< `class` survives `strict` (SECURITY S4)
+  bool whole_values = false;       ///< no caps on the length of values
+  bool keep_class = false;         ///< `class` survives `strict` (SECURITY S4)
 };
 
 /// Resolves and sanitises all markup (base: xml:base, else the entry's own page, else the feed's, else the document's),

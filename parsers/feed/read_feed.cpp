@@ -253,6 +253,13 @@ boost::system::result<Feed, ParseError> read_xml(std::string_view body, Decoded&
   return std::move(*feed);
 }
 
+// The first language that a Content-Language header lists.
+std::string first_language(std::string_view header) {
+  std::string language(trim(header.substr(0, header.find(','))));
+  std::replace(language.begin(), language.end(), '_', '-');
+  return language;
+}
+
 // Whether what was passed over would be read as it was, and counts no more than what was read.
 bool may_pass_over(const Feed& feed, const DocumentHints& hints) {
   return feed.context == hints.context && !feed.cut_short && feed.account.entries <= max_entries;
@@ -307,9 +314,9 @@ boost::system::result<Feed, ParseError> read_once(std::string_view body, const D
   add_flaw(feed, Flaw::truncated, structure == Bozo::truncated ? 1 : 0);
   if (account.entries > max_entries) add_flaw(feed, Flaw::truncated, account.entries - max_entries);
   keep_newest(feed.entries);
+  if (feed.language.empty()) feed.language = first_language(plain_header(hints.content_language));
   if (hints.hash_items) feed.context = context_of(feed);
-  normalise(feed, {hints.html, base, plain_header(hints.content_language), hints.whole_values, hints.keep_class},
-            allowance);
+  normalise(feed, {hints.html, base, hints.whole_values, hints.keep_class}, allowance);
   if (allowance.out_of_steps()) return ParseError{ParseError::Code::limit, "reading it takes too many steps"};
   return feed;
 }

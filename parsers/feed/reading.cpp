@@ -74,6 +74,28 @@ std::string without_cdata(std::string_view markup) {
   return out.append(markup);
 }
 
+// The markup of a text that is HTML and has elements all the same (RFC 4287 §3.1.1.2 allows none): both are meant.
+std::string with_escaped_markup(std::string_view markup) {
+  std::string out;
+  while (!markup.empty()) {
+    const std::size_t open = std::min(markup.find('<'), markup.size());
+    append_decoded(out, markup.substr(0, open));
+    markup.remove_prefix(open);
+    const std::string_view tag = markup.substr(0, std::min(markup.find('>'), markup.size() - 1) + 1);
+    out += tag;
+    markup.remove_prefix(tag.size());
+  }
+  return out;
+}
+
+bool has_tag(std::string_view text) {
+  while (true) {
+    take_until(text, '<');
+    if (text.empty()) return false;
+    if (is_alpha(text.front()) || text.front() == '/') return true;
+  }
+}
+
 std::string read_inner(const XmlDocument& xml, pugi::xml_node node) {
   const std::string_view markup = trim(xml.inner(node));
   xml.allowance().step(1 + markup.size() / 4);
@@ -93,6 +115,17 @@ std::string Reading::url() const {
 std::string Reading::url(std::string_view local) const {
   const std::string value = xml.attribute(node, local);
   return xml.url(value);
+}
+
+bool take(const Reading& in, Slot slot, bool last_wins) {
+  if (!in.target.take(slot, in.rank, last_wins)) return false;
+  Target::Holder& holder = in.target.holders[static_cast<std::size_t>(slot)];
+  if (holder.node && holder.node != in.node) {
+    const XmlDocument::Scope scope(in.xml, holder.node);
+    add_extension(in.xml, holder.node, holder.name, in.target.common.extensions);
+  }
+  holder = in.is_kept ? Target::Holder{} : Target::Holder{in.node, in.name};
+  return true;
 }
 
 ElementTable::ElementTable(std::initializer_list<RowGroup> groups) {
@@ -219,7 +252,9 @@ Text read_text(const Reading& in, TextKind kind) {
   const bool inline_markup = !ChildElements(in.node).empty();
   if (inline_markup || (text.type == "application/xhtml+xml" && !escaped)) {
     const bool atom10 = istarts_with(in.name.uri, "http://www.w3.org/2005/");
-    const pugi::xml_node div = atom10 && text.type == "application/xhtml+xml" ? wrapper(in.node) : pugi::xml_node{};
+    const bool escaped_too = !type.empty() && text.type == "text/html" && has_tag(in.xml.deep_text(in.node));
+    const bool may_wrap = escaped_too || (atom10 && text.type == "application/xhtml+xml");
+    const pugi::xml_node div = may_wrap ? wrapper(in.node) : pugi::xml_node{};
     // Inline markup, whatever the type says: publishers forget to escape. But another XML is shown as it is written.
     if (!is_other_xml(type)) text.type = TextType("xhtml");
     if (div) {
@@ -229,6 +264,11 @@ Text read_text(const Reading& in, TextKind kind) {
       text.value = read_inner(in.xml, div);
     } else {
       text.value = read_inner(in.xml, in.node);
+    }
+    if (escaped_too) {
+      text.type = TextType("html");
+      text.value = with_escaped_markup(text.value);
+      in.xml.allowance().take(text.value);
     }
     return text;
   }

@@ -62,7 +62,12 @@ struct Target {
   Entry* entry = nullptr;
   Source* source = nullptr;
   std::array<std::uint8_t, static_cast<std::size_t>(Slot::count_)> ranks{};  ///< 0: nothing yet, else rank + 1
-  bool authors_stand_in = false;  ///< those read so far are AuthorIs::stand_in
+  struct Holder {
+    pugi::xml_node node;  ///< null: nothing is lost with the field's value
+    XmlName name;
+  };
+  std::array<Holder, static_cast<std::size_t>(Slot::count_)> holders;  ///< the elements that set the fields
+  bool authors_stand_in = false;                                       ///< those read so far are AuthorIs::stand_in
 
   explicit Target(Feed& value) : common(value), feed(&value) {}
   explicit Target(Entry& value) : common(value), entry(&value) {}
@@ -78,6 +83,11 @@ struct Target {
     return true;
   }
   bool has(Slot slot) const { return ranks[static_cast<std::size_t>(slot)] != 0; }
+  /// Lets any element take the field; `keep`: its value is kept as that of one that is outranked.
+  void yield(Slot slot, bool keep) {
+    ranks[static_cast<std::size_t>(slot)] = 0xFF;
+    if (!keep) holders[static_cast<std::size_t>(slot)] = {};
+  }
 };
 
 /// One element being read. The references live as long as the reading of the document.
@@ -86,7 +96,8 @@ struct Reading {
   Target& target;
   pugi::xml_node node;
   XmlName name;
-  int rank = 0;  ///< of this element for the field it sets; from its row, worse when it lies deeper
+  int rank = 0;          ///< of this element for the field it sets; from its row, worse when it lies deeper
+  bool is_kept = false;  ///< the document's output has the element whatever becomes of the field
 
   std::string text() const { return xml.text(node); }
   std::string attribute(std::string_view local) const { return xml.attribute(node, local); }
@@ -94,6 +105,15 @@ struct Reading {
   std::string url() const;
   std::string url(std::string_view attribute) const;
 };
+
+/// The same element where another place has all that it says.
+inline Reading kept(Reading in) {
+  in.is_kept = true;
+  return in;
+}
+
+/// Target::take() for an element. The one that set the field before goes to the extensions (SECURITY L7).
+bool take(const Reading& in, Slot slot, bool last_wins = false);
 
 /// The place of what few have, made where there is none.
 template <class Value>

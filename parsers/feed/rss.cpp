@@ -15,7 +15,7 @@ bool read_guid(const Reading& in) {
   std::string guid = in.text();
   const std::string declared = in.attribute("isPermaLink");
   const bool permalink = !iequals(declared, "false");
-  if (guid.empty() || !in.target.take(Slot::id, in.rank)) return guid.empty();
+  if (guid.empty() || !take(in, Slot::id)) return guid.empty();
   in.target.entry->guid_is_permalink = permalink;
   const bool reference = guid.front() == '/' || guid.starts_with("./") || guid.starts_with("../");
   if (permalink && reference) {
@@ -56,7 +56,7 @@ bool read_source(const Reading& in) {
   const ChildElements children(in.node);
   if (!children.empty()) {
     read_children(in.xml, in.node, target, source_table());
-  } else {
+  } else if (!in.text().empty()) {
     read_title({in.xml, target, in.node, in.name, 0});
   }
   source.url = in.url("url");
@@ -87,8 +87,16 @@ bool read_image(const Reading& in) {
   if (image.url.empty()) image.url = in.url("href");
   if (image.url.empty()) image.url = in.url("url");
   if (image.url.empty() && is_http_url(in.text())) image.url = in.url();
-  if (image == Image{}) return in.xml.attribute(in.node, Ns::rdf, "resource").empty();
-  if (!in.target.take(Slot::image, in.rank)) return false;
+  if (image == Image{}) {
+    // RSS 1.0 §5.3.3: of a channel the image that is beside it, which says more.
+    const std::string resource = in.xml.attribute(in.node, Ns::rdf, "resource");
+    image.url = in.xml.url(resource);
+    Reading reference = kept(in);
+    reference.rank += 30;
+    if (!image.url.empty() && take(reference, Slot::image)) place_of(in, in.target.common.image) = std::move(image);
+    return resource.empty();
+  }
+  if (!take(in, Slot::image)) return false;
   place_of(in, in.target.common.image) = std::move(image);
   return true;
 }
@@ -105,19 +113,21 @@ bool read_text_input(const Reading& in) {
     if (iequals(name, "name")) input.name = value;
     if (iequals(name, "link")) input.link = in.xml.url(value);
   }
-  if (input != TextInput{} && in.target.take(Slot::text_input, in.rank)) in.target.feed->text_input = std::move(input);
+  if (input == TextInput{}) return true;
+  if (!take(in, Slot::text_input)) return false;
+  in.target.feed->text_input = std::move(input);
   return true;
 }
 
 bool read_cloud(const Reading& in) {
-  if (in.target.feed == nullptr || !in.target.take(Slot::cloud, in.rank)) return false;
+  if (in.target.feed == nullptr || !take(in, Slot::cloud)) return false;
   in.target.feed->cloud = Cloud{in.attribute("domain"), in.attribute("port"), in.attribute("path"),
                                 in.attribute("registerProcedure"), in.attribute("protocol")};
   return true;
 }
 
 bool read_docs(const Reading& in) {
-  if (in.target.feed == nullptr || !in.target.take(Slot::docs, in.rank)) return false;
+  if (in.target.feed == nullptr || !take(in, Slot::docs)) return false;
   in.target.feed->docs = in.url();
   return true;
 }
@@ -125,12 +135,14 @@ bool read_docs(const Reading& in) {
 bool read_ttl(const Reading& in) {
   if (in.target.feed == nullptr) return false;
   const std::optional<std::int64_t> ttl = parse_integer(in.text());
-  if (ttl && in.target.take(Slot::ttl, in.rank)) in.target.feed->ttl = ttl;
+  if (!ttl) return in.text().empty();
+  if (!take(in, Slot::ttl)) return ttl == in.target.feed->ttl;
+  in.target.feed->ttl = ttl;
   return true;
 }
 
 bool read_rating(const Reading& in) {
-  if (in.target.feed == nullptr || !in.target.take(Slot::rating, in.rank)) return false;
+  if (in.target.feed == nullptr || !take(in, Slot::rating)) return false;
   in.target.feed->rating = in.text();
   return true;
 }

@@ -164,8 +164,11 @@ std::size_t XmlDocument::decode_other(std::string& out, std::string_view text, b
   const Reference reference = read_reference(text);
   if (!reference.closed) return 0;
   if (reference.numeric) {
-    if (reference.code != 0) append_utf8(out, reference.code);
-    latin = latin || (reference.code >= 0x80 && reference.code < 0x100);
+    // Numbers may be the bytes of UTF-8: repair_mojibake() decides, and takes the rest for windows-1252.
+    const bool is_latin = reference.written >= 0x80 && reference.written < 0x100;
+    const std::uint32_t code = is_latin ? reference.written : reference.code;
+    if (code != 0) append_utf8(out, code);
+    latin = latin || is_latin;
   } else if (const DeclaredEntity* declared = entities_.empty() ? nullptr : find_entity(reference.name)) {
     if (declared->value.size() > expansion_left_) return 0;  // a bomb: what is left stays as written (SECURITY T13)
     expansion_left_ -= declared->value.size();

@@ -204,7 +204,7 @@ class Explainer {
     say("encoding", std::move(text));
     if (!account.encoding_named.empty()) {
       say("encoding", account.encoding_named + " stands in " + std::string(rule_name(account.named_by)) +
-                          " and cannot be right: it is unknown, or the bytes are not of it");
+                          " and cannot be right: it is unknown, the bytes are not of it, or they are UTF-8");
     }
     if (account.replaced > 0) {
       say("encoding", number(account.replaced, "sequence", "sequences") + " did not decode, U+FFFD stands in place");

@@ -109,6 +109,19 @@ class Iconv {
   // POSIX says so.  NOLINTNEXTLINE(performance-no-int-to-ptr)
   bool valid() const { return handle_ != reinterpret_cast<iconv_t>(-1); }
 
+  // Whether no byte begins a longer character.
+  bool is_one_byte() {
+    std::string text;
+    for (unsigned byte = 0x80; byte < 0x100; ++byte) {
+      char c = static_cast<char>(byte);
+      char* in = &c;
+      std::size_t left = 1;
+      if (convert_piece(&in, &left, text) == EINVAL) return false;
+      convert_piece(nullptr, nullptr, text);
+    }
+    return true;
+  }
+
   // Everything that decodes; `bad` counts bytes that did not, each of which became U+FFFD. It ends where the text would
   // be longer than limits.hpp counts with; what is left is bad.
   //
@@ -217,6 +230,20 @@ std::optional<std::string> decode_as(std::string_view bytes, const std::string& 
     if (there && bad_there == 0) return there;
   }
   return text;
+}
+
+// Whether each byte is a character of its own.
+bool is_one_byte(const std::string& name) {
+  if (name == "CP1252" || find_byte_table(name) != nullptr) return true;
+  if (name.empty() || name == "HZ") return false;
+  Iconv converter(name);
+  return converter.valid() && converter.is_one_byte();
+}
+
+// Text of one byte a character is hardly ever valid UTF-8 with several sequences.
+bool is_surely_utf8(std::string_view bytes) {
+  const auto begins = [](char c) { return static_cast<unsigned char>(c) >= 0xC2; };
+  return std::count_if(bytes.begin(), bytes.end(), begins) >= 2 && valid_utf8(bytes);
 }
 
 // The family that a document's first bytes show: label of its UTF-16 or UTF-32 form, "" for ASCII's relatives.
@@ -366,6 +393,15 @@ bool may_hold_mojibake(std::string_view text) {
   return false;
 }
 
+// SECURITY X6. Whether Latin letters that are valid UTF-8 mean that: one of two bytes may be É before a closing quote.
+bool is_likely_utf8(std::string_view text) {
+  const auto is = [&](auto test) {
+    return std::count_if(text.begin(), text.end(), [&](char c) { return test(static_cast<unsigned char>(c)); });
+  };
+  return is([](unsigned char c) { return c == 0xC2 || c == 0xC3 || c >= 0xE0; }) > 0 ||
+         is([](unsigned char c) { return c >= 0xC4; }) > 1;
+}
+
 struct Candidate {
   std::string label;
   EncodingRule from;
@@ -433,6 +469,7 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
     const bool is_wide = name.starts_with("UTF-16") || name.starts_with("UTF-32");
     if (is_wide == wide.empty()) continue;  // the bytes say otherwise
     if (name == "UTF-8" && !valid_utf8(body)) continue;
+    if (name != "UTF-8" && !is_wide && is_surely_utf8(body) && is_one_byte(name)) continue;
     std::size_t bad = 0;
     // UTF-8 was just found valid.
     std::optional<std::string> text = name == "UTF-8" ? std::string(body) : decode_as(body, candidate.label, bad);
@@ -516,7 +553,7 @@ void repair_mojibake(std::string& value) {
       }
     }
     inner.resize(size);
-    if (valid_utf8(inner)) {
+    if (valid_utf8(inner) && is_likely_utf8(inner)) {
       std::size_t dropped = 0;
       clean(inner, find_suspects(inner), dropped);
       value = std::move(inner);

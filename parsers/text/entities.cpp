@@ -58,6 +58,7 @@ Reference read_numeric(std::string_view text) {
   reference.name = text.substr(1, at - 1);
   reference.closed = at < text.size() && text[at] == ';';
   reference.length = at + (reference.closed ? 1 : 0);
+  reference.written = code;
   reference.code = repaired_character(code);
   reference.repaired = reference.code != code;
   return reference;

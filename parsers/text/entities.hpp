@@ -19,10 +19,11 @@ std::uint32_t repaired_character(std::uint32_t code);
 
 /// One reference at the start of a text.
 struct Reference {
-  std::size_t length = 0;    ///< bytes of the text it takes, "&" included; 0: the "&" stands for itself
-  std::uint32_t code = 0;    ///< numeric: the character, repaired
-  std::string_view value{};  ///< named: what it stands for; "" and `numeric` false: undefined
-  std::string_view name{};   ///< the name, or the digits with their "#"
+  std::size_t length = 0;     ///< bytes of the text it takes, "&" included; 0: the "&" stands for itself
+  std::uint32_t code = 0;     ///< numeric: the character, repaired
+  std::uint32_t written = 0;  ///< numeric: its number in the text
+  std::string_view value{};   ///< named: what it stands for; "" and `numeric` false: undefined
+  std::string_view name{};    ///< the name, or the digits with their "#"
   bool numeric = false;
   bool repaired = false;  ///< numeric: `code` is not what was written
   bool closed = false;    ///< ended by ";"

@@ -203,10 +203,17 @@ class Differ {
     return std::abs(*now - before) > 86'400;
   }
 
-  /// Stored by an earlier build that would see no change now, so only what that build did not store can differ.
+  /// Stored by an earlier build that would see no change now, so only what that build did not store can differ. It read
+  /// no inherited authors and fewer links.
   bool is_only_stored_anew(std::size_t i) const {
     const std::string_view digest = value_of(stored(i), "digest");
-    return is_reader_digest(digest) && !is_cut(stored(i)) && digest == reader_digest(read_[i].fields);
+    if (!is_reader_digest(digest) || is_cut(stored(i))) return false;
+    if (digest == reader_digest(read_[i].fields)) return true;
+    Fields known = read_[i].fields;
+    std::erase_if(known, [&](const auto& field) {
+      return (field.first == "author" || field.first == "link") && find_field(stored(i), field.first) == nullptr;
+    });
+    return known.size() < read_[i].fields.size() && digest == reader_digest(known);
   }
 
   /// An operator saves it.

@@ -254,7 +254,7 @@ EntryRecord entry_record(Entry&& entry) {
   fields.add("date_updated", rfc3339(entry.updated));
   if (entry.created) fields.add("date_created", rfc3339(*entry.created));
   if (entry.expired) fields.add("date_expired", rfc3339(*entry.expired));
-  fields.add("language", std::move(entry.language));
+  fields.add("language", *entry.language);
   fields.add("san_ver", std::to_string(sanitiser_version));
   for (auto& [name, value] : shared) fields.add_json(std::move(name), std::move(value));
   fields.add("comments", std::move(entry.comments));

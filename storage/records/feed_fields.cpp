@@ -49,7 +49,7 @@ Fields feed_fields(const Feed& feed) {
   add_text("description", "description_type", feed.subtitle);
   add_url("link", feed.link);
   add("id", feed.id, limits::guid);
-  add("language", feed.language, 64);
+  add("language", *feed.language, 64);
   add("author", *feed.author, limits::author);
   add_time("updated", feed.updated);
   add_time("published", feed.published);

@@ -99,13 +99,15 @@ std::string web_address(std::string_view field, std::string_view text) {
 }
 
 std::vector<Person> read_authors(std::string_view text) {
-  constexpr std::string_view shape = R"([{"name":"…","email":"…","uri":"…"}])";
+  constexpr std::string_view shape = R"([{"name":"…","email":"…","uri":"…","avatar":"…"}])";
   return read_list<Person>("authors", text, shape, [&](json::object& object) {
     Person person;
     person.name = take_text(object, "authors", "name");
     person.email = take_text(object, "authors", "email");
     person.uri = take_text(object, "authors", "uri");
     if (!person.uri.empty()) person.uri = web_address("authors: uri", person.uri);
+    person.avatar = take_text(object, "authors", "avatar");
+    if (!person.avatar.empty()) person.avatar = web_address("authors: avatar", person.avatar);
     if (person == Person()) throw Unfit{"authors: one has no name; write JSON as " + std::string(shape)};
     return person;
   });
@@ -223,7 +225,7 @@ class GivenPost {
 
   void read_lists(Entry& post) const {
     if (is_given("author") && !one_line(value("author")).empty()) {
-      post.authors.edit().push_back({one_line(value("author")), "", ""});
+      post.authors.edit().push_back({one_line(value("author")), "", "", ""});
     }
     const auto read_if_given = [&](std::string_view name, auto& into, auto read_text) {
       if (!is_given(name)) return;

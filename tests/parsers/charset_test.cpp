@@ -69,6 +69,35 @@ INSTANTIATE_TEST_SUITE_P(
                     "<?xml v='1'?><a/>", "utf-16be", Bozo::none}),
     [](const auto& test) { return test.param.name; });
 
+// Valid UTF-8 with two sequences or more is no text of one byte a character.
+INSTANTIATE_TEST_SUITE_P(
+    Labels, Charsets,
+    testing::Values(
+        CharsetCase{"OfOneByteInTheHeader", "<a>мир</a>", "text/xml; charset=windows-1251", "<a>мир</a>", "utf-8",
+                    Bozo::encoding_override},
+        CharsetCase{"OfOneByteInTheDeclaration", "<?xml version='1.0' encoding='ISO-8859-1'?>éé", "",
+                    "<?xml version='1.0' encoding='ISO-8859-1'?>éé", "utf-8", Bozo::encoding_override},
+        CharsetCase{"HeaderAgainstDeclaration", "<?xml version='1.0' encoding='utf-8'?>“é”",
+                    "text/xml; charset=windows-1252", "<?xml version='1.0' encoding='utf-8'?>“é”", "utf-8",
+                    Bozo::encoding_override},
+        CharsetCase{"Koi8", "мир", "text/xml; charset=koi8-r", "мир", "utf-8", Bozo::encoding_override},
+        CharsetCase{"Latin15", "é€", "text/xml; charset=iso-8859-15", "é€", "utf-8", Bozo::encoding_override},
+        CharsetCase{"MacRoman", "é€", "text/xml; charset=macintosh", "é€", "utf-8", Bozo::encoding_override},
+        CharsetCase{"MacGreek", "éα", "text/xml; charset=x-mac-greek", "éα", "utf-8", Bozo::encoding_override},
+        CharsetCase{"Ascii", "é€", "text/xml; charset=us-ascii", "é€", "utf-8", Bozo::encoding_override},
+        CharsetCase{"Thai874", "กข", "text/xml; charset=windows-874", "กข", "utf-8", Bozo::encoding_override},
+        CharsetCase{"OneSequenceMayBeTwoLetters", "<a>\xC3\xA9</a>", "text/xml; charset=iso-8859-1", "<a>Ã©</a>",
+                    "iso-8859-1", Bozo::none},
+        CharsetCase{"OneLetterTooMany", "\xC3\xA9 \xC3\xA9 \xE9", "text/xml; charset=iso-8859-1", "Ã© Ã© é",
+                    "iso-8859-1", Bozo::none},
+        CharsetCase{"ShiftJisStays", "\xC3\xA9\xC3\xA9", "text/xml; charset=shift_jis", "ﾃｩﾃｩ", "shift_jis",
+                    Bozo::none},
+        CharsetCase{"Gb18030Stays", "\xC3\xA9\xC3\xA9", "text/xml; charset=gb18030", "茅茅", "gb18030", Bozo::none},
+        CharsetCase{"EucJpStays", "\xC3\xA9\xC3\xA9", "text/xml; charset=euc-jp", "辿辿", "euc-jp", Bozo::none},
+        CharsetCase{"Big5Stays", "\xC3\xA9\xC3\xA9", "text/xml; charset=big5", "矇矇", "big5", Bozo::none},
+        CharsetCase{"EucKrStays", "\xC3\xA9\xC3\xA9", "text/xml; charset=euc-kr", "챕챕", "euc-kr", Bozo::none}),
+    [](const auto& test) { return test.param.name; });
+
 INSTANTIATE_TEST_SUITE_P(
     Overrides, Charsets,
     testing::Values(

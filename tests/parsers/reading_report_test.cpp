@@ -63,8 +63,8 @@ INSTANTIATE_TEST_SUITE_P(
         ExplainCase{"Detected", "<rss version='2.0'><channel><title>caf\xE9 \xE9t\xE9</title></channel></rss>", "",
                     "encoding: windows-1252, by what the bytes look like"},
         ExplainCase{"Overridden", "<rss version='2.0'><channel/></rss>", "text/xml; charset=nonsense",
-                    "encoding: nonsense stands in the Content-Type header and cannot be right: it is unknown, or the "
-                    "bytes are not of it"},
+                    "encoding: nonsense stands in the Content-Type header and cannot be right: it is unknown, the "
+                    "bytes are not of it, or they are UTF-8"},
         ExplainCase{"Forbidden", "<rss version='2.0'><channel><title>a\x01z</title></channel></rss>", "",
                     "encoding: 1 character that XML forbids left out"},
         ExplainCase{"EncodingHidesNoFault", "<rss version='2.0'><channel>\n<title>a & b</title></channel></rss>",

@@ -71,6 +71,12 @@ constexpr Shape shapes[] = {
     {"no-guids", RSS, "<item><title>#</title></item>", "</channel></rss>"},
     {"atom-entries", "<feed xmlns='http://www.w3.org/2005/Atom'>",
      "<entry xml:base='#/'><id>#</id><link href='a'/></entry>", "</feed>"},
+    {"inherited-authors",
+     "<feed xmlns='http://www.w3.org/2005/Atom' "
+     "xml:lang='en'><author><name>a</name><uri>http://\xC3\xA9/</uri></author>",
+     "<entry><id>#</id></entry>", "</feed>"},
+    {"feed-authors", "<feed xmlns='http://www.w3.org/2005/Atom'>", "<author><name>#</name></author><entry/>",
+     "</feed>"},
     {"rdf-entries",
      "<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns='http://purl.org/rss/1.0/'>",
      "<item rdf:about='#'><title>a</title></item>", "</rdf:RDF>"},

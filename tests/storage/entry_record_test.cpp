@@ -96,11 +96,12 @@ TEST(EntryRecords, HoldPodcastsMediaAndPlaces) {
                       {"itunes", "foo", "bar", {}, {}}};
   entry.media.emplace().content = {{{"url", "https://example.org/v.mp4"}, {"width", "640"}}};
   const Fields fields = entry_record(Entry(entry)).fields;
-  EXPECT_EQ(value(fields, "extensions"),
-            R"({"geo":{"type":"Point","coordinates":[1,2],"more":[{"type":"Box","coordinates":[[1,2],[3,4]]}]},)"
-            R"("itunes":{"keywords":["a","b"],"episode":7,"foo":[{"value":"bar"}]},)"
-            R"("podcast":{"transcript":[{"value":"","attrs":{"url":"https://example.org/t.vtt"}}]},)"
-            R"("psc":{"version":"1.2","chapters":[{"start":5,"start_raw":"5","title":"Intro"}]}})");
+  EXPECT_EQ(
+      value(fields, "extensions"),
+      R"({"geo":{"type":"Point","coordinates":[1,2],"more":[{"type":"Box","coordinates":[[1,2],[3,4]]}]},)"
+      R"("itunes":{"keywords":["a","b"],"episode":7,"foo":[{"value":"bar"}],"other":{"episode":[{"value":"seven"}]}},)"
+      R"("podcast":{"transcript":[{"value":"","attrs":{"url":"https://example.org/t.vtt"}}]},)"
+      R"("psc":{"version":"1.2","chapters":[{"start":5,"start_raw":"5","title":"Intro"}]}})");
   EXPECT_EQ(value(fields, "media"), R"({"content":[{"url":"https://example.org/v.mp4","width":640}]})");
 }
 

@@ -103,6 +103,31 @@ TEST(StoredPosts, HoldPicturesOfAJsonFeedOfAnotherPublisher) {
 TEST(StoredPosts, HoldThePictureOfABloggersAuthor) {
   const Stored is = stored(publisher("blogger-author-image/1.xml"));
   EXPECT_NE(is.of_post("extensions").find(R"("src":"//img.b.example/ada.jpg")"), std::string::npos);
+  EXPECT_EQ(is.of_post("authors"), R"([{"name":"Ada","email":"noreply@b.example","uri":"https://b.example/ada",)"
+                                   R"("avatar":"https://img.b.example/ada.jpg"}])");
+}
+
+TEST(StoredPosts, HoldBooleansOfPodcastsInAnyCase) {
+  for (const auto& [word, stored_as] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"YES", "true"},
+                                                                  {"True", "true"},
+                                                                  {"EXPLICIT", "true"},
+                                                                  {" yes ", "true"},
+                                                                  {"Clean", "false"},
+                                                                  {"FALSE", "false"},
+                                                                  {"NO", "false"},
+                                                                  {"perhaps", "null"}}) {
+    const Stored is = stored(rss("<itunes:explicit>" + std::string(word) + "</itunes:explicit>"));
+    EXPECT_EQ(is.of_post("extensions").find(R"({"itunes":{"explicit":)" + std::string(stored_as)), 0U) << word;
+  }
+  const Stored is = stored(rss("<itunes:block>YES</itunes:block>", "<itunes:complete>TRUE</itunes:complete>"));
+  EXPECT_EQ(is.of_post("extensions"), R"({"itunes":{"block":true}})");
+  EXPECT_EQ(is.of_feed("extensions"), R"({"itunes":{"complete":true}})");
+}
+
+TEST(StoredPosts, HoldWhatIsCalledLikeAFieldBesideIt) {
+  const Stored is = stored(rss("<itunes:author>a</itunes:author><itunes:author>b</itunes:author>"));
+  EXPECT_EQ(is.of_post("extensions"), R"({"itunes":{"author":"a","other":{"author":[{"value":"b"}]}}})");
 }
 
 // --- our own ---
@@ -253,7 +278,7 @@ TEST(StoredFeeds, HoldKeywordsAndCategoriesOfEveryLevel) {
   const Stored is = stored(publisher("itunes-lost/1.xml"));
   EXPECT_EQ(is.of_feed("extensions"),
             R"({"itunes":{"keywords":["Gesundheit","Wissen"],"categories":[{"text":"Business",)"
-            R"("categories":[{"text":"Entrepreneurship"},{"text":"Ecommerce"}]}]}})");
+            R"("categories":[{"text":"Entrepreneurship","categories":[{"text":"Ecommerce"}]}]}]}})");
 }
 
 TEST(StoredFeeds, HoldLinksPicturesAndPeopleOfAJsonFeed) {

@@ -326,7 +326,7 @@ void put_address(JsonWriter& out, std::string_view key, std::string_view url) {
 /// The format has no address of mail for people; readers take one from "mailto:".
 void put_authors(JsonWriter& out, const Fields& fields) {
   bool any = false;
-  const auto add = [&](std::string_view name, std::string_view url, std::string_view email) {
+  const auto add = [&](std::string_view name, std::string_view url, std::string_view email, std::string_view avatar) {
     std::string uri = address(url);
     if (uri.empty() && !mail_address(email).empty()) uri = address("mailto:" + std::string(email));
     if (is_blank(name) && uri.empty()) return;
@@ -335,11 +335,12 @@ void put_authors(JsonWriter& out, const Fields& fields) {
     out.begin_object();
     if (!is_blank(name)) out.string("name", name);
     put(out, "url", uri);
+    put_address(out, "avatar", avatar);
     out.end_object();
   };
   for (const json::object& one : objects_in(fields, "authors"))
-    add(member(one, "name"), member(one, "uri"), member(one, "email"));
-  if (!any) add(field_of(fields, "author"), {}, {});
+    add(member(one, "name"), member(one, "uri"), member(one, "email"), member(one, "avatar"));
+  if (!any) add(field_of(fields, "author"), {}, {}, {});
   if (any) out.end_array();
 }
 

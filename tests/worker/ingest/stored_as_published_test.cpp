@@ -424,6 +424,30 @@ TEST_F(StoredAsPublished, AnUpgradeTellsNoNews) {
   EXPECT_NE(field("extensions").find("1.vtt"), std::string::npos);
 }
 
+// As that build stored them: without inherited authors and languages, and without a link below xml:base.
+TEST_F(StoredAsPublished, AnUpgradeInheritsWithoutNews) {
+  const std::string atom =
+      "<feed xmlns='http://www.w3.org/2005/Atom' xml:lang='de'><title>T</title><id>f</id><author><name>Ada</name>"
+      "</author><entry><id>a</id><title>A</title></entry><entry><id>b</id><title>B</title></entry></feed>";
+  poll(atom);
+  for (const StoredEntry& entry : *Entries(store).all_by_order(url, 1000)) {
+    Fields fields = entry.fields;
+    for (const char* name : {"author", "authors", "language"}) {
+      std::erase_if(fields, [&](const auto& field) { return field.first == name; });
+      redis({"HDEL", entry.id, name});
+    }
+    const std::string digest = reader_digest(fields);
+    redis({"HSET", entry.id, "digest", digest});
+    redis({"HSET", url + ":digests", entry.get("guid"), digest});
+  }
+  EXPECT_EQ(poll(atom + "<!-- 1 -->").modified, 0U);
+  EXPECT_EQ(count("post_mended"), 2U);
+  EXPECT_EQ(count("post_modified"), 0U);
+  EXPECT_EQ(field("author"), "Ada");
+  EXPECT_EQ(field("language"), "de");
+  EXPECT_EQ(poll(atom + "<!-- 2 -->").events, 0U);
+}
+
 TEST_F(StoredAsPublished, WhatAnOperatorSavedStaysUntilThePublisherChangesItsText) {
   const auto with = [](const std::string& signature, const std::string& text) {
     return channel(item("a", first_day + "<description>" + text +
