@@ -147,6 +147,7 @@ std::optional<Feed> read_tree(std::string_view text, std::string buffer, WellFor
                               bool mojibake, Allowance& allowance, ItemHashing hashing) {
   XmlDocument xml(text, std::move(buffer), std::move(check.entities), mojibake, allowance);
   if (!xml.loaded()) return std::nullopt;
+  xml.set_address(base);
   xml.set_document_base(base);
   xml.set_declarations(check.namespaces);
   const Recognised recognised = recognise(xml, check.doctype);

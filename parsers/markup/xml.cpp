@@ -339,6 +339,17 @@ std::string XmlDocument::url(std::string_view reference) const {
   return url;
 }
 
+std::string XmlDocument::url_beside_document(std::string_view reference) const {
+  if (!base_.empty() || address_.empty() || allowance_.spent()) return url(reference);
+  std::string url = address_.resolve_safe(trim(reference));
+  charge(url, 4 + reference.size() / 8);
+  return url;
+}
+
+void XmlDocument::set_address(std::string address) {
+  if (address.size() <= limits::url) address_ = UrlBase(std::move(address));
+}
+
 void XmlDocument::set_document_base(std::string base) {
   if (base.size() <= limits::url) document_base_ = UrlBase(std::move(base));
 }
