@@ -282,7 +282,8 @@ bool set_zone(Parts& parts, std::string_view name, bool letters) {
 // (CEST), [Europe/Berlin]: a zone where nothing else names one, else a remark.
 void read_remark(Scanner& in, Parts& parts) {
   const std::size_t close = std::min(in.rest().find(in.peek() == '(' ? ')' : ']'), in.rest().size());
-  set_zone(parts, trim(in.rest().substr(1, close - 1)), false);
+  const bool known = set_zone(parts, trim(in.rest().substr(1, close - 1)), false);
+  if (!known && in.peek() == '[') parts.unknown_zone = true;
   in.skip(close + 1);
 }
 

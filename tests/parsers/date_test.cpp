@@ -318,7 +318,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(UnknownZones, AreToldFromKnownOnesAndNone) {
   for (const char* text : {"Mon, 14 Jul 2025 10:20:30 XYZ", "2025-07-14 10:20:30 XYZT", "14 Jul 2025 10:20 Mars/Base",
-                           "2025-07-14T10:20:30K"}) {
+                           "2025-07-14T10:20:30K", "2025-07-14T10:20:30[Mars/Base]"}) {
     EXPECT_TRUE(has_unknown_zone(text)) << text;
   }
   for (const char* text : {"Mon, 14 Jul 2025 10:20:30 GMT", "Mon, 14 Jul 2025 10:20:30 IRST", "2025-07-14T10:20:30Z",
