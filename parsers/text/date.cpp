@@ -368,8 +368,8 @@ bool read_iso_date(Scanner& in, Parts& parts) {
       if (second.size() > 3) return false;
       parts.month = number(second);
     } else {
-      const DateWords words = find_words(at.rest());  // 2004-júli-13T9:15
-      if (words.month == 0) return false;
+      const DateWords words = find_words(at.rest());            // 2004-júli-13T9:15
+      if (words.month == 0 || first.size() == 2) return false;  // "14-Jul-25" begins with the day
       parts.month = words.month;
       at.skip(words.length);
       at.take('.');
@@ -489,8 +489,8 @@ class LooseDate {
     numbers_[count_++] = {in_.take_digits(), before_};
     before_ = ' ';
     const std::string_view rest = in_.rest();
-    for (const std::string_view suffix : {"st", "nd", "rd", "th"}) {
-      if (rest.starts_with(suffix) && (rest.size() == 2 || !is_alpha(rest[2]))) in_.skip(2);
+    for (const std::string_view suffix : {"st", "nd", "rd", "th", "er", "º", "ª"}) {
+      if (rest.starts_with(suffix) && word_length(rest) == suffix.size()) in_.skip(suffix.size());
     }
     // Korean and Chinese say which is which.
     struct Unit {

@@ -313,6 +313,9 @@ INSTANTIATE_TEST_SUITE_P(
                              "14 Jul\xE2\x80\xAF"
                              "2025 10:20",
                              "2025-07-14T10:20:00Z"},
+                    DateCase{"FirstOfTheMonth", "1er juillet 2025", "2025-07-01T00:00:00Z"},
+                    DateCase{"OrdinalMark", "1º de julio de 2025", "2025-07-01T00:00:00Z"},
+                    DateCase{"Hyphens", "14-Jul-25 10:20", "2025-07-14T10:20:00Z"},
                     DateCase{"At", "July 14, 2025 at 3:20 PM", "2025-07-14T15:20:00Z"}),
     [](const auto& test) { return test.param.name; });
 
