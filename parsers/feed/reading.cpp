@@ -218,7 +218,7 @@ Text read_text(const Reading& in, TextKind kind) {
   const bool escaped = iequals(mode, "escaped") || iequals(mode, "base64");
   const bool inline_markup = !ChildElements(in.node).empty();
   if (inline_markup || (text.type == "application/xhtml+xml" && !escaped)) {
-    const bool atom10 = istarts_with(in.name.uri, "http://www.w3.org/2005/");
+    const bool atom10 = istarts_with(namespace_name(in.name.uri), "w3.org/2005/");
     const pugi::xml_node div = atom10 && text.type == "application/xhtml+xml" ? wrapper(in.node) : pugi::xml_node{};
     // Inline markup, whatever the type says: publishers forget to escape. But another XML is shown as it is written.
     if (!is_other_xml(type)) text.type = TextType("xhtml");

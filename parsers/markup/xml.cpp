@@ -84,7 +84,7 @@ XmlName XmlDocument::resolve(std::string_view qualified, bool element) const {
 
 void XmlDocument::bind(std::string_view prefix, std::string_view uri) {
   std::size_t& innermost = innermost_[prefix];
-  bindings_.push_back({prefix, uri, find_namespace(uri), innermost});
+  bindings_.push_back({prefix, uri, find_namespace(uri, prefix), innermost});
   innermost = bindings_.size();
 }
 
