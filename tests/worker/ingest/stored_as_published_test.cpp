@@ -290,6 +290,7 @@ std::string item_of_day(const std::string& name, int day) {
   return item(name + std::to_string(day), dated(std::to_string(day) + " Mar 2026 10:00:00 GMT"));
 }
 
+// HTTP G8
 TEST_F(StoredAsPublished, ABacklogIsToldFromNews) {
   const auto backlog = [this] {
     const auto all = signals("post_created");
