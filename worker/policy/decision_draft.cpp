@@ -82,8 +82,8 @@ void DecisionDraft::succeed(Outcome outcome, std::uint32_t created, bool first) 
   state.last.outcome = to_string(outcome);
   state.last.success = now_;
   state.failures = FailureRun();
-  const bool was_fine = claim_.state.last.error.empty();
-  const std::string fault = exchange_.fault.value_or(was_fine ? claim_.state.last.detail : "");
+  const bool stays = !decision.commit.document && claim_.state.last.error.empty();  // of the last document
+  const std::string fault = exchange_.fault.value_or(stays ? claim_.state.last.detail : "");
   state.last.detail = utf8_prefix(redact(fault), longest_detail);
   if (decision.backlog > 0)
     state.last.detail = fmt::format("{} new posts are older than all that were stored (backlog)", decision.backlog);
