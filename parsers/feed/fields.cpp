@@ -168,10 +168,14 @@ void add_link(const Reading& in, Link link) {
                                         {"first", &Feed::first},
                                         {"last", &Feed::last},
                                         {"prev-archive", &Feed::prev_archive}};
+      const auto beside_document = [&] {
+        const std::string url = in.xml.url_beside_document(in.attribute("href"));
+        return url.empty() ? link.href : url;
+      };
       for (const Relation& relation : relations) {
-        if (rel == relation.rel && (feed.*relation.field).empty()) feed.*relation.field = link.href;
+        if (rel == relation.rel && (feed.*relation.field).empty()) feed.*relation.field = beside_document();
       }
-      if (rel == "hub" && feed.hubs.size() < 16) feed.hubs.push_back(link.href);
+      if (rel == "hub" && feed.hubs.size() < 16) feed.hubs.push_back(beside_document());
     }
   }
   if (common.links.size() < max_links) append(in, common.links, std::move(link));

@@ -203,6 +203,7 @@ constexpr ElementRow module_common_elements[] = {
     {Ns::dcterms, "created", and_extension<read_created>, 1},
     {Ns::dcterms, "issued", and_extension<read_published>, 2},
     {Ns::dcterms, "modified", and_extension<read_updated>, 4},
+    {Ns::dcterms, "date", and_extension<read_updated>, 5},
     {Ns::dcterms, "valid", read_valid},
     {Ns::dcterms, "license", and_extension<read_license>},
     {Ns::dcterms, "rights", and_extension<read_rights>, 3},

@@ -138,7 +138,8 @@ class Normaliser {
     close_addresses(common);
     for (const Date* date : {&common.published, &common.updated, common.created ? &*common.created : nullptr,
                              common.expired ? &*common.expired : nullptr}) {
-      if (date != nullptr && date->present() && !date->time) add_flaw(feed_, Flaw::date);
+      if (date == nullptr || !date->present()) continue;
+      if (!date->time || has_unknown_zone(date->raw)) add_flaw(feed_, Flaw::date);
     }
     if (!options_.whole_values) cap(common);
   }

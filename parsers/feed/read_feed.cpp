@@ -53,22 +53,24 @@ Format rss_version(XmlDocument& xml, std::string_view doctype) {
 Format rdf_version(XmlDocument& xml) {
   // The vocabulary is the namespace of the channel or of an item: any declared one tells.
   for (const auto& [_, uri] : xml.declarations()) {
-    if (istarts_with(uri, "http://my.netscape.com/rdf/simple/0.9") ||
-        istarts_with(uri, "http://channel.netscape.com/rdf/simple/0.9")) {
+    const std::string_view name = namespace_name(uri);
+    if (istarts_with(name, "my.netscape.com/rdf/simple/0.9") ||
+        istarts_with(name, "channel.netscape.com/rdf/simple/0.9")) {
       return Format::rss090;
     }
-    if (istarts_with(uri, "http://purl.org/net/rss1.1")) return Format::rss11;
+    if (istarts_with(name, "purl.org/net/rss1.1")) return Format::rss11;
   }
   return Format::rss10;
 }
 
 Format atom_version(XmlDocument& xml, std::string_view uri) {
-  if (istarts_with(uri, "http://www.w3.org/2005/atom")) return Format::atom10;
+  const std::string_view name = namespace_name(uri);
+  if (istarts_with(name, "w3.org/2005/atom")) return Format::atom10;
   const std::string version = xml.attribute(xml.root(), "version");
   if (version == "0.1") return Format::atom01;
   if (version == "0.2") return Format::atom02;
   if (version == "0.3") return Format::atom03;
-  if (istarts_with(uri, "http://purl.org/atom/ns")) return Format::atom03;
+  if (istarts_with(name, "purl.org/atom/ns")) return Format::atom03;
   return Format::atom;
 }
 
@@ -86,7 +88,7 @@ bool is_rss_in_rdf(const XmlDocument& xml) {
   const auto& declared = xml.declarations();
   return has_child(xml, {"channel", "item"}) ||
          std::any_of(declared.begin(), declared.end(), [](const auto& declaration) {
-           const NamespaceRow* row = find_namespace(declaration.second);
+           const NamespaceRow* row = find_namespace(declaration.second, declaration.first);
            return row != nullptr && row->ns == Ns::rss;
          });
 }
@@ -104,7 +106,7 @@ Recognised recognise(XmlDocument& xml, std::string_view doctype) {
   if (iequals(name.local, "feed")) return {atom_version(xml, name.uri), parse_atom};
   if (iequals(name.local, "entry") && name.ns == Ns::atom) return {atom_version(xml, name.uri), parse_atom};
   if (iequals(name.local, "channel")) {
-    if (istarts_with(name.uri, "http://purl.org/net/rss1.1")) return {Format::rss11, parse_rss};
+    if (istarts_with(namespace_name(name.uri), "purl.org/net/rss1.1")) return {Format::rss11, parse_rss};
     if (name.local == "CHANNEL" || xml.has_attribute(root, "href") || xml.has_attribute(root, "lastmod") ||
         xml.has_attribute(root, "base")) {
       return {Format::cdf, parse_cdf};
@@ -147,6 +149,7 @@ std::optional<Feed> read_tree(std::string_view text, std::string buffer, WellFor
                               bool mojibake, Allowance& allowance, ItemHashing hashing) {
   XmlDocument xml(text, std::move(buffer), std::move(check.entities), mojibake, allowance);
   if (!xml.loaded()) return std::nullopt;
+  xml.set_address(base);
   xml.set_document_base(base);
   xml.set_declarations(check.namespaces);
   const Recognised recognised = recognise(xml, check.doctype);

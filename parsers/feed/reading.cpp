@@ -251,7 +251,7 @@ Text read_text(const Reading& in, TextKind kind) {
   const bool escaped = iequals(mode, "escaped") || iequals(mode, "base64");
   const bool inline_markup = !ChildElements(in.node).empty();
   if (inline_markup || (text.type == "application/xhtml+xml" && !escaped)) {
-    const bool atom10 = istarts_with(in.name.uri, "http://www.w3.org/2005/");
+    const bool atom10 = istarts_with(namespace_name(in.name.uri), "w3.org/2005/");
     const bool escaped_too = !type.empty() && text.type == "text/html" && has_tag(in.xml.deep_text(in.node));
     const bool may_wrap = escaped_too || (atom10 && text.type == "application/xhtml+xml");
     const pugi::xml_node div = may_wrap ? wrapper(in.node) : pugi::xml_node{};

@@ -53,15 +53,17 @@ bool is_feed_link(std::string_view type, std::string_view url) {
   return (type.empty() || is_one_of(type, shared_types)) && looks_like_feed(url);
 }
 
-/// Schemes by which pages ask a reader of feeds or podcasts to subscribe.
-constexpr std::array<std::string_view, 7> reader_schemes = {"feed", "podcast", "podcasts", "pcast",
-                                                            "itpc", "rss",     "atom"};
+/// Whether a page asks a reader of feeds or podcasts to subscribe there: feed:https://a/b, podcast://a/b.
+bool has_reader_scheme(std::string_view reference) {
+  constexpr std::array<std::string_view, 7> schemes = {"feed", "podcast", "podcasts", "pcast", "itpc", "rss", "atom"};
+  return is_one_of(lower(url_scheme(trim(reference))), schemes);
+}
 
-/// "https://a/b" of feed:https://a/b, feed://https://a/b, podcast://a/b; "" of all others.
-std::string from_reader_scheme(std::string_view reference) {
-  const std::size_t colon = reference.find(':');
-  if (colon == reference.npos || !is_one_of(lower(trim(reference.substr(0, colon))), reader_schemes)) return {};
-  std::string_view rest = trim(reference.substr(colon + 1));
+/// The same by http: https where nothing else is said. feed: is known to resolve_safe_url().
+std::string without_reader_scheme(std::string_view reference) {
+  std::string_view rest = trim(reference);
+  if (!has_reader_scheme(rest) || iequals(url_scheme(rest), "feed")) return std::string(rest);
+  rest.remove_prefix(rest.find(':') + 1);
   if (rest.starts_with("//")) rest.remove_prefix(2);
   return is_http_url(rest) ? std::string(rest) : "https://" + std::string(rest);
 }
@@ -69,8 +71,7 @@ std::string from_reader_scheme(std::string_view reference) {
 /// An address on the page, absolute; "" when it is not for fetching.
 std::string address(std::string_view base, std::string_view reference) {
   if (reference.size() > most_url_bytes) return {};
-  const std::string plain = from_reader_scheme(reference);
-  std::string url = resolve_safe_url(base, plain.empty() ? reference : plain);
+  std::string url = resolve_safe_url(base, without_reader_scheme(reference));
   url.resize(std::min(url.find('#'), url.size()));
   return is_http_url(url) && url.size() <= most_url_bytes ? url : std::string();
 }
@@ -126,8 +127,8 @@ class Page {
     if (name == "link" && links.size() < 16 * most_linked) links.push_back(attributes(token));
     if (name == "a" && anchors.size() < 64 * most_anchors) {
       Written anchor = attributes(token);
-      const bool is_feed = is_one_of(anchor.type, feed_types) || looks_like_feed(anchor.href) ||
-                           !from_reader_scheme(anchor.href).empty();
+      const bool is_feed =
+          is_one_of(anchor.type, feed_types) || looks_like_feed(anchor.href) || has_reader_scheme(anchor.href);
       if (is_feed) anchors.push_back(std::move(anchor));
     }
     const bool raw = element != nullptr && element->is(HtmlElement::raw_text) && name != "plaintext";

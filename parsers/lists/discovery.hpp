@@ -38,8 +38,9 @@ struct PageHints {
 
 /// Reads a page, however broken its markup: `<base>`, `<link rel=alternate>` and `rel=feed` with a feed's type, those
 /// with text/xml or no type that are no translation and no other shape of the page, `<a>` whose address or type says
-/// feed. `feed:`, `podcast://` and the like are read as http addresses. Comments, scripts and styles are passed over. Links about other things (an
-/// `anchor` that is not the page) are ignored. Linear in body; pure; throws only std::bad_alloc.
+/// feed. `feed:`, `podcast://` and the like are read as http addresses. Comments, scripts and styles are passed over.
+/// Links about other things (an `anchor` that is not the page) are ignored. Linear in body; pure; throws only
+/// std::bad_alloc.
 PageLinks read_page(std::string_view body, const PageHints& hints);
 
 /// Where sites keep their feed without saying so: addresses below the page's directory and at its host's root, the

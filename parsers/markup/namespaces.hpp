@@ -1,4 +1,4 @@
-// The namespaces that feeds use, known by URI; never by prefix.
+// The namespaces that feeds use, known by URI, whatever their prefix (DESIGN §3.3).
 #pragma once
 
 #include <cstdint>
@@ -53,13 +53,18 @@ enum class Ns : std::uint8_t {
 inline constexpr std::string_view feedmill_namespace = "urn:feedmill:feed:1";
 
 struct NamespaceRow {
-  std::string_view uri;  ///< lower case, without trailing "/" or "#"
+  std::string_view uri;  ///< its namespace_name(), in lower case
   Ns ns;
   std::string_view prefix;  ///< the usual one: what `extensions` uses
 };
 
-/// The row of a namespace URI (compared without case, trailing slash or fragment mark); nullptr when unknown.
-const NamespaceRow* find_namespace(std::string_view uri);
+/// A namespace URI without the parts that do not identify it: "http://" or "https://", "www.", and "/", "#" or "?" at
+/// its end. Names are compared without case.
+std::string_view namespace_name(std::string_view uri);
+
+/// The row of a namespace URI; nullptr if unknown. An unknown URI bound to a usual `prefix` is that prefix's namespace
+/// if it ends in the same path.
+const NamespaceRow* find_namespace(std::string_view uri, std::string_view prefix);
 
 /// The row whose usual prefix this is, for documents that use a well-known prefix without declaring it.
 const NamespaceRow* find_usual_prefix(std::string_view prefix);

@@ -84,7 +84,7 @@ XmlName XmlDocument::resolve(std::string_view qualified, bool element) const {
 
 void XmlDocument::bind(std::string_view prefix, std::string_view uri) {
   std::size_t& innermost = innermost_[prefix];
-  bindings_.push_back({prefix, uri, find_namespace(uri), innermost});
+  bindings_.push_back({prefix, uri, find_namespace(uri, prefix), innermost});
   innermost = bindings_.size();
 }
 
@@ -340,6 +340,17 @@ std::string XmlDocument::url(std::string_view reference) const {
   std::string url = base.resolve_safe(reference);
   charge(url, 4 + reference.size() / 8);
   return url;
+}
+
+std::string XmlDocument::url_beside_document(std::string_view reference) const {
+  if (!base_.empty() || address_.empty() || allowance_.spent()) return url(reference);
+  std::string url = address_.resolve_safe(trim(reference));
+  charge(url, 4 + reference.size() / 8);
+  return url;
+}
+
+void XmlDocument::set_address(std::string address) {
+  if (address.size() <= limits::url) address_ = UrlBase(std::move(address));
 }
 
 void XmlDocument::set_document_base(std::string base) {

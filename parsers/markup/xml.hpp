@@ -72,8 +72,10 @@ class XmlDocument {
   /// most limits::word long; "" if none. Many texts inherit them: caps are where they enter (SECURITY L5).
   const SharedText& base() const { return base_.url(); }
   const SharedText& language() const { return language_; }
-  /// What xml:base is resolved against where no outer one is: the document's own address. Not one longer than
-  /// limits::url.
+  /// Where the document came from. Not one longer than limits::url.
+  void set_address(std::string address);
+  /// What xml:base is resolved against where no outer one is: the document's own address, or its page's. Not one longer
+  /// than limits::url.
   void set_document_base(std::string base);
   const std::string& document_base() const { return document_base_.url(); }
   const std::string& site() const { return site_.url(); }
@@ -85,6 +87,8 @@ class XmlDocument {
   void set_site(std::string site);
   /// `reference` as an absolute, safe URL as far as the bases above allow; "" when it is none.
   std::string url(std::string_view reference) const;
+  /// The same of links between documents (self, hub, next), which the page of the feed is no base of (RFC 3986 §5.1).
+  std::string url_beside_document(std::string_view reference) const;
 
   /// Items that were met inside of foreign elements: noted while these are kept as extensions, read at the end.
   void note_stray_item(pugi::xml_node item) const {
@@ -145,7 +149,7 @@ class XmlDocument {
   bool root_has_uri_ = false;
   std::vector<Binding> bindings_;
   std::unordered_map<std::string_view, std::size_t> innermost_;  // of each prefix the binding in force, from 1
-  UrlBase base_, document_base_, site_;
+  UrlBase base_, address_, document_base_, site_;
   SharedText language_;
   std::vector<std::pair<std::string, std::string>> declarations_;
   mutable std::vector<pugi::xml_node> stray_items_;

@@ -68,7 +68,7 @@ std::string_view meaning(Flaw flaw) {
     case Flaw::structure:
       return "faults of the document's structure";
     case Flaw::date:
-      return "dates that cannot be read";
+      return "dates that cannot be read, or in an unknown zone";
     case Flaw::url:
       return "URLs longer than 2048 bytes, dropped";
     case Flaw::duplicate_guid:
@@ -323,7 +323,7 @@ class Explainer {
 
   void dates() {
     std::size_t updated = 0, published = 0;
-    Examples none, unreadable;
+    Examples none, unreadable, zoneless;
     std::optional<Time> oldest, newest;
     for (std::size_t i = 0; i < feed_.entries.size(); ++i) {
       const Entry& entry = feed_.entries[i];
@@ -331,6 +331,7 @@ class Explainer {
       for (const Date* date : {&entry.published, &entry.updated, entry.created ? &*entry.created : &absent,
                                entry.expired ? &*entry.expired : &absent}) {
         if (date->present() && !date->time) unreadable.add(i, in_quotes(date->raw));
+        if (date->time && has_unknown_zone(date->raw)) zoneless.add(i, in_quotes(date->raw));
       }
       const std::optional<Time>& time = entry.updated.time ? entry.updated.time : entry.published.time;
       if (!time) {
@@ -349,6 +350,7 @@ class Explainer {
     if (oldest) text += "; from " + iso8601(*oldest) + " to " + iso8601(*newest);
     say("date", std::move(text));
     if (unreadable.count() > 0) say("date", "not readable, kept as text only: " + unreadable.take());
+    if (zoneless.count() > 0) say("date", "in an unknown zone, read as UTC: " + zoneless.take());
     if (none.count() > 0 && none.count() < feed_.entries.size()) say("date", "undated: " + none.take());
   }
 

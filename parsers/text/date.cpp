@@ -1,12 +1,16 @@
 #include "parsers/text/date.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <initializer_list>
+#include <utility>
 
 #include "parsers/text/date_words.hpp"
 #include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
+#include "parsers/text/time_zones.hpp"
 
 namespace feedmill {
 namespace {
@@ -22,44 +26,61 @@ struct Parts {
   int week = -1, weekday = 1;  // ISO week date
   int hour = 0, minute = 0, second = 0;
   std::int64_t fraction = 0;  // microseconds
-  int afternoon = -1;         // 0: am, 1: pm
-  int zone = 0;               // minutes east of UTC
+  HalfDay half = HalfDay::none;
+  bool english_half = false;               // "am" or "p.m."
+  int zone = 0;                            // minutes east of UTC
+  const date::time_zone* place = nullptr;  // its zone, if named as IANA does
   bool has_time = false, has_zone = false;
+  bool unknown_zone = false;  // it names one that nobody knows
 };
 
-// What four digits of a year can say.
+// Years before 1900 are what software makes of a broken date or of none. Those of three digits are read, because no
+// software is known to make them, and not stored.
 bool in_range(Time time) {
-  const std::chrono::year year = std::chrono::year_month_day{std::chrono::floor<days>(time)}.year();
-  return year >= std::chrono::year{1} && year <= std::chrono::year{9999};
+  const int year = static_cast<int>(std::chrono::year_month_day{std::chrono::floor<days>(time)}.year());
+  return (year >= 1900 && year <= 9999) || (year >= 99 && year <= 999);
 }
 
-std::optional<Time> to_time(Parts parts) {
+std::optional<std::chrono::sys_days> day_of(const Parts& parts) {
   namespace chrono = std::chrono;
   if (parts.year < 1 || parts.year > 9999) return std::nullopt;
-  if (parts.afternoon >= 0) {
-    if (parts.hour > 12 && parts.afternoon == 0) return std::nullopt;
-    if (parts.hour <= 12) parts.hour = parts.hour % 12 + (parts.afternoon == 1 ? 12 : 0);
-  }
-  const bool midnight = parts.hour == 24 && parts.minute == 0 && parts.second == 0;  // the end of the day
-  if ((parts.hour > 23 && !midnight) || parts.minute > 59 || parts.second > 61) return std::nullopt;
-  chrono::sys_days date;
   if (parts.week > 0) {
     if (parts.week > 53 || parts.weekday < 1 || parts.weekday > 7) return std::nullopt;
     const chrono::sys_days fourth{chrono::year{parts.year} / 1 / 4};  // always in week 1
     const int since_monday = static_cast<int>(chrono::weekday{fourth}.iso_encoding()) - 1;
-    date = fourth - days{since_monday} + days{7 * (parts.week - 1) + parts.weekday - 1};
-  } else if (parts.ordinal > 0) {
-    if (parts.ordinal > (chrono::year{parts.year}.is_leap() ? 366 : 365)) return std::nullopt;
-    date = chrono::sys_days{chrono::year{parts.year} / 1 / 1} + days{parts.ordinal - 1};
-  } else {
-    const chrono::year_month_day day{chrono::year{parts.year},
-                                     chrono::month{static_cast<unsigned>(parts.month < 0 ? 1 : parts.month)},
-                                     chrono::day{static_cast<unsigned>(parts.day < 0 ? 1 : parts.day)}};
-    if (!day.ok()) return std::nullopt;
-    date = day;
+    return fourth - days{since_monday} + days{7 * (parts.week - 1) + parts.weekday - 1};
   }
-  const Time time = chrono::time_point_cast<microseconds>(date) + chrono::hours{parts.hour} +
-                    minutes{parts.minute - parts.zone} + chrono::seconds{parts.second} + microseconds{parts.fraction};
+  if (parts.ordinal > 0) {
+    if (parts.ordinal > (chrono::year{parts.year}.is_leap() ? 366 : 365)) return std::nullopt;
+    return chrono::sys_days{chrono::year{parts.year} / 1 / 1} + days{parts.ordinal - 1};
+  }
+  const chrono::year_month_day day{chrono::year{parts.year},
+                                   chrono::month{static_cast<unsigned>(parts.month < 0 ? 1 : parts.month)},
+                                   chrono::day{static_cast<unsigned>(parts.day < 0 ? 1 : parts.day)}};
+  return day.ok() ? std::optional<chrono::sys_days>(day) : std::nullopt;
+}
+
+// The hour of 24.
+int hour_of(const Parts& parts) {
+  if (parts.half == HalfDay::none || parts.hour > 12) return parts.hour;
+  const bool late = parts.half == HalfDay::afternoon || (parts.half == HalfDay::noon && parts.hour < 6) ||
+                    (parts.half == HalfDay::night && parts.hour >= 6 && parts.hour < 12);
+  if (parts.half == HalfDay::noon && parts.hour >= 6) return parts.hour;
+  return parts.hour % 12 + (late ? 12 : 0);
+}
+
+std::optional<Time> to_time(const Parts& parts) {
+  namespace chrono = std::chrono;
+  const std::optional<chrono::sys_days> day = day_of(parts);
+  const int hour = hour_of(parts);
+  const bool midnight = hour == 24 && parts.minute == 0 && parts.second == 0;  // the end of the day
+  if (!day || (hour > 23 && !midnight) || parts.minute > 59 || parts.second > 61) return std::nullopt;
+  const Time local = chrono::time_point_cast<microseconds>(*day) + chrono::hours{hour} + minutes{parts.minute} +
+                     chrono::seconds{parts.second} + microseconds{parts.fraction};
+  const chrono::seconds east = parts.place != nullptr
+                                   ? offset_at(*parts.place, chrono::floor<chrono::seconds>(local.time_since_epoch()))
+                                   : minutes{parts.zone};
+  const Time time = local - east;
   return in_range(time) ? std::optional<Time>(time) : std::nullopt;
 }
 
@@ -90,12 +111,15 @@ class Scanner {
     skip(found.size());
     return found;
   }
+  bool take(std::string_view word) {
+    if (!rest_.starts_with(word)) return false;
+    skip(word.size());
+    return true;
+  }
   // Letters of any script.
   std::string_view take_letters() {
-    std::size_t end = 0;
-    while (end < rest_.size() && (is_alpha(rest_[end]) || !is_ascii(rest_[end]))) ++end;
-    const std::string_view found = rest_.substr(0, end);
-    skip(end);
+    const std::string_view found = rest_.substr(0, word_length(rest_));
+    skip(found.size());
     return found;
   }
 
@@ -125,22 +149,49 @@ bool read_fraction(Scanner& in, Parts& parts) {
   return true;
 }
 
-// h:m[:s[.f]], also 19h48 and 19.48 when `loose`.
+bool take_any(Scanner& in, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return in.take(word); });
+}
+
+// A number of at most two digits before one of these signs.
+bool read_marked(Scanner& in, int& value, std::initializer_list<std::string_view> signs) {
+  Scanner at = in;
+  at.skip_space();
+  const std::string_view digits = at.take_digits();
+  if (digits.empty() || digits.size() > 2) return false;
+  at.skip_space();
+  if (!take_any(at, signs) || is_alpha(at.peek())) return false;
+  value = number(digits);
+  in = at;
+  return true;
+}
+
+// h:m[:s[.f]], also 19h48, 19h48m21s, 19h and 19시 48분.
 bool read_clock(Scanner& in, Parts& parts) {
   Scanner at = in;
   const std::string_view hour = at.take_digits();
-  if (hour.empty() || hour.size() > 2 || !at.take(':')) return false;
-  const std::string_view minute = at.take_digits();
-  if (minute.empty() || minute.size() > 2) return false;
-  parts.hour = number(hour);
-  parts.minute = number(minute);
-  if (at.peek() == ':' && is_digit(at.peek(1)) && at.digits().size() <= 2) {
-    at.skip();
-    const std::string_view second = at.take_digits();
-    if (second.size() > 2) return false;
-    parts.second = number(second);
+  if (hour.empty() || hour.size() > 2) return false;
+  if (at.take(':')) {
+    const std::string_view minute = at.take_digits();
+    if (minute.empty() || minute.size() > 2) return false;
+    parts.minute = number(minute);
+    if (at.peek() == ':' && is_digit(at.peek(1)) && at.digits().size() <= 2) {
+      at.skip();
+      const std::string_view second = at.take_digits();
+      if (second.size() > 2) return false;
+      parts.second = number(second);
+    }
+    read_fraction(at, parts);
+  } else {
+    at.skip_space();
+    if (!take_any(at, {"h", "시", "时", "時", "点", "點"}) || is_alpha(at.peek())) return false;
+    if (!read_marked(at, parts.minute, {"min", "mn", "m", "분", "分"})) {
+      if (is_space(at.peek()) && trim(at.rest()).size() == 2) at.skip_space();  // "10 h 20", and nothing more
+      if (at.digits().size() == 2) parts.minute = number(at.take_digits());
+    }
+    read_marked(at, parts.second, {"sec", "s", "초", "秒"});
   }
-  read_fraction(at, parts);
+  parts.hour = number(hour);
   parts.has_time = true;
   in = at;
   return true;
@@ -170,48 +221,88 @@ bool read_offset(Scanner& in, Parts& parts) {
     total = number(digits.substr(0, digits.size() - 2)) * 60 + number(digits.substr(digits.size() - 2));
   }
   parts.zone = west ? -total : total;
+  parts.place = nullptr;
   parts.has_zone = true;
   in = at;
   return true;
 }
 
-bool read_half_day(Scanner& in, Parts& parts) {
-  const std::string_view rest = in.rest();
-  constexpr std::string_view words[] = {"a.m.", "p.m.", "오전", "오후", "am", "pm"};
-  for (std::size_t i = 0; i < std::size(words); ++i) {
-    const std::size_t length = words[i].size();
-    if (!istarts_with(rest, words[i]) || (length < rest.size() && is_alpha(rest[length]))) continue;
-    parts.afternoon = static_cast<int>(i % 2);
-    if (words[i] == "오전" || words[i] == "오후") parts.zone = 540;  // only Korean publishers write it
-    in.skip(length);
-    return true;
-  }
-  return false;
+void set_half(Parts& parts, HalfDay half, std::string_view word) {
+  parts.half = half;
+  parts.english_half = word == "am" || word == "pm" || word == "a.m" || word == "p.m";
+  if ((word == "오전" || word == "오후") && !parts.has_zone) parts.zone = 540;  // only Korean publishers write it
 }
 
-// What follows a date and time: half of the day, zone by name or offset, remarks in parentheses. False for other words.
+// A part of the day, if the words at the cursor can be one.
+bool read_half_day(Scanner& in, Parts& parts, const DateWords& words) {
+  if (words.half_day == HalfDay::none) return false;
+  set_half(parts, words.half_day, in.rest().substr(0, words.length));
+  in.skip(words.length);
+  return true;
+}
+
+// "3:45p": the letter directly behind a time.
+void read_half_letter(Scanner& in, Parts& parts) {
+  if ((in.peek() != 'a' && in.peek() != 'p') || is_alpha(in.peek(1)) || in.peek(1) == '.') return;
+  parts.half = in.peek() == 'a' ? HalfDay::morning : HalfDay::afternoon;
+  parts.english_half = true;
+  in.skip();
+}
+
+// The name of a zone: letters, and with slashes what IANA's names have.
+std::string_view zone_name(std::string_view text) {
+  std::size_t length = 0;
+  bool is_path = false;
+  while (length < text.size()) {
+    const char c = text[length];
+    const bool next = length + 1 < text.size() && is_alpha(text[length + 1]);
+    if (c == '/' && next && length > 0) is_path = true;
+    if (!(is_alpha(c) || c == '_' || (c == '/' && next) || (is_path && (c == '+' || c == '-' || is_digit(c))))) break;
+    ++length;
+  }
+  return text.substr(0, length);
+}
+
+// `letters`: whether the form has military zones.
+bool set_zone(Parts& parts, std::string_view name, bool letters) {
+  if (name.find('/') != std::string_view::npos) {
+    const date::time_zone* const place = find_time_zone(name);
+    if (place == nullptr || parts.has_zone) return place != nullptr;
+    parts.place = place;
+    parts.has_zone = true;
+    return true;
+  }
+  const std::optional<int> zone = name.size() > 1 || letters || name == "z" ? zone_of(name) : std::nullopt;
+  if (!zone || parts.has_zone) return zone.has_value();
+  parts.zone = *zone;
+  parts.has_zone = true;
+  return true;
+}
+
+// (CEST), [Europe/Berlin]: a zone where nothing else names one, else a remark.
+void read_remark(Scanner& in, Parts& parts) {
+  const std::size_t close = std::min(in.rest().find(in.peek() == '(' ? ')' : ']'), in.rest().size());
+  const bool known = set_zone(parts, trim(in.rest().substr(1, close - 1)), false);
+  if (!known && in.peek() == '[') parts.unknown_zone = true;
+  in.skip(close + 1);
+}
+
+// What follows a date and time: half of the day, zone by name or offset, remarks. False for other words.
 bool read_tail(Scanner& in, Parts& parts) {
   while (!in.done()) {
     const char c = in.peek();
     if (is_space(c) || c == ',' || c == ':' || c == ';' || c == '.') {
       in.skip();
-    } else if (c == '(') {
-      const std::size_t close = in.rest().find(')');
-      in.skip(close == std::string_view::npos ? in.rest().size() : close + 1);
-    } else if (read_half_day(in, parts)) {
+    } else if (c == '(' || c == '[') {
+      read_remark(in, parts);
     } else if (c == '+' || c == '-') {
       if (!read_offset(in, parts)) in.skip();
+    } else if (const std::string_view name = zone_name(in.rest()); set_zone(parts, name, false)) {
+      in.skip(name.size());
+    } else if (const DateWords words = find_words(in.rest()); read_half_day(in, parts, words)) {
     } else if (is_alpha(c)) {
-      Scanner at = in;
-      std::size_t length = 0;
-      while (is_alpha(at.peek(length)) || at.peek(length) == '/' || at.peek(length) == '_') ++length;
-      const std::string_view word = at.rest().substr(0, length);
-      const std::optional<int> zone = zone_of(word);
-      if (zone && !parts.has_zone) {
-        parts.zone = *zone;
-        parts.has_zone = true;
-      }
-      in.skip(length);
+      if (words.length < name.size()) parts.unknown_zone = true;
+      in.skip(std::max(name.size(), words.length));
     } else {
       return false;
     }
@@ -248,13 +339,13 @@ bool read_iso_date(Scanner& in, Parts& parts) {
   } else if (first.size() == 4 || (first.size() == 2 && at.peek() == '-')) {
     parts.year = first.size() == 4 ? number(first) : century(first);
     const char separator = at.peek();
-    if (separator != '-' && separator != '/' && separator != '.' && separator != 'W') {
+    if (separator != '-' && separator != '/' && separator != '.' && separator != 'w') {
       if (first.size() != 4) return false;
       in = at;
       return true;
     }
-    if (separator != 'W') at.skip();
-    if (at.take('W')) {
+    if (separator != 'w') at.skip();
+    if (at.take('w')) {
       std::string_view week = at.take_digits();
       if (week.size() < 2 || week.size() > 3) return false;
       parts.week = number(week.substr(0, 2));
@@ -277,8 +368,10 @@ bool read_iso_date(Scanner& in, Parts& parts) {
       if (second.size() > 3) return false;
       parts.month = number(second);
     } else {
-      parts.month = month_of(at.take_letters());  // 2004-júli-13T9:15
-      if (parts.month == 0) return false;
+      const DateWords words = find_words(at.rest());            // 2004-júli-13T9:15
+      if (words.month == 0 || first.size() == 2) return false;  // "14-Jul-25" begins with the day
+      parts.month = words.month;
+      at.skip(words.length);
       at.take('.');
     }
     if (at.peek() == separator && is_digit(at.peek(1))) {
@@ -297,16 +390,18 @@ bool read_iso_date(Scanner& in, Parts& parts) {
   return true;
 }
 
-std::optional<Time> parse_iso(std::string_view text) {
+std::optional<Time> parse_iso(std::string_view text, bool& unknown_zone) {
   Scanner in(text);
   Parts parts;
   if (!read_iso_date(in, parts)) return std::nullopt;
-  if (in.peek() == 'T' || in.peek() == 't') in.skip();
+  if (text[0] == '-' && !in.done()) return std::nullopt;  // a broken year: "-0001-11-30"
+  if (in.peek() == 't') in.skip();
   while (is_space(in.peek()) || in.peek() == ',') in.skip();
-  if (istarts_with(in.rest(), "at ")) in.skip(3);
   if (in.peek() == '-' && is_space(in.peek(1))) in.skip(2);
   in.skip_space();
-  read_half_day(in, parts);
+  if (const DateWords words = find_words(in.rest()); words.filler) in.skip(words.length);  // "at"
+  in.skip_space();
+  read_half_day(in, parts, find_words(in.rest()));
   in.skip_space();
   if (is_digit(in.peek()) && !read_clock(in, parts)) {
     const std::string_view digits = in.digits();  // hhmmss, hhmm, hh
@@ -315,11 +410,14 @@ std::optional<Time> parse_iso(std::string_view text) {
     parts.hour = number(digits.substr(0, 2));
     if (digits.size() > 2) parts.minute = number(digits.substr(2, 2));
     if (digits.size() > 4) parts.second = number(digits.substr(4, 2));
+    if (digits.size() == 2 && in.peek() == '.') return std::nullopt;  // "10.20"
     read_fraction(in, parts);
     parts.has_time = true;
   }
-  if (is_alpha(in.peek()) && month_of(in.rest()) != 0 && !parts.has_time) return std::nullopt;  // "2006 January 02"
+  if (parts.has_time) read_half_letter(in, parts);
+  if (!parts.has_time && find_words(in.rest()).month != 0) return std::nullopt;  // "2006 January 02"
   if (!read_tail(in, parts)) return std::nullopt;
+  unknown_zone = parts.unknown_zone && !parts.has_zone;
   return to_time(parts);
 }
 
@@ -351,11 +449,13 @@ class LooseDate {
  public:
   explicit LooseDate(std::string_view text) : in_(text), text_(text) {}
 
-  std::optional<Time> read() {
+  std::optional<Time> read(bool& unknown_zone) {
     while (!in_.done()) {
       if (!token()) return std::nullopt;
     }
     if (!assign()) return std::nullopt;
+    if (!agrees()) look_for_another_reading();
+    unknown_zone = parts_.unknown_zone && !parts_.has_zone;
     return to_time(parts_);
   }
 
@@ -368,41 +468,44 @@ class LooseDate {
   bool token() {
     const char c = in_.peek();
     if (is_digit(c)) return digits();
-    if (c == '(') {
-      const std::size_t close = in_.rest().find(')');
-      in_.skip(close == std::string_view::npos ? in_.rest().size() : close + 1);
+    if (c == '(' || (c == '[' && parts_.has_time)) {
+      if (weekdays_ == 0) weekdays_ = find_words(in_.rest().substr(1)).weekdays;
+      read_remark(in_, parts_);
       return true;
     }
     if ((c == '+' || c == '-') && parts_.has_time && read_offset(in_, parts_)) return true;
     if (is_alpha(c) || !is_ascii(c)) return word();
-    if (c == '\'' || c == '`') before_ = ' ';
-    before_ = c;
+    before_ = c == '\'' || c == '`' ? ' ' : c;
     in_.skip();
     return true;
   }
 
   bool digits() {
-    if (!parts_.has_time && read_clock(in_, parts_)) return true;
+    if (!parts_.has_time && read_clock(in_, parts_)) {
+      read_half_letter(in_, parts_);
+      return true;
+    }
     if (count_ == std::size(numbers_)) return false;
     numbers_[count_++] = {in_.take_digits(), before_};
     before_ = ' ';
     const std::string_view rest = in_.rest();
-    for (const std::string_view suffix : {"st", "nd", "rd", "th"}) {
-      if (istarts_with(rest, suffix) && (rest.size() == 2 || !is_alpha(rest[2]))) in_.skip(2);
+    for (const std::string_view suffix : {"st", "nd", "rd", "th", "er", "º", "ª"}) {
+      if (rest.starts_with(suffix) && word_length(rest) == suffix.size()) in_.skip(suffix.size());
     }
     // Korean and Chinese say which is which.
     struct Unit {
       std::string_view word;
       int Parts::*part;
     };
-    constexpr Unit units[] = {{"년", &Parts::year}, {"월", &Parts::month},  {"일", &Parts::day},
-                              {"年", &Parts::year}, {"月", &Parts::month},  {"日", &Parts::day},
-                              {"시", &Parts::hour}, {"분", &Parts::minute}, {"초", &Parts::second}};
+    constexpr Unit units[] = {{"년", &Parts::year},  {"월", &Parts::month}, {"일", &Parts::day}, {"年", &Parts::year},
+                              {"月", &Parts::month}, {"日", &Parts::day},   {"号", &Parts::day}};
+    Scanner unit = in_;
+    unit.skip_space();
     for (std::size_t i = 0; i < std::size(units); ++i) {
-      if (!rest.starts_with(units[i].word)) continue;
+      if (!unit.take(units[i].word)) continue;
       parts_.*(units[i].part) = number(numbers_[--count_].digits);
-      in_.skip(units[i].word.size());
-      if (i < 3 || i > 5) parts_.zone = 540;
+      if (i < 3 && !parts_.has_zone) parts_.zone = 540;
+      in_ = unit;
       break;
     }
     return true;
@@ -410,62 +513,97 @@ class LooseDate {
 
   bool word() {
     const bool first = in_.rest().size() == text_.size();
-    if (read_half_day(in_, parts_)) return true;
-    const std::string_view letters = in_.take_letters();
-    if ((iequals(letters, "t") || iequals(letters, "at") || iequals(letters, "de") || iequals(letters, "del") ||
-         iequals(letters, "г") || iequals(letters, "kl") || iequals(letters, "um") || iequals(letters, "o")) &&
-        !parts_.has_time) {
+    const std::string_view name = zone_name(in_.rest());
+    if (parts_.has_time && name.size() > 1 && set_zone(parts_, name, false)) {
+      in_.skip(name.size());
       return true;
     }
-    if (parts_.has_time && !parts_.has_zone) {
-      if (const std::optional<int> zone = zone_of(letters)) {
-        parts_.zone = *zone;
-        parts_.has_zone = true;
-        return true;
-      }
-    }
-    const bool weekday = is_weekday(letters);
-    if (parts_.month < 0 && !(weekday && in_.peek() == ',' && first)) {
-      if (const int month = month_of(letters); month != 0 && !(first && weekday && month_follows())) {
-        parts_.month = month;
-        month_at_ = count_;
-        return true;
-      }
-    }
-    if (weekday || iequals(letters, "thur") || iequals(letters, "thurs")) return true;
-    if (parts_.has_time) return true;  // an unknown zone is UTC
-    if (zone_of(letters) && count_ + (parts_.month > 0 ? 1 : 0) >= 3) {
-      parts_.zone = *zone_of(letters);
+    const DateWords words = find_words(in_.rest());
+    // A letter is a zone in RFC 822 only, and not directly behind a digit: "12h".
+    const bool letters = parts_.has_time && parts_.month > 0 && count_ > 0 && is_space(behind());
+    if (name.size() == 1 && words.length < 2 && letters && set_zone(parts_, name, true)) {
+      in_.skip();
       return true;
     }
+    const bool ambiguous = words.month > 0 || words.weekdays != 0 || words.filler;
+    if (words.half_day != HalfDay::none && (!ambiguous || is_beside_time(words.length))) {
+      return read_half_day(in_, parts_, words);
+    }
+    const bool weekday = words.weekdays != 0;
+    const std::string_view found = in_.rest().substr(0, words.length);
+    if (parts_.month < 0 && words.month > 0 &&
+        !(weekday && first && (in_.peek(words.length) == ',' || month_follows(found)))) {
+      in_.skip(words.length);
+      parts_.month = words.month;
+      other_month_ = words.other_month;
+      is_thai_ = found.starts_with("\xE0\xB8") || found.starts_with("\xE0\xB9");
+      return true;
+    }
+    if (words.length > 0) {
+      if (weekday && weekdays_ == 0 && (first || !words.filler)) weekdays_ = words.weekdays;
+      in_.skip(words.length);
+      return true;
+    }
+    if (parts_.has_time) {  // an unknown zone is UTC
+      if (!name.empty()) parts_.unknown_zone = true;
+      in_.skip(std::max(name.size(), word_length(in_.rest())));
+      return true;
+    }
+    in_.skip(std::max<std::size_t>(word_length(in_.rest()), 1));
+    if (name.size() > 1 && count_ + (parts_.month > 0 ? 1 : 0) >= 3 && set_zone(parts_, name, false)) return true;
     return first;  // a weekday in a language that we do not know
   }
 
+  // The character before the cursor.
+  char behind() const { return in_.rest().size() < text_.size() ? text_[text_.size() - in_.rest().size() - 1] : ' '; }
+
+  // Whether a time follows a word of this length, or a time or number stands before it.
+  bool is_beside_time(std::size_t length) const {
+    Scanner ahead(in_.rest().substr(length));
+    while (ahead.take('.') || ahead.take(',') || ahead.take(' ')) {
+    }
+    Parts ignored;
+    if (is_digit(ahead.peek()) && read_clock(ahead, ignored)) return true;
+    const std::string_view before = trim(text_.substr(0, text_.size() - in_.rest().size()));
+    return !before.empty() && is_digit(before.back()) && (parts_.has_time || count_ > 2);
+  }
+
   // For names that are a weekday and a month alike ("mar"): does another month come?
-  bool month_follows() const {
-    Scanner ahead(in_.rest());
+  bool month_follows(std::string_view name) const {
+    Scanner ahead(in_.rest().substr(name.size()));
     while (!ahead.done()) {
-      const std::string_view letters = ahead.take_letters();
-      if (month_of(letters) != 0) return true;
-      if (letters.empty()) ahead.skip();
+      const DateWords words = find_words(ahead.rest());
+      if (words.month != 0) return true;
+      ahead.skip(std::max({words.length, word_length(ahead.rest()), std::size_t{1}}));
     }
     return false;
   }
 
+  // A number of three digits, or of more than four, is no part of a date: it counts only if the year is not told
+  // otherwise, and then there is none.
+  void drop_broken_numbers() {
+    const auto is_broken = [](const Number& n) { return n.digits.size() == 3 || n.digits.size() > 4; };
+    const auto end = std::remove_if(numbers_.begin(), numbers_.begin() + count_, is_broken);
+    const auto left = static_cast<std::size_t>(end - numbers_.begin());
+    const bool has_year = std::any_of(numbers_.begin(), end, [](const Number& n) { return n.digits.size() == 4; });
+    if (left < count_) count_ = has_year ? left : 0;
+  }
+
   bool assign() {
     if (parts_.year > 0 && parts_.month > 0) return true;
-    const auto is_year = [](const Number& n) { return n.digits.size() == 4 || n.digits.size() == 3; };
+    drop_broken_numbers();
+    const auto is_year = [](const Number& n) { return n.digits.size() == 4; };
     if (parts_.month > 0) {
       if (count_ == 0) return false;
       if (count_ == 1) {  // "Nov. 2020"
         if (!is_year(numbers_[0])) return false;
-        parts_.year = number(numbers_[0].digits);
+        set_year(numbers_[0]);
         return true;
       }
       const bool year_first = is_year(numbers_[0]);
-      parts_.year = full_year(numbers_[year_first ? 0 : 1].digits);
+      set_year(numbers_[year_first ? 0 : 1]);
       parts_.day = number(numbers_[year_first ? 1 : 0].digits);
-      if (count_ >= 3) hour_alone(numbers_[2]);
+      time_at(2);
       return parts_.day > 0;
     }
     if (count_ < 3) return false;
@@ -474,42 +612,155 @@ class LooseDate {
       parts_.month = number(numbers_[1].digits);
       parts_.day = number(numbers_[2].digits);
     } else {
-      parts_.year = full_year(numbers_[2].digits);
+      set_year(numbers_[2]);
       const int a = number(numbers_[0].digits);
       const int b = number(numbers_[1].digits);
-      const bool american = numbers_[1].before == '/' && (parts_.afternoon >= 0 || parts_.zone <= -240);
+      const bool american = numbers_[1].before == '/' && (parts_.english_half || parts_.zone <= -240);
       const bool month_first = b > 12 || (a <= 12 && american);
       parts_.month = month_first ? a : b;
       parts_.day = month_first ? b : a;
     }
-    if (count_ >= 4) hour_alone(numbers_[3]);
+    is_numeric_ = true;
+    time_at(3);
     return parts_.month > 0 && parts_.month <= 12 && parts_.day > 0;
   }
 
-  void hour_alone(const Number& n) {
-    if (parts_.has_time || n.digits.size() > 2) return;
-    parts_.hour = number(n.digits);
+  void set_year(const Number& n) {
+    parts_.year = full_year(n.digits);
+    if (is_thai_ && parts_.year > 2400) parts_.year -= 543;  // of the Buddhist era
+  }
+
+  // Numbers left over: an hour, and behind full stops minutes and seconds.
+  void time_at(std::size_t at) {
+    if (parts_.has_time || at >= count_ || numbers_[at].digits.size() > 2) return;
+    parts_.hour = number(numbers_[at].digits);
     parts_.has_time = true;
+    int* const smaller[] = {&parts_.minute, &parts_.second};
+    for (std::size_t i = 0; i < 2 && at + 1 + i < count_ && numbers_[at + 1 + i].before == '.'; ++i) {
+      if (numbers_[at + 1 + i].digits.size() != 2) return;
+      *smaller[i] = number(numbers_[at + 1 + i].digits);
+    }
+  }
+
+  bool agrees() const {
+    const std::optional<std::chrono::sys_days> day = day_of(parts_);
+    return weekdays_ == 0 ? day.has_value() : day && (weekdays_ >> std::chrono::weekday{*day}.iso_encoding() & 1U) != 0;
+  }
+
+  // Day and month change places, or a name is a month of another language, if that gives the day of the week.
+  void look_for_another_reading() {
+    const Parts first = parts_;
+    if (is_numeric_ && parts_.day <= 12) {
+      std::swap(parts_.day, parts_.month);
+    } else if (other_month_ > 0) {
+      parts_.month = other_month_;
+    }
+    if (!agrees()) parts_ = first;
   }
 
   Scanner in_;
   std::string_view text_;
   Parts parts_;
   std::array<Number, 8> numbers_{};
-  std::size_t count_ = 0, month_at_ = 0;
+  std::size_t count_ = 0;
+  int other_month_ = 0;
+  unsigned weekdays_ = 0;
   char before_ = ' ';
+  bool is_numeric_ = false, is_thai_ = false;
 };
+
+// Lower case for the letters of Latin, Greek, Cyrillic and Armenian; ASCII for digits and punctuation of other scripts.
+char32_t plain(char32_t code) {
+  constexpr char32_t zeros[] = {0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6,  0xB66,  0xBE6,
+                                0xC66, 0xCE6, 0xD66, 0xE50, 0xED0, 0x1040, 0x17E0, 0xFF10};
+  for (const char32_t zero : zeros) {
+    if (code >= zero && code < zero + 10) return U'0' + (code - zero);
+  }
+  if (code >= 0xFF01 && code <= 0xFF5E) return code - 0xFEE0;  // full width
+  if (code == 0xA0 || code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x202F || code == 0x3000)
+    return U' ';
+  if (code == 0x2BC || code == 0x2018 || code == 0x2019) return U'\'';
+  if ((code >= 0x2010 && code <= 0x2015) || code == 0x2212) return U'-';
+  if (code == 0x60C || code == 0x3001) return U',';
+  if (code == 0x130) return U'i';
+  if (code >= 0x100 && code <= 0x17F && code != 0x131 && code != 0x138 && code != 0x149 && code != 0x178 &&
+      code != 0x17F) {
+    const bool odd = (code >= 0x139 && code <= 0x148) || code >= 0x179;  // where capitals have odd numbers
+    return (code & 1U) == (odd ? 1U : 0U) ? code + 1 : code;
+  }
+  const bool latin_or_greek = (code >= 0xC0 && code <= 0xDE && code != 0xD7) || (code >= 0x391 && code <= 0x3AB);
+  if (latin_or_greek || (code >= 0x410 && code <= 0x42F)) return code + 32;
+  if (code == 0x386) return 0x3AC;
+  if (code >= 0x388 && code <= 0x38A) return code + 37;
+  if (code == 0x38C) return 0x3CC;
+  if (code == 0x38E || code == 0x38F) return code + 63;
+  if (code >= 0x400 && code <= 0x40F) return code + 80;
+  if (code >= 0x531 && code <= 0x556) return code + 48;
+  return code;
+}
+
+// The text as the readers above look at it. Marks of writing direction are left out.
+std::string plain(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = to_lower(c);
+  if (std::all_of(out.begin(), out.end(), is_ascii)) return out;  // nearly all
+  const std::string lowered = std::exchange(out, {});
+  text = lowered;
+  for (std::size_t at = 0; at < text.size();) {
+    if (is_ascii(text[at])) {
+      out += text[at++];
+      continue;
+    }
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
+    const std::size_t length = byte(0) >= 0xE0 ? 3 : 2;
+    if (byte(0) < 0xC0 || byte(0) >= 0xF0 || at + length > text.size()) {  // of the scripts above none is so far away
+      out += text[at++];
+      continue;
+    }
+    const char32_t code = length == 2 ? (byte(0) & 0x1FU) << 6 | (byte(1) & 0x3FU)
+                                      : (byte(0) & 0x0FU) << 12 | (byte(1) & 0x3FU) << 6 | (byte(2) & 0x3FU);
+    at += length;
+    const bool direction = (code >= 0x200B && code <= 0x200F) || code == 0x61C || (code >= 0x202A && code <= 0x202E);
+    if (!direction) append_utf8(out, plain(code));
+  }
+  return out;
+}
+
+// Any moment in the years that are read.
+std::optional<Time> read_moment(std::string_view text, bool& unknown_zone) {
+  text = trim(text);
+  if (text.empty() || text.size() > 256) return std::nullopt;
+  const std::string as_read = plain(text);
+  const std::string_view rest = trim(as_read);
+  if (rest.empty()) return std::nullopt;
+  if (is_digit(rest[0]) || rest[0] == '-') {
+    if (const std::optional<Time> time = parse_epoch(rest)) return time;
+    if (const std::optional<Time> time = parse_iso(rest, unknown_zone)) return time;
+  }
+  unknown_zone = false;
+  return LooseDate(rest).read(unknown_zone);
+}
 
 }  // namespace
 
+std::optional<Time> parse_moment(std::string_view text) {
+  bool unknown_zone = false;
+  return read_moment(text, unknown_zone);
+}
+
 std::optional<Time> parse_date(std::string_view text) {
-  text = trim(text);
-  if (text.empty() || text.size() > 256) return std::nullopt;
-  if (is_digit(text[0]) || text[0] == '-') {
-    if (const std::optional<Time> time = parse_epoch(text)) return time;
-    if (const std::optional<Time> time = parse_iso(text)) return time;
-  }
-  return LooseDate(text).read();
+  const std::optional<Time> time = parse_moment(text);
+  const Time epoch{};
+  const bool is_placeholder = time && *time >= epoch - std::chrono::hours{14} && *time < epoch + std::chrono::hours{24};
+  return is_placeholder ? std::nullopt : time;
+}
+
+bool has_unknown_zone(std::string_view date) {
+  date = trim(date);
+  const std::size_t letters = date.size() - std::min(date.size(), date.find_last_of("0123456789") + 1);
+  if (letters == 0 || date.ends_with("GMT") || (letters == 1 && date.back() == 'Z')) return false;  // nearly all
+  bool unknown = false;
+  return read_moment(date, unknown) && unknown;
 }
 
 std::int64_t unix_seconds(Time time) {

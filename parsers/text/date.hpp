@@ -12,12 +12,18 @@ namespace feedmill {
 /// A point in time as publishers write it; UTC.
 using Time = std::chrono::sys_time<std::chrono::microseconds>;
 
-/// Reads a date: RFC 822 and 2822, RFC 3339 and W3CDTF, ISO 8601 with week and ordinal dates, asctime, and what
-/// publishers write instead (names of months in a dozen languages, Korean, Perforce, MSSQL, two-digit years, 24:00,
-/// leap seconds, military and odd zones, seconds or milliseconds since 1970). A missing zone is UTC.
-/// Nothing when it cannot be read, when a part of it is missing that would need a clock, or when it leaves the years
-/// 1 … 9999. Linear; looks at no more than 256 bytes.
+/// Reads the date of a post (DESIGN §3.4): RFC 822 and 2822, RFC 3339 and W3CDTF, ISO 8601 with week and ordinal dates,
+/// asctime, and what publishers write instead (words of some ninety languages, Perforce, MSSQL, two-digit years, 24:00,
+/// leap seconds, military and odd zones, seconds or milliseconds since 1970). A missing or unknown zone is UTC.
+/// Nothing when it cannot be read, when a part of it is missing that would need a clock, when it leaves the years
+/// 99 … 999 and 1900 … 9999, and for 1970-01-01, which stands for no date. Linear; looks at no more than 256 bytes.
 std::optional<Time> parse_date(std::string_view text);
+
+/// As parse_date(), 1970-01-01 included.
+std::optional<Time> parse_moment(std::string_view text);
+
+/// Whether parse_date() reads a date but does not know its zone.
+bool has_unknown_zone(std::string_view date);
 
 /// RFC 3339 in UTC, `2004-01-01T19:48:21Z`; with a fraction when there is one.
 std::string iso8601(Time time);

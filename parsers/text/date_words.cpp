@@ -1,8 +1,9 @@
 #include "parsers/text/date_words.hpp"
 
 #include <algorithm>
-#include <string>
+#include <iterator>
 
+#include "parsers/text/date_word_table.hpp"
 #include "parsers/text/strings.hpp"
 
 namespace feedmill {
@@ -13,7 +14,7 @@ struct Month {
   int number;
 };
 
-// Lower case; longer names are matched by their beginning when they have at least the letters given here.
+// Words that begin so are months where the table (scripts/date-words) does not have the whole word.
 // Languages: English, French, German, Spanish, Italian, Portuguese, Dutch, Nordic, Polish, Czech, Hungarian, Greek,
 // Russian, Turkish.
 constexpr Month months[] = {
@@ -40,134 +41,149 @@ struct Zone {
   int minutes;
 };
 
-constexpr Zone zones[] = {{"ut", 0},
-                          {"utc", 0},
-                          {"gmt", 0},
-                          {"wet", 0},
-                          {"z", 0},
-                          {"zulu", 0},
-                          {"adt", -180},
-                          {"ast", -240},
-                          {"at", -240},
-                          {"edt", -240},
-                          {"est", -300},
-                          {"et", -300},
-                          {"cdt", -300},
-                          {"cst", -360},
-                          {"ct", -360},
-                          {"mdt", -360},
-                          {"mst", -420},
-                          {"mt", -420},
-                          {"pdt", -420},
-                          {"pst", -480},
-                          {"pt", -480},
-                          {"akdt", -480},
-                          {"akst", -540},
-                          {"hst", -600},
-                          {"hdt", -540},
-                          {"nst", -210},
-                          {"ndt", -150},
-                          {"brt", -180},
-                          {"art", -180},
-                          {"clt", -240},
-                          {"bst", 60},
-                          {"ist", 330},
-                          {"west", 60},
-                          {"cet", 60},
-                          {"met", 60},
-                          {"mez", 60},
-                          {"cest", 120},
-                          {"mest", 120},
-                          {"mesz", 120},
-                          {"eet", 120},
-                          {"sast", 120},
-                          {"cat", 120},
-                          {"eest", 180},
-                          {"msk", 180},
-                          {"msd", 240},
-                          {"trt", 180},
-                          {"eat", 180},
-                          {"gst", 240},
-                          {"pkt", 300},
-                          {"ict", 420},
-                          {"wib", 420},
-                          {"hkt", 480},
-                          {"sgt", 480},
-                          {"awst", 480},
-                          {"jst", 540},
-                          {"kst", 540},
-                          {"acst", 570},
-                          {"acdt", 630},
-                          {"aest", 600},
-                          {"aedt", 660},
-                          {"nzst", 720},
-                          {"nzdt", 780},
-                          {"europe/brussels", 60},
-                          {"europe/paris", 60},
-                          {"europe/berlin", 60},
-                          {"europe/london", 0},
-                          {"america/los_angeles", -480},
-                          {"america/new_york", -300}};
+// Of abbreviations that several countries use, the one that feeds are written with most.
+constexpr Zone zones[] = {
+    {"gmt", 0},     {"utc", 0},     {"ut", 0},      {"z", 0},      {"est", -300},  {"edt", -240},  {"pst", -480},
+    {"pdt", -420},  {"cst", -360},  {"cdt", -300},  {"cet", 60},   {"cest", 120},  {"bst", 60},    {"acdt", 630},
+    {"acst", 570},  {"acwst", 525}, {"adt", -180},  {"aedt", 660}, {"aest", 600},  {"aft", 270},   {"akdt", -480},
+    {"akst", -540}, {"amt", -240},  {"art", -180},  {"ast", -240}, {"at", -240},   {"awst", 480},  {"azost", 0},
+    {"azot", -60},  {"azt", 240},   {"bdt", 360},   {"bot", -240}, {"brst", -120}, {"brt", -180},  {"btt", 360},
+    {"cat", 120},   {"chadt", 825}, {"chast", 765}, {"chst", 600}, {"clst", -180}, {"clt", -240},  {"cot", -300},
+    {"ct", -360},   {"cvt", -60},   {"eat", 180},   {"ect", -300}, {"eest", 180},  {"eet", 120},   {"et", -300},
+    {"fet", 180},   {"fjt", 720},   {"get", 240},   {"gft", -180}, {"gst", 240},   {"gyt", -240},  {"haa", -180},
+    {"hac", -300},  {"hadt", -540}, {"hae", -240},  {"hap", -420}, {"har", -360},  {"hast", -600}, {"hdt", -540},
+    {"hkt", 480},   {"hna", -240},  {"hnc", -360},  {"hne", -300}, {"hnp", -480},  {"hnr", -420},  {"hst", -600},
+    {"ict", 420},   {"idt", 180},   {"irdt", 270},  {"irkt", 480}, {"irst", 210},  {"ist", 330},   {"jst", 540},
+    {"kgt", 360},   {"krat", 420},  {"kst", 540},   {"lhst", 630}, {"magt", 660},  {"mdt", -360},  {"mest", 120},
+    {"mesz", 120},  {"met", 60},    {"mez", 60},    {"mmt", 390},  {"msd", 240},   {"msk", 180},   {"mst", -420},
+    {"mt", -420},   {"mvt", 300},   {"myt", 480},   {"nct", 660},  {"ndt", -150},  {"novt", 420},  {"npt", 345},
+    {"nst", -210},  {"nzdt", 780},  {"nzst", 720},  {"oesz", 180}, {"oez", 120},   {"omst", 360},  {"pet", -300},
+    {"pett", 720},  {"pgt", 600},   {"phst", 480},  {"pht", 480},  {"pkt", 300},   {"pt", -480},   {"pyt", -180},
+    {"samt", 240},  {"sast", 120},  {"sbt", 660},   {"sgt", 480},  {"slst", 330},  {"srt", -180},  {"sst", -660},
+    {"tjt", 300},   {"tlt", 540},   {"tmt", 300},   {"tot", 780},  {"trt", 180},   {"ulat", 480},  {"uyt", -180},
+    {"uzt", 300},   {"vet", -240},  {"vlat", 600},  {"vut", 660},  {"wast", 120},  {"wat", 60},    {"west", 60},
+    {"wesz", 60},   {"wet", 0},     {"wez", 0},     {"wgt", -120}, {"wib", 420},   {"wit", 540},   {"wita", 480},
+    {"yakt", 540},  {"yekt", 300},  {"zulu", 0}};
 
-constexpr std::string_view weekdays[] = {
-    "mon", "tue", "wed", "thu", "fri", "sat", "sun", "lun", "mar", "mer", "mié", "mie",  "jeu", "jue",
-    "gio", "ven", "vie", "sam", "sáb", "sab", "dim", "dom", "mo",  "di",  "mi",  "do",   "fr",  "sa",
-    "so",  "die", "don", "fre", "sön", "søn", "lør", "lör", "tor", "ons", "tis", "tirs", "man", "mån",
-    "пн",  "вт",  "ср",  "чт",  "пт",  "сб",  "вс",  "пон", "вто", "сре", "чет", "пят",  "суб", "вос",
-    "κυρ", "δευ", "τρι", "τετ", "πεμ", "παρ", "σαβ", "mit", "seg", "ter", "qua", "qui",  "sex"};
+struct Weekday {
+  std::string_view beginning;
+  int number;  // 1: Monday
+};
 
-// The place of an English abbreviation, three letters each, that `word` begins with; -1 when it begins with none.
-int english(std::string_view word, std::string_view abbreviations) {
-  if (word.size() < 3 || word.size() > 9) return -1;
-  for (std::size_t at = 0; at < abbreviations.size(); at += 3) {
-    if (iequals(word.substr(0, 3), abbreviations.substr(at, 3))) return static_cast<int>(at / 3);
+// Words that begin so are weekdays where the table does not have the whole word.
+constexpr Weekday weekdays[] = {{"mon", 1}, {"tue", 2}, {"wed", 3}, {"thu", 4}, {"fri", 5},  {"sat", 6}, {"sun", 7},
+                                {"lun", 1}, {"mar", 2}, {"mer", 3}, {"mié", 3}, {"mie", 3},  {"jeu", 4}, {"jue", 4},
+                                {"gio", 4}, {"ven", 5}, {"vie", 5}, {"sam", 6}, {"sáb", 6},  {"sab", 6}, {"dim", 7},
+                                {"dom", 7}, {"die", 2}, {"don", 4}, {"fre", 5}, {"sön", 7},  {"søn", 7}, {"lør", 6},
+                                {"lör", 6}, {"tor", 4}, {"ons", 3}, {"tis", 2}, {"tirs", 2}, {"man", 1}, {"mån", 1},
+                                {"пон", 1}, {"вто", 2}, {"сре", 3}, {"чет", 4}, {"пят", 5},  {"суб", 6}, {"вос", 7},
+                                {"κυρ", 7}, {"δευ", 1}, {"τρι", 2}, {"τετ", 3}, {"πεμ", 4},  {"παρ", 5}, {"σαβ", 6},
+                                {"mit", 3}, {"seg", 1}, {"ter", 2}, {"qua", 3}, {"qui", 4},  {"sex", 5}, {"thur", 4}};
+
+// The place, from 1, of a word of three letters in a list of such words; 0 when it is not there.
+int place_in(std::string_view list, std::string_view word) {
+  for (std::size_t at = 0; at < list.size(); at += 3) {
+    if (list[at] == word[0] && list[at + 1] == word[1] && list[at + 2] == word[2]) return static_cast<int>(at / 3) + 1;
   }
-  return -1;
+  return 0;
 }
 
-// Lower case for the letters that names above may begin with in capitals: Latin-1, Greek, Cyrillic.
-std::string lower_word(std::string_view word) {
-  std::string out;
-  for (std::size_t i = 0; i < word.size(); ++i) {
-    const auto c = static_cast<unsigned char>(word[i]);
-    const auto next = i + 1 < word.size() ? static_cast<unsigned char>(word[i + 1]) : 0U;
-    if (c < 0x80) {
-      out += to_lower(word[i]);
-      continue;
-    }
-    std::uint32_t code = 0;
-    if (c >= 0xC2 && c < 0xE0 && next >= 0x80) {
-      code = ((c & 0x1FU) << 6) | (next & 0x3FU);
-      if ((code >= 0xC0 && code <= 0xDE && code != 0xD7) || (code >= 0x391 && code <= 0x3A9) ||
-          (code >= 0x410 && code <= 0x42F)) {
-        code += 32;
-      }
-      append_utf8(out, code);
-      ++i;
-    } else {
-      out += word[i];
-    }
-  }
-  return out;
+// Whether a script writes words without spaces between them (Thai, Lao, Burmese, Khmer, and all from U+3000 on), by
+// the first two bytes of a letter.
+bool is_without_spaces(std::string_view letter) {
+  const auto lead = static_cast<unsigned char>(letter[0]);
+  const auto next = letter.size() > 1 ? static_cast<unsigned char>(letter[1]) : 0U;
+  return lead >= 0xE3 || (lead == 0xE0 && next >= 0xB8 && next <= 0xBB) ||
+         (lead == 0xE1 && (next <= 0x82 || next == 0x9E || next == 0x9F));
 }
+
+bool is_letter(char c) {
+  return is_alpha(c) || !is_ascii(c);
+}
+
+std::size_t start_of_last(std::string_view text) {
+  std::size_t at = text.size() - 1;
+  while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) --at;
+  return at;
+}
+
+// Whether a word may end before `length`: not within a character, a number, or a word of a script with spaces.
+bool may_end(std::string_view text, std::size_t length) {
+  if (length == text.size()) return true;
+  const char next = text[length];
+  if ((static_cast<unsigned char>(next) & 0xC0U) == 0x80U) return false;
+  if (is_digit(next)) return !is_digit(text[length - 1]);
+  if (!is_letter(next) || !is_letter(text[length - 1])) return true;
+  if (is_ascii(text[length - 1]) && static_cast<unsigned char>(next) >= 0xE0) return true;  // "pm" before Telugu
+  return is_without_spaces(text.substr(start_of_last(text.substr(0, length))));
+}
+
+std::size_t common_length(std::string_view a, std::string_view b) {
+  return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+// Other words in dates and times that the patterns of CLDR do not have.
+constexpr std::string_view fillers[] = {
+    "of",   "del", "de",   "d'",  "t",       "o",     "om",     "alle", "ore", "ora",  "orë",    "las",
+    "les",  "los", "la",   "el",  "jam",     "pukul", "saat",   "lúc",  "giờ", "hora", "horas",  "hs",
+    "hrs",  "hod", "godz", "klo", "klokken", "óra",   "órakor", "год",  "ώρα", "στις", "الساعة", "ساعة",
+    "時間", "в",   "у",    "u",   "a",       "เวลา",  "น",      "d",    "the", "on",   "and",    "и",
+    "em",   "den", "der",  "dem", "le",      "il",    "vers",   "h",    "m",   "s"};
 
 }  // namespace
 
-int month_of(std::string_view word) {
-  // By far the most frequent; "mar" and others begin names in other languages too, with the same meaning.
-  if (word.size() == 3) {
-    if (const int place = english(word, "janfebmaraprmayjunjulaugsepoctnovdec"); place >= 0) return place + 1;
-  }
-  const std::string name = lower_word(word);
-  int number = 0;
-  std::size_t longest = 0;
-  for (const Month& month : months) {
-    if (month.name.size() > longest && name.starts_with(month.name)) {
-      longest = month.name.size();
-      number = month.number;
+std::size_t word_length(std::string_view text) {
+  return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_letter) - text.begin());
+}
+
+DateWords find_words(std::string_view text) {
+  DateWords found;
+  if (text.empty() || !is_letter(text[0])) return found;
+  const std::string_view word = text.substr(0, word_length(text));
+  if (word.size() == 3 && word != "mar") {  // by far the most frequent; "mar" is also a Tuesday
+    found.month = place_in("janfebmaraprmayjunjulaugsepoctnovdec", word);
+    if (const int day = place_in("montuewedthufrisatsun", word); day > 0)
+      found.weekdays = 1U << static_cast<unsigned>(day);
+    if (found.month > 0 || found.weekdays > 0) {
+      found.length = 3;
+      return found;
     }
   }
-  return number;
+  // No word of the table has more in common with the text than its neighbours in the order of the table.
+  const auto next = std::ranges::upper_bound(date_word_table, text, {}, &DateWordRow::word);
+  std::size_t length = next == std::begin(date_word_table) ? 0 : common_length(std::prev(next)->word, text);
+  for (; length > 0 && found.length == 0; --length) {
+    if (!may_end(text, length)) continue;
+    const std::string_view part = text.substr(0, length);
+    const auto* row = std::ranges::lower_bound(date_word_table, part, {}, &DateWordRow::word);
+    for (; row != std::end(date_word_table) && row->word == part; ++row) {
+      found.length = length;
+      if (row->kind == DateWord::month) (found.month == 0 ? found.month : found.other_month) = row->value;
+      if (row->kind == DateWord::weekday) found.weekdays |= 1U << row->value;
+      if (row->kind == DateWord::half_day && found.half_day == HalfDay::none) {
+        found.half_day = static_cast<HalfDay>(row->value);
+      }
+      if (row->kind == DateWord::filler) found.filler = true;
+    }
+  }
+  if (std::ranges::find(fillers, word) != std::end(fillers)) {
+    found.filler = true;
+    found.length = std::max(found.length, word.size());
+  }
+  if (found.length >= word.size()) return found;
+  // Inflected, misspelt or without its accents: by its beginning.
+  DateWords begun;
+  std::size_t longest = 0;
+  for (const Month& month : months) {
+    if (month.name.size() <= longest || !word.starts_with(month.name)) continue;
+    longest = month.name.size();
+    begun.month = month.number;
+  }
+  for (const Weekday& day : weekdays) {
+    if (word.starts_with(day.beginning)) begun.weekdays |= 1U << static_cast<unsigned>(day.number);
+  }
+  if (begun.month != 0 || begun.weekdays != 0) begun.length = word.size();
+  return begun.length > found.length ? begun : found;
 }
 
 std::optional<int> zone_of(std::string_view word) {
@@ -178,18 +194,9 @@ std::optional<int> zone_of(std::string_view word) {
     if (letter >= 'n') return (letter - 'n' + 1) * 60;
     return -(letter - 'a' + (letter < 'j' ? 1 : 0)) * 60;
   }
-  const auto* zone = std::find_if(std::begin(zones), std::end(zones),
-                                  [&](const Zone& candidate) { return iequals(candidate.name, word); });
+  const auto* zone = std::ranges::find_if(zones, [&](const Zone& row) { return iequals(row.name, word); });
   if (zone == std::end(zones)) return std::nullopt;
   return zone->minutes;
-}
-
-bool is_weekday(std::string_view word) {
-  if (english(word, "montuewedthufrisatsun") >= 0) return true;
-  if (word.size() == 3 && english(word, "janfebaprmayjunjulaugsepoctnovdec") >= 0) return false;
-  const std::string name = lower_word(word);
-  return std::any_of(std::begin(weekdays), std::end(weekdays),
-                     [&](std::string_view day) { return name.starts_with(day) && (day.size() > 2 || name == day); });
 }
 
 }  // namespace feedmill

@@ -80,7 +80,7 @@ StoreResult<void> Ingest::read_states(std::span<Claim> claims) {
   for (std::size_t i = 0; i < claims.size(); ++i) {
     const Fields fields = (*states)[i].pairs();
     claims[i].state = read_state(fields);
-    claims[i].has_posts = find_field(fields, "bytes") != nullptr;
+    claims[i].has_posts = find_field(fields, "bytes") != nullptr || claims[i].state.rhythm.imported.count() != 0;
   }
   return {};
 }

@@ -99,6 +99,8 @@ class Search {
     }
     mark_tombs();
     if (!any_new) return;
+    asks_oldest_ = static_cast<std::size_t>(std::ranges::count(known_.guids, Is::unknown, &StoredSnapshot::Guid::is)) >
+                   StoredSnapshot::usual_news;
     find_aliases();
     find_departed();
   }
@@ -116,8 +118,9 @@ class Search {
                    first + static_cast<std::ptrdiff_t>(std::min(guids_a_command, guids.size() - i)));
       trip.add(std::move(words));
     }
-    if (wanted_.seconds.empty()) return;
+    if (wanted_.seconds.empty() && !asks_oldest_) return;
     const std::string_view sort = trip.keep(keys.sort(wanted_.feed_url));
+    if (asks_oldest_) trip.add({"ZRANGE", sort, "0", "0", "WITHSCORES"});
     const std::string_view most = trip.keep(std::to_string(max_a_second + 1));
     for (const std::int64_t second : wanted_.seconds) {
       const std::string_view score = trip.keep(std::to_string(second));
@@ -142,6 +145,7 @@ class Search {
       return guid.id.empty();
     });
     for (; next < all; ++next) deleted_.push_back(std::move(ids[next]));
+    if (asks_oldest_) known_.oldest = trip.take(failed_)[1].integer();
     for (std::size_t i = 0; i < wanted_.seconds.size(); ++i) {
       const ReplyView row = trip.take(failed_);
       for (std::size_t post = 0; row.size() <= max_a_second && post < row.size(); ++post) {
@@ -250,8 +254,9 @@ class Search {
   const StoredFeed& stored_;
   StoredSnapshot known_;
   std::vector<std::string_view> listed_;  // the document's guids, sorted; filled only if used
-  std::vector<std::size_t> unsettled_;    // places whose entries are read: they differ, or were stored by other rules
-  std::vector<std::string> deleted_;      // ids of what the document says is deleted, "" = no such post
+  bool asks_oldest_ = false;
+  std::vector<std::size_t> unsettled_;  // places whose entries are read: they differ, or were stored by other rules
+  std::vector<std::string> deleted_;    // ids of what the document says is deleted, "" = no such post
   std::optional<StoreError> failed_;
 };
 

@@ -92,6 +92,7 @@ struct Commit {
   bool trim = false;                ///< retention applies without a document, too
   bool initial = false;             ///< first import of the feed
   bool healed = false;              ///< its new posts were missed: they are of pages behind the document (HTTP P16)
+  std::int64_t backlog_before = 0;  ///< its new posts with a timestamp before this are a back catalogue, not news
   Fields feed;                      ///< fields of Feed:<feed_url> that changed
   std::vector<EntryWrite> entries;  ///< oldest first
   std::vector<FeedEvent> events;

@@ -43,8 +43,8 @@ EntryWrite creation(EntryRecord& record, std::int64_t timestamp, std::int64_t no
 bool is_stale(const EntryRecord& record, const Fields& stored, std::int64_t now) {
   constexpr std::int64_t slowest_cache = 86'400;
   if (number(stored, "rev", 1) <= 1 || now - number(stored, "last_changed", 0) > slowest_cache) return false;
-  const auto read_date = parse_date(value_of(record.fields, "date_updated"));
-  const auto stored_date = parse_date(value_of(stored, "date_updated"));
+  const auto read_date = parse_moment(value_of(record.fields, "date_updated"));
+  const auto stored_date = parse_moment(value_of(stored, "date_updated"));
   return read_date && stored_date && *read_date < *stored_date && unix_seconds(*stored_date) <= now;
 }
 
@@ -102,7 +102,7 @@ EntryWrite mending(const std::string& guid, const std::string& digest, const Sto
 
 /// Seconds of a date field, absent when it is none.
 std::optional<std::int64_t> date_of(const Fields& fields, std::string_view name) {
-  const auto date = parse_date(value_of(fields, name));
+  const auto date = parse_moment(value_of(fields, name));
   if (!date) return std::nullopt;
   return unix_seconds(*date);
 }
@@ -263,9 +263,8 @@ class Differ {
   void write(std::size_t i) {
     const StoredSnapshot::Guid& guid = known_.guids[i];
     if (guid.is == Is::unknown) {
-      const std::int64_t undated = now_ - static_cast<std::int64_t>(i);
-      diff_.writes.push_back(
-          creation(read_[i], std::clamp<std::int64_t>(read_[i].timestamp.value_or(undated), 0, now_), now_));
+      const std::int64_t date = read_[i].timestamp.value_or(0), undated = now_ - static_cast<std::int64_t>(i);
+      diff_.writes.push_back(creation(read_[i], date > 0 ? std::min(date, now_) : undated, now_));
       return;
     }
     std::optional<EntryWrite> write;
@@ -280,9 +279,7 @@ class Differ {
 
   std::int64_t timestamp_of(std::size_t i, bool is_news, bool keeps_date) const {
     const std::int64_t stays = number(stored(i), "timestamp", now_);
-    const auto is_past = [this](const std::optional<std::int64_t>& date) {
-      return date && *date >= 0 && *date <= now_;
-    };
+    const auto is_past = [this](const std::optional<std::int64_t>& date) { return date && *date > 0 && *date <= now_; };
     if (keeps_date || has_rendered_dates(i)) return stays;
     const auto is_as_stored = [&](const char* name) {
       return date_of(read_[i].fields, name) == date_of(stored(i), name);

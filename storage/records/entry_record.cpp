@@ -73,13 +73,17 @@ class Collector {
   std::string truncated_;
 };
 
+/// "" for a date before 1900, which counts as none (DESIGN §3.4).
 std::string rfc3339(const Date& date) {
-  return date.time ? iso8601(Time(std::chrono::floor<std::chrono::seconds>(*date.time))) : std::string();
+  constexpr std::chrono::sys_days first{std::chrono::year{1900} / 1 / 1};
+  if (!date.time || *date.time < first) return {};
+  return iso8601(Time(std::chrono::floor<std::chrono::seconds>(*date.time)));
 }
 
-std::optional<std::int64_t> seconds_of(const Date& date) {
-  if (!date.time) return std::nullopt;
-  return std::chrono::floor<std::chrono::seconds>(*date.time).time_since_epoch().count();
+/// For the timestamp, where dates before 1970 count as none (DESIGN §3.4).
+std::optional<std::int64_t> score_of(const Date& date) {
+  const std::int64_t seconds = date.time ? unix_seconds(*date.time) : 0;
+  return seconds > 0 ? std::optional(seconds) : std::nullopt;
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -269,8 +273,8 @@ EntryRecord entry_record(Entry&& entry) {
   fields.add_json("extensions", extensions_json(entry, limits::json, cut));
   if (cut) fields.cut("extensions");
 
-  record.timestamp = seconds_of(entry.updated);
-  if (!record.timestamp) record.timestamp = seconds_of(entry.published);
+  record.timestamp = score_of(entry.updated);
+  if (!record.timestamp) record.timestamp = score_of(entry.published);
   record.fields = fields.take();
   record.digest = entry_digest(record.fields, &record.has_idle);
   if (entry.cut_short)

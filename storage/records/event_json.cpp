@@ -97,6 +97,7 @@ std::string post_event(const Commit& commit, const EntryWrite& write, std::int64
   json.number("rev", write.rev);
   if (created && commit.initial) json.boolean("initial", true);
   if (created && commit.healed) json.boolean("healed", true);
+  if (created && write.timestamp < commit.backlog_before) json.boolean("backlog", true);
   json.begin_object("data");
   const auto value_now = [&write](const char* name) {
     const std::string* value = find_field(write.set, name);

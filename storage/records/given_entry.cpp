@@ -271,8 +271,8 @@ class GivenPost {
     record.timestamp.reset();
     for (const char* name : {"date_published", "date_updated"}) {
       const std::string* const text = find_field(record.fields, name);
-      const auto time = text == nullptr ? std::nullopt : parse_date(*text);
-      if (time) record.timestamp = unix_seconds(*time);
+      const auto time = text == nullptr ? std::nullopt : parse_moment(*text);
+      if (time && unix_seconds(*time) > 0) record.timestamp = unix_seconds(*time);
     }
     return record;
   }

@@ -49,6 +49,7 @@ struct StoredPost {
 /// What the store knows of the guids of a document (one read-only script, RELIABILITY L5).
 struct StoredSnapshot {
   static constexpr std::size_t max_departed = 50;
+  static constexpr std::size_t usual_news = 20;  ///< posts that a feed brings at once; more may be a back catalogue
   enum class Is { unknown, tombstoned, same, different };
   struct Guid {
     Is is{};
@@ -71,6 +72,7 @@ struct StoredSnapshot {
   std::string items;                       ///< what is kept of its last document's items
   std::uint64_t stored = 0;                ///< posts of the feed
   std::int64_t newest = 0;                 ///< timestamp of the newest of them
+  std::int64_t oldest = 0;                 ///< and of the oldest; 0 unless more than usual_news guids are unknown
   bool trimmed = false;                    ///< it has tombstones
   std::optional<Milliseconds> first_tomb;  ///< when the guid of its oldest tombstone left the document
   bool compares_all = false;               ///< `fields` are there of posts with the same digest, too

@@ -538,9 +538,12 @@ TEST_F(HubUnderLoad, AFloodOfOneClientKeepsNoOtherOut) {
     EXPECT_EQ(ask({"GET", world.topic, from("198.51.100." + std::to_string(i))}).status, 200);
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
+  // Asked during the flood: its share fills up again as soon as it ends.
+  EXPECT_TRUE(eventually([&] {
+    return ask({"GET", world.topic, from("203.0.113.99")}).header("Retry-After") == "5";
+  })) << "the same /24";
   ended = true;
   for (std::thread& one : flood) one.join();
-  EXPECT_EQ(ask({"GET", world.topic, from("203.0.113.99")}).header("Retry-After"), "5") << "the same /24";
 }
 
 class HubWithoutRedis : public testing::Test {

@@ -1,4 +1,5 @@
-// Any text → a date within the years 1 … 9999, or none; and what is printed can be read again.
+// Any text → a date within the years 99 … 999 and 1900 … 9999 that is not the epoch, or none; what is printed can be
+// read again, and a text for which a zone is unknown is a date.
 #include "parsers/text/date.hpp"
 #include "tests/fuzz/invariants.hpp"
 
@@ -7,9 +8,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text = fuzz::view(data, size);
   if (const std::optional<Time> time = parse_date(text)) {
     const std::string printed = iso8601(*time);
+    fuzz::require(printed >= "0099" && printed < "9999-12-31T23:59:60" && printed.find("1970-01-01") != 0);
+    fuzz::require(printed.find_first_not_of("0123456789-T:.Z") == std::string::npos);
     const std::optional<Time> again = parse_date(printed);
     fuzz::require(again.has_value() && *again == *time);
   }
+  if (has_unknown_zone(text)) fuzz::require(parse_moment(text).has_value());
   parse_duration(text);
   return 0;
 }

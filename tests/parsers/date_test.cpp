@@ -131,8 +131,209 @@ INSTANTIATE_TEST_SUITE_P(
                     DateCase{"NoSuchWeek", "2009-W54-1", ""},
                     DateCase{"TwoDigits68", "1 Jan 68 00:00:00 GMT", "2068-01-01T00:00:00Z"},
                     DateCase{"TwoDigits90", "1 Jan 90 00:00:00 GMT", "1990-01-01T00:00:00Z"},
-                    DateCase{"Ancient", "0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"}),
+                    DateCase{"Iran", "Wed, 05 Nov 2014 18:04:00 IRST", "2014-11-05T14:34:00Z"},
+                    DateCase{"NepalByName", "Wed, 05 Nov 2014 18:04:00 NPT", "2014-11-05T12:19:00Z"},
+                    DateCase{"Philippines", "Wed, 05 Nov 2014 18:04:00 PHT", "2014-11-05T10:04:00Z"},
+                    DateCase{"French", "13 mars 2026 12:22 HNE", "2026-03-13T17:22:00Z"},
+                    DateCase{"Remark", "14 Jul 2025 10:20:30 (CEST)", "2025-07-14T08:20:30Z"}),
     [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Iana, Dates,
+    testing::Values(DateCase{"Summer", "Fri, 04 Jul 2025 10:00:00 Europe/Berlin", "2025-07-04T08:00:00Z"},
+                    DateCase{"Winter", "Wed, 05 Nov 2014 18:04:00 Europe/Berlin", "2014-11-05T17:04:00Z"},
+                    DateCase{"Iso", "2025-07-04 10:00:00 Europe/Berlin", "2025-07-04T08:00:00Z"},
+                    DateCase{"West", "Fri, 31 Mar 2023 20:19:00 America/Los_Angeles", "2023-04-01T03:19:00Z"},
+                    DateCase{"South", "20:19, 31 Jan 2023 Australia/Sydney", "2023-01-31T09:19:00Z"},
+                    DateCase{"ThreeParts", "31 Mar 2023 20:19 america/argentina/buenos_aires", "2023-03-31T23:19:00Z"},
+                    DateCase{"Hyphens", "31 Mar 2023 20:19 America/Port-au-Prince", "2023-04-01T00:19:00Z"},
+                    DateCase{"Etc", "31 Mar 2023 20:19 Etc/GMT+5", "2023-04-01T01:19:00Z"},
+                    DateCase{"Java", "2025-07-04T10:00:00+02:00[Europe/Berlin]", "2025-07-04T08:00:00Z"},
+                    DateCase{"JavaLocal", "2025-07-04T10:00[Asia/Kolkata]", "2025-07-04T04:30:00Z"},
+                    DateCase{"OffsetWins", "2025-07-04 10:00 Europe/Berlin +0000", "2025-07-04T10:00:00Z"},
+                    DateCase{"ShownTwice", "26 Oct 2025 02:30 Europe/Berlin", "2025-10-26T00:30:00Z"},
+                    DateCase{"NeverShown", "30 Mar 2025 02:30 Europe/Berlin", "2025-03-30T01:30:00Z"},
+                    DateCase{"OtherYears", "31 Jul 2035 20:19 Europe/Paris", "2035-07-31T18:19:00Z"},
+                    DateCase{"NoSuchPlace", "31 Mar 2023 20:19 Mars/Base", "2023-03-31T20:19:00Z"},
+                    DateCase{"Path", "31 Mar 2023 20:19 ../../etc/passwd", "2023-03-31T20:19:00Z"}),
+    [](const auto& test) { return test.param.name; });
+
+// DESIGN §3.4: what software writes where there is no date, or a broken one.
+INSTANTIATE_TEST_SUITE_P(
+    Undated, Dates,
+    testing::Values(DateCase{"WordPress", "Wed, 30 Nov -0001 00:00:00 +0000", ""},
+                    DateCase{"WordPressIso", "-0001-11-30T00:00:00+00:00", ""},
+                    DateCase{"SignedYear", "-0001-11-30", ""}, DateCase{"Go", "Mon, 01 Jan 0001 00:00:00 +0000", ""},
+                    DateCase{"GoIso", "0001-01-01T00:00:00Z", ""}, DateCase{"Mysql", "0000-00-00 00:00:00", ""},
+                    DateCase{"Excel", "1899-12-30T00:00:00Z", ""},
+                    DateCase{"ThreeDigits", "Tue, 14 Jul 202 10:00:00 GMT", ""},
+                    DateCase{"FiveDigits", "Tue, 14 Jul 20250 10:00:00 GMT", ""},
+                    DateCase{"GoSeconds", "-62135596800", ""}, DateCase{"Windows", "Mon, 01 Jan 1601 00:00:00 GMT", ""},
+                    DateCase{"Epoch", "Thu, 01 Jan 1970 00:00:00 +0000", ""},
+                    DateCase{"EpochIso", "1970-01-01T00:00:00Z", ""}, DateCase{"EpochDay", "1970-01-01", ""},
+                    DateCase{"EpochInBerlin", "1970-01-01T01:00:00+01:00", ""},
+                    DateCase{"EpochSeenFromNewYork", "Wed, 31 Dec 1969 19:00:00 GMT", ""},
+                    DateCase{"EpochSeenFromTokyo", "Thu, 01 Jan 1970 09:00:00 GMT", ""},
+                    DateCase{"EpochSeconds", "000000000", ""}, DateCase{"PersianCalendar", "۲۳ ژوئیه ۱۴۰۴", ""}),
+    [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    FarYears, Dates,
+    testing::Values(DateCase{"BrokenWeekday", "026, 26 Mar 2023 22:43:38 +0000", "2023-03-26T22:43:38Z"},
+                    DateCase{"ThreeDigits", "Thu, 01 Jan 0100 00:00:01 +0100", "0099-12-31T23:00:01Z"},
+                    DateCase{"First", "1900-01-01T00:00:00Z", "1900-01-01T00:00:00Z"},
+                    DateCase{"BeforeTheFirst", "1899-12-31T23:59:59Z", ""},
+                    DateCase{"BeforeTheEpoch", "Sun, 20 Jul 1969 20:17:40 GMT", "1969-07-20T20:17:40Z"},
+                    DateCase{"AfterTheEpoch", "Sat, 03 Jan 1970 00:00:00 GMT", "1970-01-03T00:00:00Z"},
+                    DateCase{"Future", "2099-12-31T23:59:59Z", "2099-12-31T23:59:59Z"}),
+    [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(Weekdays, Dates,
+                         testing::Values(DateCase{"American", "Fri, 03/07/2025 - 09:15", "2025-03-07T09:15:00Z"},
+                                         DateCase{"DayFirst", "Thu, 03/07/2025 - 09:15", "2025-07-03T09:15:00Z"},
+                                         DateCase{"DayFirstInTheAfternoon", "Thu, 03/07/2025 3:15 pm",
+                                                  "2025-07-03T15:15:00Z"},
+                                         DateCase{"Neither", "Mon, 03/07/2025", "2025-07-03T00:00:00Z"},
+                                         DateCase{"TwoDigits", "Friday 03-07-25 09:15", "2025-03-07T09:15:00Z"},
+                                         DateCase{"OtherLanguage", "viernes, 07.03.2025", "2025-03-07T00:00:00Z"},
+                                         DateCase{"Behind", "03/10/2025 (Mon) 10:20", "2025-03-10T10:20:00Z"},
+                                         DateCase{"PolishJuly", "pon., 14 lip 2025", "2025-07-14T00:00:00Z"},
+                                         DateCase{"CroatianJune", "sub, 14. lip 2025", "2025-06-14T00:00:00Z"}),
+                         [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Hours, Dates,
+    testing::Values(DateCase{"French", "13 mars 2026 12h22", "2026-03-13T12:22:00Z"},
+                    DateCase{"FrenchNumeric", "10/03/2026 9h05", "2026-03-10T09:05:00Z"},
+                    DateCase{"Seconds", "2026-03-10 9h05m07s", "2026-03-10T09:05:07Z"},
+                    DateCase{"Spaces", "mar. 10 mars 2026 9 h 05", "2026-03-10T09:05:00Z"},
+                    DateCase{"HourAlone", "10 mars 2026 à 9h", "2026-03-10T09:00:00Z"},
+                    DateCase{"Portuguese", "10 de março de 2026 às 9h05min", "2026-03-10T09:05:00Z"},
+                    DateCase{"FullStop", "10. marts 2026 kl. 9.05", "2026-03-10T09:05:00Z"},
+                    DateCase{"FullStopIso", "2026-03-10 09.05", "2026-03-10T09:05:00Z"},
+                    DateCase{"LetterBehindADigit", "Tue, 10 Mar 2026 09:05:00H", "2026-03-10T09:05:00Z"},
+                    DateCase{"LetterInIso", "2026-03-10T09:05:00K", "2026-03-10T09:05:00Z"},
+                    DateCase{"ShortAfternoon", "03/10/2026 3:45p", "2026-03-10T15:45:00Z"},
+                    DateCase{"TwentyFourHours", "10 Mar 2026 15:45 pm", "2026-03-10T15:45:00Z"}),
+    [](const auto& test) { return test.param.name; });
+
+// A date each of the languages that CLDR has most of, as its patterns have it.
+INSTANTIATE_TEST_SUITE_P(
+    Languages, Dates,
+    testing::Values(DateCase{"English", "Wednesday, November 5, 2025 at 3:20 PM", "2025-11-05T15:20:00Z"},
+                    DateCase{"Mandarin", "2025年11月5日星期三 15:20", "2025-11-05T15:20:00Z"},
+                    DateCase{"Hindi", "सोमवार, 14 जुलाई 2025 को 3:20 pm", "2025-07-14T15:20:00Z"},
+                    DateCase{"Spanish", "miércoles, 5 de noviembre de 2025, 15:20", "2025-11-05T15:20:00Z"},
+                    DateCase{"Arabic", "الخميس، 25 ديسمبر 2025 في 3:20 م", "2025-12-25T15:20:00Z"},
+                    DateCase{"Urdu", "اتوار، 21 ستمبر، 2025 3:20 PM", "2025-09-21T15:20:00Z"},
+                    DateCase{"French", "mardi 6 mai 2025 à 15:20", "2025-05-06T15:20:00Z"},
+                    DateCase{"Bengali", "বুধবার, 5 নভেম্বর, 2025 3:20 PM", "2025-11-05T15:20:00Z"},
+                    DateCase{"Portuguese", "quinta-feira, 20 de fevereiro de 2025 15:20", "2025-02-20T15:20:00Z"},
+                    DateCase{"Russian", "пятница, 8 августа 2025 г., 15:20", "2025-08-08T15:20:00Z"},
+                    DateCase{"Swahili", "Jumatatu, 3 Machi 2025 15:20", "2025-03-03T15:20:00Z"},
+                    DateCase{"Indonesian", "Senin, 14 Juli 2025 15.20", "2025-07-14T15:20:00Z"},
+                    DateCase{"German", "Donnerstag, 25. Dezember 2025 um 15:20", "2025-12-25T15:20:00Z"},
+                    DateCase{"Japanese", "2025年6月9日月曜日 15:20", "2025-06-09T15:20:00Z"},
+                    DateCase{"Telugu", "5, నవంబర్ 2025, బుధవారం 3:20 PMకి", "2025-11-05T15:20:00Z"},
+                    DateCase{"Marathi", "गुरुवार, 25 डिसेंबर, 2025 रोजी 3:20 PM", "2025-12-25T15:20:00Z"},
+                    DateCase{"Javanese", "Jumat, 8 Agustus 2025 15:20", "2025-08-08T15:20:00Z"},
+                    DateCase{"Vietnamese", "15:20 Thứ Sáu, 8 tháng 8, 2025", "2025-08-08T15:20:00Z"},
+                    DateCase{"Tamil", "புதன், 1 ஜனவரி, 2025 அன்று பிற்பகல் 3:20", "2025-01-01T15:20:00Z"},
+                    DateCase{"Persian", "پنجشنبه 25 دسامبر 2025، ساعت 15:20", "2025-12-25T15:20:00Z"},
+                    DateCase{"Turkish", "25 Aralık 2025 Perşembe 15:20", "2025-12-25T15:20:00Z"},
+                    DateCase{"Italian", "martedì 6 maggio 2025 15:20", "2025-05-06T15:20:00Z"},
+                    DateCase{"Filipino", "Martes, Mayo 6, 2025 nang 3:20 PM", "2025-05-06T15:20:00Z"},
+                    DateCase{"Gujarati", "ગુરુવાર, 20 ફેબ્રુઆરી, 2025 એ 03:20 PM વાગ્યે", "2025-02-20T15:20:00Z"},
+                    DateCase{"Thai", "วันพุธที่ 5 พฤศจิกายน  2025 15:20", "2025-11-05T15:20:00Z"},
+                    DateCase{"Kannada", "ಗುರುವಾರ, ಡಿಸೆಂಬರ್ 25, 2025 03:20 ಅಪರಾಹ್ನ", "2025-12-25T15:20:00Z"},
+                    DateCase{"Malayalam", "2025, ജനുവരി 1, ബുധനാഴ്‌ച 3:20 PM",
+                             "2025-01-01T15:20:00Z"},
+                    DateCase{"Polish", "środa, 1 stycznia 2025 15:20", "2025-01-01T15:20:00Z"},
+                    DateCase{"Burmese", "2025- ဇွန် 9- တနင်္လာ 15:20", "2025-06-09T15:20:00Z"},
+                    DateCase{"Ukrainian", "середа, 5 листопада 2025 р. о 15:20", "2025-11-05T15:20:00Z"},
+                    DateCase{"Dutch", "maandag 14 juli 2025 om 15:20", "2025-07-14T15:20:00Z"},
+                    DateCase{"Romanian", "sâmbătă, 12 aprilie 2025, 15:20", "2025-04-12T15:20:00Z"},
+                    DateCase{"Czech", "pondělí 3. března 2025 15:20", "2025-03-03T15:20:00Z"},
+                    DateCase{"Swedish", "torsdag 20 februari 2025 15:20", "2025-02-20T15:20:00Z"},
+                    DateCase{"Hungarian", "2025. március 3., hétfő 15:20", "2025-03-03T15:20:00Z"},
+                    DateCase{"Greek", "Πέμπτη 25 Δεκεμβρίου 2025 - 3:20 μ.μ.", "2025-12-25T15:20:00Z"},
+                    DateCase{"Bulgarian", "събота, 12 април 2025 г., 15:20 ч.", "2025-04-12T15:20:00Z"},
+                    DateCase{"Danish", "onsdag den 1. januar 2025 kl. 15.20", "2025-01-01T15:20:00Z"},
+                    DateCase{"Finnish", "keskiviikkona 1. tammikuuta 2025 klo 15.20", "2025-01-01T15:20:00Z"},
+                    DateCase{"Norwegian", "torsdag 25. desember 2025 kl. 15:20", "2025-12-25T15:20:00Z"},
+                    DateCase{"Slovak", "pondelok 14. júla 2025, 15:20", "2025-07-14T15:20:00Z"},
+                    DateCase{"Croatian", "ponedjeljak, 3. ožujka 2025. u 15:20", "2025-03-03T15:20:00Z"},
+                    DateCase{"Serbian", "понедељак, 14. јул 2025. 15:20", "2025-07-14T15:20:00Z"},
+                    DateCase{"Lithuanian", "2025 m. balandžio 12 d., šeštadienis 15:20", "2025-04-12T15:20:00Z"},
+                    DateCase{"Latvian", "trešdiena, 2025. gada 1. janvāris 15:20", "2025-01-01T15:20:00Z"},
+                    DateCase{"Estonian", "Laupäev, 12. aprill 2025 15:20", "2025-04-12T15:20:00Z"},
+                    DateCase{"Slovene", "ponedeljek, 14. julij 2025 15:20", "2025-07-14T15:20:00Z"},
+                    DateCase{"Hebrew", "יום שבת, 12 באפריל 2025 בשעה 15:20", "2025-04-12T15:20:00Z"},
+                    DateCase{"Catalan", "diumenge, 21 de setembre de 2025, a les 15:20", "2025-09-21T15:20:00Z"},
+                    DateCase{"Basque", "2025(e)ko abuztuakren 8(a), ostirala 15:20", "2025-08-08T15:20:00Z"},
+                    DateCase{"Galician", "15:20 do luns, 14 de xullo de 2025", "2025-07-14T15:20:00Z"},
+                    DateCase{"Irish", "Déardaoin 20 Feabhra 2025 15:20", "2025-02-20T15:20:00Z"},
+                    DateCase{"Azerbaijani", "30 oktyabr 2025, cümə axşamı 15:20", "2025-10-30T15:20:00Z"},
+                    DateCase{"Georgian", "კვირა, 21 სექტემბერი, 2025, 15:20", "2025-09-21T15:20:00Z"},
+                    DateCase{"Armenian", "2025 թ. փետրվարի 20, հինգշաբթի, 15:20", "2025-02-20T15:20:00Z"},
+                    DateCase{"Kazakh", "2025 ж. 25 желтоқсан, бейсенбі, 15:20", "2025-12-25T15:20:00Z"},
+                    DateCase{"Malay", "Ahad, 21 September 2025 3:20 PTG", "2025-09-21T15:20:00Z"},
+                    DateCase{"Nepali", "2025 मार्च 3, सोमबार 15:20", "2025-03-03T15:20:00Z"},
+                    DateCase{"Sinhala", "2025 සැප්තැම්බර් 21, ඉරිදා 15.20", "2025-09-21T15:20:00Z"},
+                    DateCase{"Khmer", "ពុធ 1 មករា 2025 នៅ​ម៉ោង 3:20 PM",
+                             "2025-01-01T15:20:00Z"},
+                    DateCase{"Amharic", "2025 ኦገስት 8, ዓርብ 3:20 ከሰዓት", "2025-08-08T15:20:00Z"},
+                    DateCase{"Pashto", "څلرنۍ د 2025 د جنوري 1 15:20", "2025-01-01T15:20:00Z"}),
+    [](const auto& test) { return test.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Words, Dates,
+    testing::Values(DateCase{"CzechLong", "14. července 2025 10:20", "2025-07-14T10:20:00Z"},
+                    DateCase{"CzechJune", "14. června 2025", "2025-06-14T00:00:00Z"},
+                    DateCase{"Dutch", "ma 8 mrt 2024 10:00 +0100", "2024-03-08T09:00:00Z"},
+                    DateCase{"Ukrainian", "14 серпня 2025 10:20", "2025-08-14T10:20:00Z"},
+                    DateCase{"Chinese", "2025年3月14日 下午3:20", "2025-03-14T15:20:00Z"},
+                    DateCase{"ChineseWeekday", "2025年3月14日 星期五 10:20:30", "2025-03-14T10:20:30Z"},
+                    DateCase{"ChineseMonth", "十一月 14, 2025", "2025-11-14T00:00:00Z"},
+                    DateCase{"ChineseNight", "2025年3月14日 凌晨12:20", "2025-03-14T00:20:00Z"},
+                    DateCase{"Japanese", "2025年3月14日（金）午後3時20分", "2025-03-14T15:20:00Z"},
+                    DateCase{"KoreanHours", "2025년 7월 14일 오후 3시 20분", "2025-07-14T06:20:00Z"},
+                    DateCase{"RomanianShort", "14 Ian 2025", "2025-01-14T00:00:00Z"},
+                    DateCase{"RomanianHour", "4 iunie 2025 ore 10:00", "2025-06-04T10:00:00Z"},
+                    DateCase{"Indonesian", "14 Agustus 2025 pukul 10.20", "2025-08-14T10:20:00Z"},
+                    DateCase{"ThaiYear", "14 ก.ค. 2568 10:20 น.", "2025-07-14T10:20:00Z"},
+                    DateCase{"ArabicDigits", "١٤ يوليو ٢٠٢٥ ١٠:٢٠ ص", "2025-07-14T10:20:00Z"},
+                    DateCase{"LevantineMonth", "14 تموز 2025", "2025-07-14T00:00:00Z"},
+                    DateCase{"HindiDigits", "२०२५-०७-१४ १०:२०", "2025-07-14T10:20:00Z"},
+                    DateCase{"FullWidth", "２０２５年７月１４日　１０：２０", "2025-07-14T10:20:00Z"},
+                    DateCase{"Capitals", "LUNDI 14 AOÛT 2023", "2023-08-14T00:00:00Z"},
+                    DateCase{"CyrillicCapitals", "14 ИЮЛЯ 2025", "2025-07-14T00:00:00Z"},
+                    DateCase{"Marks",
+                             "Mon,\xC2\xA0"
+                             "14 Jul\xE2\x80\xAF"
+                             "2025 10:20",
+                             "2025-07-14T10:20:00Z"},
+                    DateCase{"FirstOfTheMonth", "1er juillet 2025", "2025-07-01T00:00:00Z"},
+                    DateCase{"OrdinalMark", "1º de julio de 2025", "2025-07-01T00:00:00Z"},
+                    DateCase{"Hyphens", "14-Jul-25 10:20", "2025-07-14T10:20:00Z"},
+                    DateCase{"At", "July 14, 2025 at 3:20 PM", "2025-07-14T15:20:00Z"}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(UnknownZones, AreToldFromKnownOnesAndNone) {
+  for (const char* text : {"Mon, 14 Jul 2025 10:20:30 XYZ", "2025-07-14 10:20:30 XYZT", "14 Jul 2025 10:20 Mars/Base",
+                           "2025-07-14T10:20:30K", "2025-07-14T10:20:30[Mars/Base]"}) {
+    EXPECT_TRUE(has_unknown_zone(text)) << text;
+  }
+  for (const char* text : {"Mon, 14 Jul 2025 10:20:30 GMT", "Mon, 14 Jul 2025 10:20:30 IRST", "2025-07-14T10:20:30Z",
+                           "14 Jul 2025 10:20 Europe/Paris", "14 juillet 2025 10h", "14.07.2025 10:20 Uhr", "yesterday",
+                           "", "Mon Jul 14 2025 10:20:30 GMT+0200 (Somewhere)", "14 Jul 2025", "2025-07-14 10:20 PM"}) {
+    EXPECT_FALSE(has_unknown_zone(text)) << text;
+  }
+}
+
+TEST(Moments, MayBeTheEpoch) {
+  EXPECT_EQ(iso8601(parse_moment("1970-01-01T00:00+00:00")), "1970-01-01T00:00:00Z");
+}
 
 struct DurationCase {
   const char* name;

@@ -1,5 +1,6 @@
 #include "parsers/lists/discovery.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -157,7 +158,10 @@ TEST(Page, IsBounded) {
 TEST(WellKnownFeeds, AreOfThePagesHost) {
   const auto urls = well_known_feeds("https://example.org:8443/blog/page?x=1");
   ASSERT_FALSE(urls.empty());
-  EXPECT_EQ(urls.front(), "https://example.org:8443/feed");
+  EXPECT_EQ(urls.front(), "https://example.org:8443/blog/feed");
+  EXPECT_NE(std::ranges::find(urls, "https://example.org:8443/feed"), urls.end());
+  const auto at_root = well_known_feeds("https://example.org/");
+  EXPECT_EQ(std::ranges::count(at_root, "https://example.org/feed"), 1);
   EXPECT_TRUE(well_known_feeds("mailto:a@example.org").empty());
 }
 

@@ -184,6 +184,29 @@ TEST(HubsOfDocuments, RssBorrowsAtomsLinksWhateverTheirPrefix) {
   }
 }
 
+/// RFC 3986 §5.1: the base is where the document came from, and not the page that it names.
+TEST(HubsOfDocuments, RelativeLinksAreBesideTheDocument) {
+  const std::string links =
+      R"(<a:link rel="self" href="me.xml"/><a:link rel="hub" href="/hub"/><a:link rel="next" href="?p=2"/>)";
+  for (
+      const std::string& document :
+      {R"(<rss version="2.0" xmlns:a="http://www.w3.org/2005/Atom"><channel><title>t</title><link>https://www.example.com/blog/</link>)" +
+           links + "<item><title>x</title><link>p/1</link></item></channel></rss>",
+       R"(<a:feed xmlns:a="http://www.w3.org/2005/Atom"><a:title>t</a:title><a:link href="https://www.example.com/blog/"/>)" +
+           links + R"(<a:entry><a:id>1</a:id><a:title>x</a:title><a:link href="p/1"/></a:entry></a:feed>)"}) {
+    const Feed feed = feed_of(document, "application/xml");
+    EXPECT_EQ(feed.self, "https://example.org/me.xml");
+    EXPECT_EQ(feed.hubs, Hubs{"https://example.org/hub"});
+    EXPECT_EQ(feed.next, "https://example.org/feed?p=2");
+    EXPECT_EQ(feed.entries.at(0).link, "https://www.example.com/blog/p/1") << "posts are of the page";
+  }
+  const Feed based =
+      feed_of(R"(<feed xmlns="http://www.w3.org/2005/Atom" xml:base="https://b.example/x/"><title>t</title>
+    <link rel="self" href="me.xml"/></feed>)",
+              "application/atom+xml");
+  EXPECT_EQ(based.self, "https://b.example/x/me.xml");
+}
+
 TEST(HubsOfDocuments, JsonFeedHasOthersBesides) {
   const Feed feed =
       feed_of(R"({"version":"https://jsonfeed.org/version/1.1","title":"t","feed_url":"https://example.org/self",

@@ -104,6 +104,18 @@ INSTANTIATE_TEST_SUITE_P(
                     "format: json11, JSON Feed 1.1: by its \"version\""}),
     [](const auto& test) { return test.param.name; });
 
+TEST(UnknownZones, AreReported) {
+  const auto feed = read_feed(
+      "<rss><channel><item><guid>1</guid><pubDate>Mon, 14 Jul 2025 10:20:30 XYZ</pubDate></item>"
+      "<item><guid>2</guid><pubDate>Mon, 14 Jul 2025 10:20:30 Europe/Berlin</pubDate></item></channel></rss>",
+      {});
+  ASSERT_TRUE(feed.has_value());
+  const std::pair<Flaw, std::uint32_t> flaw{Flaw::date, 1};
+  EXPECT_EQ(feed->flaws, std::vector{flaw});
+  EXPECT_NE(lines(*feed).find("in an unknown zone, read as UTC: entry 1 (\"Mon, 14 Jul 2025 10:20:30 XYZ\")"),
+            std::string::npos);
+}
+
 TEST(Explain, NamesWhatIsOverItsCap) {
   std::string document = "<rss version='2.0'><channel>";
   const std::string words(300, 'w');  // what is shorter takes more memory than that many may

@@ -47,9 +47,14 @@ TEST(Diff, GivesUndatedPostsTheirPlaceInTheDocument) {
   EXPECT_EQ(diff.writes[1].timestamp, now_s);
 }
 
-TEST(Diff, ClampsDatesToTheRangeFrom1970ToNow) {
-  const auto diff = diff_entries({post("future", now_s + 1000), post("past", -5)}, knows({{}, {}}), now);
-  EXPECT_EQ(diff.writes[0].timestamp, 0);
+TEST(Diff, ClampsFutureDatesToNow) {
+  const auto diff = diff_entries({post("future", now_s + 1000)}, knows({{}}), now);
+  EXPECT_EQ(diff.writes[0].timestamp, now_s);
+}
+
+TEST(Diff, TakesADateBefore1970ForNone) {
+  const auto diff = diff_entries({post("old", -5), post("epoch", 0)}, knows({{}, {}}), now);
+  EXPECT_EQ(diff.writes[0].timestamp, now_s - 1);
   EXPECT_EQ(diff.writes[1].timestamp, now_s);
 }
 

@@ -153,6 +153,16 @@ TEST(EntryRecords, TakeTheUpdatedDateFirst) {
   EXPECT_EQ(entry_record(Entry(entry)).timestamp, 200);
 }
 
+TEST(EntryRecords, HaveNoDateBefore1900AndNoTimestampBefore1970) {
+  Entry entry = sample();
+  entry.published = {parse_date("Sun, 20 Jul 1969 20:17:40 GMT"), "x"};
+  entry.updated = {parse_date("0199-07-20T20:17:40Z"), "x"};
+  const EntryRecord record = entry_record(std::move(entry));
+  EXPECT_EQ(value(record.fields, "date_published"), "1969-07-20T20:17:40Z");
+  EXPECT_EQ(value(record.fields, "date_updated"), "(none)");
+  EXPECT_FALSE(record.timestamp.has_value());
+}
+
 TEST(EntryRecords, LeaveItToTheStoreWhichOfEqualGuidsAndLinksStays) {
   Feed feed;
   feed.entries = {sample(), sample()};

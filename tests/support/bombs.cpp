@@ -85,14 +85,14 @@ std::vector<Behaviour> bombs() {
   add("brotli_100_mib", "br", brotli_large, "limit.ratio");
   add("brotli_12_mib", "br", brotli(medium), "limit.ratio");
   add("brotli_cut", "br", brotli_large.substr(0, brotli_large.size() - 3), "limit.ratio");
-  add("gzip_in_gzip", "gzip, gzip", tight_gzip(gzip_large), "limit.coding");
-  add("gzip_in_brotli", "gzip, br", gzip_large, "limit.coding");
-  add("gzip_ten_times", "gzip,gzip,gzip,gzip,gzip,gzip,gzip,gzip,gzip,gzip", gzip_large, "limit.coding");
+  add("gzip_in_gzip", "gzip, gzip", tight_gzip(gzip_large), "parse.not_a_feed");
+  add("gzip_in_brotli", "gzip, br", gzip_large, "limit.body");
+  add("gzip_ten_times", "gzip,gzip,gzip,gzip,gzip,gzip,gzip,gzip,gzip,gzip", gzip_large, "limit.body");
   add("gzip_in_gzip_said_once", "gzip", tight_gzip(gzip_large), "parse.not_a_feed");
-  add("deflate", "deflate", gzip_large, "limit.coding");
-  add("compress", "compress", gzip_large, "limit.coding");
-  add("unknown_coding", "x-mystery", gzip_large, "limit.coding");
-  add("no_coding_said", "", gzip_large, "parse.not_a_feed");
+  add("deflate", "deflate", gzip_large, "limit.body");
+  add("compress", "compress", gzip_large, "limit.body");
+  add("unknown_coding", "x-mystery", gzip_large, "limit.body");
+  add("no_coding_said", "", gzip_large, "limit.body");
   return all;
 }
 

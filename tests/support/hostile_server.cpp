@@ -282,7 +282,7 @@ std::vector<Behaviour> redirects(const std::string& own_url, const std::string& 
   for (const char* port : {"22", "25", "993", "6000", "6667", "10080"}) {
     add(std::string("to_port_") + port, 302, own_url + ":" + port + "/", "egress.port");
   }
-  add("multiple_choices", 300, "/end", "redirect.invalid");
+  all.push_back(Behaviour{"redirect", "multiple_choices", Response{.status = 300}, "redirect.invalid"});
   add("use_proxy", 305, elsewhere + "/end", "redirect.invalid");
   all.push_back(Behaviour{"redirect", "without_location", Response{.status = 302}, "redirect.invalid"});
   return all;

@@ -132,8 +132,8 @@ class Api::Waiting {
   std::size_t& count_;
 };
 
-Api::Api(asio::any_io_executor executor, Options options, const Config& config, Looks& looks,
-         MemoryBudget& memory, std::function<void()> asked, std::function<void(const char*)> bug)
+Api::Api(asio::any_io_executor executor, Options options, const Config& config, Looks& looks, MemoryBudget& memory,
+         std::function<void()> asked, std::function<void(const char*)> bug)
     : executor_(std::move(executor)),
       options_(std::move(options)),
       asked_(std::move(asked)),

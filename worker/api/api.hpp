@@ -43,8 +43,8 @@ class Api {
         std::chrono::milliseconds(5);  ///< of the store; a call that takes more counts as several
   };
 
-  /// `config`: its tokens and host rules. `looks`: for programs that discover; it and `memory` outlive this. `asked`: called when a
-  /// request was made. `bug`: told of what should not happen.
+  /// `config`: its tokens and host rules. `looks`: for programs that discover; it and `memory` outlive this. `asked`:
+  /// called when a request was made. `bug`: told of what should not happen.
   Api(boost::asio::any_io_executor executor, Options options, const Config& config, Looks& looks, MemoryBudget& memory,
       std::function<void()> asked, std::function<void(const char*)> bug);
   Api(const Api&) = delete;

@@ -343,8 +343,8 @@ void log_refresh(Log& log, const Report& report) {
   const bool expected = report.state_from == "new" && report.state_to == "healthy";
   const bool changed = report.state_from != report.state_to && !expected;
   const bool moves = report.moved || report.move_taken;
-  const bool ignores = !report.ignored.empty();
-  if (!changed && !moves && !ignores && report.host.empty() && !log.enabled(LogLevel::debug)) return;
+  const bool ignores = !report.ignored.empty(), has_backlog = report.backlog > 0;
+  if (!changed && !moves && !ignores && !has_backlog && report.host.empty() && !log.enabled(LogLevel::debug)) return;
   const std::string feed = feed_id(report.feed_url);
   const std::string next_due = format_time(std::chrono::system_clock::now() + report.next_in);
   const auto milliseconds = [](std::chrono::duration<double> span) {
@@ -379,6 +379,10 @@ void log_refresh(Log& log, const Report& report) {
   if (ignores) {
     log.write(LogLevel::warn, "notice", "a stored setting of this feed is ignored; change it with feedmill set",
               {{"feed", feed}, {"url", report.feed_url}, {"detail", report.ignored}});
+  }
+  if (has_backlog) {
+    log.write(LogLevel::info, "backlog", "posts older than all that were stored came at once; their events say backlog",
+              {{"feed", feed}, {"url", report.feed_url}, {"entries_new", report.backlog}});
   }
   if (!report.host.empty()) log_host(log, report);
 }

@@ -100,6 +100,7 @@ struct Report {
   std::chrono::duration<double> took{}, connect{}, first_byte{}, parse{}, commit{}, lateness{};
   std::uint32_t created = 0, modified = 0, unchanged = 0, trimmed = 0;
   std::vector<std::pair<std::string, std::uint32_t>> events;  ///< stream records by type
+  std::size_t backlog = 0;  ///< of the created posts: a back catalogue, older than all that were stored
   std::vector<std::pair<Flaw, std::uint32_t>> flaws;
   std::vector<double> publish_delays;   ///< seconds from published to stored; dated entries, no first import
   std::chrono::milliseconds next_in{};  ///< until the next due time

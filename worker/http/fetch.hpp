@@ -97,7 +97,8 @@ struct FetchError {
   std::vector<Header> headers;
   std::uint32_t connections_new = 0, connections_reused = 0, connections_resumed = 0;
   std::uint64_t wire_bytes = 0;
-  /// Of a 200 whose body ended early, as far as HTTP goes: status, url, headers and as much of the body as had come (HTTP §4).
+  /// Of a 200 whose body ended early, as far as HTTP goes: status, url, headers and as much of the body as had come
+  /// (HTTP §4).
   std::optional<FetchResponse> cut_off{};
 };
 

@@ -129,8 +129,8 @@ Reading salvaged(FetchResponse& response, const FeedState& state, const ReadingO
   if (!document) return failure;
   print.body_bytes = body->size();
   if (is_of_framing(failure.reason) && !document->cut_short) {
-    response.fault = fmt::format("its document is whole, its transfer is not: {} ({})", failure.detail,
-                                 to_string(failure.reason));
+    response.fault =
+        fmt::format("its document is whole, its transfer is not: {} ({})", failure.detail, to_string(failure.reason));
     print.body_hash = fingerprint(*body);
     if (print.body_hash == state.document.body_hash && !state.document.ends_early) return SameBody{std::move(print)};
     document->print = std::move(print);
@@ -185,8 +185,7 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
     if (!may_be_cut) return failure;
     return salvaged(response, state, options, std::move(failure));
   }
-  if (looks_compressed(*body))
-    return Unreadable{Reason::parse_not_a_feed, "compressed twice", print, true};
+  if (looks_compressed(*body)) return Unreadable{Reason::parse_not_a_feed, "compressed twice", print, true};
   print.body_bytes = body->size();
   print.body_hash = fingerprint(*body);
   const bool again = print.body_hash == state.document.body_hash;

@@ -121,7 +121,14 @@ class Decider {
     remember_withdrawn(state.identity.withdrawn, taken_back(document, known_, commit.deleted), diff.writes);
     const auto created = static_cast<std::uint32_t>(std::count_if(
         diff.writes.begin(), diff.writes.end(), [](const EntryWrite& write) { return write.id.empty(); }));
-    if (created > 0 && (!first || document.failure)) state.rhythm.last_new = now_;
+    const auto is_backlog = [&](const EntryWrite& write) {
+      return write.id.empty() && write.timestamp < known_.oldest;
+    };
+    const auto old = static_cast<std::uint32_t>(std::ranges::count_if(diff.writes, is_backlog));
+    const std::uint32_t backlog = old > StoredSnapshot::usual_news ? old : 0;
+    if (backlog > 0) commit.backlog_before = known_.oldest;
+    draft_.decision.backlog = backlog;
+    if (created > backlog && (!first || document.failure)) state.rhythm.last_new = now_;
     if (created > 0) ++state.counts.polls_with_new;
     state.counts.total_new += created;
     state.counts.total_body_bytes += document.print.body_bytes;
@@ -188,7 +195,7 @@ class Decider {
     const bool noticed = std::any_of(commit.entries.begin(), commit.entries.end(),
                                      [](const EntryWrite& write) { return !write.quiet; }) ||
                          !commit.rekeys.empty() || !commit.deleted.empty();
-    draft_.succeed(noticed ? Outcome::updated : Outcome::unchanged, created, first);
+    draft_.succeed(noticed ? Outcome::updated : Outcome::unchanged, created - backlog, first);
   }
 
   void operator()(const SameBody& same) {

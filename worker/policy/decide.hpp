@@ -59,6 +59,7 @@ struct Decision {
   Reason reason = Reason::none;
   std::string detail;                             ///< for people, "" on success
   std::uint32_t unchanged = 0;                    ///< entries of the document that are stored already
+  std::uint32_t backlog = 0;                      ///< new posts that are a back catalogue (Commit::backlog_before)
   std::int64_t retry_in_s = 0;                    ///< until the next due time
   bool pushed_first = false, poll_first = false;  ///< who brought what is new, where pushes are to be had (WEBSUB §5)
 };

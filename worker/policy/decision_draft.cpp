@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "parsers/text/strings.hpp"
 #include "worker/base/redact.hpp"
@@ -81,9 +82,11 @@ void DecisionDraft::succeed(Outcome outcome, std::uint32_t created, bool first) 
   state.last.outcome = to_string(outcome);
   state.last.success = now_;
   state.failures = FailureRun();
-  const bool was_fine = claim_.state.last.error.empty();
-  const std::string fault = exchange_.fault.value_or(was_fine ? claim_.state.last.detail : "");
+  const bool stays = !decision.commit.document && claim_.state.last.error.empty();  // of the last document
+  const std::string fault = exchange_.fault.value_or(stays ? claim_.state.last.detail : "");
   state.last.detail = utf8_prefix(redact(fault), longest_detail);
+  if (decision.backlog > 0)
+    state.last.detail = fmt::format("{} new posts are older than all that were stored (backlog)", decision.backlog);
   if (!first) {
     state.rhythm.new_per_week = decayed_rate(state.rhythm.new_per_week, now_ - claim_.state.last.at, created);
   }

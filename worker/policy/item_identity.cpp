@@ -43,7 +43,7 @@ bool is_unknown(const PostIdentity& identity, const EntryRecord& record, const S
 std::vector<std::int64_t> seconds_of(const EntryRecord& record) {
   std::vector<std::int64_t> seconds;
   for (const char* name : {"date_published", "date_updated"}) {
-    const auto date = parse_date(value_of(record.fields, name));
+    const auto date = parse_moment(value_of(record.fields, name));
     if (date) seconds.push_back(unix_seconds(*date));
   }
   return seconds;

@@ -161,7 +161,7 @@ ScheduleHints schedule_hints(const Feed& feed) {
   if (feed.ttl && *feed.ttl >= 1) hints.ttl_s = std::min<std::int64_t>(*feed.ttl, 60L * 24 * 365) * 60;
   if (feed.syndication) hints.sy_s = sy_seconds(*feed.syndication);
   if (hints.sy_s > 0) {
-    if (const auto base = parse_date(feed.syndication->update_base)) hints.sy_base_s = unix_seconds(*base);
+    if (const auto base = parse_moment(feed.syndication->update_base)) hints.sy_base_s = unix_seconds(*base);
   }
   for (const int hour : feed.skip_hours) {
     if (hour >= 0 && hour <= 24) hints.skip_hours |= 1U << static_cast<unsigned>(hour % 24);

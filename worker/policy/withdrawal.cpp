@@ -49,7 +49,7 @@ std::vector<std::string> withdrawn(const std::vector<Deletion>& deletions, const
     if (is_listed && post->second->timestamp.value_or(0) > deletion.when) continue;
     const std::string_view date = i < dates.size() ? std::string_view(dates[i]) : std::string_view();
     if (date.empty() && !is_listed) continue;
-    const auto stored = parse_date(date);
+    const auto stored = parse_moment(date);
     if (date.size() > 1 && stored && unix_seconds(*stored) > deletion.when) continue;
     guids.push_back(deletion.guid);
   }

@@ -162,7 +162,8 @@ void RefreshObserver::note_committed(const Decision& decision, const Committed& 
   for (const FeedEvent& event : decision.commit.events) {
     if (!done.move_taken || event.type != "feed_moved") count(event.type.c_str(), 1);
   }
-  if (decision.commit.initial || decision.commit.healed) return;
+  report.backlog = decision.backlog;
+  if (decision.commit.initial || decision.commit.healed || decision.backlog > 0) return;
   const std::int64_t stored = decision.commit.state.last.at.count() / 1000;
   for (const EntryWrite& write : decision.commit.entries) {
     const bool dated = std::any_of(write.set.begin(), write.set.end(), [](const auto& field) {

@@ -25,12 +25,12 @@ bool is_running(const PushTask& task, Milliseconds now) {
   return task.subscription && task.subscription->state == "active" && now < task.subscription->lease_end;
 }
 
-/// That of the subscription as long as it is advertised and was not refused; else the next of the list (WEBSUB S11).
+/// That of the subscription as long as it is advertised, and behind it the next of the list for each that failed
+/// (WEBSUB S11).
 std::string hub_to_ask(const PushTask& task, const HubAdvert& advert) {
-  const std::uint32_t tries = task.state.push.standing.tries;
-  const bool known = task.subscription && std::ranges::find(advert.hubs, task.subscription->hub) != advert.hubs.end();
-  if (known && tries == 0) return task.subscription->hub;
-  return advert.hubs[tries % advert.hubs.size()];
+  const auto own = task.subscription ? std::ranges::find(advert.hubs, task.subscription->hub) : advert.hubs.end();
+  const std::size_t first = own == advert.hubs.end() ? 0 : static_cast<std::size_t>(own - advert.hubs.begin());
+  return advert.hubs[(first + task.state.push.standing.tries) % advert.hubs.size()];
 }
 
 }  // namespace
@@ -70,6 +70,14 @@ PushStep plan_push(const PushTask& task, Milliseconds now) {
     return wait_until(std::min(record.renew_at, record.lease_end), now);
   }
   return was_running ? lapsed : subscribe;
+}
+
+Milliseconds wait_for_next_hub(const PushTask& task, Milliseconds retry_after, bool refused) {
+  const HubAdvert advert = chosen_hubs(read_settings(task.state.settings), task.state, task.feed_url);
+  const auto hubs = static_cast<std::uint32_t>(std::max<std::size_t>(advert.hubs.size(), 1));
+  const std::uint32_t tries = task.state.push.standing.tries;
+  if ((tries + 1) % hubs != 0) return Milliseconds(0);
+  return refused ? push_retry_after(tries / hubs) : hub_retry_after(tries / hubs, retry_after);
 }
 
 PushLease push_lease(std::string_view lease_seconds, std::string_view topic) {

@@ -37,6 +37,10 @@ PushLease push_lease(std::string_view lease_seconds, std::string_view topic);
 /// Until a hub is asked again that could not be: 1 h · 2^k, at most 24 h, and not before it wants to be (WEBSUB S4).
 Milliseconds hub_retry_after(std::uint32_t failures, Milliseconds retry_after);
 
+/// Until a hub is asked after one that refused or could not be asked: at once while the feed names one that was not
+/// tried in this round; then as push_retry_after() and hub_retry_after() say of the rounds (WEBSUB S11).
+Milliseconds wait_for_next_hub(const PushTask& task, Milliseconds retry_after, bool refused);
+
 inline constexpr Milliseconds push_pending_for = std::chrono::hours(1);  ///< WEBSUB S9
 
 }  // namespace feedmill

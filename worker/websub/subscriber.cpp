@@ -316,13 +316,13 @@ asio::awaitable<void> HubClient::subscribe(const PushTask& task, const PushStep&
       settlement.how = How::sent;
     } else if (reply.is == Reply::Is::refused) {
       settlement.how = How::refused;
-      settlement.delay = push_retry_after(task.state.push.standing.tries);
+      settlement.delay = wait_for_next_hub(task, {}, true);
     } else if (reply.is == Reply::Is::not_asked) {
       settlement.how = How::put_off;
       settlement.delay = options_.wall;
     } else {
       settlement.how = How::again;
-      settlement.delay = hub_retry_after(task.state.push.standing.tries, reply.retry_after);
+      settlement.delay = wait_for_next_hub(task, reply.retry_after, false);
     }
     co_await settle(task, std::move(settlement), now);
     co_return;

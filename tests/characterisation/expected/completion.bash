@@ -12,7 +12,7 @@ _feedmill() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} verb='' verbs='' flags='' i
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
-    case "${COMP_WORDS[i]}" in --color|--config|--redis|--key-prefix|--partition|--embedded|--data-dir|--keep|--threads|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--feed|--channel|--type|--name|--at-once|--old-for|--channel|--channel|--channel|--for|--url|--content-type|--header|--days|--host|--feeds|--interval|--feed|--journal|--feed) ((i++)); continue ;; esac
+    case "${COMP_WORDS[i]}" in --color|--config|--redis|--key-prefix|--partition|--embedded|--data-dir|--keep|--threads|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--feed|--channel|--type|--name|--at-once|--old-for|--channel|--channel|--channel|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) ((i++)); continue ;; esac
     case "$verb ${COMP_WORDS[i]}" in
       ' add'|' import'|' run'|' list'|' show'|' refresh'|' set'|' pause'|' resume'|' move'|' remove'|' export'|' entries'|' entry'|' expire'|' tail'|' channel'|' notify'|' webhook'|' topic'|' explain'|' trace'|' check'|' discover'|' parse'|' plan'|' doctor'|' health'|' top'|' stats'|' notices'|' verify'|' where'|' store'|' config'|' completion'|' man') verb="${verb:+$verb }${COMP_WORDS[i]}" ;;
       'entry put'|'entry remove') verb="$verb ${COMP_WORDS[i]}" ;;
@@ -36,9 +36,10 @@ _feedmill() {
     'topic add --channel') _feedmill_offer < <(_feedmill_channels); return ;;
     'topic remove --channel') _feedmill_offer < <(_feedmill_channels); return ;;
     'topic subscribers --channel') _feedmill_offer < <(_feedmill_channels); return ;;
+    'parse --html-policy') _feedmill_offer < <(printf '%s\n' strict classic); return ;;
   esac
   case "$previous" in --config|--data-dir|--file|--journal) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
-    --color|--config|--redis|--key-prefix|--partition|--embedded|--data-dir|--keep|--threads|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--feed|--channel|--type|--name|--at-once|--old-for|--channel|--channel|--channel|--for|--url|--content-type|--header|--days|--host|--feeds|--interval|--feed|--journal|--feed) return ;; esac
+    --color|--config|--redis|--key-prefix|--partition|--embedded|--data-dir|--keep|--threads|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--feed|--channel|--type|--name|--at-once|--old-for|--channel|--channel|--channel|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) return ;; esac
   case "$verb" in
     '') verbs='add import run list show refresh set pause resume move remove export entries entry expire tail channel notify webhook topic explain trace check discover parse plan doctor health top stats notices verify where store config completion man' flags='' ;;
     'add') verbs='' flags='-h --help --now --channel --first --dry-run --keep --backfill --interval-min --policy --auth' ;;
@@ -92,7 +93,7 @@ _feedmill() {
     'trace') verbs='' flags='-h --help --ignore-floor --live --for' ;;
     'check') verbs='' flags='-h --help' ;;
     'discover') verbs='' flags='-h --help' ;;
-    'parse') verbs='' flags='-h --help --url --content-type --header --raw-html --explain --pipe' ;;
+    'parse') verbs='' flags='-h --help --url --content-type --header --raw-html --html-policy --explain --pipe' ;;
     'plan') verbs='' flags='-h --help --days --host --feeds' ;;
     'doctor') verbs='' flags='-h --help' ;;
     'health') verbs='' flags='-h --help --ready' ;;

@@ -255,6 +255,7 @@ complete -c feedmill -n '__feedmill_at "parse"' -l url -r -d 'Where it came from
 complete -c feedmill -n '__feedmill_at "parse"' -l content-type -r -d 'Its Content-Type header'
 complete -c feedmill -n '__feedmill_at "parse"' -l header -r -d 'Another response header; may be repeated'
 complete -c feedmill -n '__feedmill_at "parse"' -l raw-html -d 'Leave markup as it is'
+complete -c feedmill -n '__feedmill_at "parse"' -l html-policy -r -f -a 'strict classic' -d 'strict, or classic: what feedparser keeps'
 complete -c feedmill -n '__feedmill_at "parse"' -l explain -d 'Say in words what was repaired and which rule decided, in place of the document'
 complete -c feedmill -n '__feedmill_at "parse"' -l pipe -d 'Answer JSON requests, a line each, from stdin'
 complete -c feedmill -n '__feedmill_at "plan"' -s h -l help -d 'Show help, of a verb after its name'

@@ -222,7 +222,7 @@ std::vector<Shape> shapes() {
        ""},
       {"BaseAndUnquoted",
        "/",
-       "<base href=/sub/><link rel=alternate type=application/rss+xml href=f>",
+       "<base href=/sub/ ><link rel=alternate type=application/rss+xml href=f>",
        "",
        {{"/sub/f", "F"}},
        {"/sub/f"},

@@ -191,7 +191,7 @@ TEST(ContentCoding, IsWhatTheBytesAre) {
                                   std::string("\xff\xfe<\0?\0", 6), std::string("\0<\0?", 4)}) {
     for (const char* name : {"gzip", "br", "zstd", "deflate", "utf-8", "none", "gzip, br"}) {
       DecodeLimits limits;
-      for (limits.as_far_as_it_goes = false; ; limits.as_far_as_it_goes = true) {
+      for (limits.as_far_as_it_goes = false;; limits.as_far_as_it_goes = true) {
         std::string fault;
         EXPECT_EQ(*decode_content(std::string(text), name, limits, &fault), text) << name;
         EXPECT_NE(fault, "") << name;
@@ -201,7 +201,7 @@ TEST(ContentCoding, IsWhatTheBytesAre) {
   }
   for (const char* name : {"", "br", "zstd", "utf-8", "gzip, br"}) EXPECT_EQ(*decode_content(gzip("x"), name, {}), "x");
   for (const char* name : {"", "br", "gzip", "none"}) EXPECT_EQ(*decode_content(zstd("x"), name, {}), "x");
-  EXPECT_EQ(refused(gzip(std::string(20u << 20, 'x')), ""), Reason::limit_body) << "what nobody named is bounded, too";
+  EXPECT_EQ(refused(gzip(std::string(20u << 20, 'x')), ""), Reason::limit_ratio) << "what nobody named is bounded, too";
 }
 
 TEST(ContentCoding, SeesUndeclaredCompression) {

@@ -286,6 +286,49 @@ INSTANTIATE_TEST_SUITE_P(All, PublisherCases,
                            return name;
                          });
 
+std::string item_of_day(const std::string& name, int day) {
+  return item(name + std::to_string(day), dated(std::to_string(day) + " Mar 2026 10:00:00 GMT"));
+}
+
+// HTTP G8
+TEST_F(StoredAsPublished, ABacklogIsToldFromNews) {
+  const auto backlog = [this] {
+    const auto all = signals("post_created");
+    return std::ranges::count_if(all, [](const auto& event) { return event.contains("backlog"); });
+  };
+  std::string known = item_of_day("known", 28), old;
+  poll(channel(known));
+  for (int day = 1; day <= 20; ++day) old += item_of_day("a", day);
+  poll(channel(known + old));
+  EXPECT_EQ(count("post_created"), 21U);
+  EXPECT_EQ(backlog(), 0) << "20 are not many";
+  known += old;
+  old.clear();
+  for (int n = 1; n <= 21; ++n)
+    old += item("old" + std::to_string(n), dated(std::to_string(n) + " Jan 2026 10:00:00 GMT"));
+  poll(channel(item_of_day("news", 29) + known + old));
+  EXPECT_EQ(count("post_created"), 43U);
+  EXPECT_EQ(backlog(), 21) << "the new one beside them is news";
+  EXPECT_EQ(state().last.detail, "21 new posts are older than all that were stored (backlog)");
+  poll(channel(item_of_day("news", 30) + known));
+  EXPECT_EQ(state().last.detail, "");
+  std::string fresh;
+  for (int n = 1; n <= 25; ++n)
+    fresh += item("fresh" + std::to_string(n), dated(std::to_string(n) + " Apr 2026 10:00:00 GMT"));
+  poll(channel(fresh + known));
+  EXPECT_EQ(backlog(), 21) << "many at once are news where they are newer";
+}
+
+TEST_F(StoredAsPublished, AFirstDocumentWithoutPostsSaysWhatTheFeedIs) {
+  poll(channel(""));
+  EXPECT_EQ(redis({"HGET", "Feed:" + url, "title"}), "Feed");
+  ASSERT_EQ(count("feed_created"), 1U);
+  EXPECT_EQ(signals("feed_created").back().at("data").at("title").as_string(), "Feed");
+  poll(channel(item("a", first_day)));
+  EXPECT_EQ(count("feed_modified"), 0U);
+  EXPECT_EQ(count("post_created"), 1U);
+}
+
 TEST_F(StoredAsPublished, ACorrectedDateMovesThePost) {
   poll(channel(item("a", dated("Mon, 05 Apr 2027 10:00:00 GMT"))));
   poll(channel(item("a", first_day)));

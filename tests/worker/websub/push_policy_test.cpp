@@ -157,6 +157,26 @@ TEST(PushPlan, AHubThatFailedIsFollowedByTheNext) {
   EXPECT_EQ(plan_push(one, now).hub, hub);
 }
 
+TEST(PushPlan, EachHubOfTheListIsAskedBeforeAnyWaits) {
+  PushTask one = task("failed", {hub, other, "https://third.example/"});
+  EXPECT_EQ(wait_for_next_hub(one, 2h, true), 0s);
+  one.state.push.standing.tries = 1;
+  EXPECT_EQ(wait_for_next_hub(one, 2h, false), 0s);
+  one.state.push.standing.tries = 2;
+  EXPECT_EQ(wait_for_next_hub(one, {}, true), 24h);
+  EXPECT_EQ(wait_for_next_hub(one, 2h, false), 2h);
+  one.state.push.standing.tries = 5;
+  EXPECT_EQ(wait_for_next_hub(one, {}, true), 48h) << "the second round";
+  EXPECT_EQ(wait_for_next_hub(task("failed"), {}, true), 24h) << "there is no other";
+
+  PushTask renewing = running("healthy");
+  renewing.state.push.advert.hubs = {other, hub};
+  renewing.subscription->renew_at = now;
+  EXPECT_EQ(plan_push(renewing, now).hub, hub);
+  renewing.state.push.standing.tries = 1;
+  EXPECT_EQ(plan_push(renewing, now).hub, other) << "not the same again";
+}
+
 TEST(PushPlan, LeavesWhatIsNamedNoMoreInThreeDocuments) {
   PushTask one = running("healthy");
   one.state.push.advert.missing = 2;
