@@ -131,6 +131,31 @@ void set_link(const Reading& in, const std::string& url, int rank) {
   in.xml.allowance().take(url);
 }
 
+// Other documents of the feed are found beside this one, wherever its pages are: `href` becomes their address.
+void read_feed_link(const Reading& in, std::string_view rel, std::string& href) {
+  struct Relation {
+    std::string_view rel;
+    std::string Feed::*field;
+  };
+  static constexpr Relation relations[] = {{"self", &Feed::self},
+                                           {"next", &Feed::next},
+                                           {"prev", &Feed::prev},
+                                           {"previous", &Feed::prev},
+                                           {"first", &Feed::first},
+                                           {"last", &Feed::last},
+                                           {"prev-archive", &Feed::prev_archive}};
+  const auto* const relation = std::ranges::find(relations, rel, &Relation::rel);
+  const bool is_relation = relation != std::end(relations);
+  if (!is_relation && rel != "hub") return;
+  Feed& feed = *in.target.feed;
+  if (std::string url = in.xml.url_beside_document(in.attribute("href")); !url.empty()) href = std::move(url);
+  if (!is_relation) {
+    if (feed.hubs.size() < 16) feed.hubs.push_back(href);
+  } else if ((feed.*relation->field).empty()) {
+    feed.*relation->field = href;
+  }
+}
+
 void add_link(const Reading& in, Link link) {
   Common& common = in.target.common;
   if (link.rel.empty()) link.rel = "alternate";
@@ -156,26 +181,7 @@ void add_link(const Reading& in, Link link) {
       if (page && in.target.take(Slot::comments, 5)) in.target.entry->comments = link.href;
       if (!page && in.target.take(Slot::comments_feed, 5)) in.target.entry->comments_feed = link.href;
     } else if (in.target.feed != nullptr) {
-      Feed& feed = *in.target.feed;
-      struct Relation {
-        std::string_view rel;
-        std::string Feed::*field;
-      };
-      constexpr Relation relations[] = {{"self", &Feed::self},
-                                        {"next", &Feed::next},
-                                        {"prev", &Feed::prev},
-                                        {"previous", &Feed::prev},
-                                        {"first", &Feed::first},
-                                        {"last", &Feed::last},
-                                        {"prev-archive", &Feed::prev_archive}};
-      const auto beside_document = [&] {
-        const std::string url = in.xml.url_beside_document(in.attribute("href"));
-        return url.empty() ? link.href : url;
-      };
-      for (const Relation& relation : relations) {
-        if (rel == relation.rel && (feed.*relation.field).empty()) feed.*relation.field = beside_document();
-      }
-      if (rel == "hub" && feed.hubs.size() < 16) feed.hubs.push_back(beside_document());
+      read_feed_link(in, rel, link.href);
     }
   }
   if (common.links.size() < max_links) append(in, common.links, std::move(link));
