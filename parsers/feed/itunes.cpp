@@ -38,8 +38,10 @@ bool says(const Reading& in, std::string_view word) {
 
 template <std::optional<bool> Itunes::*field>
 bool read_yes(const Reading& in) {
-  itunes_of(in).*field = says(in, "yes");
-  return says(in, "yes") || says(in, "no") || says(in, "false");
+  std::optional<bool>& held = itunes_of(in).*field;
+  const bool yes = says(in, "yes"), no = says(in, "no") || says(in, "false");
+  if (!held) held = yes;
+  return (yes || no) && held == yes;
 }
 
 bool read_itunes_title(const Reading& in) {
@@ -51,8 +53,9 @@ bool read_itunes_title(const Reading& in) {
 bool read_itunes_type(const Reading& in) {
   const std::string type = lower(in.text());
   if (type != "episodic" && type != "serial") return false;
-  if (std::string& held = itunes_of(in).type; held.empty()) held = type;
-  return true;
+  std::string& held = itunes_of(in).type;
+  if (held.empty()) held = type;
+  return held == type;
 }
 
 bool read_itunes_author(const Reading& in) {
@@ -77,8 +80,10 @@ bool read_itunes_subtitle(const Reading& in) {
 bool read_explicit(const Reading& in) {
   const bool yes = says(in, "yes") || says(in, "true") || says(in, "explicit");
   const bool no = says(in, "no") || says(in, "false") || says(in, "clean");
-  itunes_of(in).explicit_ = yes ? Itunes::Explicit::yes : no ? Itunes::Explicit::no : Itunes::Explicit::other;
-  return yes || no;
+  Itunes::Explicit& held = itunes_of(in).explicit_;
+  const auto said = yes ? Itunes::Explicit::yes : no ? Itunes::Explicit::no : Itunes::Explicit::other;
+  if (held == Itunes::Explicit::absent) held = said;
+  return (yes || no) && held == said;
 }
 
 bool read_itunes_duration(const Reading& in) {

@@ -67,7 +67,8 @@ class Normaliser {
     SmallArena arena;
     std::pmr::unordered_map<std::string_view, const Entry*> seen(&arena);  // the first posts by guid
     for (Entry& entry : feed_.entries) {
-      const bool own_page = is_http_url(entry.link) && entry.link.size() <= limits::url;
+      const bool own_page =
+          is_http_url(entry.link) && entry.link.size() <= limits::url && entry.link != entry.external_url;
       allowance_.take(192);  // a digest for a guid, and its place among those seen
       identity(entry);
       const std::uint64_t flaws = count_flaws();
@@ -341,6 +342,7 @@ class Normaliser {
   }
 
   void spell(Common& common) {
+    std::erase_if(common.categories, [](const Category& one) { return one.term.empty() && one.label.empty(); });
     spell(common.language);
     spell(common.title.language);
     if (common.rights) spell(common.rights->language);
@@ -390,9 +392,10 @@ class Normaliser {
         if (no || is("clean")) itunes.explicit_ = Itunes::Explicit::no;
         return itunes.explicit_ != Itunes::Explicit::other;
       }
-      if (element.name != "block" && element.name != "complete") return false;
-      if (yes) (element.name == "block" ? itunes.block : itunes.complete) = true;
-      return yes || no;
+      if ((element.name != "block" && element.name != "complete") || yes == no) return false;
+      std::optional<bool>& held = element.name == "block" ? itunes.block : itunes.complete;
+      if (yes) held = true;
+      return held == yes;
     });
   }
 

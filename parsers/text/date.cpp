@@ -316,28 +316,27 @@ bool read_iso_date(Scanner& in, Parts& parts) {
   const bool truncated = at.peek() == '-' && is_digit(at.peek(1));  // -YYMM, -YY-MM, -YY
   if (truncated) at.skip();
   const std::string_view first = at.take_digits();
-  const auto century = [](std::string_view digits) { return 2000 + number(digits); };
   if (truncated) {
     if (first.size() == 4) {
-      parts.year = century(first.substr(0, 2));
+      parts.year = full_year(first.substr(0, 2));
       parts.month = number(first.substr(2));
     } else if (first.size() == 2) {
-      parts.year = century(first);
+      parts.year = full_year(first);
       if (at.take('-')) parts.month = number(at.take_digits());
     } else {
       return false;
     }
   } else if (first.size() == 8 || first.size() == 6) {
     const std::size_t year = first.size() - 4;
-    parts.year = year == 4 ? number(first.substr(0, 4)) : century(first.substr(0, 2));
+    parts.year = year == 4 ? number(first.substr(0, 4)) : full_year(first.substr(0, 2));
     parts.month = number(first.substr(year, 2));
     parts.day = number(first.substr(year + 2, 2));
   } else if (first.size() == 7 || first.size() == 5) {
     const std::size_t year = first.size() - 3;
-    parts.year = year == 4 ? number(first.substr(0, 4)) : century(first.substr(0, 2));
+    parts.year = year == 4 ? number(first.substr(0, 4)) : full_year(first.substr(0, 2));
     parts.ordinal = number(first.substr(year));
   } else if (first.size() == 4 || (first.size() == 2 && at.peek() == '-')) {
-    parts.year = first.size() == 4 ? number(first) : century(first);
+    parts.year = first.size() == 4 ? number(first) : full_year(first);
     const char separator = at.peek();
     if (separator != '-' && separator != '/' && separator != '.' && separator != 'w') {
       if (first.size() != 4) return false;
