@@ -138,9 +138,8 @@ struct ItemHashing {
 
 ItemHashing hashing(const DocumentHints& hints, std::string_view base) {
   if (!hints.hash_items) return {};
-  const std::uint64_t rules = reader_version << 32U | std::uint64_t{sanitiser_version} << 8U |
-                              static_cast<std::uint64_t>(hints.html) << 2U | (hints.keep_class ? 2U : 0U) |
-                              (hints.whole_values ? 1U : 0U);
+  const std::uint64_t rules =
+      static_cast<std::uint64_t>(hints.html) << 2U | (hints.keep_class ? 2U : 0U) | (hints.whole_values ? 1U : 0U);
   return {chained_hash(rules, base), hints.known};
 }
 

@@ -203,26 +203,14 @@ class Differ {
     return std::abs(*now - before) > 86'400;
   }
 
-  /// Stored by an earlier build that would see no change now, so only what that build did not store can differ. It read
-  /// no inherited authors and fewer links.
-  bool is_only_stored_anew(std::size_t i) const {
-    const std::string_view digest = value_of(stored(i), "digest");
-    if (!is_reader_digest(digest) || is_cut(stored(i))) return false;
-    if (digest == reader_digest(read_[i].fields)) return true;
-    Fields known = read_[i].fields;
-    std::erase_if(known, [&](const auto& field) {
-      return (field.first == "author" || field.first == "link") && find_field(stored(i), field.first) == nullptr;
-    });
-    return known.size() < read_[i].fields.size() && digest == reader_digest(known);
-  }
-
   /// An operator saves it.
   bool is_saved_now(std::size_t i) const { return find_field(read_[i].fields, saved_field) != nullptr; }
 
   bool is_news(std::size_t i) const {
     if (is_saved_now(i)) return true;
-    if (is_only_stored_anew(i)) return false;
-    return is_cut(stored(i)) || changes_[i]->noticed || !diff_.volatile_parts.contains_all(changes_[i]->parts) ||
+    if (is_cut(stored(i))) return true;
+    if (read_[i].read_anew) return false;
+    return changes_[i]->noticed || !diff_.volatile_parts.contains_all(changes_[i]->parts) ||
            has_another_day(i);
   }
 
@@ -278,7 +266,8 @@ class Differ {
   }
 
   std::int64_t timestamp_of(std::size_t i, bool is_news, bool keeps_date) const {
-    const std::int64_t stays = number(stored(i), "timestamp", now_);
+    const std::int64_t dated = number(stored(i), "timestamp", now_);
+    const std::int64_t stays = dated > 0 ? dated : number(stored(i), "first_seen", now_);  // 0: a broken year, once
     const auto is_past = [this](const std::optional<std::int64_t>& date) { return date && *date > 0 && *date <= now_; };
     if (keeps_date || has_rendered_dates(i)) return stays;
     const auto is_as_stored = [&](const char* name) {
@@ -342,7 +331,7 @@ class Differ {
       write.set.clear();
       return write;
     }
-    if (write.quiet && is_reader_digest(value_of(guid.fields, "digest")) && ++upgraded_ > most_upgraded) {
+    if (write.quiet && record.read_anew && ++upgraded_ > most_upgraded) {
       diff_.has_more = true;
       return std::nullopt;
     }

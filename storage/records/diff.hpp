@@ -31,7 +31,7 @@ struct EntryDiff {
   std::vector<Rekey> rekeys;       ///< those of `read` that are stored under another guid
   std::uint32_t unchanged = 0;     ///< same, or tombstoned
   VolatileParts volatile_parts;    ///< with this document counted
-  bool has_more = false;           ///< more than most_upgraded posts were stored by an earlier build
+  bool has_more = false;           ///< more than most_upgraded posts differ by the rules of this build alone
 };
 
 /// `read` and `known.guids` stand in the same order. New posts get all their fields, which are taken out of `read` (all
@@ -39,8 +39,8 @@ struct EntryDiff {
 /// ones only what changed, with the old values, and the next rev.
 ///
 /// Every field follows the document. A post is modified where a reader notices it (post_change.hpp) or its publication
-/// date moved by more than a day; all else is written quietly, with the next rev. What differs only because an earlier
-/// build stored less is quiet, too. A post that an operator saved stays until its publisher changes its text.
+/// date moved by more than a day; all else is written quietly, with the next rev. What differs only because
+/// this build reads more (EntryRecord::read_anew) is quiet, too. A post that an operator saved stays until its publisher changes its text.
 ///
 /// A stored post that has changed within a day and whose `date_updated` is newer stays as it is (RELIABILITY I11): that
 /// was a document from an old cache. A date in the future protects nothing.

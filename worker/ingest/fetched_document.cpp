@@ -197,7 +197,8 @@ asio::awaitable<Reading> FetchedDocument::read_in(const Claim& claim, FetchResul
     auto asked = co_await store_.stored_feed(claim);
     if (asked) stored = std::move(*asked);  // else the look-up asks again, and waits for the store
   }
-  if (stored && !is_followed && !compares_all(claim.state, claim.now)) how.items = &stored->items;
+  if (stored) how.items = &stored->items;
+  how.pass_over = !is_followed && !compares_all(claim.state, claim.now);
   if (expected <= most_read_here) co_await threads_.turn_of_loop();
   if (auto reading = read_here(fetched, claim, how, expected)) co_return std::move(*reading);
   place_.reset();  // what waits for a thread keeps nobody from the store

@@ -21,18 +21,35 @@
 namespace feedmill {
 namespace {
 
-/// Of what the bytes are and by which rules they were read: a release with others reads them once more (SECURITY S13).
+/// Versions of the reader and the sanitiser, as fingerprints begin with them. Those of builds before 1.0.0 began with a
+/// hex digit.
+std::string_view rules() {
+  static const std::string text = fmt::format("v{:02x}{:02x}", reader_version, sanitiser_version);
+  return text;
+}
+
+/// Of the rules that the bytes are read by and of the bytes, 32 characters: a release with other rules reads them once
+/// more (SECURITY S13).
 std::string fingerprint(std::string_view bytes) {
   static constexpr char digits[] = "0123456789abcdef";
   XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, XXH3_128bits_withSeed(bytes.data(), bytes.size(), sanitiser_version));
-  std::string hex;
-  hex.reserve(2 * sizeof canonical.digest);
-  for (const unsigned char byte : canonical.digest) {
-    hex += digits[byte >> 4U];
-    hex += digits[byte & 0xFU];
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.data(), bytes.size()));
+  std::string text(rules());
+  text.reserve(2 * sizeof canonical.digest);
+  for (std::size_t digit = text.size(); digit < 2 * sizeof canonical.digest; ++digit) {
+    const unsigned char byte = canonical.digest[digit / 2];
+    text += digits[digit % 2 == 0 ? byte >> 4U : byte & 0xFU];
   }
-  return hex;
+  return text;
+}
+
+/// DATA, "After an upgrade". `items`: of the feed's last document, read by other rules than this one; null: unknown.
+void mark_read_anew(std::vector<EntryRecord>& entries, const FeedState& state, const StoredItems* items) {
+  const bool are_comparable = state.document.body_hash.starts_with('v') && items != nullptr && !items->hashes().empty();
+  for (EntryRecord& entry : entries) {
+    entry.read_anew = !are_comparable || entry.item_hash == 0 ||
+                      std::ranges::binary_search(items->hashes(), entry.item_hash);
+  }
 }
 
 Reason reason_of(ParseError::Code code) {
@@ -248,6 +265,11 @@ Reading read_cut_off(FetchResult& fetched, const FeedState& state, const Reading
 
 }  // namespace
 
+bool was_read_alike(const FeedState& state) {
+  const std::string& hash = state.document.body_hash;
+  return hash.empty() || hash.starts_with(rules());
+}
+
 const Unreadable* refusal_of(const Reading& reading) {
   if (const auto* document = std::get_if<Document>(&reading)) return document->failure ? &*document->failure : nullptr;
   return std::get_if<Unreadable>(&reading);
@@ -319,7 +341,8 @@ boost::system::result<Document, ParseError> read_document(std::string_view body,
   const StoredItems* const items = state.identity.by == IdentifiedBy::guid ? options.items : nullptr;
   hints.hash_items = options.hash_items;
   hints.most_steps = options.most_steps;
-  if (items != nullptr) {
+  const bool read_alike = was_read_alike(state);
+  if (items != nullptr && options.pass_over && read_alike) {
     hints.known = items->hashes();
     hints.context = items->context();
   }
@@ -345,11 +368,12 @@ boost::system::result<Document, ParseError> read_document(std::string_view body,
                                          : entry_records(*feed, document.identified_by, was, *items);
   if (!feed->known.empty() && !say_nothing_of_each_other(*feed, document, state)) {
     ReadingOptions all = options;
-    all.items = nullptr;
+    all.pass_over = false;
     document = Document();
     feed = Feed();  // not both at once
     return read_document(body, response, state, all, cut_post);
   }
+  if (!read_alike) mark_read_anew(document.entries, state, items);
   if (items != nullptr && !items->are_named()) add_flaw(*feed, Flaw::missing_guid, feed->known.size());
   document.has_idle = feed->has_counters || std::ranges::any_of(document.entries, &EntryRecord::has_idle);
   document.context = feed->context;

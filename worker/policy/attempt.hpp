@@ -22,8 +22,8 @@
 
 namespace feedmill {
 
-/// Fingerprints of a body and of the rules that it was stored by (XXH3-128, hex) and its sizes in bytes, as received
-/// and decoded (HTTP P5).
+/// Fingerprints of a body with the rules that it was read by, and its sizes in bytes, as received and decoded (HTTP
+/// P5).
 struct BodyPrint {
   std::string wire_hash, body_hash;
   std::uint64_t wire_bytes = 0, body_bytes = 0;
@@ -99,8 +99,12 @@ struct ReadingOptions {
   bool hash_items = false;  ///< Document::context and EntryRecord::item_hash are wanted
   /// As DocumentHints::most_steps; then it is Unreadable with parse.limit.
   std::uint64_t most_steps = std::numeric_limits<std::uint64_t>::max();
-  const StoredItems* items = nullptr;  ///< passed over where a document of named posts lists them; null: none
+  const StoredItems* items = nullptr;  ///< of the last document; null: unknown
+  bool pass_over = true;               ///< where a document of named posts lists `items`, they are not read
 };
+
+/// Whether the feed's last document was read by the rules of this build: then the publisher made all that differs.
+bool was_read_alike(const FeedState& state);
 
 /// Why no document could be read whole; null when one was, or none was to be had.
 const Unreadable* refusal_of(const Reading& reading);

@@ -162,6 +162,7 @@ class Decider {
         commit.events.push_back({"feed_modified", "updated", feed_data_json(read), std::move(change.changed),
                                  feed_record_json(read, events_)});
       }
+      if (!diff.has_more && !was_read_alike(claim_.state)) take_print({});  // compared once
       draft_.fail(failure_of_error(document.failure->reason, true), document.failure->detail, created);
       return;
     }
@@ -169,16 +170,15 @@ class Decider {
     // HTTP P2. One that ends in the middle may be whole the next time, under the same validators; when it comes again
     // byte for byte it is all there is.
     const bool is_whole = !document.cut_short || !document.cut_post.empty();
-    if (diff.has_more) {  // the next poll reads it again
+    if (diff.has_more) {  // the next poll reads it again, and compares with the same items
       state.validators.etag = state.validators.last_modified = "";
-      take_print({});
     } else {
       if (is_whole) take_validators();
       take_print(document.print);
     }
     state.document.ends_early = document.cut_short && document.cut_post.empty();
     state.refused = RefusedDocument();
-    if (!document.cut_short) {
+    if (!document.cut_short && !diff.has_more) {
       std::string items = items_text(document.context, document.entries);
       if (items != known_.items) commit.items = std::move(items);
     }
@@ -404,7 +404,9 @@ class Decider {
     FeedChange change = change_of(known_.feed, read, events_);
     const bool noticeable = !change.changed.empty();
     // What only today's rules make another is nobody's news.
-    if (!known_.feed_mended.empty()) {
+    if (!was_read_alike(claim_.state)) {
+      change.changed.clear();
+    } else if (!known_.feed_mended.empty()) {
       change.changed = change_of(with_changes(known_.feed, known_.feed_mended), read, events_).changed;
     }
     Commit& commit = draft_.commit();

@@ -108,7 +108,8 @@ class Polling : public testing::Test {
     if (!before) before.emplace();
     ReadingOptions how = reading_options;
     how.hash_items = true;
-    if (passes_over && !compares_all(claim.state, claim.now)) how.items = &before->items;
+    how.items = &before->items;
+    how.pass_over = passes_over && !compares_all(claim.state, claim.now);
     FetchResult again = fetched;
     Reading reading = read(fetched, claim.state, how);
     StoredSnapshot known;
@@ -124,7 +125,7 @@ class Polling : public testing::Test {
       look();
       if (must_compare(claim.state.identity, *document, known)) {
         if (!document->whole_body.empty()) {
-          how.items = nullptr;
+          how.pass_over = false;
           reading = read(again, claim.state, how);
           document = &std::get<Document>(reading);
           look();

@@ -2,8 +2,10 @@
 // real store. The documents of tests/data/polls are what publishers were seen to do.
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
+#include "parsers/text/date.hpp"
 #include "storage/records/diff.hpp"
 #include "storage/records/entry_record.hpp"
 #include "storage/records/find_field.hpp"
@@ -440,55 +442,109 @@ TEST_F(StoredAsPublished, QuietFeedsHaveNoKeyOfWhatWasLearned) {
   EXPECT_EQ(count("post_modified"), 4U);
 }
 
-// Posts as a build before entry_digest() stored them: with its digest, and without what it did not store.
-TEST_F(StoredAsPublished, AnUpgradeTellsNoNews) {
+// Posts that an earlier build read and stored.
+class Upgraded : public StoredAsPublished {
+ protected:
+  /// `fingerprint`: of documents as that build had it; one from before 1.0.0 says nothing of its rules.
+  template <class Edit>
+  void poll_with_earlier_build(const std::string& document, const Edit& edit,
+                               const std::string& fingerprint = std::string(32, 'a')) {
+    const bool tells_rules = fingerprint.front() == 'v';
+    alter = [&](const FeedState&, Document& read) {
+      for (EntryRecord& record : read.entries) {
+        edit(record.fields);
+        record.timestamp = timestamp_in(record.fields);
+        record.digest = tells_rules ? entry_digest(record.fields) : reader_digest(record.fields);
+      }
+      edit(read.feed);
+      read.print.wire_hash = read.print.body_hash = fingerprint;
+    };
+    poll(document);
+    alter = nullptr;
+  }
+  static void drop(Fields& fields, const std::set<std::string>& names) {
+    std::erase_if(fields, [&](const auto& field) { return names.contains(field.first); });
+  }
+
+ private:
+  static std::optional<std::int64_t> timestamp_in(const Fields& fields) {
+    const std::string* text = find_field(fields, "date_published");
+    const auto date = text == nullptr ? std::nullopt : parse_date(*text);
+    if (!date) return std::nullopt;
+    return std::chrono::floor<std::chrono::seconds>(*date).time_since_epoch().count();
+  }
+};
+
+TEST_F(Upgraded, TellsNoNews) {
   std::string items;
   for (int n = 0; n < 150; ++n) {
-    items += item("g" + std::to_string(n), dated("Sun, 01 Mar 2026 10:00:00 GMT") +
-                                               "<podcast:transcript url='https://e.org/1.vtt' type='text/vtt'/>");
+    items += item("g" + std::to_string(n), first_day + "<podcast:transcript url='https://e.org/1.vtt' type='text/vtt'/>");
   }
-  poll(channel(items));
-  for (const StoredEntry& entry : *Entries(store).all_by_order(url, 1000)) {
-    Fields fields = entry.fields;
-    std::erase_if(fields, [](const auto& field) { return field.first == "extensions"; });
-    const std::string digest = reader_digest(fields);
-    redis({"HDEL", entry.id, "extensions"});
-    redis({"HSET", entry.id, "digest", digest, "date_published", "2026-02-01T10:00:00Z"});
-    redis({"HSET", url + ":digests", entry.get("guid"), digest});
-  }
-  EXPECT_EQ(poll(channel(items) + "<!-- 1 -->").modified, 0U);
+  poll_with_earlier_build(channel(items), [](Fields& fields) {
+    drop(fields, {"extensions"});
+    for (auto& [name, value] : fields) {
+      if (name == "date_published") value = "2026-02-01T10:00:00Z";
+    }
+  });
+  EXPECT_EQ(poll(channel(items)).modified, 0U);
   EXPECT_EQ(count("post_mended"), 100U);
-  EXPECT_EQ(state().document.body_hash, "") << "the next poll goes on";
-  poll(channel(items) + "<!-- 1 -->");
+  EXPECT_EQ(poll(channel(items)).modified, 0U) << "the next poll goes on";
   EXPECT_EQ(count("post_mended"), 150U);
-  EXPECT_NE(state().document.body_hash, "");
   EXPECT_EQ(poll(channel(items) + "<!-- 2 -->").events, 0U);
   EXPECT_EQ(count("post_modified"), 0U);
   EXPECT_NE(field("extensions").find("1.vtt"), std::string::npos);
 }
 
-// As that build stored them: without inherited authors and languages, and without a link below xml:base.
-TEST_F(StoredAsPublished, AnUpgradeInheritsWithoutNews) {
+TEST_F(Upgraded, InheritsWithoutNews) {
   const std::string atom =
       "<feed xmlns='http://www.w3.org/2005/Atom' xml:lang='de'><title>T</title><id>f</id><author><name>Ada</name>"
       "</author><entry><id>a</id><title>A</title></entry><entry><id>b</id><title>B</title></entry></feed>";
-  poll(atom);
-  for (const StoredEntry& entry : *Entries(store).all_by_order(url, 1000)) {
-    Fields fields = entry.fields;
-    for (const char* name : {"author", "authors", "language"}) {
-      std::erase_if(fields, [&](const auto& field) { return field.first == name; });
-      redis({"HDEL", entry.id, name});
-    }
-    const std::string digest = reader_digest(fields);
-    redis({"HSET", entry.id, "digest", digest});
-    redis({"HSET", url + ":digests", entry.get("guid"), digest});
-  }
-  EXPECT_EQ(poll(atom + "<!-- 1 -->").modified, 0U);
+  poll_with_earlier_build(atom, [](Fields& fields) { drop(fields, {"author", "authors", "language"}); });
+  EXPECT_EQ(poll(atom).modified, 0U);
   EXPECT_EQ(count("post_mended"), 2U);
   EXPECT_EQ(count("post_modified"), 0U);
   EXPECT_EQ(field("author"), "Ada");
   EXPECT_EQ(field("language"), "de");
   EXPECT_EQ(poll(atom + "<!-- 2 -->").events, 0U);
+}
+
+// Vocabularies by their other names, and no date where there was one of year 1.
+TEST_F(Upgraded, ReadsTextsAuthorsAndDatesWithoutNews) {
+  const std::string document =
+      "<rss version='2.0' xmlns:content='https://purl.org/rss/1.0/modules/content/' "
+      "xmlns:dc='https://www.purl.org/dc/elements/1.1/'><channel><title>Feed</title><dc:creator>Ada</dc:creator>"
+      "<item><guid isPermaLink='false'>a</guid><title>A</title><description>Teaser</description>"
+      "<content:encoded>&lt;p&gt;All of it&lt;/p&gt;</content:encoded><dc:creator>Bob</dc:creator>"
+      "<category>x</category><pubDate>Mon, 01 Jan 0001 00:00:00 +0000</pubDate></item></channel></rss>";
+  poll_with_earlier_build(document, [](Fields& fields) {
+    drop(fields, {"author", "authors", "content", "content_type", "categories"});
+    if (find_field(fields, "san_ver") != nullptr) fields.emplace_back("date_published", "0001-01-01T00:00:00Z");
+    std::ranges::sort(fields);
+  });
+  redis({"HSET", "Entry:1", "timestamp", "0"});
+  EXPECT_EQ(poll(document).modified, 0U);
+  EXPECT_EQ(count("post_mended"), 1U);
+  EXPECT_EQ(count("feed_mended"), 1U);
+  EXPECT_EQ(count("post_modified") + count("feed_modified"), 0U);
+  EXPECT_EQ(field("author"), "Bob");
+  EXPECT_EQ(field("content"), "<p>All of it</p>");
+  EXPECT_EQ(field("date_published"), "(nil)");
+  EXPECT_EQ(field("timestamp"), field("first_seen"));
+  EXPECT_EQ(poll(document + "<!-- 2 -->").events, 0U);
+}
+
+// What the publisher changed at the same time is news where the items of the last document are known.
+TEST_F(Upgraded, TellsWhatThePublisherChanged) {
+  const auto alerts = [](const std::string& first, const std::string& second) {
+    return channel(item("a", first_day + "<cap:severity>" + first + "</cap:severity>") +
+                   item("b", first_day + "<cap:severity>" + second + "</cap:severity>"));
+  };
+  poll_with_earlier_build(
+      alerts("Minor", "Severe"), [](Fields& fields) { drop(fields, {"extensions"}); },
+      "v0001" + std::string(27, 'a'));
+  EXPECT_EQ(poll(alerts("Extreme", "Severe")).modified, 1U);
+  EXPECT_EQ(count("post_modified"), 1U);
+  EXPECT_EQ(count("post_mended"), 1U);
 }
 
 TEST_F(StoredAsPublished, WhatAnOperatorSavedStaysUntilThePublisherChangesItsText) {

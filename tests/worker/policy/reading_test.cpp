@@ -70,11 +70,11 @@ TEST(Reading, TurnsAFeedIntoWhatTheStoreTakes) {
   EXPECT_EQ(document->hints.ttl_s, 90 * 60);
 }
 
-TEST(Reading, FingerprintsAreXxh3Of128BitsInHexSeededWithTheSanitisersNumber) {
+TEST(Reading, FingerprintsBeginWithTheRulesTheyWereReadBy) {
   const Reading reading = read_one(answer(""));
   const auto* empty = std::get_if<Unreadable>(&reading);
   ASSERT_NE(empty, nullptr);
-  EXPECT_EQ(empty->print.wire_hash, "ea4dc78b2c6f4269d3433e0549a42266");  // of no bytes, 2
+  EXPECT_EQ(empty->print.wire_hash, "v0303" "6d3014798d86001c324468d497f");  // XXH3-128 of no bytes
   EXPECT_EQ(empty->print.body_hash, empty->print.wire_hash);
 }
 
