@@ -1,6 +1,7 @@
 # Holds docs/ to the code. Fails, with file and line,
 #   - when an id is cited that has no row in docs/rules/<page>.md, or a row that nobody cites,
-#   - when a row names no test, or docs/rules/ or docs/THREATS.md one that does not exist,
+#   - when a row names no test, or docs/rules/, docs/THREATS.md or docs/READING.md one that does not exist,
+#   - when a row of docs/READING.md names no test, or a document without its .json,
 #   - when a row replaces an earlier rule and docs/rules/README.md does not list it, or the other way round.
 # A citation is the page and one or more ids: "HTTP P4", "SECURITY Q1–Q3, §10". It may go on in the next line of a
 # comment. A section of an RFC is none, for no page is called so.
@@ -118,6 +119,35 @@ function(judge_tests column objection)
   endforeach()
 endfunction()
 
+# Sets NAMES to the tests and documents that a line of a page names: `A.B`, ctest `c`, (../tests/data/d.xml).
+function(proofs_in line names)
+  string(REGEX MATCHALL "`[A-Z][A-Za-z0-9]+\\.([A-Z][A-Za-z0-9]+|[*])`|ctest `[a-z_]+`|\\(\\.\\./tests/data/[^)]*\\)" found
+         "${line}")
+  set(${names} "${found}" PARENT_SCOPE)
+endfunction()
+
+# Sets OBJECTION to what is wrong with one of these, or "".
+function(judge_proof name objection)
+  set(said "")
+  if(name MATCHES "^\\(\\.\\./(tests/data/.*)\\.(xml|in)\\)$")
+    set(document "${SOURCE_DIR}/${CMAKE_MATCH_1}")
+    if(NOT EXISTS "${document}.${CMAKE_MATCH_2}" OR NOT EXISTS "${document}.json")
+      set(said "names ${name}: it or its .json is missing")
+    endif()
+  else()
+    judge_tests("${name}" said)
+  endif()
+  set(${objection} "${said}" PARENT_SCOPE)
+endfunction()
+
+# Whether a line is a row of a table that must name a test: not a heading, not the line below it.
+function(is_claim line result)
+  set(${result} FALSE PARENT_SCOPE)
+  if(line MATCHES "^[|]" AND NOT line MATCHES "[|] test [|]$|^[|]---")
+    set(${result} TRUE PARENT_SCOPE)
+  endif()
+endfunction()
+
 # Appends to ROWS the ids of a page's rows, to REPLACING those that replace an earlier rule, to WRONG what is wrong.
 function(rows_in name text ROWS REPLACING WRONG)
   set(ids "${${ROWS}}")
@@ -196,6 +226,24 @@ foreach(bad IN ITEMS "" "`A.C`" "`B.*`" "ctest `missing`" "A.B" "`A.B` and more"
     message(FATAL_ERROR "rules: '${bad}' passed as tests of a rule")
   endif()
 endforeach()
+proofs_in("| a | `Ab.Cd`, ctest `binary`, ,links,(../tests/data/x/y.xml), `a.b` |" names)
+expect("proofs" "${names}" "`Ab.Cd`;ctest `binary`;(../tests/data/x/y.xml)")
+foreach(good IN ITEMS "`A.B`" "ctest `binary`" "(../tests/data/atom/atom10.xml)")
+  judge_proof("${good}" objection)
+  expect("verdict on '${good}'" "${objection}" "")
+endforeach()
+foreach(bad IN ITEMS "`A.C`" "(../tests/data/atom/missing.xml)" "(../tests/data/polls/late-change/1.xml)")
+  judge_proof("${bad}" objection)
+  if(NOT objection)
+    message(FATAL_ERROR "rules: '${bad}' passed as a proof")
+  endif()
+endforeach()
+foreach(line IN ITEMS "| rule | test |" "|---|---|" "text")
+  is_claim("${line}" claim)
+  expect("'${line}' as a claim" "${claim}" FALSE)
+endforeach()
+is_claim("| rule | – |" claim)
+expect("a row as a claim" "${claim}" TRUE)
 set(rows "")
 set(replacing "")
 set(wrong "")
@@ -301,26 +349,38 @@ if(count LESS 900)
   string(APPEND wrongs "\n  only ${count} citations were found: has their form changed?")
 endif()
 
-# --- docs/THREATS.md ------------------------------------------------------------------------------------------------
+# --- docs/THREATS.md, docs/READING.md --------------------------------------------------------------------------------
 
-file(READ ${SOURCE_DIR}/docs/THREATS.md text)
-lines_of("${text}" lines)
-set(number 0)
-set(proofs 0)
-foreach(line IN LISTS lines)
-  math(EXPR number "${number} + 1")
-  string(REGEX MATCHALL "`[A-Z][A-Za-z0-9]+\\.([A-Z][A-Za-z0-9]+|[*])`|ctest `[a-z_]+`" names "${line}")
-  foreach(name IN LISTS names)
-    math(EXPR proofs "${proofs} + 1")
-    judge_tests("${name}" objection)
-    if(objection)
-      string(APPEND wrongs "\n  docs/THREATS.md:${number}: ${objection}")
+# Checks what a page names; every row must name a test if EACH is TRUE. LEAST: how many it names at least.
+function(check_page page each least)
+  set(bad "${wrongs}")
+  file(READ ${SOURCE_DIR}/docs/${page}.md text)
+  lines_of("${text}" lines)
+  set(number 0)
+  set(proofs 0)
+  foreach(line IN LISTS lines)
+    math(EXPR number "${number} + 1")
+    proofs_in("${line}" names)
+    is_claim("${line}" claim)
+    if(each AND claim AND NOT names)
+      string(APPEND bad "\n  docs/${page}.md:${number}: the row names no test")
     endif()
+    foreach(name IN LISTS names)
+      math(EXPR proofs "${proofs} + 1")
+      judge_proof("${name}" objection)
+      if(objection)
+        string(APPEND bad "\n  docs/${page}.md:${number}: ${objection}")
+      endif()
+    endforeach()
   endforeach()
-endforeach()
-if(proofs LESS 40)
-  string(APPEND wrongs "\n  docs/THREATS.md: only ${proofs} tests were found in it: has its form changed?")
-endif()
+  if(proofs LESS least)
+    string(APPEND bad "\n  docs/${page}.md: only ${proofs} tests were found in it: has its form changed?")
+  endif()
+  set(wrongs "${bad}" PARENT_SCOPE)
+endfunction()
+
+check_page(THREATS FALSE 40)
+check_page(READING TRUE 300)
 
 list(LENGTH rows number_of_rows)
 list(LENGTH cited number_of_ids)

@@ -106,6 +106,14 @@ TEST(ReadFeed, ExpandsNoBombAndOpensNoFile) {
   EXPECT_EQ(read_feed(bomb, {}).value().title.value, "&z;&file;");
 }
 
+TEST(ReadFeed, ResolvesAgainstTheContentLocation) {
+  DocumentHints hints;
+  hints.url = "http://a/x/feed";
+  hints.content_location = "/b/feed";
+  const Feed feed = read_feed("<rss version='2.0'><channel><docs>c</docs></channel></rss>", hints).value();
+  EXPECT_EQ(feed.docs, "http://a/b/c");
+}
+
 TEST(ReadFeed, TakesHeadersThatHoldNonsenseAsAbsent) {
   DocumentHints hints;
   hints.url = "http://a/";

@@ -302,6 +302,13 @@ TEST(StoredFeeds, HaveAPictureFromTheirModules) {
   EXPECT_EQ(is.of_feed("image"), "https://i.example/1");
 }
 
+TEST(StoredFeeds, HaveTheLogoOfAtomElseItsIcon) {
+  const std::string icon = "<icon>https://i.example/icon</icon>", logo = "<logo>https://i.example/logo</logo>";
+  const std::string head = "<feed xmlns='http://www.w3.org/2005/Atom'><id>f</id>";
+  EXPECT_EQ(stored(head + icon + logo + "</feed>").of_feed("image"), "https://i.example/logo");
+  EXPECT_EQ(stored(head + icon + "</feed>").of_feed("image"), "https://i.example/icon");
+}
+
 TEST(StoredFeeds, LoseTheLongestVocabularyAndLongListsFirst) {
   std::string channel = "<podcast:guid>g</podcast:guid><rsl:content>" + std::string(70'000, 'x') + "</rsl:content>";
   for (int i = 0; i < 64; ++i) {
