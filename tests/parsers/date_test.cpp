@@ -22,6 +22,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(DateCase{"Plain", "Thu, 01 Jan 2004 19:48:21 GMT", "2004-01-01T19:48:21Z"},
                     DateCase{"TwoDigitYear", "Tue, 03 Jun 03 09:39:21 GMT", "2003-06-03T09:39:21Z"},
                     DateCase{"TwoDigitYearOfTheNineties", "Tue, 03 Jun 97 09:39:21 GMT", "1997-06-03T09:39:21Z"},
+                    DateCase{"TwoDigitIsoYearOfTheNineties", "97-06-03T09:39:21Z", "1997-06-03T09:39:21Z"},
+                    DateCase{"TwoDigitIsoYearOfToday", "26-06-03", "2026-06-03T00:00:00Z"},
                     DateCase{"Offset", "Thu, 01 Jan 2004 19:48:21 +0130", "2004-01-01T18:18:21Z"},
                     DateCase{"OffsetWithColon", "Wed, 19 Feb 2012 22:40:00 -01:01", "2012-02-19T23:41:00Z"},
                     DateCase{"OffsetBehindName", "Thu, 01 Jan 2004 19:48:21 GMT+0100", "2004-01-01T18:48:21Z"},

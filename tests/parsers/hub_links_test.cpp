@@ -198,6 +198,8 @@ TEST(HubsOfDocuments, RelativeLinksAreBesideTheDocument) {
     EXPECT_EQ(feed.self, "https://example.org/me.xml");
     EXPECT_EQ(feed.hubs, Hubs{"https://example.org/hub"});
     EXPECT_EQ(feed.next, "https://example.org/feed?p=2");
+    const auto* const self = &*std::ranges::find(feed.links, "self", &Link::rel);
+    EXPECT_EQ(self->href, feed.self) << "one address, wherever it is listed";
     EXPECT_EQ(feed.entries.at(0).link, "https://www.example.com/blog/p/1") << "posts are of the page";
   }
   const Feed based =

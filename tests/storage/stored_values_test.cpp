@@ -125,6 +125,24 @@ TEST(StoredPosts, HoldBooleansOfPodcastsInAnyCase) {
   EXPECT_EQ(is.of_feed("extensions"), R"({"itunes":{"complete":true}})");
 }
 
+TEST(StoredPosts, HoldTheFirstBooleanAndWhatDiffers) {
+  const auto twice = [](const std::string& name, const std::string& first, const std::string& second) {
+    const std::string open = "<itunes:" + name + ">", close = "</itunes:" + name + ">";
+    return stored(rss(open + first + close + open + second + close)).of_post("extensions");
+  };
+  EXPECT_EQ(twice("explicit", "yes", "no"),
+            R"({"itunes":{"explicit":true,"other":{"explicit":[{"value":"no"}]}}})");
+  EXPECT_EQ(twice("block", "yes", "no"), R"({"itunes":{"block":true,"other":{"block":[{"value":"no"}]}}})");
+  EXPECT_EQ(twice("type", "serial", "episodic"),
+            R"({"itunes":{"type":"serial","other":{"type":[{"value":"episodic"}]}}})");
+  EXPECT_EQ(twice("block", "yes", "yes"), R"({"itunes":{"block":true}})");
+}
+
+TEST(StoredPosts, HaveNoCategoryWithoutAName) {
+  const Stored is = stored(rss("<category domain='urn:s'/><category domain='urn:s'>a</category>"));
+  EXPECT_EQ(is.of_post("categories"), R"([{"term":"a","scheme":"urn:s"}])");
+}
+
 TEST(StoredPosts, HoldWhatIsCalledLikeAFieldBesideIt) {
   const Stored is = stored(rss("<itunes:author>a</itunes:author><itunes:author>b</itunes:author>"));
   EXPECT_EQ(is.of_post("extensions"), R"({"itunes":{"author":"a","other":{"author":[{"value":"b"}]}}})");

@@ -24,6 +24,9 @@ inline constexpr Milliseconds now = seconds(1'772'366'400);  // Sun, 01 Mar 2026
 inline constexpr std::int64_t now_s = now / seconds(1);
 inline constexpr std::int64_t minute = 60, hour = 3600, day = 24 * hour;
 inline const std::string feed_url = "https://example.org/feed.xml";
+/// Fingerprints of this build's rules.
+inline const std::string stored_wire_hash = "v0303" + std::string(27, 'a');
+inline const std::string stored_body_hash = "v0303" + std::string(27, 'b');
 
 /// A feed that has been read before, last an hour ago.
 inline FeedState healthy() {
@@ -32,8 +35,8 @@ inline FeedState healthy() {
   state.state_since = now - days(100);
   state.validators.etag = "\"old\"";
   state.validators.last_modified = "Sun, 01 Mar 2026 10:00:00 GMT";
-  state.document.wire_hash = std::string(32, 'a');
-  state.document.body_hash = std::string(32, 'b');
+  state.document.wire_hash = stored_wire_hash;
+  state.document.body_hash = stored_body_hash;
   state.document.wire_bytes = 10;
   state.document.body_bytes = 20;
   state.last.status = 200;
