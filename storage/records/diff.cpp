@@ -210,8 +210,7 @@ class Differ {
     if (is_saved_now(i)) return true;
     if (is_cut(stored(i))) return true;
     if (read_[i].read_anew) return false;
-    return changes_[i]->noticed || !diff_.volatile_parts.contains_all(changes_[i]->parts) ||
-           has_another_day(i);
+    return changes_[i]->noticed || !diff_.volatile_parts.contains_all(changes_[i]->parts) || has_another_day(i);
   }
 
   /// Saved by an operator, and the publisher has not changed the text since.

@@ -40,7 +40,8 @@ struct EntryDiff {
 ///
 /// Every field follows the document. A post is modified where a reader notices it (post_change.hpp) or its publication
 /// date moved by more than a day; all else is written quietly, with the next rev. What differs only because
-/// this build reads more (EntryRecord::read_anew) is quiet, too. A post that an operator saved stays until its publisher changes its text.
+/// this build reads more (EntryRecord::read_anew) is quiet, too. A post that an operator saved stays until its
+/// publisher changes its text.
 ///
 /// A stored post that has changed within a day and whose `date_updated` is newer stays as it is (RELIABILITY I11): that
 /// was a document from an old cache. A date in the future protects nothing.

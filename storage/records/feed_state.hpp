@@ -103,8 +103,8 @@ struct KnownValidators {
 
 /// The newest document that was stored.
 struct NewestDocument {
-  /// Of it as received and decoded, 32 characters each: `v`, the versions of reader and sanitiser, XXH3-128 in hex (HTTP
-  /// P5).
+  /// Of it as received and decoded, 32 characters each: `v`, the versions of reader and sanitiser, XXH3-128 in hex
+  /// (HTTP P5).
   std::string wire_hash, body_hash;
   std::uint64_t wire_bytes = 0, body_bytes = 0;
   bool ends_early = false;   ///< it ends in the middle, and its last post may have been left out

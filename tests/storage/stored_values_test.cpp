@@ -130,8 +130,7 @@ TEST(StoredPosts, HoldTheFirstBooleanAndWhatDiffers) {
     const std::string open = "<itunes:" + name + ">", close = "</itunes:" + name + ">";
     return stored(rss(open + first + close + open + second + close)).of_post("extensions");
   };
-  EXPECT_EQ(twice("explicit", "yes", "no"),
-            R"({"itunes":{"explicit":true,"other":{"explicit":[{"value":"no"}]}}})");
+  EXPECT_EQ(twice("explicit", "yes", "no"), R"({"itunes":{"explicit":true,"other":{"explicit":[{"value":"no"}]}}})");
   EXPECT_EQ(twice("block", "yes", "no"), R"({"itunes":{"block":true,"other":{"block":[{"value":"no"}]}}})");
   EXPECT_EQ(twice("type", "serial", "episodic"),
             R"({"itunes":{"type":"serial","other":{"type":[{"value":"episodic"}]}}})");

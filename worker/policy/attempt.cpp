@@ -47,8 +47,8 @@ std::string fingerprint(std::string_view bytes) {
 void mark_read_anew(std::vector<EntryRecord>& entries, const FeedState& state, const StoredItems* items) {
   const bool are_comparable = state.document.body_hash.starts_with('v') && items != nullptr && !items->hashes().empty();
   for (EntryRecord& entry : entries) {
-    entry.read_anew = !are_comparable || entry.item_hash == 0 ||
-                      std::ranges::binary_search(items->hashes(), entry.item_hash);
+    entry.read_anew =
+        !are_comparable || entry.item_hash == 0 || std::ranges::binary_search(items->hashes(), entry.item_hash);
   }
 }
 

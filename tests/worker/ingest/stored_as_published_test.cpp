@@ -478,7 +478,8 @@ class Upgraded : public StoredAsPublished {
 TEST_F(Upgraded, TellsNoNews) {
   std::string items;
   for (int n = 0; n < 150; ++n) {
-    items += item("g" + std::to_string(n), first_day + "<podcast:transcript url='https://e.org/1.vtt' type='text/vtt'/>");
+    items +=
+        item("g" + std::to_string(n), first_day + "<podcast:transcript url='https://e.org/1.vtt' type='text/vtt'/>");
   }
   poll_with_earlier_build(channel(items), [](Fields& fields) {
     drop(fields, {"extensions"});
@@ -512,7 +513,8 @@ TEST_F(Upgraded, InheritsWithoutNews) {
 TEST_F(Upgraded, ReadsTextsAuthorsAndDatesWithoutNews) {
   const std::string document =
       "<rss version='2.0' xmlns:content='https://purl.org/rss/1.0/modules/content/' "
-      "xmlns:dc='https://www.purl.org/dc/elements/1.1/'><channel><title>Feed</title><dc:description>News</dc:description>"
+      "xmlns:dc='https://www.purl.org/dc/elements/1.1/'><channel><title>Feed</title><dc:description>News</"
+      "dc:description>"
       "<item><guid isPermaLink='false'>a</guid><title>A</title><description>Teaser</description>"
       "<content:encoded>&lt;p&gt;All of it&lt;/p&gt;</content:encoded><dc:creator>Bob</dc:creator>"
       "<category>x</category><pubDate>Mon, 01 Jan 0001 00:00:00 +0000</pubDate></item></channel></rss>";
@@ -540,8 +542,7 @@ TEST_F(Upgraded, TellsWhatThePublisherChanged) {
                    item("b", first_day + "<cap:severity>" + second + "</cap:severity>"));
   };
   poll_with_earlier_build(
-      alerts("Minor", "Severe"), [](Fields& fields) { drop(fields, {"extensions"}); },
-      "v0001" + std::string(27, 'a'));
+      alerts("Minor", "Severe"), [](Fields& fields) { drop(fields, {"extensions"}); }, "v0001" + std::string(27, 'a'));
   EXPECT_EQ(poll(alerts("Extreme", "Severe")).modified, 1U);
   EXPECT_EQ(count("post_modified"), 1U);
   EXPECT_EQ(count("post_mended"), 1U);

@@ -74,7 +74,9 @@ TEST(Reading, FingerprintsBeginWithTheRulesTheyWereReadBy) {
   const Reading reading = read_one(answer(""));
   const auto* empty = std::get_if<Unreadable>(&reading);
   ASSERT_NE(empty, nullptr);
-  EXPECT_EQ(empty->print.wire_hash, "v0303" "6d3014798d86001c324468d497f");  // XXH3-128 of no bytes
+  EXPECT_EQ(empty->print.wire_hash,
+            "v0303"
+            "6d3014798d86001c324468d497f");  // XXH3-128 of no bytes
   EXPECT_EQ(empty->print.body_hash, empty->print.wire_hash);
 }
 
