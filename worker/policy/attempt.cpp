@@ -1,6 +1,7 @@
 #include "worker/policy/attempt.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -34,13 +35,14 @@ std::string fingerprint(std::string_view bytes) {
   static constexpr char digits[] = "0123456789abcdef";
   XXH128_canonical_t canonical;
   XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes.data(), bytes.size()));
-  std::string text(rules());
-  text.reserve(2 * sizeof canonical.digest);
-  for (std::size_t digit = text.size(); digit < 2 * sizeof canonical.digest; ++digit) {
-    const unsigned char byte = canonical.digest[digit / 2];
-    text += digits[digit % 2 == 0 ? byte >> 4U : byte & 0xFU];
+  std::array<char, 2 * sizeof canonical.digest> hex{};
+  for (std::size_t i = 0; i < sizeof canonical.digest; ++i) {
+    const unsigned char byte = canonical.digest[i];
+    hex[2 * i] = digits[byte >> 4U];
+    hex[2 * i + 1] = digits[byte & 0xFU];
   }
-  return text;
+  rules().copy(hex.data(), rules().size());
+  return {hex.data(), hex.size()};
 }
 
 /// DATA, "After an upgrade". `items`: of the feed's last document, read by other rules than this one; null: unknown.
