@@ -1,15 +1,17 @@
-// Workers and Redis are killed at random while a publisher adds and edits posts (RELIABILITY C2): none is lost, none is
-// stored or told of twice. One feed of twenty redirects to another host; in half of the loops feeds wait in the line of
-// their host's gate. LONG_TESTS=1 makes it the long run; FEEDMILL_LOOP_MINUTES=n ends each of its loops after n
-// minutes, however far it has got. FEEDMILL_OLDER_PROGRAM names an older build: half of the workers are it then. The
-// others fetch on two loops each.
+// Workers and Redis are killed at random while a publisher adds and edits posts, and workers are stopped for longer
+// than their leases last (RELIABILITY C2): no post is lost, none is stored or told of twice. One feed of twenty
+// redirects to another host; in half of the loops feeds wait in the line of their host's gate. LONG_TESTS=1 makes it
+// the long run; FEEDMILL_LOOP_MINUTES=n ends each of its loops after n minutes, however far it has got.
+// FEEDMILL_OLDER_PROGRAM names an older build: half of the workers are it then. The others fetch on two loops each.
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <random>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -22,6 +24,7 @@ namespace feedmill::test::kill_loop_test {
 namespace {
 
 constexpr std::size_t feeds = 60;
+constexpr int lease_ms = 2'000;
 
 struct Setting {
   const char* name;
@@ -44,7 +47,7 @@ class KillLoop : public testing::TestWithParam<Setting> {
     it.world.environment["FEEDMILL_FLOOR"] = it.world.environment["FEEDMILL_CEILING"] = "1s";
     it.world.environment["FEEDMILL_SIGNALS_MAX_LEN"] = "100000000";
     it.world.environment["FEEDMILL_LANES"] = "16";
-    for (const auto& [name, value] : lease(2000)) it.world.environment[name] = value;
+    for (const auto& [name, value] : lease(lease_ms)) it.world.environment[name] = value;
   }
 
   void start(std::size_t worker) {
@@ -77,6 +80,7 @@ class KillLoop : public testing::TestWithParam<Setting> {
 
   void kill_a_worker() {
     const std::size_t victim = random() % workers.size();
+    if (victim == frozen) frozen.reset();
     workers[victim]->signal(SIGKILL);
     const Finished end = workers[victim]->wait();
     ASSERT_EQ(end.exit, -SIGKILL) << end.err;
@@ -90,7 +94,23 @@ class KillLoop : public testing::TestWithParam<Setting> {
     for (const auto& worker : workers) worker->signal(SIGSTOP);
     for (int i = 0; i < 2; ++i) redis_command(it.world.redis, {"PING"});  // what was sent before has been carried out
     EXPECT_EQ(it.wrongs_now(Stage::any), "");
-    for (const auto& worker : workers) worker->signal(SIGCONT);
+    for (std::size_t worker = 0; worker < workers.size(); ++worker) {
+      if (worker != frozen) workers[worker]->signal(SIGCONT);
+    }
+  }
+
+  /// One stands still while the others go on, until what it holds has been theirs for a while.
+  void freeze_a_worker() {
+    frozen = random() % workers.size();
+    workers[*frozen]->signal(SIGSTOP);
+    ++freezes;
+    thaw_at = std::chrono::steady_clock::now() + std::chrono::milliseconds(lease_ms * 3 / 2);
+  }
+  void thaw() {
+    if (!frozen) return;
+    std::this_thread::sleep_until(thaw_at);
+    workers[*frozen]->signal(SIGCONT);
+    frozen.reset();
   }
 
   const std::vector<std::string> command{"run"};
@@ -98,6 +118,9 @@ class KillLoop : public testing::TestWithParam<Setting> {
   std::array<std::unique_ptr<Program>, 4> workers;
   std::minstd_rand random{std::random_device()()};
   int most_in_line = 0;  ///< seen at one time
+  std::optional<std::size_t> frozen;
+  std::chrono::steady_clock::time_point thaw_at;
+  int freezes = 0;
 };
 
 TEST_P(KillLoop, LosesAndDoublesNothing) {
@@ -111,8 +134,11 @@ TEST_P(KillLoop, LosesAndDoublesNothing) {
   ASSERT_NO_FATAL_FAILURE(it.import(feeds, 5));
   for (std::size_t worker = 0; worker < workers.size(); ++worker) start(worker);
   int of_workers = 0, of_redis = 0;
+  const int most_freezes = tries(GetParam().in_line ? 0 : 1, 15, 200);  // in a line who stands still holds a slot
   while (of_workers + of_redis < worker_kills + redis_kills && std::chrono::steady_clock::now() < end) {
+    if (!frozen && freezes < most_freezes) freeze_a_worker();
     ASSERT_NO_FATAL_FAILURE(let_work()) << "seed " << seed;
+    if (std::chrono::steady_clock::now() > thaw_at) thaw();
     const bool redis = static_cast<int>(random() % static_cast<unsigned>(worker_kills + redis_kills)) < redis_kills;
     if ((redis && of_redis < redis_kills) || of_workers == worker_kills) {
       kill_redis();
@@ -125,6 +151,8 @@ TEST_P(KillLoop, LosesAndDoublesNothing) {
     if (is_long_run() && (of_workers + of_redis) % 50 == 0)
       std::cout << of_workers << " workers and " << of_redis << " servers killed" << std::endl;
   }
+  thaw();
+  RecordProperty("workers_frozen", std::to_string(freezes));
   RecordProperty("workers_killed", std::to_string(of_workers));
   RecordProperty("servers_killed", std::to_string(of_redis));
   RecordProperty("most_in_line", std::to_string(most_in_line));

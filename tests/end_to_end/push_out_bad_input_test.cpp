@@ -7,15 +7,13 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <sys/mman.h>
 #include <thread>
 #include <vector>
 
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/read_until.hpp>
-#include <boost/asio/write.hpp>
 #include <boost/json.hpp>
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -27,6 +25,7 @@
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/counts.hpp"
 #include "tests/support/dates.hpp"
+#include "tests/support/deaf_receivers.hpp"
 #include "tests/support/free_port.hpp"
 #include "tests/support/http_ask.hpp"
 #include "tests/support/sanitized.hpp"
@@ -350,51 +349,6 @@ TEST_F(HubBadInput, AFloodOfSubscriptionsIsBounded) {
   EXPECT_TRUE(eventually([&] { return other.posts().size() == 1; }));
 }
 
-/// Receivers at any address of the loopback network: they confirm, and never read what they are sent.
-class DeafReceivers {
- public:
-  DeafReceivers() : acceptor_(io_, {boost::asio::ip::address_v4::any(), 0}), thread_([this] { serve(); }) {}
-  ~DeafReceivers() {
-    boost::asio::io_context io;
-    ended_ = true;
-    boost::asio::ip::tcp::socket last(io);
-    last.connect({boost::asio::ip::address_v4::loopback(), port()});
-    thread_.join();
-  }
-  std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
-  std::size_t posts() const { return posts_; }
-
- private:
-  void serve() {
-    for (;;) {
-      auto socket = acceptor_.accept();
-      if (ended_) return;
-      std::string head;
-      boost::system::error_code error;
-      boost::asio::read_until(socket, boost::asio::dynamic_buffer(head, 8'192), "\r\n\r\n", error);
-      if (error) continue;
-      if (head.starts_with("POST")) {
-        ++posts_;
-        deaf_.push_back(std::move(socket));
-        continue;
-      }
-      const auto from = head.find("hub.challenge=") + 14;
-      const std::string challenge = head.substr(from, head.find_first_of("& ", from) - from);
-      const std::string answer =
-          "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: " + std::to_string(challenge.size()) + "\r\n\r\n" +
-          challenge;
-      boost::asio::write(socket, boost::asio::buffer(answer), error);
-    }
-  }
-
-  boost::asio::io_context io_;
-  boost::asio::ip::tcp::acceptor acceptor_;
-  std::vector<boost::asio::ip::tcp::socket> deaf_;
-  std::atomic<std::size_t> posts_ = 0;
-  std::atomic<bool> ended_ = false;
-  std::thread thread_;
-};
-
 class HubUnderLoad : public testing::Test {
  protected:
   HubWorld world;
@@ -515,6 +469,67 @@ TEST_F(HubUnderLoad, ASiteThatNeverConfirmedIsAskedTenTimesAndThenLeftAlone) {
   Reader other(boost::asio::ip::make_address_v4("127.0.1.1"));
   EXPECT_EQ(world.subscribe(other.url("/cb")).status, 202) << "another network";
   EXPECT_TRUE(eventually([&] { return world.counts().hub_active == 1; }));
+}
+
+/// Workers whose hub is asked by clients of many networks, behind a proxy, to verify callbacks of a third party.
+class HubAmplifier : public HubUnderLoad {
+ protected:
+  /// Requests at the third party within a minute of the first, of 1,500 subscriptions and more meanwhile.
+  std::size_t requests_in_a_minute(std::size_t workers) {
+    using Clock = std::chrono::steady_clock;
+    std::mutex mutex;
+    std::vector<Clock::time_point> heard;
+    HttpServer victim(0, boost::asio::ip::make_address_v4("127.0.0.3"));
+    victim.serve_rest([&](const ServedRequest&) {
+      const std::lock_guard lock(mutex);
+      heard.push_back(Clock::now());
+      return Response{.status = 500};
+    });
+    const Environment trusting{{"FEEDMILL_PUSH_OUT_TRUSTED_PROXIES", "127.0.0.1"}};
+    std::vector<std::string> hubs{world.public_url};
+    std::vector<std::unique_ptr<Program>> more;
+    world.start(trusting);
+    for (std::size_t i = 1; i < workers; ++i) {
+      const std::string address = "127.0.0.1:" + std::to_string(free_port());
+      Environment environment = trusting;
+      environment["FEEDMILL_PUSH_OUT_LISTEN"] = address;
+      more.push_back(std::make_unique<Program>(
+          std::vector<std::string>{"run", "--push-out", "--no-ingest", "--no-deliver", "--listen", "127.0.0.1:0"},
+          world.with(environment)));
+      hubs.push_back("http://" + address);
+      EXPECT_TRUE(eventually([&] { return ask({.url = hubs.back() + "/nothing"}).status == 404; })) << more[0]->err();
+    }
+    std::map<int, int> answers;
+    const auto is_over = [&] {
+      const std::lock_guard lock(mutex);
+      return !heard.empty() && Clock::now() - heard.front() > std::chrono::minutes(1);
+    };
+    for (int i = 0; i < 1'500 || !is_over(); ++i) {
+      const std::string client = "198.18." + std::to_string(i % 200) + ".1";
+      const HttpAnswer answer =
+          ask({"POST",
+               hubs[static_cast<std::size_t>(i) % hubs.size()] + "/hub",
+               {{"Content-Type", "application/x-www-form-urlencoded"}, {"X-Forwarded-For", client}},
+               world.form("http://127.0.0.3:" + std::to_string(victim.port()) + "/cb?" + std::to_string(i))});
+      ++answers[answer.status];
+      if (i >= 1'500) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    for (const auto& [status, count] : answers) std::printf("%d: %d times; ", status, count);
+    const std::lock_guard lock(mutex);
+    const auto in_time = std::ranges::count_if(
+        heard, [&](Clock::time_point at) { return at - heard.front() <= std::chrono::minutes(1); });
+    std::printf("%td requests in the first minute, by %zu workers\n", in_time, workers);
+    return static_cast<std::size_t>(in_time);
+  }
+};
+
+// WEBSUB U19
+TEST_F(HubAmplifier, Of1500SubscriptionsMakesTwelveRequestsAtMostInAMinute) {
+  EXPECT_LE(requests_in_a_minute(1), 12U);
+}
+
+TEST_F(HubAmplifier, OfTwoWorkersMakesTwiceAsManyAtMost) {
+  EXPECT_LE(requests_in_a_minute(2), 24U);
 }
 
 // SECURITY W8: behind a trusted proxy each client has a share of its own.

@@ -73,8 +73,14 @@ std::string atom(const std::vector<PushedPost>& posts, const std::string& links)
   return text + "</feed>";
 }
 
-PushWorker::PushWorker(const Environment& environment)
-    : program_({"run", "--no-deliver"}, environment),
+PushWorker::PushWorker(const Environment& environment, const std::vector<std::string>& more)
+    : program_(
+          [&] {
+            std::vector<std::string> arguments{"run", "--no-deliver"};
+            arguments.insert(arguments.end(), more.begin(), more.end());
+            return arguments;
+          }(),
+          environment),
       admin_(address_after(program_, "ready, http://")),
       port_(static_cast<std::uint16_t>(
           number(address_after(program_, "callbacks at http://").substr(std::string("127.0.0.1:").size())))) {}
@@ -113,8 +119,8 @@ PushWorld::PushWorld(const std::vector<std::string>& redis_arguments) : World(re
   front.serve_rest([this](const ServedRequest& request) { return hand_on(request); });
 }
 
-PushWorker& PushWorld::start(const Environment& more) {
-  auto worker = std::make_unique<PushWorker>(with(more));
+PushWorker& PushWorld::start(const Environment& more, const std::vector<std::string>& arguments) {
+  auto worker = std::make_unique<PushWorker>(with(more), arguments);
   const std::lock_guard lock(mutex_);
   ports_.push_back(worker->port());
   workers_.push_back(std::move(worker));

@@ -30,7 +30,8 @@ std::string atom(const std::vector<PushedPost>& posts, const std::string& links 
 /// `feedmill run` with a callback listener.
 class PushWorker {
  public:
-  explicit PushWorker(const Environment& environment);
+  /// `more`: arguments.
+  explicit PushWorker(const Environment& environment, const std::vector<std::string>& more = {});
 
   Program& program() { return program_; }
   std::uint16_t port() const { return port_; }  ///< of its callbacks
@@ -58,7 +59,7 @@ class PushWorld : public World {
   explicit PushWorld(const std::vector<std::string>& redis_arguments = {});
 
   /// One more behind the front, which hands requests to all of them in turn. `more`: of its environment.
-  PushWorker& start(const Environment& more = {});
+  PushWorker& start(const Environment& more = {}, const std::vector<std::string>& arguments = {});
   PushWorker& worker(std::size_t index = 0) { return *workers_.at(index); }
   /// The front knows of none but the last that was started.
   void leave_to_last();

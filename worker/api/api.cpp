@@ -140,6 +140,7 @@ Api::Api(asio::any_io_executor executor, Options options, const Config& config, 
       bug_(std::move(bug)),
       looks_(looks),
       memory_(memory),
+      answers_(memory, options_.most_untaken),
       store_([this] {
         StoreOptions store = options_.store;
         store.timeout = std::min<Milliseconds>(store.timeout, options_.patience);
@@ -202,7 +203,14 @@ asio::awaitable<HttpReply> Api::answer(Visit& visit) {
   std::string failed;
   try {
     ApiReply reply = co_await call(visit);
-    co_return http_reply_of(std::move(reply), visit.head());
+    HttpReply sent = http_reply_of(std::move(reply), visit.head());
+    sent.body().shrink_to_fit();
+    if (answers_.used() > 0 && answers_.used() + sent.body().size() > options_.most_untaken) {
+      constexpr const char* why = "clients have not taken the answers before";
+      co_return http_reply_of(problem("busy", why), visit.head());
+    }
+    if (!sent.body().empty()) sent.shared_body = answers_.share(std::exchange(sent.body(), {}));
+    co_return sent;
   } catch (const std::exception& error) {
     if (is_cancellation(std::current_exception())) throw;
     failed = error.what();

@@ -19,6 +19,7 @@
 #include "worker/api/routes.hpp"
 #include "worker/base/at_once.hpp"
 #include "worker/base/blocking_calls.hpp"
+#include "worker/base/outgoing_memory.hpp"
 #include "worker/config/config.hpp"
 #include "worker/config/host_rules.hpp"
 #include "worker/discovery/looks.hpp"
@@ -39,6 +40,7 @@ class Api {
     std::size_t waiting = 4;            ///< calls that wait for a request to be done, before they take places of
                                         ///< these; both leave places at the listener to probes
     double a_second = 50, burst = 200;  ///< calls of one token
+    std::size_t most_untaken = std::size_t{64} << 20U;  ///< bytes of answers; what is more is busy
     std::chrono::nanoseconds call_time =
         std::chrono::milliseconds(5);  ///< of the store; a call that takes more counts as several
   };
@@ -232,6 +234,7 @@ class Api {
   Api* of_all_ = nullptr;
   Looks& looks_;
   MemoryBudget& memory_;
+  OutgoingMemory answers_;                // until their clients have taken them
   std::set<std::string> looking_;         // tokens for which an address is looked at
   std::optional<StoreError> last_error_;  // that may pass
   Clock::time_point last_error_at_;

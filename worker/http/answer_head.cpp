@@ -30,8 +30,7 @@ bool is_status_line(std::string_view line) {
 std::optional<Refusal> AnswerHead::take(std::string_view line, int status) {
   bytes_ += line.size();
   ++lines_;
-  if (bytes_ > options_.max_header_bytes || lines_ > options_.max_header_lines ||
-      line.size() > options_.max_header_line_bytes) {
+  if (bytes_ > most_ || lines_ > options_.max_header_lines || line.size() > options_.max_header_line_bytes) {
     return Refusal{Reason::limit_header, "more header than is read"};
   }
   if (whole_) return std::nullopt;  // a trailer

@@ -1,6 +1,7 @@
 // The header of an answer as its lines come: interim answers (1xx) and trailers are left out, and limits are kept.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -12,8 +13,9 @@ namespace feedmill {
 
 class AnswerHead {
  public:
-  /// `options` hold the limits, and outlive it.
-  explicit AnswerHead(const HttpClientOptions& options) : options_(options) {}
+  /// `options` hold the limits, and outlive it. `most`: bytes, in place of max_header_bytes if that is more.
+  explicit AnswerHead(const HttpClientOptions& options, std::uint64_t most = UINT64_MAX)
+      : options_(options), most_(std::min(most, options.max_header_bytes)) {}
 
   /// The next line, its end included; `status` is that of the answer it belongs to. A refusal ends the exchange:
   /// limit.header, or http.malformed where a line is not what it must be (RFC 9112 §4, §5.2) or the body's end is not
@@ -33,6 +35,7 @@ class AnswerHead {
   bool is_framed_clearly() const;
 
   const HttpClientOptions& options_;
+  const std::uint64_t most_;
   bool begun_ = false;  ///< its status line has come
   bool whole_ = false;
   int status_ = 0;

@@ -20,6 +20,8 @@ namespace {
 
 using std::chrono::steady_clock;
 
+constexpr std::uint64_t usual_head = 8U << 10U, most_head_of_small = 32U << 10U;
+
 template <class Value>
 void set(CURL* easy, CURLoption option, Value value) {
   const CURLcode code = curl_easy_setopt(easy, option, value);
@@ -72,7 +74,7 @@ HttpTransfer::HttpTransfer(HttpShared& shared, const HttpRequest& request, const
           std::min(request.max_body_bytes.value_or(shared.options.max_body_bytes), shared.options.max_body_bytes)),
       memory_(request.memory),
       stall_look_(steady_clock::now() + shared.options.stall_time),
-      head_(shared.options) {
+      head_(shared.options, request.max_body_bytes ? most_head_of_small : shared.options.max_header_bytes) {
   if (request.proxy) proxy_port_ = request.proxy->port;
   if (may_use_tls(request)) {
     const Origin origin = origin_of(request.url);
@@ -355,9 +357,15 @@ int HttpTransfer::look_at_progress() {
 std::size_t HttpTransfer::take_header(std::string_view line) {
   const auto status = static_cast<int>(long_of(easy_.get(), CURLINFO_RESPONSE_CODE));
   std::optional<Refusal> refusal = head_.take(line, status);
+  if (!refusal && memory_ != nullptr && head_.bytes() > usual_head && !memory_->cover(counted()))
+    refusal = Refusal{Reason::worker_memory, "no memory for its header"};
   if (!refusal) return line.size();
   refusal_ = std::move(refusal);
   return 0;
+}
+
+std::size_t HttpTransfer::counted() const {
+  return body_.size() + (head_.bytes() > usual_head ? head_.bytes() : 0);
 }
 
 std::size_t HttpTransfer::take_body(std::string_view bytes) {
@@ -372,8 +380,9 @@ std::size_t HttpTransfer::take_body(std::string_view bytes) {
     length = std::clamp<curl_off_t>(length, 0, 1 << 20);
   }
   if (memory_ != nullptr) {
-    const bool whole = memory_->cover(std::max(now, static_cast<std::size_t>(length)));
-    if (!whole && !memory_->cover(now)) {
+    const std::size_t head = counted() - body_.size();
+    const bool whole = memory_->cover(head + std::max(now, static_cast<std::size_t>(length)));
+    if (!whole && !memory_->cover(head + now)) {
       pause();
       return CURL_WRITEFUNC_PAUSE;
     }

@@ -55,7 +55,7 @@ asio::awaitable<void> OutsideListener::serve() {
   Listener::Host host;
   host.answer = [this](Visit& visit) { return answer(visit); };
   host.bug = bug_;
-  co_await listener_->serve(places, RequestLimits(), std::move(host));
+  co_await listener_->serve(places, options_.limits, std::move(host));
 }
 
 asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {

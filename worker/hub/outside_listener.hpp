@@ -29,6 +29,7 @@ class OutsideListener {
     double streams_burst = 10'000;                        ///< of those for the live stream: all may come again at once
     double network_per_second = 50, network_burst = 300;  ///< requests of one network of clients, streams included
     TrustedProxies proxies{};
+    RequestLimits limits{};
   };
 
   /// `outside`: who answers, one at least, who outlive this. `bug`: told what was thrown.

@@ -85,7 +85,13 @@ Connection::Connection(tcp::socket socket, const asio::ip::address& client, cons
       buffer_(limits.head.bytes),
       client_(without_mapping(client)),
       network_(client_network(client)),
-      limits_(limits) {}
+      limits_(limits) {
+  if (limits.memory != nullptr) memory_.emplace(*limits.memory, 0);
+}
+
+void Connection::hold(std::size_t more) {
+  if (memory_) memory_->hold(buffer_.capacity() + more);
+}
 
 void Connection::drop() {
   dropped_ = true;
@@ -127,6 +133,7 @@ asio::awaitable<std::optional<http::status>> Visit::read_head() {
   from.waiting_since_ = Connection::Clock::now();
   const auto until = *from.waiting_since_ + from.limits_.head_time;
   for (;;) {
+    count();
     const auto bytes = from.buffer_.data();
     const auto found = scan.look({static_cast<const char*>(bytes.data()), bytes.size()});
     if (found) {
@@ -145,6 +152,8 @@ std::optional<http::status> Visit::parse_head(std::size_t size) {
   const std::size_t used = parser_.put(asio::buffer(connection_.buffer_.data(), size), error);
   if (error || used != size || !parser_.is_header_done()) return http::status::bad_request;
   connection_.buffer_.consume(size);
+  head_bytes_ = size;
+  count();
   head_ = std::move(parser_.get().base());  // trailers do not join it
   return objection_to(head_);
 }
@@ -157,6 +166,7 @@ asio::awaitable<std::optional<HttpReply>> Visit::read_body(std::function<bool(st
   const std::uint64_t longest = most.value_or(from.limits_.body_bytes);
   if (length && *length > longest) co_return http_reply(http::status::payload_too_large);
   if (may_hold && !may_hold(length ? *length : 1)) co_return try_later("60");
+  body_is_counted_ = may_hold != nullptr;
   parser_.body_limit(longest);
   parser_.eager(true);
   from.waiting_since_ = Connection::Clock::now();
@@ -172,6 +182,7 @@ asio::awaitable<std::optional<HttpReply>> Visit::read_body(std::function<bool(st
     const auto refused = parse_body(consumed);
     if (refused) co_return http_reply(*refused);
     if (may_hold && !may_hold(body().size())) co_return try_later("60");
+    count();
     if (parser_.is_done()) break;
     const bool more = co_await from.receive(until);
     gone_ = !more;
@@ -200,6 +211,11 @@ std::optional<http::status> Visit::parse_body(std::uint64_t& consumed) {
   return std::nullopt;
 }
 
+void Visit::count(std::size_t answer) {
+  const std::size_t body_bytes = body_is_counted_ ? 0 : parser_.get().body().capacity();
+  connection_.hold(head_bytes_ + body_bytes + answer);
+}
+
 tcp::socket Visit::take_over() {
   gone_ = true;
   return connection_.stream_.release_socket();
@@ -217,6 +233,7 @@ asio::awaitable<bool> Visit::send(HttpReply reply, bool stay) {
     reply.body().clear();
     reply.content_length(length);
   }
+  count(reply.body().capacity());
   connection_.waiting_since_ = Connection::Clock::now();
   connection_.stream_.expires_after(connection_.limits_.answer_time);
   const auto [unwritten, written] = co_await http::async_write(connection_.stream_, reply, quietly);
@@ -251,6 +268,7 @@ asio::awaitable<bool> Visit::begin(HttpReply head) {
 }
 
 asio::awaitable<bool> Visit::write(std::string_view part) {
+  count(part.size());
   connection_.waiting_since_ = Connection::Clock::now();
   connection_.stream_.expires_after(connection_.limits_.answer_time);
   const asio::const_buffer bytes(part.data(), part.size());

@@ -18,6 +18,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "worker/base/memory_budget.hpp"
 #include "worker/listener/request_head.hpp"
 
 namespace feedmill {
@@ -49,6 +50,7 @@ struct RequestLimits {
   std::chrono::milliseconds answer_time{10'000};  ///< for the answer to be taken
   std::chrono::milliseconds part_time{2'000};     ///< for it to arrive where it closes the connection
   std::size_t requests = 1'000;                   ///< on one connection
+  MemoryBudget* memory = nullptr;                 ///< counts heads, bodies and answers; null: they are not counted
 };
 
 /// Whom an address belongs to, as far as caps go: an IPv6 one to its /64, an IPv4 one in IPv6 to itself.
@@ -80,6 +82,8 @@ class Connection {
   friend class Visit;
 
   boost::asio::awaitable<bool> receive(Clock::time_point until);
+  /// Counts the read buffer and `more` bytes.
+  void hold(std::size_t more);
 
   boost::beast::tcp_stream stream_;
   boost::beast::flat_buffer buffer_;  // as large as a head may be: nothing else is held in it
@@ -87,6 +91,7 @@ class Connection {
   const RequestLimits& limits_;
   std::optional<Clock::time_point> waiting_since_ = Clock::now();
   bool dropped_ = false;
+  std::optional<MemoryBudget::Share> memory_;
 };
 
 /// One request. It lives as long as it is answered.
@@ -105,8 +110,8 @@ class Visit {
   const boost::asio::ip::address& client() const { return connection_.client(); }
 
   /// Nothing: body() is whole, or the client is gone(). Else the answer. `may_hold` is asked for each part, and first
-  /// of all, whether so many bytes may be held; while it says no the client is to come again. `most`: bytes, in place
-  /// of RequestLimits::body_bytes. Trailers are not kept.
+  /// of all, whether so many bytes may be held, and counts them; while it says no the client is to come again. `most`:
+  /// bytes, in place of RequestLimits::body_bytes. Trailers are not kept.
   boost::asio::awaitable<std::optional<HttpReply>> read_body(std::function<bool(std::uint64_t)> may_hold = {},
                                                              std::optional<std::uint64_t> most = {});
   std::string& body() { return parser_.get().body(); }
@@ -134,6 +139,8 @@ class Visit {
 
  private:
   boost::asio::awaitable<bool> send_shared(HttpReply reply);
+  /// Counts the head, the body and `answer` bytes.
+  void count(std::size_t answer = 0);
   std::optional<boost::beast::http::status> parse_head(std::size_t size);
   std::optional<boost::beast::http::status> parse_body(std::uint64_t& consumed);
 
@@ -142,6 +149,8 @@ class Visit {
   Header head_;
   bool gone_ = false;
   bool answered_ = false, chunked_ = false;
+  std::size_t head_bytes_ = 0;
+  bool body_is_counted_ = false;  // by the caller
 };
 
 }  // namespace feedmill

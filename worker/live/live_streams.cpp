@@ -35,6 +35,7 @@ constexpr std::size_t enough_at_once = 64U << 10U;      // bytes; one event may 
 constexpr std::size_t turns = 64;                       // before others on the loop have theirs
 constexpr std::size_t most_ignored_input = 16U << 10U;  // bytes; a client of this has nothing more to say
 constexpr std::size_t looked_at = 1'000;                // new events, at once
+constexpr std::uint64_t idle_cost = 4U << 10U;          // bytes of a stream
 
 constexpr std::string_view head =
     "HTTP/1.1 200 OK\r\n"
@@ -89,6 +90,7 @@ struct LiveStreams::Stream {
   std::string text_left;
   std::shared_ptr<const OutsideEvent> event_left;
   std::size_t event_from = 0;
+  std::list<Stream*>::iterator behind;  // where event_left
   Clock::time_point blocked_since;
   std::size_t input = 0;  // bytes that came and were ignored
   std::size_t list = 0;
@@ -113,7 +115,8 @@ LiveStreams::LiveStreams(const asio::any_io_executor& executor, EventTail& tail,
       listener_(tail.listen([this] { added(); })),
       beats_(lists),
       wake_(executor),
-      more_past_(executor) {}
+      more_past_(executor),
+      memory_(tail.budget(), 0) {}
 
 LiveStreams::~LiveStreams() {
   stop();
@@ -207,7 +210,7 @@ void LiveStreams::open(Visit& visit, LiveRequest request, LiveQuery access, cons
   stream->at = beats_[stream->list].begin();
   with_index(*stream, [&](Streams& streams) { streams.insert(stream.get()); });
   ++of_network_[stream->network];
-  ++figures_.open;
+  memory_.hold(++figures_.open * idle_cost);
   ++figures_.opened;
 
   // An id without data is remembered and makes no event: who loses the connection now goes on from here.
@@ -249,8 +252,8 @@ void LiveStreams::close(Stream& stream) {
   const auto network = of_network_.find(stream.network);
   if (--network->second == 0) of_network_.erase(network);
   beats_[stream.list].erase(stream.at);
-  stream.event_left.reset();
-  --figures_.open;
+  take_left(stream);
+  memory_.hold(--figures_.open * idle_cost);
 }
 
 /// Calls `act` with each part of the index that the stream stands in.
@@ -428,9 +431,32 @@ void LiveStreams::send(Stream& stream, const OutsideEvents& events) {
   stream.after = looked;
   if (left == parts_.end()) return;
   stream.after = event_place(left->event->id);
-  stream.event_left = left->event;
   stream.event_from = taken - (left == parts_.begin() ? 0 : std::prev(left)->end);
   wait_until_writable(stream);
+  leave(stream, left->event);
+}
+
+/// The client has taken a part of the event. Those that have been behind for longest are closed where these are too
+/// much (SECURITY M6).
+void LiveStreams::leave(Stream& stream, std::shared_ptr<const OutsideEvent> event) {
+  stream.event_left = std::move(event);
+  stream.behind = behind_.insert(behind_.end(), &stream);
+  if (++left_[stream.event_left.get()] == 1) left_bytes_ += stream.event_left->json.size();
+  while (left_bytes_ > options_.most_left) {
+    ++figures_.stalled;
+    close(*behind_.front());
+  }
+}
+
+void LiveStreams::take_left(Stream& stream) {
+  if (!stream.event_left) return;
+  const auto at = left_.find(stream.event_left.get());
+  if (--at->second == 0) {
+    left_bytes_ -= stream.event_left->json.size();
+    left_.erase(at);
+  }
+  behind_.erase(stream.behind);
+  stream.event_left.reset();
 }
 
 void LiveStreams::send_text(Stream& stream, std::string_view text) {
@@ -447,7 +473,7 @@ void LiveStreams::send_rest(Stream& stream) {
     stream.event_from += write(stream, std::string_view(scratch_).substr(stream.event_from));
     if (stream.closed) return;
     if (stream.event_from < scratch_.size()) return wait_until_writable(stream);
-    stream.event_left.reset();
+    take_left(stream);
   } else {
     stream.text_left.erase(0, write(stream, stream.text_left));
     if (stream.closed) return;

@@ -44,11 +44,12 @@ class LiveStreams {
     std::size_t most = 10'000;      ///< at once
     std::size_t per_network = 256;  ///< of these of one client_network()
     std::chrono::milliseconds heartbeat{15'000};
-    std::chrono::milliseconds patience{30'000};   ///< with a client that takes no bytes
-    std::chrono::milliseconds look_again{1'000};  ///< for history, after an error of the store
-    std::size_t page = 100;                       ///< events looked at before the next one's turn
-    int socket_bytes = 64 << 10;                  ///< that the kernel holds for a client that is slow
-    Partition partition{};                        ///< whose feeds alone there are
+    std::chrono::milliseconds patience{30'000};      ///< with a client that takes no bytes
+    std::chrono::milliseconds look_again{1'000};     ///< for history, after an error of the store
+    std::size_t page = 100;                          ///< events looked at before the next one's turn
+    int socket_bytes = 64 << 10;                     ///< that the kernel holds for a client that is slow
+    std::size_t most_left = std::size_t{16} << 20U;  ///< bytes of events that clients have taken a part of, each once
+    Partition partition{};                           ///< whose feeds alone there are
   };
   struct Figures {
     std::size_t open = 0;
@@ -109,6 +110,8 @@ class LiveStreams {
   void send(Stream& stream, const OutsideEvents& events);
   void send_text(Stream& stream, std::string_view text);
   void send_rest(Stream& stream);
+  void leave(Stream& stream, std::shared_ptr<const OutsideEvent> event);
+  void take_left(Stream& stream);
   std::size_t write(Stream& stream, std::string_view bytes);
   void wait_until_writable(Stream& stream);
   void watch(Stream& stream);
@@ -129,7 +132,11 @@ class LiveStreams {
   std::chrono::steady_clock::time_point next_tick_;
   bool stopping_ = false;
   Figures figures_;
-  std::string scratch_;  // what is written at once
+  MemoryBudget::Share memory_;                                 // of idle streams
+  std::unordered_map<const OutsideEvent*, std::size_t> left_;  // that clients have taken a part of: how many of them
+  std::size_t left_bytes_ = 0;
+  std::list<Stream*> behind_;  // these clients, longest first
+  std::string scratch_;        // what is written at once
   std::vector<Part> parts_;
 };
 

@@ -98,6 +98,7 @@ std::optional<int> Process::open_listeners() {
     options.listen = *config.admin.listen;
     options.token = config.admin.token;
     options.hosts = config.admin.hosts;
+    options.limits.memory = &memory_;
     AdminPages pages = pages_of(stores_);
     if (!config.api.listen) pages.programs = [this](Visit& visit) { return first().api.answer(visit); };
     auto opened = Admin::open(loop_.get_executor(), options,
@@ -111,15 +112,19 @@ std::optional<int> Process::open_listeners() {
     api_listener_ = std::move(*opened);
   }
   if (auto callbacks = callbacks_of(stores_); !callbacks.empty()) {
-    auto opened = CallbackListener::open(loop_.get_executor(), callback_options(config),
-                                         {std::move(callbacks), first().metrics, first().log});
+    CallbackListener::Options options = callback_options(config);
+    options.limits.memory = &memory_;
+    auto opened =
+        CallbackListener::open(loop_.get_executor(), options, {std::move(callbacks), first().metrics, first().log});
     if (!opened) return refused(opened.error());
     callbacks_ = std::move(*opened);
   }
   auto outside = outside_of(stores_);
   if (of_all_ && of_all_->outside() != nullptr) outside.add(std::nullopt, *of_all_->outside());
   if (!outside.empty()) {
-    auto opened = OutsideListener::open(loop_.get_executor(), outside_options(config), std::move(outside),
+    OutsideListener::Options options = outside_options(config);
+    options.limits.memory = &memory_;
+    auto opened = OutsideListener::open(loop_.get_executor(), std::move(options), std::move(outside),
                                         [this](const char* what) { first().report_bug("push_out.listen", what); });
     if (!opened) return refused(opened.error());
     outside_ = std::move(*opened);
@@ -257,7 +262,9 @@ asio::awaitable<void> Process::serve_api() {
   Listener::Host host;
   host.answer = [this](Visit& visit) { return first().api.answer(visit); };
   host.bug = [this](const char* what) { first().report_bug("api", what); };
-  co_await api_listener_->serve(api_places(), RequestLimits(), std::move(host));
+  RequestLimits limits;
+  limits.memory = &memory_;
+  co_await api_listener_->serve(api_places(), limits, std::move(host));
 }
 
 /// To the end: hubs call back while the work drains.

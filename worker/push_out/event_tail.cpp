@@ -18,11 +18,24 @@ namespace {
 
 constexpr std::size_t read_at_once = 500;
 
+/// An event in the budget.
+struct Counted {
+  Counted(MemoryBudget& memory, std::shared_ptr<const OutsideEvent> counted)
+      : event(std::move(counted)), share(memory, 0) {
+    share.hold(sizeof(OutsideEvent) + 2 * event->json.size());  // its texts are members, too
+  }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+  const std::shared_ptr<const OutsideEvent> event;
+  MemoryBudget::Share share;
+};
+
 }  // namespace
 
 EventTail::EventTail(const asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
                      MemoryBudget& memory, Options options)
-    : homes_(homes), options_(options), tail_store_(store), store_(store), memory_(memory, 0), pause_(executor) {}
+    : homes_(homes), options_(options), tail_store_(store), store_(store), memory_(memory), pause_(executor) {}
 
 asio::awaitable<void> EventTail::run() {
   while (!stopping_) {
@@ -61,7 +74,12 @@ asio::awaitable<StoreResult<UnknownEvents>> EventTail::wait() {
 asio::awaitable<StoreResult<OutsideEvents>> EventTail::known(UnknownEvents events) {
   const auto facts = co_await homes_.of_feeds(events.feed_urls(), read_facts);
   if (!facts) co_return facts.error();
-  co_return std::move(events).with(*facts);
+  OutsideEvents all = std::move(events).with(*facts);
+  for (auto& event : all) {
+    const auto counted = std::make_shared<Counted>(memory_, std::move(event));
+    event = {counted, counted->event.get()};
+  }
+  co_return all;
 }
 
 void EventTail::stop() {
@@ -89,7 +107,6 @@ void EventTail::drop_old() {
     bytes_ -= held_.front().event->json.size();
     held_.pop_front();
   }
-  memory_.hold(bytes_);
 }
 
 bool EventTail::is_old(const Held& held) const {
@@ -112,7 +129,10 @@ std::optional<OutsideEvents> EventTail::held(const std::string& after, std::size
   auto next = std::ranges::upper_bound(held_, from, {}, [](const Held& held) { return event_place(held.event->id); });
   if (next != held_.end() && is_old(*next)) return std::nullopt;
   OutsideEvents events;
-  for (; next != held_.end() && events.size() < most; ++next) events.push_back(next->event);
+  for (std::size_t bytes = 0; next != held_.end() && events.size() < most && bytes < options_.page_bytes; ++next) {
+    bytes += next->event->json.size();
+    events.push_back(next->event);
+  }
   return events;
 }
 
@@ -125,7 +145,14 @@ asio::awaitable<StoreResult<EventTail::Since>> EventTail::since(std::string afte
     since.oldest = std::move(found->oldest);
     since.before_oldest = std::move(found->before_oldest);
     since.missed = !found->records;
-    return UnknownEvents(since.missed ? std::vector<EventRecord>() : *found->records);
+    std::vector<EventRecord> records = since.missed ? std::vector<EventRecord>() : std::move(*found->records);
+    std::size_t bytes = 0;
+    records.erase(std::ranges::find_if(records,
+                                       [&](const EventRecord& record) {
+                                         return std::exchange(bytes, bytes + record.json.size()) >= options_.page_bytes;
+                                       }),
+                  records.end());
+    return UnknownEvents(records);
   });
   if (!read) co_return read.error();
   auto events = co_await known(std::move(*read));

@@ -29,6 +29,7 @@ class EventTail {
   struct Options {
     std::size_t records = 10'000;  ///< held at most
     std::size_t bytes = std::size_t{16} << 20U;
+    std::size_t page_bytes = std::size_t{256} << 10U;  ///< of what one call returns, which ends behind these
     std::chrono::seconds age{30};    ///< what is older is read again, with what may be told of it by then (WEBSUB U15)
     Milliseconds block{2'000};       ///< longest wait in Redis for an event
     Milliseconds look_again{1'000};  ///< after an error
@@ -51,8 +52,10 @@ class EventTail {
 
   /// Of the newest that is held, "" before run() has connected.
   const std::string& newest() const { return newest_; }
-  /// Those behind `after`, at most `most`, that are held; absent: some behind it are not. `after` of a stream that is
-  /// further than this one: absent as well.
+  /// In which events count, as long as anything holds them.
+  MemoryBudget& budget() const { return memory_; }
+  /// Those behind `after`, at most `most` and Options::page_bytes, that are held; absent: some behind it are not.
+  /// `after` of a stream that is further than this one: absent as well.
   std::optional<OutsideEvents> held(const std::string& after, std::size_t most) const;
   /// The same, from Redis where they are not held.
   struct Since {
@@ -82,7 +85,7 @@ class EventTail {
   Store tail_store_, store_;  // who waits for the next event has a connection of its own
   std::deque<Held> held_;
   std::size_t bytes_ = 0;
-  MemoryBudget::Share memory_;
+  MemoryBudget& memory_;
   std::string newest_;
   std::list<std::function<void()>> listeners_;
   boost::asio::steady_timer pause_;

@@ -110,10 +110,13 @@ asio::awaitable<HttpReply> Callbacks::deliver(Visit& visit, const CallbackTarget
     parts_.metrics.push_delivery(Delivery::limited);
     co_return http_reply(http::status::unsupported_media_type);
   }
-  // As much as the limits and the memory budget allow (SECURITY W1, M4).
+  // As much as the limits and the memory budget allow, half of which is not for them (SECURITY W1, M4).
   auto memory = std::make_unique<MemoryBudget::Share>(parts_.memory, 0);
   MemoryBudget::Share& share = *memory;
-  const std::function<bool(std::uint64_t)> may_hold = [&share](std::uint64_t bytes) { return share.cover(bytes); };
+  const std::function<bool(std::uint64_t)> may_hold = [&](std::uint64_t bytes) {
+    const bool is_reserved = 2 * bytes <= share.held();
+    return (is_reserved || parts_.memory.used() <= parts_.memory.total() / 2) && share.cover(bytes);
+  };
   auto refusal = co_await visit.read_body(may_hold);
   if (refusal || visit.gone()) {
     parts_.metrics.push_delivery(Delivery::limited);

@@ -10,6 +10,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/timelines/channels.hpp"
 #include "storage/timelines/stories.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/worker/api/served_api.hpp"
 #include "worker/lists/subscriptions.hpp"
@@ -436,6 +437,28 @@ TEST_F(ApiTest, AProgramMayCallSoOftenAndOthersBesideIt) {
   ApiTalk other{"GET", "/api/v1/channels"};
   other.token = reading_token;
   EXPECT_EQ(served->call(other).status, 200);
+}
+
+// SECURITY M6
+TEST_F(ApiTest, AnswersThatClientsDoNotTakeCountAndAreBounded) {
+  Api::Options options;
+  options.most_untaken = 8U << 20U;
+  served = std::make_unique<ServedApi>(redis, options);
+  command({"XADD", "stream:signals", "1-1", "type", "post_created", "json",
+           json::serialize(json::object{{"v", 1}, {"title", std::string(10'000'000, 'x')}})});
+  command({"HSET", "meta:store", "last_signal", "1-1"});
+  boost::asio::io_context io;
+  boost::asio::ip::tcp::socket deaf(io);
+  deaf.connect({boost::asio::ip::address_v4::loopback(), served->port()});
+  boost::asio::write(deaf,
+                     boost::asio::buffer("GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " +
+                                         std::string(asking_token) + "\r\n\r\n"));
+  EXPECT_TRUE(eventually([&] { return served->memory.used() >= 10'000'000; }));
+  EXPECT_LT(served->memory.used(), 20'000'000U) << "it is held once, and alone may have more than its bound";
+  EXPECT_EQ(outcome(served->get("/channels")), "429 busy");
+  deaf.close();
+  EXPECT_TRUE(eventually([&] { return served->memory.used() == 0; }));
+  EXPECT_EQ(served->get("/channels").status, 200);
 }
 
 TEST_F(ApiTest, ACallThatTakesTheStoreLongCountsAsSeveral) {

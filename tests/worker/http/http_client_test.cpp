@@ -324,6 +324,35 @@ TEST_F(HttpClientTest, GivesUpWithoutMemory) {
   EXPECT_EQ(answer("/").body.size(), 1u << 20);
 }
 
+// SECURITY M6
+TEST_F(HttpClientTest, LongHeadsCountAndThoseOfSmallAnswersAreShort) {
+  const std::string line = "A: " + std::string(4'000, 'a') + "\r\n";
+  std::string long_head = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n";
+  for (int i = 0; i < 20; ++i) long_head += line;
+  server.serve("/long", Response{.raw = long_head + "\r\n"});
+  server.serve("/usual", Response{.raw = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + line + "\r\n"});
+  MemoryBudget budget(1 << 20);
+  const auto get_within = [&](const std::string& path, MemoryBudget::Share& share) {
+    HttpRequest asked = request(path);
+    asked.memory = &share;
+    return get(asked);
+  };
+  {
+    MemoryBudget::Share usual(budget, 0), large(budget, 0);
+    EXPECT_EQ(answer(get_within("/usual", usual)).status, 200);
+    EXPECT_EQ(usual.held(), 0U);
+    EXPECT_EQ(answer(get_within("/long", large)).status, 200);
+    EXPECT_GE(large.held(), 2 * 80'000U);
+  }
+  MemoryBudget::Share largest(budget, 0), other(budget, 0), none(budget, 0);
+  EXPECT_TRUE(largest.cover(1 << 20));
+  EXPECT_TRUE(other.cover(500 << 10));
+  EXPECT_EQ(failure(get_within("/long", none)).reason, Reason::worker_memory);
+  HttpRequest small = request("/long");
+  small.max_body_bytes = 16U << 10U;
+  EXPECT_EQ(failure(get(small)).reason, Reason::limit_header);
+}
+
 // HTTP X5
 TEST_F(HttpClientTest, UnwindsFromAPause) {
   MemoryBudget budget(1 << 20);

@@ -21,6 +21,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/eventually.hpp"
+
 namespace feedmill::listener_test {
 namespace {
 
@@ -64,7 +66,16 @@ class ListenerTest : public testing::Test {
       asio::write(taken.back(), asio::buffer(std::string("taken")));
       co_return HttpReply();
     }
-    co_return http_reply(http::status::ok, "text/plain", target);
+    if (target == "/body") {
+      auto refused = co_await visit.read_body();
+      co_return refused.value_or(http_reply(http::status::ok));
+    }
+    if (target == "/parts") {
+      const bool begun = co_await visit.begin(http_reply(http::status::ok));
+      for (bool goes_on = begun; goes_on;) goes_on = co_await visit.write(std::string(large, 'x'));
+      co_return HttpReply();
+    }
+    co_return http_reply(http::status::ok, "text/plain", target == "/large" ? std::string(large, 'x') : target);
   }
   void release() {
     asio::post(io, [this] { released.cancel(); });
@@ -100,6 +111,9 @@ class ListenerTest : public testing::Test {
     return error.failed();
   }
 
+  static constexpr std::size_t large = 8'000'000;
+
+  MemoryBudget memory{std::uint64_t{1} << 30U};
   Listener::Places places;
   RequestLimits limits;
   asio::io_context io{1}, client;
@@ -223,6 +237,24 @@ TEST_F(ListenerTest, WhoIsTakenOverTakesNoPlaceAndIsNeitherAnsweredNorClosed) {
     asio::read(one, asio::buffer(heard));
     EXPECT_EQ(heard, "later");
   }
+}
+
+// SECURITY M6
+TEST_F(ListenerTest, HeadsBodiesAndAnswersCountUntilTheConversationIsOver) {
+  limits.memory = &memory;
+  start();
+  const auto count = [&](const std::string& said, std::uint64_t least) {
+    tcp::socket socket = connect();
+    asio::write(socket, asio::buffer(said));
+    EXPECT_TRUE(test::eventually([&] { return memory.used() >= least; })) << said.substr(0, 20) << memory.used();
+    EXPECT_LE(memory.used(), 2 * least + (20U << 10U)) << said.substr(0, 20);
+    socket.close();
+    EXPECT_TRUE(test::eventually([&] { return memory.used() == 0; })) << said.substr(0, 20) << memory.used();
+  };
+  count("GET /x HTTP/1.1\r\nHost: x\r\nA: " + std::string(12'000, 'a'), 12'000);
+  count("POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 8000\r\n\r\n" + std::string(7'000, 'a'), 7'000);
+  count("GET /large HTTP/1.1\r\nHost: x\r\n\r\n", large);
+  count("GET /parts HTTP/1.1\r\nHost: x\r\n\r\n", large);
 }
 
 // SECURITY W1

@@ -421,6 +421,34 @@ TEST_F(LiveStreamsTest, ThatTakeNothingAreClosed) {
   other.hear("\"guid\":\"end\"");
 }
 
+// SECURITY M6: of events that are not held any more, which each client has taken another part of.
+TEST_F(LiveStreamsTest, ThatAreBehindLongestAreClosedWhereTheirEventsAreTooMuch) {
+  constexpr std::size_t bytes = 600'000;
+  add_public();
+  options.socket_bytes = 4096;
+  options.most_left = 2 * bytes + bytes / 2;
+  std::vector<std::string> ids{newest()};
+  for (int i = 0; i < 3; ++i) ids.push_back(write(std::to_string(i), feed_url, "post_created", false, bytes));
+  start();
+  const auto stuck = [&](std::size_t place) {
+    return Client(listener->endpoint(), "/events", last_id(ids[place]), "127.0.0.1", 4096);
+  };
+  Client first = stuck(0), second = stuck(1);
+  wait_for_open(2);
+  EXPECT_GE(memory.used(), 4 * bytes) << "each is held as text and as what it says";
+  EXPECT_EQ(figures().stalled, 0U);
+  Client third = stuck(2);
+  EXPECT_THAT(first.hear_out(), Not(HasSubstr("\"guid\":\"1\"")));
+  EXPECT_EQ(figures().stalled, 1U);
+  EXPECT_EQ(figures().open, 2U);
+  EXPECT_THAT(second.hear("\"guid\":\"2\""), HasSubstr("\"guid\":\"1\"")) << "who reads on misses nothing";
+  third.hear("\"guid\":\"2\"");
+  write("end");
+  second.hear("\"guid\":\"end\"");
+  third.hear("\"guid\":\"end\"");
+  EXPECT_LT(memory.used(), bytes);
+}
+
 TEST_F(LiveStreamsTest, AreSoManyAndNoMoreInAllAndOfANetwork) {
   add_public();
   options.most = 3;

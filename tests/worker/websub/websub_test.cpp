@@ -379,6 +379,17 @@ TEST_F(WebSubTest, WhatIsTooLargeOrTooSlowIsTurnedAway) {
       0);
 }
 
+// SECURITY M4
+TEST_F(WebSubTest, PushesLeaveHalfOfTheMemoryToFetches) {
+  const std::string callback = callback_of(subscribed_feed());
+  {
+    MemoryBudget::Share fetches(memory, 0);
+    fetches.hold(memory.total() / 2 + 1);
+    EXPECT_EQ(deliver(callback, "x").status, 503);
+  }
+  EXPECT_EQ(deliver(callback, "x").status, 202);
+}
+
 TEST_F(WebSubTest, WhatCannotBeStoredIsNotAccepted) {
   const std::string url = subscribed_feed();
   const std::string callback = callback_of(url);
