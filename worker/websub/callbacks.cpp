@@ -110,12 +110,25 @@ asio::awaitable<HttpReply> Callbacks::deliver(Visit& visit, const CallbackTarget
     parts_.metrics.push_delivery(Delivery::limited);
     co_return http_reply(http::status::unsupported_media_type);
   }
-  // As much as the limits and the memory budget allow, half of which is not for them (SECURITY W1, M4).
+  // As much as the limits and the memory budget allow, a quarter of which is for bodies on their way (SECURITY W1, M4).
   auto memory = std::make_unique<MemoryBudget::Share>(parts_.memory, 0);
   MemoryBudget::Share& share = *memory;
+  struct Receiving {
+    explicit Receiving(std::uint64_t& of_all) : all(of_all) {}
+    ~Receiving() { all -= mine; }
+    Receiving(const Receiving&) = delete;
+    Receiving& operator=(const Receiving&) = delete;
+
+    std::uint64_t& all;
+    std::uint64_t mine = 0;
+  } receiving(receiving_);
   const std::function<bool(std::uint64_t)> may_hold = [&](std::uint64_t bytes) {
     const bool is_reserved = 2 * bytes <= share.held();
-    return (is_reserved || parts_.memory.used() <= parts_.memory.total() / 2) && share.cover(bytes);
+    if (!is_reserved && receiving.all - receiving.mine + 2 * bytes > parts_.memory.total() / 4) return false;
+    const bool is_covered = share.cover(bytes);
+    receiving.all += share.held() - receiving.mine;
+    receiving.mine = share.held();
+    return is_covered;
   };
   auto refusal = co_await visit.read_body(may_hold);
   if (refusal || visit.gone()) {
