@@ -162,7 +162,10 @@ TEST_P(KillLoop, LosesAndDoublesNothing) {
   EXPECT_EQ(it.world.redis_text({"ZRANGE", "quarantine", "0", "-1"}), "") << "seed " << seed;
   EXPECT_EQ(it.wrongs_once_caught_up(), "") << "seed " << seed;
   for (const auto& worker : workers) worker->signal(SIGTERM);
-  for (const auto& worker : workers) EXPECT_EQ(worker->wait().exit, 0);
+  for (const auto& worker : workers) {
+    const Finished ended = worker->wait();
+    EXPECT_EQ(ended.exit, 0) << "seed " << seed << "\n" << ended.err;
+  }
   EXPECT_EQ(it.wrongs_now(Stage::caught_up), "");
 }
 
