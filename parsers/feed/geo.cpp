@@ -77,15 +77,18 @@ Geo shape(std::string_view type, std::string_view text, std::size_t dimension, b
 // The first readable shape is the entry's place, later ones stand beside it.
 bool store(const Reading& in, Geo geo) {
   Rare<Geo>& held = in.target.common.geo;
+  if (geo.type.empty()) {  // to the extensions
+    if (!held) place_of(in, held) = Geo{};
+    return false;
+  }
   in.xml.allowance().take(geo.coordinates);
   const bool first = in.target.take(Slot::geo, in.rank);
   const bool has_place = held && !held->type.empty();
   if (!first && has_place) {
-    if (geo.type.empty() || held->more.size() >= max_shapes) return false;  // to the extensions
+    if (held->more.size() >= max_shapes) return false;
     append(in, held->more, std::move(geo));
     return true;
   }
-  if (geo.type.empty() && held) return false;
   if (has_place && held->coordinates != geo.coordinates) append(in, geo.more, std::move(*held));  // W3C's pair
   place_of(in, held) = std::move(geo);
   return true;

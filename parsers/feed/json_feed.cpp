@@ -211,10 +211,12 @@ class JsonFeedReader {
     }
     if (person == Person{}) return;
     std::vector<Person>& authors = common.authors.edit();
-    const auto known = std::find(authors.begin(), authors.end(), person);
+    const auto known = std::ranges::find_if(
+        authors, [&](const Person& one) { return adds_nothing(person, one) || adds_nothing(one, person); });
     allowance_.step(authors.size());
     const auto at = authors.begin() + static_cast<std::ptrdiff_t>(place);
     if (known != authors.end()) {
+      if (!adds_nothing(person, *known)) *known = std::move(person);
       if (known < at) return;
       std::rotate(at, known, known + 1);
     } else {

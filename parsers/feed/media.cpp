@@ -125,7 +125,8 @@ bool read_media_description(const Reading& in) {
 
 // Its url has no field.
 bool read_media_copyright(const Reading& in) {
-  return read_rights(in) && !in.node.first_attribute();
+  const bool has_attributes = static_cast<bool>(in.node.first_attribute());
+  return read_rights(has_attributes ? kept(in) : in) && !has_attributes;
 }
 
 bool read_media_category(const Reading& in) {
@@ -140,11 +141,12 @@ bool read_media_category(const Reading& in) {
 }
 
 bool read_media_keywords(const Reading& in) {
-  const std::string text = in.text();
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::string_view word = trim(take_until(rest, ','));
-    if (!word.empty()) add_category(in.xml.allowance(), in.target.common.categories, std::string(word), {}, {});
+  for (const std::string& text : {in.text(), in.attribute("text")}) {
+    std::string_view rest = text;
+    while (!rest.empty()) {
+      const std::string_view word = trim(take_until(rest, ','));
+      if (!word.empty()) add_category(in.xml.allowance(), in.target.common.categories, std::string(word), {}, {});
+    }
   }
   return true;
 }

@@ -390,21 +390,18 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
 }
 
 std::optional<std::uint64_t> parse_length(std::string_view text) {
+  text = trim(text);
+  if (!std::ranges::all_of(text, is_digit)) return std::nullopt;  // "15.3 MB"
   const std::optional<std::int64_t> value = parse_integer(text);
-  if (!value || *value < 0) return std::nullopt;
+  if (!value) return std::nullopt;
   return static_cast<std::uint64_t>(*value);
 }
 
-namespace {
-
-/// Whether `person` has no name or address that `known` is without.
 bool adds_nothing(const Person& person, const Person& known) {
   const auto is_in = [](const std::string& part, const std::string& whole) { return part.empty() || part == whole; };
   return is_in(person.name, known.name) && is_in(person.email, known.email) && is_in(person.uri, known.uri) &&
          is_in(person.avatar, known.avatar);
 }
-
-}  // namespace
 
 bool add_author(const Reading& in, Person person, AuthorIs kind) {
   if (person == Person{}) return true;

@@ -206,6 +206,9 @@ std::optional<std::uint64_t> parse_length(std::string_view text);
 /// no other author is named.
 enum class AuthorIs { writer, stand_in };
 
+/// Whether `person` has no name or address that `known` is without.
+bool adds_nothing(const Person& person, const Person& known);
+
 /// Adds an author who is not yet there; one of a better rank comes first. False when it has found no place.
 bool add_author(const Reading& in, Person person, AuthorIs kind = AuthorIs::writer);
 

@@ -96,7 +96,14 @@ bool read_image(const Reading& in) {
     if (!image.url.empty() && take(reference, Slot::image)) place_of(in, in.target.common.image) = std::move(image);
     return resource.empty();
   }
-  if (!take(in, Slot::image)) return false;
+  Rare<Image>& held = in.target.common.image;
+  if (image.url.empty() && held && held->title.empty()) {  // of the picture that another element names
+    held->title = std::move(image.title);
+    return false;
+  }
+  Reading ranked = in;
+  if (image.url.empty()) ranked.rank += 30;
+  if (!take(ranked, Slot::image)) return false;
   place_of(in, in.target.common.image) = std::move(image);
   return true;
 }

@@ -258,8 +258,8 @@ PageLinks read_page(std::string_view body, const PageHints& hints) {
 }
 
 std::vector<std::string> well_known_feeds(std::string_view page_url) {
-  constexpr std::array<std::string_view, 7> paths = {"/feed",      "/feed.xml", "/rss.xml",  "/atom.xml",
-                                                     "/index.xml", "/rss",      "/feed.json"};
+  constexpr std::array<std::string_view, 8> paths = {"/feed",     "/feed/",     "/feed.xml", "/rss.xml",
+                                                     "/atom.xml", "/index.xml", "/rss",      "/feed.json"};
   std::vector<std::string> urls;
   const auto add = [&](std::string url) {
     if (is_http_url(url) && std::ranges::find(urls, url) == urls.end()) urls.push_back(std::move(url));

@@ -310,6 +310,12 @@ class Checker {
     return true;
   }
 
+  // A comment or instruction that goes on to the end of the text.
+  bool is_cut_remark() const {
+    if (starts("<!--")) return rest().find("-->") == std::string_view::npos;
+    return starts("<?") && rest().find("?>") == std::string_view::npos;
+  }
+
   bool content() {
     bool seen_root = false;
     while (at_ < end_) {
@@ -323,6 +329,11 @@ class Checker {
         continue;
       }
       const char next = left() > 1 ? at_[1] : '\0';
+      if (open_.empty() && seen_root && is_cut_remark()) {
+        note(Bozo::malformed_xml, "what follows the document is not closed");
+        at_ = end_;
+        break;
+      }
       if (next == '/') {
         if (!end_tag()) return false;
       } else if (next == '!') {

@@ -344,7 +344,7 @@ std::string XmlDocument::url(std::string_view reference) const {
 
 std::string XmlDocument::url_beside_document(std::string_view reference) const {
   if (!base_.empty() || address_.empty() || allowance_.spent()) return url(reference);
-  std::string url = address_.resolve_safe(trim(reference));
+  std::string url = trim(reference).empty() ? *address_.url() : address_.resolve_safe(trim(reference));
   charge(url, 4 + reference.size() / 8);
   return url;
 }

@@ -383,14 +383,35 @@ bool clean(std::string& text, const Suspects& found, std::size_t& dropped) {
   return true;
 }
 
-// Whether values of the text may need repair_mojibake: a C1 control, or a Latin letter in front of a character between
-// U+0080 and U+00BF, which is what UTF-8 read as Latin-1 consists of.
+// Whether values of the text may need repair_mojibake: a C1 control, or a Latin letter in front of a character that
+// windows-1252 has between 0x80 and 0xBF, which is what UTF-8 read as Latin-1 or windows-1252 consists of.
 bool may_hold_mojibake(std::string_view text) {
   for (std::size_t at = text.find('\xC2'); at != std::string_view::npos; at = text.find('\xC2', at + 2)) {
     if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xA0) return true;
-    if (at >= 2 && text[at - 2] == '\xC3' && static_cast<unsigned char>(text[at - 1]) <= 0xB4) return true;
+  }
+  for (std::size_t at = text.find('\xC3'); at != std::string_view::npos; at = text.find('\xC3', at + 2)) {
+    if (at + 2 >= text.size()) break;
+    const auto letter = static_cast<unsigned char>(text[at + 1]);
+    if (letter >= 0x82 && letter <= 0xB4 && "\xC2\xC5\xC6\xCB\xE2"sv.find(text[at + 2]) != std::string_view::npos)
+      return true;
   }
   return false;
+}
+
+// The byte that windows-1252 has for the character at the start of a text, else Latin-1; its length is taken off the
+// text. Nothing for other characters.
+std::optional<char> take_windows_byte(std::string_view& text) {
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::size_t length = at(0) < 0x80 ? 1 : at(0) < 0xE0 ? 2 : 3;
+  if (at(0) >= 0xF0 || text.size() < length) return std::nullopt;
+  std::uint32_t code = length == 1 ? at(0) : at(0) & (length == 2 ? 0x1FU : 0xFU);
+  for (std::size_t i = 1; i < length; ++i) code = code << 6U | (at(i) & 0x3FU);
+  text.remove_prefix(length);
+  if (code < 0x100) return static_cast<char>(code);
+  for (std::uint32_t byte = 0x80; byte < 0xA0; ++byte) {
+    if (repaired_character(byte) == code) return static_cast<char>(byte);
+  }
+  return std::nullopt;
 }
 
 // SECURITY X6. Whether Latin letters that are valid UTF-8 mean that: one of two bytes may be É before a closing quote.
@@ -533,32 +554,23 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
 void repair_mojibake(std::string& value) {
   const auto first = std::find_if(value.begin(), value.end(), [](char c) { return !is_ascii(c); });
   if (first == value.end()) return;
-  // All characters below U+0100: their code points may be the bytes of another UTF-8 text.
-  const bool latin = std::none_of(first, value.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xC4; });
+  // All characters of windows-1252: their bytes may be another UTF-8 text.
+  std::string inner(value.begin(), first);
+  std::string_view rest(&*first, static_cast<std::size_t>(value.end() - first));
+  while (!rest.empty()) {
+    const std::optional<char> byte = take_windows_byte(rest);
+    if (!byte) break;
+    inner += *byte;
+  }
+  if (rest.empty() && valid_utf8(inner) && is_likely_utf8(inner)) {
+    std::size_t dropped = 0;
+    clean(inner, find_suspects(inner), dropped);
+    value = std::move(inner);
+    return;
+  }
   bool has_c1 = false;
   for (std::size_t at = value.find('\xC2'); at != std::string::npos && !has_c1; at = value.find('\xC2', at + 2)) {
     has_c1 = at + 1 < value.size() && static_cast<unsigned char>(value[at + 1]) < 0xA0;
-  }
-  if (!latin && !has_c1) return;
-  if (latin) {
-    std::string inner(value.size(), '\0');
-    std::size_t size = 0;
-    for (std::size_t i = 0; i < value.size(); ++i) {
-      const auto c = static_cast<unsigned char>(value[i]);
-      if (c < 0x80) {
-        inner[size++] = value[i];
-      } else {
-        ++i;
-        inner[size++] = static_cast<char>(((c & 3) << 6) | (static_cast<unsigned char>(value[i]) & 0x3F));
-      }
-    }
-    inner.resize(size);
-    if (valid_utf8(inner) && is_likely_utf8(inner)) {
-      std::size_t dropped = 0;
-      clean(inner, find_suspects(inner), dropped);
-      value = std::move(inner);
-      return;
-    }
   }
   if (!has_c1) return;
   std::string out;

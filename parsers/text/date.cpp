@@ -282,7 +282,16 @@ bool set_zone(Parts& parts, std::string_view name, bool letters) {
 // (CEST), [Europe/Berlin]: a zone where nothing else names one, else a remark.
 void read_remark(Scanner& in, Parts& parts) {
   const std::size_t close = std::min(in.rest().find(in.peek() == '(' ? ')' : ']'), in.rest().size());
-  const bool known = set_zone(parts, trim(in.rest().substr(1, close - 1)), false);
+  const std::string_view remark = trim(in.rest().substr(1, close - 1));
+  bool known = set_zone(parts, remark, false);
+  if (!known && !parts.has_zone) {  // (GMT+7)
+    Scanner inside(remark);
+    Parts found = parts;
+    const std::string_view name = zone_name(remark);
+    if (!name.empty() && set_zone(found, name, false)) inside.skip(name.size());
+    known = read_offset(inside, found) && inside.done();
+    if (known) parts = found;
+  }
   if (!known && in.peek() == '[') parts.unknown_zone = true;
   in.skip(close + 1);
 }
@@ -518,8 +527,9 @@ class LooseDate {
       return true;
     }
     const DateWords words = find_words(in_.rest());
-    // A letter is a zone in RFC 822 only, and not directly behind a digit: "12h".
-    const bool letters = parts_.has_time && parts_.month > 0 && count_ > 0 && is_space(behind());
+    // A letter is a zone in RFC 822 only: behind a space, at the end. "15:38 h" and "9.05 u." are hours.
+    const bool letters = parts_.has_time && parts_.month > 0 && count_ > 0 && is_space(behind()) &&
+                         in_.rest().size() == 1 && name != "h" && name != "u";
     if (name.size() == 1 && words.length < 2 && letters && set_zone(parts_, name, true)) {
       in_.skip();
       return true;

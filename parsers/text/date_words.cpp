@@ -124,11 +124,12 @@ std::size_t common_length(std::string_view a, std::string_view b) {
 
 // Other words in dates and times that the patterns of CLDR do not have.
 constexpr std::string_view fillers[] = {
-    "of",   "del", "de",   "d'",  "t",       "o",     "om",     "alle", "ore", "ora",  "orë",    "las",
-    "les",  "los", "la",   "el",  "jam",     "pukul", "saat",   "lúc",  "giờ", "hora", "horas",  "hs",
-    "hrs",  "hod", "godz", "klo", "klokken", "óra",   "órakor", "год",  "ώρα", "στις", "الساعة", "ساعة",
-    "時間", "в",   "у",    "u",   "a",       "เวลา",  "น",      "d",    "the", "on",   "and",    "и",
-    "em",   "den", "der",  "dem", "le",      "il",    "vers",   "h",    "m",   "s"};
+    "of",   "del", "de",    "d'",   "t",       "o",     "om",     "alle", "ore", "ora",  "orë",    "las",
+    "les",  "los", "la",    "el",   "jam",     "pukul", "saat",   "lúc",  "giờ", "hora", "horas",  "hs",
+    "hrs",  "hod", "godz",  "klo",  "klokken", "óra",   "órakor", "год",  "ώρα", "στις", "الساعة", "ساعة",
+    "時間", "в",   "у",     "u",    "a",       "เวลา",  "น",      "d",    "the", "on",   "and",    "и",
+    "em",   "den", "der",   "dem",  "le",      "il",    "vers",   "h",    "m",   "s",    "v",      "ob",
+    "kell", "uur", "plkst", "pada", "r",       "को",    "এ",      "ರಂದು", "کو",  "ค",    "ศ"};
 
 }  // namespace
 

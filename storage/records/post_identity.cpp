@@ -90,9 +90,9 @@ bool counts_places(const std::string& guid, std::size_t place, std::size_t place
   return is(place) || is(place + 1) || is(places - place) || is(places - place - 1);
 }
 
-std::string text_key(const Fields& fields) {
+std::string text_key(const Fields& fields, bool is_telling) {
   const std::string_view date = value_of(fields, "date_published"), text = value_of(fields, "summary_text");
-  if (date.empty() && text.size() < telling_text) return {};
+  if (!is_telling && date.empty() && text.size() < telling_text) return {};
   std::string basis(value_of(fields, "title"));
   basis.append("\n").append(date).append("\n").append(text);
   return hex_digest(basis);
@@ -145,7 +145,10 @@ void identify(std::vector<EntryRecord>& records, IdentifiedBy by) {
       std::swap(told, other);
       first->second = i;
     }
-    const std::string text = again || by == IdentifiedBy::digest ? std::string() : text_key(told->fields);
+    const std::string_view title = value_of(told->fields, "title");
+    const bool has_own_title = !title.empty() && title != value_of(other->fields, "title");
+    const std::string text =
+        again || by == IdentifiedBy::digest ? std::string() : text_key(told->fields, has_own_title);
     told->guid.clear();
     if (text.empty()) continue;
     told->guid.append(shared).append(1, ' ').append(text);

@@ -190,6 +190,17 @@ TEST(Charset, UndoesDoubleEncoding) {
   std::string value = "caf\xC3\x83\xC2\xA9";
   repair_mojibake(value);
   EXPECT_EQ(value, "café");
+  for (const auto& [twice, once] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"Itâ€™s", "It’s"},
+                                                                  {"dâ€™Ã©tÃ©", "d’été"},
+                                                                  {"PreÃ§o â€“ novo", "Preço – novo"},
+                                                                  {"ðŸ˜€", "😀"},
+                                                                  {"ÐŸÑ€Ð¸Ð²ÐµÑ‚", "Привет"},
+                                                                  {"æ—¥æœ¬èªž", "日本語"}}) {
+    value = twice;
+    repair_mojibake(value);
+    EXPECT_EQ(value, once) << "by windows-1252";
+  }
 }
 
 TEST(Charset, ReadsC1AsWindows1252) {
@@ -199,7 +210,7 @@ TEST(Charset, ReadsC1AsWindows1252) {
 }
 
 TEST(Charset, LeavesProperTextAlone) {
-  for (const std::string text : {"plain", "naïve café", "Ã la carte", "日本語"}) {
+  for (const std::string text : {"plain", "naïve café", "Ã la carte", "日本語", "“café”", "Ça… – é”", "prix : 5 €"}) {
     std::string value = text;
     repair_mojibake(value);
     EXPECT_EQ(value, text);

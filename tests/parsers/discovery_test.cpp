@@ -160,6 +160,7 @@ TEST(WellKnownFeeds, AreOfThePagesHost) {
   ASSERT_FALSE(urls.empty());
   EXPECT_EQ(urls.front(), "https://example.org:8443/blog/feed");
   EXPECT_NE(std::ranges::find(urls, "https://example.org:8443/feed"), urls.end());
+  EXPECT_NE(std::ranges::find(urls, "https://example.org:8443/blog/feed/"), urls.end());
   const auto at_root = well_known_feeds("https://example.org/");
   EXPECT_EQ(std::ranges::count(at_root, "https://example.org/feed"), 1);
   EXPECT_TRUE(well_known_feeds("mailto:a@example.org").empty());

@@ -202,6 +202,10 @@ TEST(HubsOfDocuments, RelativeLinksAreBesideTheDocument) {
     EXPECT_EQ(self->href, feed.self) << "one address, wherever it is listed";
     EXPECT_EQ(feed.entries.at(0).link, "https://www.example.com/blog/p/1") << "posts are of the page";
   }
+  const Feed empty = feed_of(R"(<rss version="2.0" xmlns:a="http://www.w3.org/2005/Atom"><channel><title>t</title>
+    <link>https://www.example.com/</link><a:link rel="self" href=""/></channel></rss>)",
+                             "application/xml");
+  EXPECT_EQ(empty.self, "https://example.org/feed");
   const Feed based =
       feed_of(R"(<feed xmlns="http://www.w3.org/2005/Atom" xml:base="https://b.example/x/"><title>t</title>
     <link rel="self" href="me.xml"/></feed>)",

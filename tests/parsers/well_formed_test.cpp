@@ -37,6 +37,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(FaultCase{"Nothing", " ", Bozo::truncated}, FaultCase{"Text", "hello", Bozo::malformed_xml},
                     FaultCase{"JunkInFront", "x<a/>", Bozo::malformed_xml},
                     FaultCase{"JunkBehind", "<a/>x", Bozo::malformed_xml},
+                    FaultCase{"CutCommentBehind", "<a/><!-- ca", Bozo::malformed_xml},
+                    FaultCase{"CutInstructionBehind", "<a/>\n<?php echo", Bozo::malformed_xml},
                     FaultCase{"TwoRoots", "<a/><b/>", Bozo::malformed_xml},
                     FaultCase{"SpaceBeforeDeclaration", " <?xml version='1.0'?><a/>", Bozo::malformed_xml},
                     FaultCase{"Unclosed", "<a><b></b>", Bozo::truncated},

@@ -20,14 +20,14 @@ namespace {
 
 namespace asio = boost::asio;
 
-/// What a page says, and of a feed its Link headers; `response` still has its body.
-void read_markup(const FetchResponse& response, const ReadingOptions& options, Look& look) {
+/// What a page says, and of a feed its Link headers; `response` still has its body, or what came of it.
+void read_markup(const FetchResponse& response, bool is_cut, const ReadingOptions& options, Look& look) {
   const std::string links = joined_field(response.headers, "link");
   const std::string content_type(response.header("content-type"));
   PageHints page_hints{response.url, content_type, links};
   std::string text;
   if (response.status == 200) {
-    const DecodeLimits limits{.max_bytes = options.max_body_bytes};
+    const DecodeLimits limits{.max_bytes = options.max_body_bytes, .as_far_as_it_goes = is_cut};
     auto decoded =
         decode_content(std::string(response.body), joined_field(response.headers, "content-encoding"), limits);
     if (decoded) text = std::move(*decoded);
@@ -90,8 +90,16 @@ Look Probe::look(const std::string& url) {
   Look look;
   look.request.feed_url = look.request.url = url;
   look.fetched = fetch(look.request);
-  if (const auto* response = look.response()) read_markup(*response, options_.reading, look);
+  const auto* const error = std::get_if<FetchError>(&look.fetched);
+  const bool is_cut = error != nullptr && error->cut_off;
+  if (const auto* const came = is_cut ? &*error->cut_off : look.response()) {
+    read_markup(*came, is_cut, options_.reading, look);
+  }
   look.reading = read(look.fetched, FeedState(), options_.reading);
+  if (is_cut && look.response() == nullptr) {  // it is not whole either
+    look.feed.reset();
+    look.page = {};
+  }
   return look;
 }
 

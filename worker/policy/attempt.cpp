@@ -128,9 +128,10 @@ BodyPrint wire_print(const FetchResponse& response) {
   return print;
 }
 
-/// Whether the body ended by what HTTP or its coding say of its end, and not by a limit or by time.
+/// Whether more of the body was to come by what HTTP or its coding say, and not by our limit.
 bool is_of_framing(Reason reason) {
-  return reason == Reason::http_truncated || reason == Reason::http_malformed || reason == Reason::http_stream;
+  return reason == Reason::http_truncated || reason == Reason::http_malformed || reason == Reason::http_stream ||
+         reason == Reason::http_stalled;
 }
 
 /// A body that ends early, as HTTP or its coding has it. One whose root element or value ends is whole all the same,

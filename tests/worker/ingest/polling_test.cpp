@@ -410,6 +410,15 @@ TEST_F(Polling, LosesNoPostThatOnlyItsTextTellsFromOthers) {
   EXPECT_EQ(poll(rss(items, "again")).created, 0U);
 }
 
+TEST_F(Polling, LosesNoUndatedPostThatOnlyItsTitleTellsFromOthers) {
+  std::vector<Item> items = site(4);
+  for (Item& item : items) item.guid = "", item.link = "https://example.org/alerts", item.day = 0, item.text = "Now.";
+  EXPECT_EQ(poll(rss(items)).created, 4U);
+  EXPECT_EQ(poll(rss(items, "again")).created, 0U);
+  for (Item& item : items) item.title += " of today";
+  EXPECT_EQ(poll(rss(items)).created + count("post_modified"), 4U) << "each is stored";
+}
+
 TEST_F(Polling, LetsTombstonesFollowTheSwitch) {
   retention.entries = 3;
   retention.strict = true;

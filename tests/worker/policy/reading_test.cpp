@@ -481,7 +481,8 @@ TEST(Reading, TakesTheDocumentBeforeItsWrapping) {
 // HTTP §4
 TEST(Reading, BelievesTheEndOfADocumentAndNotThatOfItsTransfer) {
   FeedState state;
-  for (const Reason reason : {Reason::http_truncated, Reason::http_malformed, Reason::http_stream}) {
+  for (const Reason reason :
+       {Reason::http_truncated, Reason::http_malformed, Reason::http_stream, Reason::http_stalled}) {
     FetchResult fetched = broken_off(feed_text + "\n<!-- cached -->", {{"etag", "\"1\""}});
     std::get<FetchError>(fetched).reason = reason;
     const Reading reading = read(fetched, state, {});
@@ -499,12 +500,14 @@ TEST(Reading, BelievesTheEndOfADocumentAndNotThatOfItsTransfer) {
     EXPECT_TRUE(std::holds_alternative<SameBody>(read(fetched, state, {}))) << "again";
     state.document.body_hash.clear();
   }
-  for (const Reason reason : {Reason::limit_body, Reason::http_timeout, Reason::http_stalled}) {
+  for (const Reason reason : {Reason::limit_body, Reason::http_timeout}) {
     FetchResult fetched = broken_off(feed_text);
     std::get<FetchError>(fetched).reason = reason;
     const Reading reading = read(fetched, {}, {});
     EXPECT_TRUE(refusal_of(reading)) << "a limit holds";
   }
+  FetchResult remark = broken_off(feed_text + "\n<!-- cac");
+  EXPECT_EQ(refusal_of(read(remark, {}, {})), nullptr) << "what breaks off behind it is not of the feed";
   const std::string json = R"({"version":"https://jsonfeed.org/version/1.1","title":"T","items":[{"id":"1"}]})";
   FetchResult fetched = broken_off(json);
   EXPECT_EQ(refusal_of(read(fetched, {}, {})), nullptr);
