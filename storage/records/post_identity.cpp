@@ -147,8 +147,8 @@ void identify(std::vector<EntryRecord>& records, IdentifiedBy by) {
     }
     const std::string_view title = value_of(told->fields, "title");
     const bool has_own_title = !title.empty() && title != value_of(other->fields, "title");
-    const std::string text =
-        again || by == IdentifiedBy::digest ? std::string() : text_key(told->fields, has_own_title);
+    const bool is_by_text = by == IdentifiedBy::digest && !text_key(told->fields).empty();
+    const std::string text = again || is_by_text ? std::string() : text_key(told->fields, has_own_title);
     told->guid.clear();
     if (text.empty()) continue;
     told->guid.append(shared).append(1, ' ').append(text);
