@@ -339,6 +339,7 @@ TEST_F(Policy, ADocumentIsWholeWhateverItsTransferSays) {
   const std::string chunked = "Transfer-Encoding: chunked\r\n", length = "Content-Length: ";
   std::map<std::string, Response> answers{
       {"/length", raw(length + std::to_string(body.size() + 100) + "\r\n", body)},
+      {"/cut-comment", raw(length + std::to_string(body.size() + 100) + "\r\n", body + "\n<!-- cach")},
       {"/last-chunk", raw(chunked, size + body + "\r\n")},
       {"/bad-chunk", raw(chunked, size + body + "\r\nnonsense\r\n")},
       {"/half-chunk", raw(chunked, fmt::format("{:x}\r\n", body.size() + 9) + body)},
@@ -359,6 +360,8 @@ TEST_F(Policy, ADocumentIsWholeWhateverItsTransferSays) {
     const std::string told = world.run({"explain", url}).out;
     const bool is_fine = path == "/proxied";
     EXPECT_EQ(told.find("detail") == told.npos, is_fine) << path << "\n" << told;
+    const Finished checked = world.run({"check", url});
+    EXPECT_EQ(checked.exit, 0) << path << "\n" << checked.out << checked.err;
   }
   EXPECT_EQ(world.count("feed_created"), answers.size());
   world.http.serve("/many", {.status = 300, .headers = {{"Location", "/length"}}});
