@@ -451,8 +451,8 @@ std::string object_json(const Value& value) {
   return json.take();
 }
 
-// Elements of a vocabulary that is read into fields, after these: what had no place there. Those that are called like
-// a field are members of "other".
+// Writes the elements of a vocabulary that have no field, after its fields. Elements with the name of a field are
+// members of "other".
 template <std::size_t count>
 void put_beside(JsonWriter& json, std::vector<const Element*> elements,
                 const std::array<std::string_view, count>& taken) {

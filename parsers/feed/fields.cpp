@@ -131,7 +131,8 @@ void set_link(const Reading& in, const std::string& url, int rank) {
   in.xml.allowance().take(url);
 }
 
-// Other documents of the feed are found beside this one, wherever its pages are: `href` becomes their address.
+// Links to other documents of the feed resolve against this document, not against the site's page. Replaces `href` by
+// the resolved address.
 void read_feed_link(const Reading& in, std::string_view rel, std::string& href) {
   struct Relation {
     std::string_view rel;

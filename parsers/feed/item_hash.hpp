@@ -18,7 +18,7 @@ std::uint64_t chained_hash(std::uint64_t seed, std::string_view text);
 /// are sorted.
 bool pass_over(Feed& feed, std::span<const std::uint64_t> known, std::uint64_t hash);
 
-/// Whether entries without authors have those of their source, else of their feed.
+/// Whether an entry without authors inherits those of its source, else of its feed.
 constexpr bool inherits_authors(Format format) {
   return format >= Format::atom01 && format <= Format::json11;
 }

@@ -29,8 +29,8 @@ bool read_number(const Reading& in) {
   return number && value == number;
 }
 
-// Apple: any value other than the word itself has no effect. Written small or with a capital, nothing around it: what
-// is not goes to the extensions, too, and normalise.cpp makes of it what is stored.
+// Apple: any value other than the word itself has no effect. The word may have a capital and nothing around it. Other
+// spellings go to the extensions as well; normalise.cpp turns them into the stored value.
 bool says(const Reading& in, std::string_view word) {
   const std::string_view value = in.node.child_value();
   return value.size() == word.size() && to_lower(value[0]) == word[0] && value.substr(1) == word.substr(1);
@@ -143,7 +143,7 @@ std::string category_text(XmlDocument& xml, pugi::xml_node node) {
 constexpr std::size_t category_levels = 4;  // Apple knows two
 constexpr std::size_t max_categories = 64;  // of one level
 
-// False when it has more levels, or more categories of one, than are kept.
+// False if it exceeds category_levels or max_categories.
 bool read_levels(const Reading& in, pugi::xml_node node, std::vector<ItunesCategory>& to, std::size_t levels) {
   ItunesCategory category;
   category.text = category_text(in.xml, node);

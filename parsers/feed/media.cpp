@@ -43,7 +43,7 @@ const ElementTable& media_table() {
   return table;
 }
 
-/// Of a rendition's elements its list of attributes has these.
+/// Whether the list of a rendition's attributes includes the element.
 bool is_attribute(const XmlName& name) {
   return name.ns == Ns::media && (iequals(name.local, "title") || iequals(name.local, "description"));
 }
@@ -123,7 +123,7 @@ bool read_media_description(const Reading& in) {
   return (taken || in.is_kept) && !in.node.first_attribute();
 }
 
-// Its url has no field.
+// There is no field for its url.
 bool read_media_copyright(const Reading& in) {
   const bool has_attributes = static_cast<bool>(in.node.first_attribute());
   return read_rights(has_attributes ? kept(in) : in) && !has_attributes;

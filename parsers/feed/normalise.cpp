@@ -381,7 +381,7 @@ class Normaliser {
     if (common.itunes) spell(*common.itunes, common.extensions);
   }
 
-  // Booleans in whatever case, with white space around them: the reader left them to the extensions.
+  // Accepts booleans in any case and with white space; the reader left them in the extensions.
   static void spell(Itunes& itunes, std::vector<Element>& extensions) {
     std::erase_if(extensions, [&](const Element& element) {
       if (element.prefix != "itunes") return false;
@@ -507,8 +507,8 @@ class Normaliser {
     }
   }
 
-  // SECURITY L6: what an entry does not say its source or feed says for it. It is held once, but stored with each post:
-  // that is what it takes from the memory.
+  // SECURITY L6: an entry inherits from its source or feed. The value is held once but stored with each post, so each
+  // post takes its size from the allowance.
   void inherit(Entry& entry) {
     if (entry.authors.empty() && inherits_authors(feed_.format)) {
       const bool has_source = !entry.source.empty() && !entry.source.front().authors.empty();

@@ -74,7 +74,7 @@ std::string without_cdata(std::string_view markup) {
   return out.append(markup);
 }
 
-// The markup of a text that is HTML and has elements all the same (RFC 4287 §3.1.1.2 allows none): both are meant.
+// The markup of an HTML text that also contains elements (RFC 4287 §3.1.1.2 allows none): both are markup.
 std::string with_escaped_markup(std::string_view markup) {
   std::string out;
   while (!markup.empty()) {

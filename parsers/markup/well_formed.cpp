@@ -310,7 +310,7 @@ class Checker {
     return true;
   }
 
-  // A comment or instruction that goes on to the end of the text.
+  // Whether a comment or instruction that begins here is not closed.
   bool is_cut_remark() const {
     if (starts("<!--")) return rest().find("-->") == std::string_view::npos;
     return starts("<?") && rest().find("?>") == std::string_view::npos;

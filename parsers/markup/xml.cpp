@@ -164,7 +164,7 @@ std::size_t XmlDocument::decode_other(std::string& out, std::string_view text, b
   const Reference reference = read_reference(text);
   if (!reference.closed) return 0;
   if (reference.numeric) {
-    // Numbers may be the bytes of UTF-8: repair_mojibake() decides, and takes the rest for windows-1252.
+    // The numbers may be bytes of UTF-8. repair_mojibake() decides; otherwise they are windows-1252.
     const bool is_latin = reference.written >= 0x80 && reference.written < 0x100;
     const std::uint32_t code = is_latin ? reference.written : reference.code;
     if (code != 0) append_utf8(out, code);

@@ -109,7 +109,7 @@ class Iconv {
   // POSIX says so.  NOLINTNEXTLINE(performance-no-int-to-ptr)
   bool valid() const { return handle_ != reinterpret_cast<iconv_t>(-1); }
 
-  // Whether no byte begins a longer character.
+  // Whether every character is one byte.
   bool is_one_byte() {
     std::string text;
     for (unsigned byte = 0x80; byte < 0x100; ++byte) {
@@ -232,7 +232,7 @@ std::optional<std::string> decode_as(std::string_view bytes, const std::string& 
   return text;
 }
 
-// Whether each byte is a character of its own.
+// Whether every character of the encoding is one byte.
 bool is_one_byte(const std::string& name) {
   if (name == "CP1252" || find_byte_table(name) != nullptr) return true;
   if (name.empty() || name == "HZ") return false;
@@ -398,8 +398,8 @@ bool may_hold_mojibake(std::string_view text) {
   return false;
 }
 
-// The byte that windows-1252 has for the character at the start of a text, else Latin-1; its length is taken off the
-// text. Nothing for other characters.
+// Removes the first character of a text and returns its byte in windows-1252, or in Latin-1 below U+0100. Nothing for
+// other characters.
 std::optional<char> take_windows_byte(std::string_view& text) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const std::size_t length = at(0) < 0x80 ? 1 : at(0) < 0xE0 ? 2 : 3;
@@ -414,7 +414,7 @@ std::optional<char> take_windows_byte(std::string_view& text) {
   return std::nullopt;
 }
 
-// SECURITY X6. Whether Latin letters that are valid UTF-8 mean that: one of two bytes may be É before a closing quote.
+// SECURITY X6. Whether bytes that are valid UTF-8 are likely to be it: two of them may be É before a closing quote.
 bool is_likely_utf8(std::string_view text) {
   const auto is = [&](auto test) {
     return std::count_if(text.begin(), text.end(), [&](char c) { return test(static_cast<unsigned char>(c)); });
@@ -554,7 +554,7 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
 void repair_mojibake(std::string& value) {
   const auto first = std::find_if(value.begin(), value.end(), [](char c) { return !is_ascii(c); });
   if (first == value.end()) return;
-  // All characters of windows-1252: their bytes may be another UTF-8 text.
+  // If all characters are in windows-1252, their bytes may be UTF-8.
   std::string inner(value.begin(), first);
   std::string_view rest(&*first, static_cast<std::size_t>(value.end() - first));
   while (!rest.empty()) {

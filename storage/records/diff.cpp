@@ -266,7 +266,8 @@ class Differ {
 
   std::int64_t timestamp_of(std::size_t i, bool is_news, bool keeps_date) const {
     const std::int64_t dated = number(stored(i), "timestamp", now_);
-    const std::int64_t stays = dated > 0 ? dated : number(stored(i), "first_seen", now_);  // 0: a broken year, once
+    const std::int64_t stays =
+        dated > 0 ? dated : number(stored(i), "first_seen", now_);  // earlier builds stored 0 for a broken year
     const auto is_past = [this](const std::optional<std::int64_t>& date) { return date && *date > 0 && *date <= now_; };
     if (keeps_date || has_rendered_dates(i)) return stays;
     const auto is_as_stored = [&](const char* name) {

@@ -21,8 +21,8 @@
 namespace feedmill {
 
 /// What stands for a post's text, in hex: title, date_published and the start of its text together. "" when it says too
-/// little to be told from another: no date, and hardly any text. `is_telling`: it says enough, as its title does among
-/// the posts of one document.
+/// little to be told from another: no date, and hardly any text. `is_telling`: accepts a post that
+/// says little, because its title differs from that of another post in the document.
 std::string text_key(const Fields& fields, bool is_telling = false);
 
 /// The guid of a post in a feed that is identified `by`: the next of the chain that it has, in the end `guid`, which

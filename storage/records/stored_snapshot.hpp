@@ -24,8 +24,8 @@ struct EntryRecord {
   std::uint64_t item_hash = 0;  ///< of the item that it was read from (Entry::item_hash)
   bool has_idle = false;        ///< it has values that its digest leaves out
   bool passed_over = false;     ///< it is known by that alone: stored with this digest, and not read
-  /// The feed's last document was read by the rules of another build, and its item was the same, as far as can be
-  /// known: what differs from the stored post is not news.
+  /// Another build read the feed's last document, and the item has not changed since, as far as we can tell.
+  /// Differences from the stored post are not news.
   bool read_anew = false;
 };
 

@@ -436,8 +436,8 @@ void LiveStreams::send(Stream& stream, const OutsideEvents& events) {
   leave(stream, left->event);
 }
 
-/// The client has taken a part of the event. Those that have been behind for longest are closed where these are too
-/// much (SECURITY M6).
+/// The client has received a part of the event. Closes the clients that have lagged longest while such events exceed
+/// Options::most_left (SECURITY M6).
 void LiveStreams::leave(Stream& stream, std::shared_ptr<const OutsideEvent> event) {
   stream.event_left = std::move(event);
   stream.behind = behind_.insert(behind_.end(), &stream);

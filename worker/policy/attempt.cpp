@@ -22,15 +22,14 @@
 namespace feedmill {
 namespace {
 
-/// Versions of the reader and the sanitiser, as fingerprints begin with them. Those of builds before 1.0.0 began with a
-/// hex digit.
+/// The versions of reader and sanitiser, with which fingerprints begin. Builds before 1.0.0 stored hex digits only.
 std::string_view rules() {
   static const std::string text = fmt::format("v{:02x}{:02x}", reader_version, sanitiser_version);
   return text;
 }
 
-/// Of the rules that the bytes are read by and of the bytes, 32 characters: a release with other rules reads them once
-/// more (SECURITY S13).
+/// 32 characters: rules() and a hash of the bytes. A release with other rules reads the same bytes again (SECURITY
+/// S13).
 std::string fingerprint(std::string_view bytes) {
   static constexpr char digits[] = "0123456789abcdef";
   XXH128_canonical_t canonical;
@@ -45,7 +44,7 @@ std::string fingerprint(std::string_view bytes) {
   return {hex.data(), hex.size()};
 }
 
-/// DATA, "After an upgrade". `items`: of the feed's last document, read by other rules than this one; null: unknown.
+/// Sets EntryRecord::read_anew. `items`: those of the feed's last document, which another build read; null: unknown.
 void mark_read_anew(std::vector<EntryRecord>& entries, const FeedState& state, const StoredItems* items) {
   const bool are_comparable = state.document.body_hash.starts_with('v') && items != nullptr && !items->hashes().empty();
   for (EntryRecord& entry : entries) {
@@ -128,7 +127,7 @@ BodyPrint wire_print(const FetchResponse& response) {
   return print;
 }
 
-/// Whether more of the body was to come by what HTTP or its coding say, and not by our limit.
+/// Whether HTTP, the content coding or a stalled server left the body incomplete, and not one of our limits.
 bool is_of_framing(Reason reason) {
   return reason == Reason::http_truncated || reason == Reason::http_malformed || reason == Reason::http_stream ||
          reason == Reason::http_stalled;

@@ -99,11 +99,11 @@ struct ReadingOptions {
   bool hash_items = false;  ///< Document::context and EntryRecord::item_hash are wanted
   /// As DocumentHints::most_steps; then it is Unreadable with parse.limit.
   std::uint64_t most_steps = std::numeric_limits<std::uint64_t>::max();
-  const StoredItems* items = nullptr;  ///< of the last document; null: unknown
-  bool pass_over = true;               ///< where a document of named posts lists `items`, they are not read
+  const StoredItems* items = nullptr;  ///< of the feed's last document; null: unknown
+  bool pass_over = true;               ///< skips `items` that a document of named posts lists again
 };
 
-/// Whether the feed's last document was read by the rules of this build: then the publisher made all that differs.
+/// Whether the feed's last document was read by the rules of this build, so that every difference is the publisher's.
 bool was_read_alike(const FeedState& state);
 
 /// Why no document could be read whole; null when one was, or none was to be had.
