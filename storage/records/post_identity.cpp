@@ -146,7 +146,8 @@ void identify(std::vector<EntryRecord>& records, IdentifiedBy by) {
       first->second = i;
     }
     const std::string_view title = value_of(told->fields, "title");
-    const bool has_own_title = !title.empty() && title != value_of(other->fields, "title");
+    const bool shares_link = told->given_guid.empty() && find_field(told->fields, "link") != nullptr;
+    const bool has_own_title = shares_link && !title.empty() && title != value_of(other->fields, "title");
     const bool is_by_text = by == IdentifiedBy::digest && !text_key(told->fields).empty();
     const std::string text = again || is_by_text ? std::string() : text_key(told->fields, has_own_title);
     told->guid.clear();
