@@ -123,7 +123,7 @@ bool read_media_description(const Reading& in) {
   return (taken || in.is_kept) && !in.node.first_attribute();
 }
 
-// There is no field for its url.
+// An element with a url stays in the extensions, too: no field holds the url.
 bool read_media_copyright(const Reading& in) {
   const bool has_attributes = static_cast<bool>(in.node.first_attribute());
   return read_rights(has_attributes ? kept(in) : in) && !has_attributes;

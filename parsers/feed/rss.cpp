@@ -64,6 +64,9 @@ bool read_source(const Reading& in) {
   return true;
 }
 
+// What an image is worse by that has only its address, or none: one that says both replaces it.
+constexpr int half_image = 30;
+
 bool read_image(const Reading& in) {
   Image image;
   for (const pugi::xml_node child : ChildElements(in.node)) {
@@ -92,7 +95,7 @@ bool read_image(const Reading& in) {
     const std::string resource = in.xml.attribute(in.node, Ns::rdf, "resource");
     image.url = in.xml.url(resource);
     Reading reference = kept(in);
-    reference.rank += 30;
+    reference.rank += half_image;
     if (!image.url.empty() && take(reference, Slot::image)) place_of(in, in.target.common.image) = std::move(image);
     return resource.empty();
   }
@@ -102,7 +105,7 @@ bool read_image(const Reading& in) {
     return false;
   }
   Reading ranked = in;
-  if (image.url.empty()) ranked.rank += 30;
+  if (image.url.empty()) ranked.rank += half_image;
   if (!take(ranked, Slot::image)) return false;
   place_of(in, in.target.common.image) = std::move(image);
   return true;

@@ -408,8 +408,8 @@ std::optional<char> take_windows_byte(std::string_view& text) {
   for (std::size_t i = 1; i < length; ++i) code = code << 6U | (at(i) & 0x3FU);
   text.remove_prefix(length);
   if (code < 0x100) return static_cast<char>(code);
-  for (std::uint32_t byte = 0x80; byte < 0xA0; ++byte) {
-    if (repaired_character(byte) == code) return static_cast<char>(byte);
+  for (unsigned char byte = 0x80; byte < 0xA0; ++byte) {
+    if (windows_1252_character(byte) == code) return static_cast<char>(byte);
   }
   return std::nullopt;
 }

@@ -29,8 +29,8 @@ struct Decoded {
 /// Decodes a document. Order of RFC 7303 §3: byte-order mark, `charset` parameter of `content_type`, XML declaration
 /// (read in the family that the first bytes show), UTF-8. A label that is unknown, that the bytes contradict, or that
 /// names an encoding of one byte a character where the body is valid UTF-8 with two sequences or more is overridden;
-/// undeclared bytes that are not UTF-8 are detected (charset_detect.hpp). Linear; knows all of iconv's encodings
-/// besides UTF-7; throws only std::bad_alloc.
+/// undeclared bytes that are not UTF-8 are detected (charset_detect.hpp). Supports every encoding of iconv except
+/// UTF-7. Linear; throws only std::bad_alloc.
 Decoded decode_document(std::string_view body, std::string_view content_type);
 
 /// "the byte order mark", "the XML declaration" …

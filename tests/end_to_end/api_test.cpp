@@ -10,6 +10,7 @@
 
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/http_ask.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace feedmill::test::api_test {
 namespace {
@@ -19,15 +20,8 @@ namespace fs = std::filesystem;
 const std::string token = "token-of-the-reader";
 
 class ApiOfAWorker : public testing::Test {
- public:
-  ~ApiOfAWorker() override { fs::remove_all(home); }
-
  protected:
-  ApiOfAWorker() {
-    std::string pattern = (fs::temp_directory_path() / "feedmill-api-XXXXXX").string();
-    home = mkdtemp(pattern.data());
-    std::ofstream(home / "token") << token << "\n";
-  }
+  ApiOfAWorker() { std::ofstream(home / "token") << token << "\n"; }
   std::string with_token() const {
     return "[api.token.reader]\nasks = true\nfile = \"" + (home / "token").string() + "\"\n";
   }
@@ -45,7 +39,8 @@ class ApiOfAWorker : public testing::Test {
   }
 
   World world;
-  fs::path home;
+  TemporaryDirectory home_directory;
+  fs::path home = home_directory.path();
 };
 
 TEST_F(ApiOfAWorker, IsThereOnceATokenIsAndSubscribesAndReads) {

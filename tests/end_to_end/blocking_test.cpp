@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include "tests/end_to_end/program.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace feedmill::test::blocking_test {
 namespace {
@@ -33,17 +34,15 @@ int signal_of(bool loop, const std::string& code) {
 class Blocking : public testing::Test {
  protected:
   Blocking() {
-    std::string pattern = (fs::temp_directory_path() / "feedmill-blocking-XXXXXX").string();
-    home = ::mkdtemp(pattern.data());
     fifo = home / "fifo";
     named = home / "named-outside";
     EXPECT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
     std::ofstream(named) << "x";
     std::ofstream(home / "plain") << "x";
   }
-  ~Blocking() override { fs::remove_all(home); }
 
-  fs::path home, fifo, named;
+  TemporaryDirectory home_directory;
+  fs::path home = home_directory.path(), fifo, named;
 };
 
 /// First: that the guard fires at all.

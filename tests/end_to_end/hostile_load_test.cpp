@@ -1,5 +1,5 @@
-// Hostile load at every listener of a worker at once: what its unit allows it is enough, and it goes on fetching
-// (SECURITY M6).
+// Hostile load on every listener of a worker at once: the worker stays within MemoryMax of its unit and continues to
+// fetch (SECURITY M6).
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -27,6 +27,7 @@
 #include "tests/support/deaf_receivers.hpp"
 #include "tests/support/free_port.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace feedmill::test::hostile_load_test {
 namespace {
@@ -46,10 +47,10 @@ std::uint64_t memory_of_unit() {
   return 0;
 }
 
-/// Clients of many networks that say something to a port, never read and never leave: the oldest go for new ones.
+/// Clients from many networks that send a text to a port and never read. New clients replace the oldest.
 class Flood {
  public:
-  /// `say`: what the client of that number says.
+  /// `say`: client number → the text it sends.
   Flood(std::uint16_t port, std::size_t at_once, std::function<std::string(int)> say)
       : port_(port), at_once_(at_once), say_(std::move(say)), thread_([this] { run(); }) {}
   ~Flood() { end(); }
@@ -99,13 +100,8 @@ class Flood {
 };
 
 class HostileLoad : public testing::Test {
- public:
-  ~HostileLoad() override { fs::remove_all(home); }
-
  protected:
   HostileLoad() {
-    std::string pattern = (fs::temp_directory_path() / "feedmill-load-XXXXXX").string();
-    home = mkdtemp(pattern.data());
     std::ofstream(home / "token") << token << "\n";
     std::ofstream(home / "feedmill.toml")
         << "[api]\nlisten = \"127.0.0.1:0\"\n[api.token.program]\nasks = true\nfile = \"" << (home / "token").string()
@@ -145,7 +141,8 @@ class HostileLoad : public testing::Test {
   }
 
   const std::string token = "token-of-a-program";
-  fs::path home;
+  TemporaryDirectory home_directory;
+  fs::path home = home_directory.path();
   PushWorld world;
   std::string public_url;
 };
@@ -256,7 +253,7 @@ TEST_F(HostileLoad, AtEveryListenerStaysWithinTheUnitAndFetchingGoesOn) {
     EXPECT_TRUE(eventually([&] {
       return std::ranges::all_of(floods,
                                  [&](const auto& one) { return one.second->clients() >= so_far[one.first] + 60; });
-    })) << "each flood goes on";
+    })) << "each flood is still running";
     EXPECT_TRUE(eventually([&] { return world.worker().page("/livez").find(" 200 ") != std::string::npos; }));
   }
   EXPECT_FALSE(worker.ended()) << worker.err();

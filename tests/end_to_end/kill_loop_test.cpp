@@ -1,6 +1,6 @@
 // Workers and Redis are killed at random while a publisher adds and edits posts, and workers are stopped for longer
-// than their leases last (RELIABILITY C2): no post is lost, none is stored or told of twice. One feed of twenty
-// redirects to another host; in half of the loops feeds wait in the line of their host's gate. LONG_TESTS=1 makes it
+// than their leases last (RELIABILITY C2): no post is lost, stored twice or published twice. One feed in twenty
+// redirects to another host; in half of the loops feeds queue at their host's gate. LONG_TESTS=1 makes it
 // the long run; FEEDMILL_LOOP_MINUTES=n ends each of its loops after n minutes, however far it has got.
 // FEEDMILL_OLDER_PROGRAM names an older build: half of the workers are it then. The others fetch on two loops each.
 #include <algorithm>

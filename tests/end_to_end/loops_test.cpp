@@ -13,6 +13,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
 #include "tests/end_to_end/program.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace feedmill::test::loops_test {
 namespace {
@@ -23,13 +24,8 @@ namespace json = boost::json;
 constexpr std::size_t loops = 3, lanes = 4;
 
 class ManyLoops : public testing::Test {
- public:
-  ~ManyLoops() override { fs::remove_all(home); }
-
  protected:
   ManyLoops() {
-    std::string pattern = (fs::temp_directory_path() / "feedmill-loops-XXXXXX").string();
-    home = mkdtemp(pattern.data());
     world.environment["FEEDMILL_WORKER_THREADS"] = std::to_string(loops);
     world.environment["FEEDMILL_WORKER_LANES"] = std::to_string(lanes);
     world.environment["FEEDMILL_HOST_CONCURRENCY"] = "64";
@@ -64,7 +60,8 @@ class ManyLoops : public testing::Test {
   }
 
   World world;
-  fs::path home;
+  TemporaryDirectory home_directory;
+  fs::path home = home_directory.path();
   std::size_t served = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 
 #include "tests/end_to_end/program.hpp"
+#include "tests/support/temporary_directory.hpp"
 #include "worker/base/unique_fd.hpp"
 
 namespace feedmill::test {
@@ -16,8 +17,6 @@ namespace feedmill::test {
 class OwnServerWorld {
  public:
   OwnServerWorld() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "feedmill-own-XXXXXX").string();
-    home = mkdtemp(pattern.data());
     environment = {{"FEEDMILL_DATA_DIR", data().string()},
                    {"FEEDMILL_ADMIN_LISTEN", "off"},
                    {"FEEDMILL_LOG_FORMAT", "logfmt"},
@@ -26,10 +25,6 @@ class OwnServerWorld {
                    {"PATH", std::getenv("PATH")}};
     if (const char* options = std::getenv("ASAN_OPTIONS")) environment["ASAN_OPTIONS"] = options;
     if (const char* options = std::getenv("TSAN_OPTIONS")) environment["TSAN_OPTIONS"] = options;
-  }
-  ~OwnServerWorld() {
-    std::error_code ignored;
-    std::filesystem::remove_all(home, ignored);
   }
   OwnServerWorld(const OwnServerWorld&) = delete;
   OwnServerWorld& operator=(const OwnServerWorld&) = delete;
@@ -50,7 +45,8 @@ class OwnServerWorld {
     return left;
   }
 
-  std::filesystem::path home;
+  TemporaryDirectory home_directory;
+  std::filesystem::path home = home_directory.path();
   Environment environment;
 };
 

@@ -10,6 +10,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/service_manager.hpp"
+#include "tests/support/temporary_directory.hpp"
 
 namespace feedmill::test::reload_test {
 namespace {
@@ -17,13 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 class Reloading : public testing::Test {
- public:
-  ~Reloading() override { fs::remove_all(home); }
-
  protected:
   Reloading() : manager_name("@feedmill-reload-" + std::to_string(getpid())), manager(manager_name) {
-    std::string pattern = (fs::temp_directory_path() / "feedmill-reload-XXXXXX").string();
-    home = mkdtemp(pattern.data());
     world.environment["NOTIFY_SOCKET"] = manager_name;
     write("");
   }
@@ -53,7 +49,8 @@ class Reloading : public testing::Test {
   }
 
   World world;
-  fs::path home;
+  TemporaryDirectory home_directory;
+  fs::path home = home_directory.path();
   std::string manager_name;
   ServiceManager manager;
 };

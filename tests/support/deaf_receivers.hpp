@@ -1,4 +1,4 @@
-// Receivers of the hub that confirm, and never read what they are sent.
+// Hub receivers that confirm their subscription and never read a delivery.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace feedmill::test {
 
-/// At any address of the loopback network, on one port.
+/// Listens on one port at every address of the loopback network.
 class DeafReceivers {
  public:
   DeafReceivers() : acceptor_(io_, {boost::asio::ip::address_v4::any(), 0}), thread_([this] { serve(); }) {}

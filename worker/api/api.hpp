@@ -40,13 +40,13 @@ class Api {
     std::size_t waiting = 4;            ///< calls that wait for a request to be done, before they take places of
                                         ///< these; both leave places at the listener to probes
     double a_second = 50, burst = 200;  ///< calls of one token
-    std::size_t most_untaken = std::size_t{64} << 20U;  ///< bytes of answers; what is more is busy
+    std::size_t most_untaken = std::size_t{64} << 20U;  ///< bytes of unread answers; beyond them calls are busy
     std::chrono::nanoseconds call_time =
         std::chrono::milliseconds(5);  ///< of the store; a call that takes more counts as several
   };
 
-  /// `config`: its tokens and host rules. `looks`: for programs that discover; it and `memory` outlive this. `asked`:
-  /// called when a request was made. `bug`: told of what should not happen.
+  /// `config` has the tokens and host rules. `looks` runs probes for programs; it and `memory` must outlive this.
+  /// `asked` is called after a request was stored, `bug` with a description of an internal error.
   Api(boost::asio::any_io_executor executor, Options options, const Config& config, Looks& looks, MemoryBudget& memory,
       std::function<void()> asked, std::function<void(const char*)> bug);
   Api(const Api&) = delete;
@@ -234,7 +234,7 @@ class Api {
   Api* of_all_ = nullptr;
   Looks& looks_;
   MemoryBudget& memory_;
-  OutgoingMemory answers_;                // until their clients have taken them
+  OutgoingMemory answers_;                // until clients have read them
   std::set<std::string> looking_;         // tokens for which an address is looked at
   std::optional<StoreError> last_error_;  // that may pass
   Clock::time_point last_error_at_;

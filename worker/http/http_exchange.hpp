@@ -51,8 +51,8 @@ struct HttpRequest {
   std::string ca_file{};                  ///< trusted instead of the client's, "" for none
   std::string pin{};                      ///< as CURLOPT_PINNEDPUBLICKEY has it, "" for none
   std::shared_ptr<const std::string> post{};      ///< body of a POST, read while it is sent; null: a GET
-  std::optional<std::uint64_t> max_body_bytes{};  ///< of the answer, on the wire; none: the client's. With it
-                                                  ///< a head of at most 32 KiB
+  std::optional<std::uint64_t> max_body_bytes{};  ///< of the answer, on the wire; none: the client's.
+                                                  ///< If set, the head has at most 32 KiB
 };
 
 /// What is known of an exchange however it ended.

@@ -78,7 +78,7 @@ class HttpTransfer {
   int look_at_progress();
   std::size_t take_header(std::string_view line);
   std::size_t take_body(std::string_view bytes);
-  /// Bytes that have come and count in the budget: a head of the usual size does not.
+  /// Received bytes that count in the budget: the body, and a head larger than usual.
   std::size_t counted() const;
 
   void configure(const HttpRequest& request);

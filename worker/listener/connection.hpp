@@ -110,7 +110,7 @@ class Visit {
   const boost::asio::ip::address& client() const { return connection_.client(); }
 
   /// Nothing: body() is whole, or the client is gone(). Else the answer. `may_hold` is asked for each part, and first
-  /// of all, whether so many bytes may be held, and counts them; while it says no the client is to come again. `most`:
+  /// of all, whether that many bytes may be held, and counts them; if not, the client must retry. `most`:
   /// bytes, in place of RequestLimits::body_bytes. Trailers are not kept.
   boost::asio::awaitable<std::optional<HttpReply>> read_body(std::function<bool(std::uint64_t)> may_hold = {},
                                                              std::optional<std::uint64_t> most = {});

@@ -48,7 +48,7 @@ class LiveStreams {
     std::chrono::milliseconds look_again{1'000};     ///< for history, after an error of the store
     std::size_t page = 100;                          ///< events looked at before the next one's turn
     int socket_bytes = 64 << 10;                     ///< that the kernel holds for a client that is slow
-    std::size_t most_left = std::size_t{16} << 20U;  ///< bytes of events that clients have taken a part of, each once
+    std::size_t most_left = std::size_t{16} << 20U;  ///< bytes of partly sent events, each counted once
     Partition partition{};                           ///< whose feeds alone there are
   };
   struct Figures {
@@ -133,9 +133,9 @@ class LiveStreams {
   bool stopping_ = false;
   Figures figures_;
   MemoryBudget::Share memory_;                                 // of idle streams
-  std::unordered_map<const OutsideEvent*, std::size_t> left_;  // that clients have taken a part of: how many of them
+  std::unordered_map<const OutsideEvent*, std::size_t> left_;  // partly sent events, and to how many clients
   std::size_t left_bytes_ = 0;
-  std::list<Stream*> behind_;  // these clients, longest first
+  std::list<Stream*> behind_;  // clients with a partly sent event, longest lag first
   std::string scratch_;        // what is written at once
   std::vector<Part> parts_;
 };

@@ -29,7 +29,7 @@ class EventTail {
   struct Options {
     std::size_t records = 10'000;  ///< held at most
     std::size_t bytes = std::size_t{16} << 20U;
-    std::size_t page_bytes = std::size_t{256} << 10U;  ///< of what one call returns, which ends behind these
+    std::size_t page_bytes = std::size_t{256} << 10U;  ///< after which a call returns no more events
     std::chrono::seconds age{30};    ///< what is older is read again, with what may be told of it by then (WEBSUB U15)
     Milliseconds block{2'000};       ///< longest wait in Redis for an event
     Milliseconds look_again{1'000};  ///< after an error
@@ -52,7 +52,7 @@ class EventTail {
 
   /// Of the newest that is held, "" before run() has connected.
   const std::string& newest() const { return newest_; }
-  /// In which events count, as long as anything holds them.
+  /// Counts events while anything holds them.
   MemoryBudget& budget() const { return memory_; }
   /// Those behind `after`, at most `most` and Options::page_bytes, that are held; absent: some behind it are not.
   /// `after` of a stream that is further than this one: absent as well.

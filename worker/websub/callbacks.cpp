@@ -110,7 +110,7 @@ asio::awaitable<HttpReply> Callbacks::deliver(Visit& visit, const CallbackTarget
     parts_.metrics.push_delivery(Delivery::limited);
     co_return http_reply(http::status::unsupported_media_type);
   }
-  // As much as the limits and the memory budget allow, a quarter of which is for bodies on their way (SECURITY W1, M4).
+  // As much as the limits and the memory budget allow, of which incomplete bodies may have a quarter (SECURITY W1, M4).
   auto memory = std::make_unique<MemoryBudget::Share>(parts_.memory, 0);
   MemoryBudget::Share& share = *memory;
   struct Receiving {

@@ -45,7 +45,7 @@ class Callbacks {
   Parts parts_;
   WayToStore way_;
   bool closed_ = false;
-  std::uint64_t receiving_ = 0;  // bytes reserved for bodies that are on their way
+  std::uint64_t receiving_ = 0;  // bytes reserved for incomplete bodies
 };
 
 }  // namespace feedmill

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include "tests/support/temporary_directory.hpp"
 #include "worker/command_line/cli.hpp"
 #include "worker/command_line/completions.hpp"
 #include "worker/command_line/manual.hpp"
@@ -38,20 +39,14 @@ std::string output_of(const std::string& command) {
 }
 
 class CommandTree : public testing::Test {
- public:
-  ~CommandTree() override { fs::remove_all(home); }
-
  protected:
-  CommandTree() {
-    std::string pattern = (fs::temp_directory_path() / "feedmill-tree-XXXXXX").string();
-    home = mkdtemp(pattern.data());
-  }
   std::string write(const std::string& name, const std::string& text) {
     std::ofstream(home / name) << text;
     return (home / name).string();
   }
 
-  fs::path home;
+  test::TemporaryDirectory home_directory;
+  fs::path home = home_directory.path();
   CommandNode tree = command_tree();
 };
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include "tests/support/temporary_directory.hpp"
 #include "worker/config/config.hpp"
 
 namespace feedmill::config_reload_test {
@@ -17,13 +18,8 @@ using testing::UnorderedElementsAre;
 namespace fs = std::filesystem;
 
 class ConfigReload : public testing::Test {
- public:
-  ~ConfigReload() override { fs::remove_all(home); }
-
  protected:
   ConfigReload() {
-    std::string pattern = (fs::temp_directory_path() / "feedmill-reload-XXXXXX").string();
-    home = mkdtemp(pattern.data());
     sources.environment["HOME"] = home.string();
     sources.file = home / "feedmill.toml";
     write("");
@@ -44,7 +40,8 @@ class ConfigReload : public testing::Test {
     return std::move(*read);
   }
 
-  fs::path home;
+  test::TemporaryDirectory home_directory;
+  fs::path home = home_directory.path();
   ConfigSources sources;
   Config running;
 };

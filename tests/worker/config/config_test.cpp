@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "storage/redis/redis_address.hpp"
+#include "tests/support/temporary_directory.hpp"
 #include "worker/base/small_file.hpp"
 #include "worker/base/unique_fd.hpp"
 
@@ -30,13 +31,8 @@ namespace fs = std::filesystem;
 
 /// A home of its own, so that no file of the machine is found.
 class ConfigTest : public testing::Test {
- public:
-  ~ConfigTest() override { fs::remove_all(home); }
-
  protected:
   ConfigTest() {
-    std::string pattern = (fs::temp_directory_path() / "feedmill-config-XXXXXX").string();
-    home = mkdtemp(pattern.data());
     sources.environment["HOME"] = home.string();
     sources.environment["XDG_CONFIG_HOME"] = (home / "config").string();
   }
@@ -72,7 +68,8 @@ class ConfigTest : public testing::Test {
     return "no such option";
   }
 
-  fs::path home;
+  test::TemporaryDirectory home_directory;
+  fs::path home = home_directory.path();
   ConfigSources sources;
 };
 

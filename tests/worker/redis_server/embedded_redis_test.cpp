@@ -21,6 +21,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "tests/support/temporary_directory.hpp"
 #include "worker/redis_server/private_server.hpp"
 
 namespace feedmill::embedded_redis_test {
@@ -32,13 +33,8 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 class EmbeddedRedisTest : public testing::Test {
- public:
-  ~EmbeddedRedisTest() override { fs::remove_all(home); }
-
  protected:
   EmbeddedRedisTest() {
-    std::string pattern = (fs::temp_directory_path() / "feedmill-redis-XXXXXX").string();
-    home = mkdtemp(pattern.data());
     options.data_dir = home / "data";
     options.runtime_dir = home / "run";
   }
@@ -117,7 +113,8 @@ class EmbeddedRedisTest : public testing::Test {
     return !text.empty() && text.substr(text.rfind(')') + 2, 1) != "Z";
   }
 
-  fs::path home;
+  test::TemporaryDirectory home_directory;
+  fs::path home = home_directory.path();
   EmbeddedRedis::Options options;
 };
 
