@@ -85,10 +85,6 @@ bool read_html_subtitle(const Reading& in) {
   return field != nullptr && set_text(in, Slot::subtitle, *field, TextKind::html);
 }
 
-bool read_plain_subtitle(const Reading& in) {
-  return read_subtitle(in);
-}
-
 bool read_summary(const Reading& in) {
   return summary(in, TextKind::plain);
 }

@@ -12,7 +12,6 @@ bool read_title(const Reading& in);
 bool read_rights(const Reading& in);
 bool read_info(const Reading& in);
 bool read_subtitle(const Reading& in);  ///< of a feed or source
-bool read_plain_subtitle(const Reading& in);
 bool read_html_subtitle(const Reading& in);
 bool read_summary(const Reading& in);  ///< of an entry, plain unless it says otherwise
 bool read_html_summary(const Reading& in);

@@ -527,10 +527,6 @@ Sanitised sanitise(std::string_view markup, const SanitiseOptions& options) {
   return Sanitiser(markup, options).run();
 }
 
-bool is_html_element(std::string_view name) {
-  return find_html_element(name) != nullptr;
-}
-
 bool looks_like_html(std::string_view text) {
   bool evidence = false;
   for (std::size_t at = opener.find_in(text); at != npos; at = opener.find_in(text, at + 1)) {

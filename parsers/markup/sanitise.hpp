@@ -38,9 +38,6 @@ Sanitised sanitise(std::string_view markup, const SanitiseOptions& options);
 /// The declarations of a `style` attribute that policy `classic` keeps; "" when none or when the style looks hostile.
 std::string sanitise_style(std::string_view style);
 
-/// Whether `name` (lower case) is an HTML element that one of the policies keeps or drops knowingly.
-bool is_html_element(std::string_view name);
-
 /// RSS titles and the like are plain unless they look like HTML: a close tag or an entity reference, and only known
 /// tags and entities.
 bool looks_like_html(std::string_view text);

@@ -57,7 +57,7 @@ def operate(it, told):
     told.run("remove", "http://a.example/feed", "--dry-run")
     told.run("remove", "http://a.example/feed")
     told.both("remove", "http://a.example/feed", "--yes")
-    told.run("remove", TRIM, "--yes", "--purge", "--json")
+    told.run("remove", TRIM, "--yes", "--json")
     told.run("refresh", RSS, "--defer")
     told.run("refresh", RDF, RSS, "--defer", "--json", "--ignore-floor")
     told.both("notices")

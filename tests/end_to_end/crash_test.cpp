@@ -42,7 +42,6 @@ TEST_F(Crashes, AWorkerKilledInTheMiddleLosesAndDoublesNothing) {
   constexpr std::size_t feeds = 60;
   world.environment["FEEDMILL_LEASE"] = "3s";
   world.environment["FEEDMILL_FETCH_WALL"] = "2s";
-  world.environment["FEEDMILL_COMMIT_BUDGET"] = "1s";
   world.environment["FEEDMILL_LANES"] = "16";
   world.environment["FEEDMILL_FLOOR"] = "1h";
   world.environment["FEEDMILL_CEILING"] = "24h";

@@ -2,7 +2,7 @@
 // than their leases last (RELIABILITY C2): no post is lost, stored twice or published twice. One feed in twenty
 // redirects to another host; in half of the loops feeds queue at their host's gate. LONG_TESTS=1 makes it
 // the long run; FEEDMILL_LOOP_MINUTES=n ends each of its loops after n minutes, however far it has got.
-// FEEDMILL_OLDER_PROGRAM names an older build: half of the workers are it then. The others fetch on two loops each.
+// Half of the workers fetch on two loops each.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -51,10 +51,8 @@ class KillLoop : public testing::TestWithParam<Setting> {
   }
 
   void start(std::size_t worker) {
-    const char* const older = std::getenv("FEEDMILL_OLDER_PROGRAM");
-    const std::string program = older != nullptr && worker % 2 == 1 ? older : "";
     const Environment loops = worker % 2 == 0 ? Environment{{"FEEDMILL_WORKER_THREADS", "2"}} : Environment{};
-    workers[worker] = std::make_unique<Program>(command, it.world.with(loops), "", program);
+    workers[worker] = std::make_unique<Program>(command, it.world.with(loops));
   }
 
   /// The publisher goes on, and so do the workers, for a while that chance decides.

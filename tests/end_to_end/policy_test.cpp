@@ -47,7 +47,6 @@ class Policy : public testing::Test {
   void short_leases() {
     world.environment["FEEDMILL_LEASE"] = "4s";
     world.environment["FEEDMILL_FETCH_WALL"] = "3s";
-    world.environment["FEEDMILL_COMMIT_BUDGET"] = "1s";
   }
 
   World world;

@@ -29,7 +29,7 @@ struct Finished {
 class Program {
  public:
   /// Its output goes to files, so that it never waits for us. `limits`: what a shell does before it becomes the
-  /// program, as "ulimit -n 256". `path`: another build of it, "" = the one that was built with the tests.
+  /// program, as "ulimit -n 256". `path`: another program, "" = feedmill.
   Program(const std::vector<std::string>& arguments, const Environment& environment, const std::string& limits = "",
           const std::string& path = "");
   ~Program();

@@ -108,7 +108,7 @@ class Worker(Part):
         super().__init__("worker", [program, "run"], directory, FEEDMILL_REDIS_URL=redis.url("feedmill"),
                          FEEDMILL_EGRESS_ALLOW="127.0.0.0/8:1024-65535", FEEDMILL_ADMIN_LISTEN="off",
                          FEEDMILL_HOST_SPACING="0ms", FEEDMILL_HOST_CONCURRENCY="64", FEEDMILL_POLL="50ms",
-                         FEEDMILL_LEASE="6s", FEEDMILL_FETCH_WALL="5s", FEEDMILL_COMMIT_BUDGET="1s",
+                         FEEDMILL_LEASE="6s", FEEDMILL_FETCH_WALL="4s",
                          FEEDMILL_MEMORY_BUDGET="512MiB")
 
     def kill(self):

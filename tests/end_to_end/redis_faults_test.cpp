@@ -187,7 +187,6 @@ TEST_F(RedisFaults, AnOutageLongerThanALeaseLeavesNoSuspects) {
   constexpr std::size_t feeds = 30;
   world.environment["FEEDMILL_LEASE"] = "1500ms";
   world.environment["FEEDMILL_FETCH_WALL"] = "1s";
-  world.environment["FEEDMILL_COMMIT_BUDGET"] = "500ms";
   std::vector<NewFeed> list;
   for (std::size_t i = 0; i < feeds; ++i) {
     const std::string path = "/feed/" + std::to_string(i);

@@ -50,12 +50,6 @@ void Arguments::values(const std::string& name, const std::string& unit, Read ea
   add_flag(name, unit, about);
 }
 
-void Arguments::implied(const std::string& name, const std::string& refusal) {
-  app_.add_flag_function(name, [refusal](std::int64_t said) {
-    if (said <= 0) refuse(refusal);
-  });
-}
-
 void Arguments::among(std::span<const std::string_view> words, std::string_view suffix) {
   for (const std::string_view word : words) last_->words.push_back(std::string(word).append(suffix));
 }

@@ -50,8 +50,6 @@ class Arguments {
   /// One that takes a value and may be repeated; `each` is called for every one.
   void values(const std::string& name, const std::string& unit, std::vector<std::string>& to, const std::string& about);
   void values(const std::string& name, const std::string& unit, Read each, const std::string& about);
-  /// A flag that says what is so anyway, and is not shown; `refusal` is said to who takes it back.
-  void implied(const std::string& name, const std::string& refusal);
 
   /// What the value or argument named last may be, for completions; the parser refuses nothing by it.
   void among(std::span<const std::string_view> words, std::string_view suffix = "");

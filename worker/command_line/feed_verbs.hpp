@@ -217,7 +217,6 @@ struct RemoveVerb {
     line.required("URL", urls, "Addresses of feeds");
     line.flag("--yes", yes, "Do not ask");
     line.flag("--dry-run", dry_run, "Only say what would be removed");
-    line.implied("--purge", "--purge: a feed's entries always go with it; leave it out, or see feedmill pause");
   }
 };
 int run_verb(const RemoveVerb& verb, const VerbContext& context);

@@ -124,7 +124,7 @@ struct Config {
     bool ingest = true, deliver = true, push_out = false;
   } worker;
   struct Schedule {
-    std::chrono::milliseconds lease{}, commit_budget{}, poll{};
+    std::chrono::milliseconds lease{}, poll{};
     std::chrono::milliseconds min_floor{}, floor{}, ceiling{}, manual_floor{};
     std::uint32_t import_rate = 0, catch_up_rate = 0;  ///< feeds per second, 0 = unpaced
   } schedule;

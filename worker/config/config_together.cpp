@@ -89,11 +89,10 @@ void check_redis_tls(const Config& config, const Verdicts& verdicts) {
 }  // namespace
 
 void check_together(const Config& config, bool in_kubernetes, const Verdicts& verdicts) {
-  if (verdicts.sound({"schedule.lease", "fetch.wall", "schedule.commit_budget"})) {
-    const auto least = config.fetch.wall + config.schedule.commit_budget;
+  if (verdicts.sound({"schedule.lease", "fetch.wall"})) {
+    const auto least = config.fetch.wall + config.fetch.wall / 3;  // the rest is for the commit
     if (config.schedule.lease < least)
-      verdicts.add("schedule.lease",
-                   "at least fetch.wall + schedule.commit_budget, which is " + format_duration(least));
+      verdicts.add("schedule.lease", "at least a third more than fetch.wall, which is " + format_duration(least));
   }
   if (verdicts.sound({"schedule.floor", "schedule.min_floor"}) && config.schedule.floor < config.schedule.min_floor)
     verdicts.add("schedule.floor",

@@ -63,10 +63,6 @@ void SdNotify::watchdog() const {
   send("WATCHDOG=1");
 }
 
-void SdNotify::extend_timeout(std::chrono::microseconds more) const {
-  send("EXTEND_TIMEOUT_USEC=" + std::to_string(more.count()));
-}
-
 void SdNotify::send(const std::string& message) const {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

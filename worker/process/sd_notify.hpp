@@ -29,8 +29,6 @@ class SdNotify {
   /// Configuration is read again; ready() ends it.
   void reloading() const;
   void watchdog() const;
-  /// Starting or stopping goes on; the manager waits this long from now on.
-  void extend_timeout(std::chrono::microseconds more) const;
 
  private:
   void send(const std::string& message) const;

@@ -129,10 +129,6 @@ std::string new_signing_key() {
   return with_random_bytes(signing_prefix);
 }
 
-bool is_webhook_secret(std::string_view secret) {
-  return read_shared(secret).has_value() || read_signing_key(secret) != nullptr;
-}
-
 std::string public_key_of(std::string_view secret) {
   const Key key = read_signing_key(secret);
   return key ? std::string(public_prefix) + base64(public_part(key.get())) : std::string();

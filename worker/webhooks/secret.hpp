@@ -11,13 +11,11 @@ std::string new_shared_secret();
 /// "whsk_" and the base64 of a random ed25519 seed: the receiver knows public_key_of() it.
 std::string new_signing_key();
 
-/// "whsec_" with 24 to 64 bytes, or "whsk_" with an ed25519 seed of 32 bytes, or with the public key behind it 64.
-bool is_webhook_secret(std::string_view secret);
-
 /// "whpk_" and the base64 of the public key of a "whsk_…"; "" of anything else.
 std::string public_key_of(std::string_view secret);
 
-/// "v1,…" by a "whsec_…", "v1a,…" by a "whsk_…", over `content` as it stands; "" of what is no secret. Pure; throws
+/// "v1,…" by a "whsec_…" of 24 to 64 bytes, "v1a,…" by a "whsk_…" of a seed of 32 bytes, with or without the public key
+/// behind it, over `content` as it stands; "" of what is no secret. Pure; throws
 /// std::runtime_error when the library gives out.
 std::string signature_by(std::string_view secret, std::string_view content);
 

@@ -35,11 +35,6 @@ TEST(CommandLine, ReadsEachVerb) {
   EXPECT_EQ(add.settings.keep, 7U);
   EXPECT_EQ(add.settings.interval_min, 5400U);
 
-  EXPECT_TRUE(verb<RemoveVerb>({"remove", "--purge", "--yes", "http://a.example/"}).yes);
-  const auto kept = read_command_line({"remove", "--purge=false", "--yes", "http://a.example/"});
-  ASSERT_FALSE(kept);
-  EXPECT_EQ(kept.error().exit, 64);
-  EXPECT_NE(kept.error().text.find("a feed's entries always go with it"), std::string::npos) << kept.error().text;
   const auto remove = verb<RemoveVerb>({"remove", "--yes", "http://a.example/", "--dry-run"});
   EXPECT_TRUE(remove.yes && remove.dry_run);
 
@@ -303,7 +298,6 @@ TEST(CommandLine, HelpShowsVerbsByGroupAndBracketsRoundWhatMayBeLeftOut) {
   EXPECT_NE(help({"move", "-h"}).find("feedmill move [OPTIONS] URL [NEW]\n"), std::string::npos);
   EXPECT_NE(help({"set", "-h"}).find("feedmill set [OPTIONS] URL NAME=VALUE...\n"), std::string::npos);
   EXPECT_NE(help({"entry", "-h"}).find("feedmill entry [OPTIONS] [ID] [VERB]\n"), std::string::npos);
-  EXPECT_EQ(help({"remove", "-h"}).find("--purge"), std::string::npos) << "said for who is used to it";
 }
 
 }  // namespace

@@ -39,8 +39,8 @@ TEST(WebhookSecrets, AreNewEachTimeAndAsTheStandardWantsThem) {
   std::set<std::string> seen;
   for (int i = 0; i < 100; ++i) {
     const std::string one = new_shared_secret(), other = new_signing_key();
-    EXPECT_TRUE(is_webhook_secret(one)) << one.size();
-    EXPECT_TRUE(is_webhook_secret(other)) << other.size();
+    EXPECT_NE(signature_by(one, content), "") << one.size();
+    EXPECT_NE(signature_by(other, content), "") << other.size();
     EXPECT_EQ(one.substr(0, 6) + other.substr(0, 5), "whsec_whsk_");
     EXPECT_TRUE(seen.insert(one).second);
     EXPECT_TRUE(seen.insert(public_key_of(other)).second);
@@ -55,7 +55,6 @@ struct Secret {
 class WebhookSecretTexts : public testing::TestWithParam<Secret> {};
 
 TEST_P(WebhookSecretTexts, AreSecretsOrNot) {
-  EXPECT_EQ(is_webhook_secret(GetParam().text), GetParam().good);
   EXPECT_EQ(signature_by(GetParam().text, content).empty(), !GetParam().good);
 }
 
