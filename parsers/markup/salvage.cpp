@@ -286,8 +286,9 @@ std::size_t find_feed_root(std::string_view text) {
   for (std::size_t at = text.find('<'); at != npos; at = text.find('<', at + 1)) {
     std::size_t end = at + 1;
     while (end < text.size() && end - at < 40 && (is_alnum(text[end]) || text[end] == ':' || text[end] == '_')) ++end;
-    if (end > at + 1 && end < text.size() && (is_space(text[end]) || text[end] == '>') &&
-        is_feed_root(local_name(text.substr(at + 1, end - at - 1)))) {
+    const std::string_view name = text.substr(at + 1, end - at - 1);
+    if (end < text.size() && (is_space(text[end]) || text[end] == '>') && is_xml_name(name) &&
+        is_feed_root(local_name(name))) {
       return at;
     }
   }

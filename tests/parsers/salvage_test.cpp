@@ -39,7 +39,8 @@ INSTANTIATE_TEST_SUITE_P(
                     SalvageCase{"InsideAPage", "<html><body><pre><rss>y</rss></pre></body></html>", "<rss>y</rss>"},
                     SalvageCase{"InsideAComment", "<html><!-- <rss>y</rss> --></html>", "<rss>y</rss>"},
                     SalvageCase{"OpenCdata", "<rss><![CDATA[x & y", "<rss><![CDATA[x & y]]></rss>"},
-                    SalvageCase{"NoFeed", "<html><p>x</p></html>", ""}),
+                    SalvageCase{"NoFeed", "<html><p>x</p></html>", ""},
+                    SalvageCase{"NoName", "<html><:rss a>x</:rss><p>y</p></html>", ""}),
     [](const auto& test) { return test.param.name; });
 
 TEST(SalvagedText, SaysWhatItEndedIn) {
