@@ -7,9 +7,10 @@
 #   docker build --target test .     compiles and runs the tests; nothing of it goes into an image
 #   docker build --target sample .   the image with the sample publisher in it, for compose.yaml
 
-# The base by digest, so that a tag that moves changes nothing. Which one is current, `docker buildx imagetools inspect
-# debian:13-slim` tells:  docker build --build-arg BASE=debian:13-slim@sha256:… .
-ARG BASE=debian:13-slim
+# Pinned by digest, so that a moved tag changes nothing (Debian 13.6). For a later one:
+#   docker buildx imagetools inspect debian:13-slim
+#   docker build --build-arg BASE=debian:13-slim@sha256:… .
+ARG BASE=debian:13-slim@sha256:d7e12182ce18b85b93007c1dedf31f2d29e01ccf3182cc4017c709b6259bc132
 
 FROM ${BASE} AS build
 WORKDIR /src

@@ -89,7 +89,7 @@ class Contents(unittest.TestCase):
     def test_images(self):
         for name, service in SERVICES.items():
             if name == "redis":
-                self.assertRegex(service["image"], r"^redis:[78]\.\d")
+                self.assertRegex(service["image"], r"^redis:[78]\.\d[^@]*@sha256:[0-9a-f]{64}$")
                 continue
             self.assertRegex(IMAGE, rf"(?m)^FROM \S+ AS {service['build']['target']}$")
             self.assertIs(service["read_only"], True)
