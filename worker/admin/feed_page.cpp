@@ -42,10 +42,6 @@ std::string_view line_name(std::string_view name) {
   return name;
 }
 
-void add_fact(Html& html, std::string_view name, std::string_view value) {
-  if (!value.empty()) html.add("<div><dt>{}</dt><dd>{}</dd></div>\n", name, value);
-}
-
 Html head_section(const FeedStory& story) {
   const FeedRecord& record = story.explained.record;
   const std::string title = readable_field(record.feed, "title"),

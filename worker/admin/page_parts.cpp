@@ -152,6 +152,10 @@ Html outside_link(std::string_view url, std::string_view text) {
   return html;
 }
 
+void add_fact(Html& html, std::string_view name, std::string_view value) {
+  if (!value.empty()) html.add("<div><dt>{}</dt><dd>{}</dd></div>\n", name, value);
+}
+
 Html bars(std::span<const double> values, std::string_view label) {
   constexpr double height = 24;
   const double most = values.empty() ? 0 : *std::ranges::max_element(values);

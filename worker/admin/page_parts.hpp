@@ -58,6 +58,9 @@ Html bars(std::span<const double> values, std::string_view label);
 /// One bar that lies, as long as its share of a whole, 0 to 1; for beside a figure that says the same.
 Html bar(double share);
 
+/// One row of a list of facts (dl class="story"); none for an empty value.
+void add_fact(Html& html, std::string_view name, std::string_view value);
+
 /// The stylesheet, served at style_path.
 std::string_view stylesheet();
 inline constexpr std::string_view style_path = "/status/style.css";

@@ -516,10 +516,6 @@ Html delivery_section(const StoreStatus& store) {
   return html;
 }
 
-void add_fact(Html& html, std::string_view name, const std::string& value) {
-  html.add("<div><dt>{}</dt><dd>{}</dd></div>\n", name, value);
-}
-
 Html process_section(const ProcessStatus& process) {
   Html html;
   html.add("<section aria-labelledby=\"process\"><h2 id=\"process\">This worker</h2>\n<dl class=\"story\">\n");

@@ -68,7 +68,7 @@ class Node {
   const json::object* object_;
 };
 
-std::string count_text(std::optional<double> count) {
+std::string number_text(std::optional<double> count) {
   return count ? grouped(std::llround(*count)) : "–";
 }
 
@@ -113,7 +113,7 @@ std::string counts_text(const Node& counts) {
   for (const auto& [name, value] : *counts.object()) {
     const auto count = Node(&value).number();
     if (count.value_or(0) > 0)
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count_text(count), visible(name));
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", number_text(count), visible(name));
   }
   return text;
 }
@@ -229,21 +229,21 @@ void add_figures(const Node& now, bool brief, Lines& lines) {
     lines.push_back({labelled("store", "not known: " + now["store_error"].text()), Tone::trouble});
   } else {
     const std::string states = counts_text(feeds["states"]);
-    lines.push_back({labelled("feeds", count_text(feeds["total"].number()) + (states.empty() ? "" : ": " + states))});
+    lines.push_back({labelled("feeds", number_text(feeds["total"].number()) + (states.empty() ? "" : ": " + states))});
     const auto oldest = feeds["oldest_due_seconds"].number();
-    lines.push_back({labelled("due", fmt::format("{}{}; {} being fetched", count_text(feeds["due"].number()),
+    lines.push_back({labelled("due", fmt::format("{}{}; {} being fetched", number_text(feeds["due"].number()),
                                                  oldest.value_or(0) > 0 ? ", oldest for " + seconds_text(oldest) : "",
-                                                 count_text(feeds["claimed"].number())))});
+                                                 number_text(feeds["claimed"].number())))});
   }
   const auto busy = worker["lanes"]["busy"].number(), lanes = worker["lanes"]["total"].number();
   const Node memory = worker["memory"];
   const auto used = memory["documents_bytes"].number(), budget = memory["budget_bytes"].number();
   if (brief) {
     lines.push_back({labelled(
-        "lanes", fmt::format("{} of {} busy; documents {} of {}, {} resident", count_text(busy), count_text(lanes),
+        "lanes", fmt::format("{} of {} busy; documents {} of {}, {} resident", number_text(busy), number_text(lanes),
                              size_text(used), size_text(budget), size_text(memory["resident_bytes"].number())))});
   } else {
-    lines.push_back({labelled("lanes", fmt::format("{} of {} busy{}", count_text(busy), count_text(lanes),
+    lines.push_back({labelled("lanes", fmt::format("{} of {} busy{}", number_text(busy), number_text(lanes),
                                                    bar(busy.value_or(0), lanes.value_or(0))))});
     lines.push_back({labelled("memory", fmt::format("{} of {} for documents{}", size_text(used), size_text(budget),
                                                     bar(used.value_or(0), budget.value_or(0))))});
@@ -253,18 +253,18 @@ void add_figures(const Node& now, bool brief, Lines& lines) {
   const auto failed = worker["last_10min"]["commits_failed"].number().value_or(0);
   lines.push_back(
       {labelled("stored", (last_commit ? "last " + seconds_text(last_commit) + " ago" : "nothing yet") +
-                              (failed > 0 ? fmt::format("; {} commits failed in 10 min", count_text(failed)) : ""))});
+                              (failed > 0 ? fmt::format("; {} commits failed in 10 min", number_text(failed)) : ""))});
   if (store.object() == nullptr) return;
 
-  std::string stream = fmt::format("{} of at most {} records", count_text(store["stream"]["records"].number()),
-                                   count_text(store["stream"]["limit"].number()));
+  std::string stream = fmt::format("{} of at most {} records", number_text(store["stream"]["records"].number()),
+                                   number_text(store["stream"]["limit"].number()));
   std::vector<Node> groups = store["groups"].rows();
   std::ranges::stable_sort(groups, std::greater(),
                            [](const Node& group) { return group["lag_records"].number().value_or(0); });
   std::vector<std::string> behind;
   for (const Node& group : groups) {
     const auto lag = group["lag_records"].number(), age = group["lag_seconds"].number();
-    behind.push_back(fmt::format("{}: {} behind{}", group["name"].text(), count_text(lag),
+    behind.push_back(fmt::format("{}: {} behind{}", group["name"].text(), number_text(lag),
                                  age.value_or(0) > 0 ? ", oldest for " + seconds_text(age) : ""));
   }
   if (brief && !behind.empty()) stream += "; " + behind.front();
@@ -304,7 +304,7 @@ Block hosts_block(const Node& worker, std::string_view name, std::string_view ti
                    Tone::heading};
   for (const Node& host : worker[name].rows()) {
     block.rows.push_back({row_of(host["host"].text(),
-                                 cells(count_text(host["refreshes"].number()), count_text(host["failed"].number()),
+                                 cells(number_text(host["refreshes"].number()), number_text(host["failed"].number()),
                                        seconds_text(host["mean_seconds"].number())),
                                  width)});
   }
