@@ -70,7 +70,7 @@ DecisionDraft::DecisionDraft(const Claim& claim, const Exchange& exchange, const
   context.interval_min = least_interval();
   if (settings.interval_max) context.interval_max = std::chrono::seconds(*settings.interval_max);
   context.not_before = state.due.not_before;
-  context.quota_wait = own_quota_wait(exchange, now);
+  context.quota_wait = own_quota_wait(claim_, exchange, now);
   if (context.retry_after && context.retry_after->wait.count() > 0) {
     state.due.not_before = std::max(state.due.not_before, now + Milliseconds(context.retry_after->wait));
   }
@@ -156,7 +156,7 @@ void DecisionDraft::weather_storm() {
 
 bool DecisionDraft::is_of_storm(Reason reason) const {
   constexpr Milliseconds longest = days(7);
-  return claim_.host_storm.count() != 0 && now_ - claim_.host_storm < longest && led_to(exchange_).empty() &&
+  return claim_.host_storm.count() != 0 && now_ - claim_.host_storm < longest && !is_of_another_server(exchange_) &&
          is_like_a_storm(reason);
 }
 
@@ -249,7 +249,8 @@ void DecisionDraft::count_unconditional() {
 }
 
 bool DecisionDraft::host_serves_others() const {
-  return claim_.host_served_at.count() != 0 && now_ - claim_.host_served_at <= days(7) && led_to(exchange_).empty();
+  return claim_.host_served_at.count() != 0 && now_ - claim_.host_served_at <= days(7) &&
+         !is_of_another_server(exchange_);
 }
 
 /// What the answer says of its server, for all feeds of that (HTTP H3–H5).
@@ -263,12 +264,12 @@ void DecisionDraft::tell_host() {
                               : state.failures.count == 1 ? Forbidden::over_quota
                                                           : Forbidden::throttled;
   host = host_answer(claim_, exchange_, state.last.status, forbidden, now_);
-  if (is_of_another_site(exchange_)) return;
+  if (is_of_another_site(claim_, exchange_)) return;
   host.needs_identity = exchange_.identity && decision.outcome != Outcome::failed;
   host.needs_http1 = exchange_.fell_back;
   if (host.is != HostAnswer::Is::refused && decision.outcome == Outcome::failed) {
     const bool was_healthy = claim_.state.state == "healthy" && claim_.state.failures.count == 0;
-    const bool in_storm = claim_.host_storm.count() != 0 && led_to(exchange_).empty();
+    const bool in_storm = claim_.host_storm.count() != 0 && !is_of_another_server(exchange_);
     if (in_storm || (was_healthy && is_like_a_storm(decision.reason))) host.cause = to_string(decision.reason);
   }
 }

@@ -24,34 +24,45 @@ bool is_usual(unsigned port) {
   return port == 80 || port == 443;
 }
 
+bool is_led_away(const Exchange& exchange) {
+  return std::ranges::any_of(exchange.hops,
+                             [&](const Hop& hop) { return !is_one_site(exchange.requested_url, hop.url); });
+}
+
 }  // namespace
 
 bool is_one_site(const std::string& url, const std::string& other) {
+  if (url == other) return true;  // nearly always
   const Origin a = origin_of(url), b = origin_of(other);
   if (a.port != b.port && !(is_usual(a.port) && is_usual(b.port))) return false;
   return a.host == b.host || site_of(a) == site_of(b);
 }
 
-std::string led_to(const Exchange& exchange) {
-  if (exchange.hops.empty()) return "";
-  std::string last = server_of(exchange.hops.back().url);
-  return last == server_of(exchange.requested_url) ? "" : last;
+bool is_of_another_site(const Claim& claim, const Exchange& exchange) {
+  return is_led_away(exchange) || !is_one_site(claim.feed_url, exchange.requested_url);
 }
 
-bool is_of_another_site(const Exchange& exchange) {
-  return !exchange.hops.empty() && !is_one_site(exchange.requested_url, exchange.hops.back().url);
+bool is_of_another_server(const Exchange& exchange) {
+  const std::string& first = exchange.requested_url;
+  return std::ranges::any_of(
+      exchange.hops, [&](const Hop& hop) { return hop.url != first && server_of(hop.url) != server_of(first); });
 }
 
 HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status, Forbidden forbidden,
                        Milliseconds now) {
   HostAnswer host;
   host.egress = claim.egress;
-  if (is_of_another_site(exchange)) {
+  if (is_led_away(exchange)) {
     host.is = HostAnswer::Is::served;
     return host;
   }
-  host.server = led_to(exchange);
+  if (is_of_another_server(exchange) && server_of(exchange.hops.back().url) != server_of(exchange.requested_url))
+    host.server = server_of(exchange.hops.back().url);
   host.document = status == 200;
+  if (is_of_another_site(claim, exchange)) {  // it has moved here
+    if (status == 200 || status == 304) host.is = HostAnswer::Is::served;
+    return host;
+  }
   const auto wait = retry_after(exchange.headers, seconds_of(now));
   const bool told_when = wait && wait->wait.count() > 0;
   const bool is_throttled = forbidden != Forbidden::for_good;
@@ -68,12 +79,12 @@ HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status,
   return host;
 }
 
-Milliseconds own_quota_wait(const Exchange& exchange, Milliseconds now) {
+Milliseconds own_quota_wait(const Claim& claim, const Exchange& exchange, Milliseconds now) {
   constexpr Milliseconds most_for_all = std::chrono::hours(1);  // as host.lua has it
   if (exchange.hops.empty()) return Milliseconds(0);
   const auto told = told_quota(exchange.headers, exchange.hops.back().status == 429, seconds_of(now));
   const Milliseconds wait = told ? std::max(told->gap, told->pace) : Milliseconds(0);
-  return wait > most_for_all || is_of_another_site(exchange) ? wait : Milliseconds(0);
+  return wait > most_for_all || is_of_another_site(claim, exchange) ? wait : Milliseconds(0);
 }
 
 }  // namespace feedmill

@@ -12,20 +12,21 @@ namespace feedmill {
 /// which 80 and 443 are one. A site is believed about its own servers alone.
 bool is_one_site(const std::string& url, const std::string& other);
 
-/// The server that answered last (server_of), "" when it is the one that was asked first.
-std::string led_to(const Exchange& exchange);
-/// Whether the last answer is of another site than the first.
-bool is_of_another_site(const Exchange& exchange);
+/// Whether the answer is not the word of the feed's own site about itself: another site was asked on the way, even if
+/// the last answer is of the first site again, or the feed has moved from another one. Either could choose the answer.
+bool is_of_another_site(const Claim& claim, const Exchange& exchange);
+/// Whether another server (server_of) than the first was asked on the way.
+bool is_of_another_server(const Exchange& exchange);
 
 /// A 403, as far as it may be about the number of requests.
 enum class Forbidden { for_good, throttled, over_quota };
 
-/// `status`: the last answer's HTTP status, 0 = none; `forbidden`: how to read a 403. An answer of another site says
-/// nothing about its server; the result then covers the first hop only, as served.
+/// `status`: the last answer's HTTP status, 0 = none; `forbidden`: how to read a 403. An answer of another site
+/// (is_of_another_site) says nothing about its server; the result then covers the first hop only, as served or silent.
 HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status, Forbidden forbidden, Milliseconds now);
 
 /// HTTP H10: how long this feed alone waits for a quota that its gate does not apply yet: one longer than an hour, or
 /// one that another site's server reported. 0 = none.
-Milliseconds own_quota_wait(const Exchange& exchange, Milliseconds now);
+Milliseconds own_quota_wait(const Claim& claim, const Exchange& exchange, Milliseconds now);
 
 }  // namespace feedmill

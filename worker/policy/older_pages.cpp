@@ -171,7 +171,7 @@ class PageDecider {
       older.numbers = created > 0 || met ? OlderPosts::Numbers::work : OlderPosts::Numbers::fail;
     }
     if (met || created == 0 || !has_room() || !next_page(document.older)) return end("");
-    plan_page(commit, now_ + std::max(pace, own_quota_wait(exchange_, now_)), now_);
+    plan_page(commit, now_ + std::max(pace, own_quota_wait(claim_, exchange_, now_)), now_);
   }
 
   /// The first place of a post that was stored before the gap, the number of posts when there is none. Newer ones are
@@ -275,7 +275,7 @@ class PageDecider {
       commit.state.due.not_before = std::max(commit.state.due.not_before, now_ + Milliseconds(wait->wait));
     }
     // Nobody learns from a page that is not there whether a storm of its host is over (H11).
-    const bool is_served = commit.host.is == HostAnswer::Is::served && !is_of_another_site(exchange_);
+    const bool is_served = commit.host.is == HostAnswer::Is::served && !is_of_another_site(claim_, exchange_);
     if (claim_.host_storm.count() != 0 && is_served && status != 200)
       commit.host.cause = to_string(Reason::status_not_found);
   }

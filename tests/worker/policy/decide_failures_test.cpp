@@ -432,16 +432,21 @@ TEST(Decide, SaysOfTheHostHowItAnswered) {
   EXPECT_FALSE(decide_on(healthy(), HttpStatus{500}, led).commit.host.needs_identity);
 }
 
-// HTTP H3: whatever another site led to, its server is told nothing; the feed heeds it by itself.
+// HTTP H3: whatever another site led to, its server is told nothing; the feed heeds it by itself. Nor is the first one
+// told what the other site led back to.
 TEST(Decide, TellsNoServerOfAnotherSite) {
   const Headers day_long{{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "86000"}};
-  for (const char* elsewhere : {"https://victim.example/x", "https://example.org:8443/x", "https://192.0.2.1/x"}) {
+  const std::string evil = "https://evil.example/";
+  for (const std::string& elsewhere :
+       {std::string("https://victim.example/x"), std::string("https://example.org:8443/x"),
+        std::string("https://192.0.2.1/x"), feed_url}) {
     for (const Reading& reading : {Reading(HttpStatus{429}), Reading(HttpStatus{503}), Reading(HttpStatus{404}),
                                    Reading(HttpStatus{403}), Reading(error_of(Reason::http_truncated)),
                                    Reading(Unreadable{Reason::parse_not_a_feed, "x", {}}), Reading(NotModified())}) {
       Exchange led = exchange_with(day_long);
       led.headers.push_back({"retry-after", "3600"});
       led.hops = {{feed_url, 302, elsewhere}, {elsewhere, 200, ""}};
+      if (elsewhere == feed_url) led.hops = {{feed_url, 302, evil}, {evil, 302, feed_url}, {feed_url, 200, ""}};
       led.fell_back = led.identity = true;
       const Commit commit = decide_on(healthy(), reading, led).commit;
       const HostAnswer host = commit.host;
@@ -452,6 +457,23 @@ TEST(Decide, TellsNoServerOfAnotherSite) {
       EXPECT_FALSE(host.quota || host.over_quota || host.document || host.needs_http1 || host.needs_identity);
       EXPECT_GE(commit.next_due, now + seconds(86'000)) << "but for this feed";
     }
+  }
+}
+
+// HTTP H3: with a redirect that is believed a stranger's feed would be two of a host's own.
+TEST(Decide, TellsNoServerOfAFeedThatHasMovedThereFromAnotherSite) {
+  Exchange exchange =
+      exchange_with({{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "86000"}, {"retry-after", "60"}});
+  exchange.requested_url = "https://victim.example/x";
+  for (const int status : {200, 304, 403, 404, 429, 503}) {
+    exchange.hops = {{exchange.requested_url, status, ""}};
+    const Reading reading = status == 304 ? Reading(NotModified()) : Reading(HttpStatus{status});
+    const Commit commit = decide_on(healthy(), reading, exchange).commit;
+    const HostAnswer& host = commit.host;
+    EXPECT_NE(host.is, HostAnswer::Is::refused) << status;
+    EXPECT_EQ(host.cause, "") << status;
+    EXPECT_FALSE(host.quota || host.over_quota) << status;
+    EXPECT_GE(commit.next_due, now + seconds(86'000)) << "but for this feed";
   }
 }
 

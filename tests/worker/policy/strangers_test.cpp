@@ -40,6 +40,7 @@ struct Answer {
   std::optional<Reason> broken{};           ///< what the transfer failed with
   enum class By { poll, page, push } by{};  ///< what was asked for
   seconds takes{1};
+  std::string way{};  ///< URL of another site that is asked before `there`
 };
 
 struct Shape {
@@ -96,6 +97,18 @@ std::vector<Shape> shapes() {
   add("a neighbour below a public suffix", {"https://evil.github.io/1", "https://evil.github.io/2"},
       always({200, day, "https://victim.github.io/x"}));
   all.back().bystander = "https://victim.github.io/ok.xml";
+  // A host that redirects to its customers' sites, of which one leads back.
+  const auto and_back = [&](Answer answer) {
+    answer.there = victim() + "/x";
+    answer.way = "https://evil.example/back";
+    return always(answer);
+  };
+  add("a quota by way of another site", {victim() + "/a", victim() + "/b"}, and_back({200, day}));
+  add("a refusal by way of another site", {victim() + "/a", victim() + "/b"},
+      and_back({429, {{"retry-after", "604800"}}}));
+  add("missing pages by way of another site",
+      {victim() + "/1", victim() + "/2", victim() + "/3", victim() + "/4", victim() + "/5"},
+      [back = and_back({404})](int round) { return round == 0 ? Answer{} : back(round); });
   add("a day told to one feed of www.", {"https://www.v" + std::to_string(all.size()) + ".test/f"}, led(200, day));
   add("a day told to one feed of its own", {victim() + "/other"}, always({200, day}));
   add("a day told twice and not repeated", {victim() + "/one", victim() + "/two"}, [day](int round) {
@@ -194,6 +207,7 @@ class Neighbours : public testing::Test {
     exchange.requested_url = claim.feed_url;
     exchange.headers = said.headers;
     exchange.hops = {{claim.feed_url, said.there.empty() ? said.status : 302, said.there}};
+    if (!said.way.empty()) exchange.hops.push_back({said.way, 302, said.there});
     if (!said.there.empty()) exchange.hops.push_back({said.there, said.status, ""});
     Reading reading = NotModified();
     if (said.status != 200) reading = HttpStatus{said.status};
