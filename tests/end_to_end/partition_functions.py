@@ -39,7 +39,6 @@ URLS = [
     "http://a/",
     "http://p003.a/",
     "https://www.example.org/feed.xml",
-    "https://example.org./feed.xml",
     "https://under_score.example.org/feed.xml",
     "https://-dash-.example.org/feed.xml",
     "https://a--b.example.org/feed.xml",

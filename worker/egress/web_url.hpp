@@ -12,10 +12,10 @@ namespace feedmill {
 inline constexpr std::size_t max_url_bytes = 2048;  // HTTP §10
 
 /// The one spelling of a feed's address: absolute http or https, scheme and host in lower case (IDN as punycode, odd
-/// spellings of IPv4 as four numbers), no default port, no fragment, dot segments resolved, at least "/" as path,
-/// spaces and bytes outside ASCII percent-encoded. White space around `text` is forgiven. Refuses credentials (SECURITY
-/// K2), control characters, more than max_url_bytes, and ends that would look like one of our own keys (SECURITY T21).
-/// The error says why, for people.
+/// spellings of IPv4 as four numbers), no dot at its end, no default port, no fragment, dot segments resolved, at least
+/// "/" as path, spaces and bytes outside ASCII percent-encoded. White space around `text` is forgiven. Refuses
+/// credentials (SECURITY K2), control characters, more than max_url_bytes, and ends that would look like one of our own
+/// keys (SECURITY T21). The error says why, for people.
 boost::system::result<std::string, std::string> canonical_feed_url(std::string_view text);
 
 /// Where a redirect from `base` leads: `location` resolved against it and made canonical as above, SECURITY T21 apart.

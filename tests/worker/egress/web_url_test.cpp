@@ -44,6 +44,9 @@ TEST(CanonicalFeedUrl, HasOneSpelling) {
       {"http://B\xc3\x9c"
        "CHER.example/",
        "http://xn--bcher-kva.example/"},
+      {"http://Example.org./feed", "http://example.org/feed"},
+      {"http://example.org.:8080/", "http://example.org:8080/"},
+      {"http://127.1./", "http://127.0.0.1/"},
       {"http://0x7f.1/", "http://127.0.0.1/"},
       {"http://2130706433/", "http://127.0.0.1/"},
       {"http://0177.0.0.1/", "http://127.0.0.1/"},
@@ -74,6 +77,8 @@ TEST(CanonicalFeedUrl, RefusesWhatIsNone) {
                                  "javascript:alert(1)",
                                  "http://",
                                  "http:",
+                                 "http://./",
+                                 "http://example.org../",
                                  "http://user@example.org/",
                                  "http://user:pw@example.org/",
                                  "http://:pw@example.org/",
@@ -128,6 +133,7 @@ TEST(ResolveLocation, LeadsSomewhere) {
       {"/with space", "https://example.org/with%20space"},
       {"/\xe4", "https://example.org/%E4"},
       {"/feed:sort", "https://example.org/feed:sort"},
+      {"http://other.example./", "http://other.example/"},
   };
   for (const UrlCase& c : cases) {
     const auto url = resolve_location(base, c.given);
