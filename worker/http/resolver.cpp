@@ -177,18 +177,18 @@ std::optional<Answer> Resolver::Impl::known(const std::string& host) {
   const auto found = by_host_.find(host);
   if (found == by_host_.end()) return std::nullopt;
   const auto cached = found->second;
-  if (cached->until <= steady_clock::now()) {
-    by_host_.erase(found);
-    cache_.erase(cached);
-    return std::nullopt;
-  }
+  if (cached->until <= steady_clock::now()) return std::nullopt;  // kept for circuit_open()
   cache_.splice(cache_.begin(), cache_, cached);
   return cached->answer;
 }
 
 void Resolver::Impl::remember(const std::string& host, const Answer& answer, std::chrono::seconds time) {
-  static_cast<void>(known(host));
-  if (by_host_.contains(host)) return;
+  if (known(host)) return;
+  if (const auto expired = by_host_.find(host); expired != by_host_.end()) {
+    const auto cached = expired->second;
+    by_host_.erase(expired);
+    cache_.erase(cached);
+  }
   std::list<Cached> fresh;
   fresh.push_back(Cached{host, answer, steady_clock::now() + time});
   by_host_.emplace(fresh.front().host, fresh.begin());
@@ -199,8 +199,10 @@ void Resolver::Impl::remember(const std::string& host, const Answer& answer, std
   }
 }
 
+/// Not for a name that was answered the last time: anybody can lead us to names below a domain that nobody answers.
 bool Resolver::Impl::circuit_open(const std::string& host) const {
   if (circuits_.empty()) return false;
+  if (const auto last = by_host_.find(host); last != by_host_.end() && last->second->answer.has_value()) return false;
   const auto found = circuits_.find(registrable_domain(host));
   return found != circuits_.end() && found->second.open_until > steady_clock::now();
 }

@@ -177,6 +177,21 @@ TEST_F(ResolverTest, LeavesDomainsAloneThatDoNotAnswer) {
   EXPECT_EQ(found(resolver, "good.co.uk").size(), 1u);  // not of the same domain
 }
 
+// HTTP D4: strangers can lead us to any name below a domain.
+TEST_F(ResolverTest, SilentNamesCloseNoNameOfTheirDomainThatWasAnswered) {
+  ResolverOptions brief = options();
+  brief.min_ttl = brief.max_ttl = std::chrono::seconds(0);
+  Resolver resolver(context.get_executor(), brief);
+  names.serve_rest([](const std::string& name) {
+    return name == "feeds.victim.example" ? DnsAnswer{.addresses = {"192.0.2.1"}} : DnsAnswer{.silent = true};
+  });
+  EXPECT_EQ(found(resolver, "feeds.victim.example").size(), 1u);
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(failed(resolver, "h" + std::to_string(i) + ".victim.example"), Reason::dns_timeout);
+  EXPECT_EQ(resolver.queries(), 4u) << "the circuit is open";
+  EXPECT_EQ(found(resolver, "feeds.victim.example").size(), 1u);
+}
+
 TEST_F(ResolverTest, EndsAtTheDeadline) {
   ResolverOptions patient = options();
   patient.timeout = std::chrono::seconds(5);
