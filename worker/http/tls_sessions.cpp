@@ -80,7 +80,7 @@ void TlsSessions::attach(SSL_CTX* context, std::string key) {
 void TlsSessions::put(const std::string& key, SSL_SESSION* session) {
   if (SSL_SESSION_is_resumable(session) == 0) return;
   const int size = i2d_SSL_SESSION(session, nullptr);
-  if (size <= 0) return;
+  if (size <= 0 || static_cast<std::size_t>(size) > options_.max_session_bytes) return;
   std::string serialised(static_cast<std::size_t>(size), '\0');
   auto* position = reinterpret_cast<unsigned char*>(serialised.data());
   i2d_SSL_SESSION(session, &position);
@@ -97,12 +97,13 @@ void TlsSessions::put(const std::string& key, SSL_SESSION* session) {
       Kept{key, std::move(serialised), std::chrono::steady_clock::now() + std::min(stated, options_.max_age)});
   by_key_.emplace(fresh.front().key, fresh.begin());
   sessions_.splice(sessions_.begin(), fresh);
-  while (sessions_.size() > options_.max_sessions) erase(std::prev(sessions_.end()));
+  bytes_ += size_of(sessions_.front());
+  while (bytes_ > options_.max_bytes) erase(std::prev(sessions_.end()));
 }
 
 TlsSessions::Session TlsSessions::take(const std::string& key) {
   for (auto found = by_key_.find(key); found != by_key_.end(); found = by_key_.find(key)) {
-    const std::string bytes = std::move(found->second->bytes);
+    const std::string bytes = found->second->bytes;
     const bool alive = found->second->until > std::chrono::steady_clock::now();
     erase(found->second);
     auto position = reinterpret_cast<const unsigned char*>(bytes.data());
@@ -111,7 +112,13 @@ TlsSessions::Session TlsSessions::take(const std::string& key) {
   return nullptr;
 }
 
+std::size_t TlsSessions::size_of(const Kept& kept) {
+  constexpr std::size_t node = sizeof(Kept) + 128;  // and its places in the list and in the index
+  return node + kept.key.size() + kept.bytes.size();
+}
+
 void TlsSessions::erase(Place place) {
+  bytes_ -= size_of(*place);
   const auto [begin, end] = by_key_.equal_range(place->key);
   by_key_.erase(std::find_if(begin, end, [&](const auto& entry) { return entry.second == place; }));
   sessions_.erase(place);

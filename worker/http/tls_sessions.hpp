@@ -21,7 +21,8 @@ namespace feedmill {
 class TlsSessions {
  public:
   struct Options {
-    std::size_t max_sessions = 50'000;  ///< least recently used out first
+    std::size_t max_bytes = std::size_t{16} << 20;  ///< of all; least recently used out first
+    std::size_t max_session_bytes = 8192;           ///< servers choose the size of tickets; larger ones are dropped
     std::size_t max_per_key = 2;
     std::chrono::seconds max_age = std::chrono::hours(24);
   };
@@ -55,9 +56,11 @@ class TlsSessions {
   /// Null when there is none.
   Session take(const std::string& key);
   void erase(Place place);
+  static std::size_t size_of(const Kept& kept);
 
   Options options_;
   std::list<Kept> sessions_;  ///< newest first
+  std::size_t bytes_ = 0;     ///< of all
   std::unordered_multimap<std::string_view, Place> by_key_;
 };
 
