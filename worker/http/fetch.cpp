@@ -386,6 +386,14 @@ asio::awaitable<HttpResult> Fetcher::send(Outbound outbound) {
   co_return co_await client.get(request);
 }
 
+asio::awaitable<std::vector<std::string>> Fetcher::networks_of(std::string url,
+                                                               std::chrono::steady_clock::time_point deadline) {
+  const std::shared_ptr<Generation> generation = now_;
+  const auto style = request_style(generation->options, FetchRequest());
+  if (!style || style->proxy) co_return std::vector<std::string>();
+  co_return co_await generation->clients.at(style->policy).networks_of(url, deadline);
+}
+
 /// The request, and the retries that are owed to the transport rather than to the answer, each at most once (HTTP P20,
 /// §4): over HTTP/1.1 when streams break, on a fresh connection after 421. (HTTP X4 is libcurl's own.)
 asio::awaitable<HttpResult> Fetcher::ask(HttpClient& client, HttpRequest request, bool& fell_back) {

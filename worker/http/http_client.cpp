@@ -23,6 +23,7 @@ using std::chrono::steady_clock;
 /// What the egress policy leaves of a host's addresses, at most 8, joined by commas (HTTP D5); if none, why.
 struct Usable {
   std::string list;
+  Addresses addresses;  ///< those of `list`
   Reason reason{};
   std::string detail;
 };
@@ -33,6 +34,7 @@ constexpr std::chrono::minutes nat64_age{60}, nat64_retry{1};  // how long what 
 void add_address(Usable& usable, const std::string& address) {
   if (!usable.list.empty()) usable.list += ',';
   usable.list += address.find(':') != address.npos ? "[" + address + "]" : address;
+  usable.addresses.push_back(address);
 }
 
 /// Those of a proxy: no policy is asked.
@@ -118,6 +120,20 @@ asio::awaitable<HttpResult> HttpClient::get(const HttpRequest& request) {
   trace.total += lookup;
   trace.first_byte += lookup;
   co_return result;
+}
+
+asio::awaitable<std::vector<std::string>> HttpClient::networks_of(const std::string& url,
+                                                                  steady_clock::time_point deadline) {
+  const Origin origin = origin_of(url);
+  std::vector<std::string> networks;
+  if (is_address(origin.host)) co_return networks;
+  const auto addresses = co_await resolver_.resolve(origin.host, deadline);
+  if (!addresses) co_return networks;
+  for (const std::string& address : usable_of(*addresses, egress(), origin.port).addresses) {
+    std::string network = egress().network_of(address);
+    if (std::ranges::find(networks, network) == networks.end()) networks.push_back(std::move(network));
+  }
+  co_return networks;
 }
 
 /// Before anything goes to an IPv6 address, at the start and every hour: under a NAT64 prefix of this network may lie a

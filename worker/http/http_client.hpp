@@ -4,8 +4,10 @@
 // answer or the reason why there is none. Everything runs on the executor's thread, which must be a single one.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -35,6 +37,11 @@ class HttpClient {
   boost::asio::awaitable<HttpResult> get(const HttpRequest& request);
 
   const EgressPolicy& egress() const;
+
+  /// The networks (EgressPolicy::network_of) of the addresses that get() may ask for a URL, each once; none where its
+  /// host is an address. The name is looked up as get() does, which finds it in the cache then.
+  boost::asio::awaitable<std::vector<std::string>> networks_of(const std::string& url,
+                                                               std::chrono::steady_clock::time_point deadline);
 
  private:
   boost::asio::awaitable<void> look_for_nat64(std::chrono::steady_clock::time_point deadline);

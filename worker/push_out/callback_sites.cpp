@@ -75,7 +75,7 @@ void CallbackSites::leave(const std::string& site, Outcome outcome) {
   if (known == nullptr) return;
   if (known->under_way > 0) --known->under_way;
   if (outcome == Outcome::confirmed) {
-    known->confirmed = true;
+    known->confirmed = confirmed_ == Confirmed::is_free;
     known->failures = 0;
   } else if (outcome == Outcome::failed) {
     ++known->failures;

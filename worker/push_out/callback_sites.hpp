@@ -13,8 +13,8 @@
 
 namespace feedmill {
 
-/// By site (Subscriber::site). A site that has confirmed is not limited. Any other is asked once a second, and after
-/// ten failures in a row not at all for ten minutes. Lives on the loop's thread.
+/// By site (Subscriber::site), or by the network that the names of sites lead to. Each is asked once a second, and
+/// after ten failures in a row not at all for ten minutes. Lives on the loop's thread.
 class CallbackSites {
  public:
   enum class Outcome {
@@ -23,9 +23,13 @@ class CallbackSites {
     not_asked  ///< no request was made
   };
 
+  /// Whether one that has confirmed is no longer limited. Anybody can confirm at a network that is others' too.
+  enum class Confirmed { is_free, stays_limited };
+
   /// `most`: sites that are remembered. Those that failed within ten minutes are not forgotten for others: without room
   /// a new site waits.
-  explicit CallbackSites(std::size_t most = 10'000) : most_(most) {}
+  explicit CallbackSites(std::size_t most = 10'000, Confirmed confirmed = Confirmed::is_free)
+      : most_(most), confirmed_(confirmed) {}
 
   /// Whether it is remembered that the site has confirmed, or has not.
   bool knows(const std::string& site) const { return places_.contains(site); }
@@ -55,6 +59,7 @@ class CallbackSites {
   bool may_be_forgotten(const Site& site) const;
 
   const std::size_t most_;
+  const Confirmed confirmed_;
   std::list<Site> sites_;  // oldest first
   std::unordered_map<std::string, std::list<Site>::iterator> places_;
 };

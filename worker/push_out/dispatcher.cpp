@@ -244,8 +244,26 @@ asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
   }
 }
 
-/// Whether the callback may be asked now, as far as its site goes (WEBSUB U19). now: sites_.leave() is called.
-asio::awaitable<Dispatcher::Turn> Dispatcher::turn_at_site(Served& served, SubscriberSettlement& end) {
+/// 0: leave() of each is called. Else none was entered.
+Milliseconds Dispatcher::enter_networks(const std::vector<std::string>& networks) {
+  for (const std::string& network : networks) {
+    if (!networks_.add(network, false)) return 5 * options_.poll;
+    if (const Milliseconds closed = networks_.closed_for(network); closed > Milliseconds(0)) return closed;
+  }
+  for (auto at = networks.begin(); at != networks.end(); ++at) {
+    const Milliseconds wait = networks_.enter(*at);
+    if (wait == Milliseconds(0)) continue;
+    std::for_each(networks.begin(), at,
+                  [this](const std::string& entered) { networks_.leave(entered, CallbackSites::Outcome::not_asked); });
+    return wait;
+  }
+  return Milliseconds(0);
+}
+
+/// Whether the callback may be asked now, as far as its site goes and the networks that its name leads to (WEBSUB U19):
+/// names cost nothing. now: leave() of the site and of all `networks` is called.
+asio::awaitable<Dispatcher::Turn> Dispatcher::turn_at_site(Served& served, SubscriberSettlement& end,
+                                                           std::vector<std::string>& networks) {
   const std::string& site = served.subscriber.site;
   bool known = sites_.knows(site);
   if (!known || sites_.closed_for(site) > Milliseconds(0)) {
@@ -255,8 +273,13 @@ asio::awaitable<Dispatcher::Turn> Dispatcher::turn_at_site(Served& served, Subsc
     known = confirmed && sites_.add(site, *confirmed);
   }
   if (sites_.closed_for(site) > Milliseconds(0)) co_return Turn::never;
-  const Milliseconds wait = known ? sites_.enter(site) : 5 * options_.poll;
-  if (wait == Milliseconds(0)) co_return Turn::now;
+  if (!sites_.has_confirmed(site)) networks = co_await sender_.networks_of(served.subscriber);
+  Milliseconds wait = known ? sites_.enter(site) : 5 * options_.poll;
+  if (wait == Milliseconds(0)) {
+    wait = enter_networks(networks);
+    if (wait == Milliseconds(0)) co_return Turn::now;
+    sites_.leave(site, CallbackSites::Outcome::not_asked);
+  }
   end.then = Then::later;
   end.delay = with_jitter(wait);
   co_return Turn::later;
@@ -268,7 +291,8 @@ asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, Subscriber
   const Subscriber::Intent intent = subscriber.intent;
   const bool limited =
       subscriber.state == Subscriber::State::pending && intent.mode != "denied" && !subscriber.site.empty();
-  const Turn turn_there = limited ? co_await turn_at_site(served, end) : Turn::now;
+  std::vector<std::string> networks;
+  const Turn turn_there = limited ? co_await turn_at_site(served, end, networks) : Turn::now;
   if (turn_there == Turn::later) co_return Next::settled;
   Told told;
   told.is = Told::Is::failed;
@@ -280,6 +304,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, Subscriber
     if (told.is == Told::Is::taken) outcome = CallbackSites::Outcome::confirmed;
     if (told.is == Told::Is::not_asked) outcome = CallbackSites::Outcome::not_asked;
     sites_.leave(subscriber.site, outcome);
+    for (const std::string& network : networks) networks_.leave(network, outcome);
   }
   if (told.is == Told::Is::not_asked) {
     end.then = Then::later;

@@ -102,7 +102,9 @@ class Dispatcher {
   boost::asio::awaitable<void> lane();
   boost::asio::awaitable<SubscriberSettlement> serve(Served& served);
   enum class Turn { now, later, never };
-  boost::asio::awaitable<Turn> turn_at_site(Served& served, SubscriberSettlement& end);
+  boost::asio::awaitable<Turn> turn_at_site(Served& served, SubscriberSettlement& end,
+                                            std::vector<std::string>& networks);
+  Milliseconds enter_networks(const std::vector<std::string>& networks);
   boost::asio::awaitable<Next> confirm(Served& served, SubscriberSettlement& end);
   boost::asio::awaitable<Next> tell_page(Served& served, SubscriberSettlement& end, const EventTail::Since& page);
   boost::asio::awaitable<Next> tell_webhook(Served& served, SubscriberSettlement& end, const OutsideEvents& wanted);
@@ -132,6 +134,7 @@ class Dispatcher {
   Sender sender_;
   NewContent content_;
   CallbackSites& sites_;
+  CallbackSites networks_{10'000, CallbackSites::Confirmed::stays_limited};
 
   std::deque<Served> queue_;                   // for a free lane
   std::size_t failing_ = 0;                    // in hand, of those that failed last time

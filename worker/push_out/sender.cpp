@@ -138,6 +138,10 @@ asio::awaitable<Told> Sender::send(const Subscriber& receiver, Fetcher::Outbound
   co_return judge(result);
 }
 
+asio::awaitable<std::vector<std::string>> Sender::networks_of(const Subscriber& subscriber) {
+  return fetcher_.networks_of(subscriber.url, Clock::now() + timeout_);
+}
+
 asio::awaitable<Told> Sender::tell(const Subscriber& webhook, std::string id, std::string body, Milliseconds now) {
   const std::vector<std::string> secrets = secrets_in_use(webhook, now);
   WebhookMessage message;

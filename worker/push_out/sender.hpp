@@ -53,6 +53,9 @@ class Sender {
   /// Asks whether the subscriber meant its intent, or tells it that it is denied. Taken: it has confirmed.
   boost::asio::awaitable<Told> verify(const Subscriber& subscriber);
 
+  /// The networks that the name of its host leads to (Fetcher::networks_of).
+  boost::asio::awaitable<std::vector<std::string>> networks_of(const Subscriber& subscriber);
+
   /// Whether it made us wait the last time, as far as this process knows.
   bool is_slow(const Subscriber& subscriber) const { return slow_.contains(subscriber.id); }
   /// 0 when a request to it may be sent now, else until a place at its host is likely to be free: its turn, which those

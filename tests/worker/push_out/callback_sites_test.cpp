@@ -47,6 +47,19 @@ TEST(CallbackSites, AreClosedForTenMinutesAfterTenFailures) {
   EXPECT_EQ(sites.closed_for("a.example"), Milliseconds(0));
 }
 
+TEST(CallbackSites, OfANetworkStayLimitedWhoeverConfirmsThere) {
+  CallbackSites networks(100, CallbackSites::Confirmed::stays_limited);
+  ASSERT_TRUE(networks.add("192.0.2.0", false));
+  EXPECT_EQ(networks.enter("192.0.2.0"), Milliseconds(0));
+  for (int i = 0; i < 9; ++i) networks.leave("192.0.2.0", Outcome::failed);
+  networks.leave("192.0.2.0", Outcome::confirmed);
+  EXPECT_GT(networks.enter("192.0.2.0"), Milliseconds(0)) << "a second has not passed";
+  for (int i = 0; i < 9; ++i) networks.leave("192.0.2.0", Outcome::failed);
+  EXPECT_EQ(networks.closed_for("192.0.2.0"), Milliseconds(0)) << "ten in a row are what counts";
+  networks.leave("192.0.2.0", Outcome::failed);
+  EXPECT_GT(networks.closed_for("192.0.2.0"), std::chrono::minutes(9));
+}
+
 TEST(CallbackSites, AreBoundedAndOthersDoNotMakeAClosedOneForgotten) {
   CallbackSites sites(100);
   ASSERT_TRUE(sites.add("closed.example", false));
