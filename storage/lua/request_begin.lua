@@ -38,7 +38,10 @@ local function set_aside(detail)
   return {'poison'}
 end
 
-if is_ahead(asked.id) then return set_aside("its id is more than an hour ahead of Redis' clock: append requests with *") end
+if is_ahead(asked.id) then
+  asked.keep = 5000  -- another program may have caused that id: a repetition under the same ref is carried out
+  return set_aside("its id is more than an hour ahead of Redis' clock: ask again, and append requests with *")
+end
 local token, times, note = hand_of(asked.id)
 if token ~= mine then times = (times or 0) + 1 end
 if times > most then return set_aside(text(most) .. ' workers died of it') end

@@ -760,6 +760,18 @@ TEST_F(FarIds, AreSetAsideAndTheStreamContinues) {
   EXPECT_EQ(result({"op", "add", "url", "https://example.org/after"}), "done added");
 }
 
+/// The ref is another program's, whose request had to get an id behind the far one.
+TEST_F(FarIds, ARefIsFreeAgainSoonAfter) {
+  ask_as(at(std::chrono::hours(24)) + "-1", "https://example.org/far");
+  const std::string id = ask({"op", "add", "url", url, "app", "mailer", "ref", "1"});
+  work_off();
+  EXPECT_EQ(answer(id), "failed poison");
+  const auto keep = std::stoll(redis({"PTTL", "state:request:mailer:1"}));
+  EXPECT_LE(keep, 5000);
+  redis({"DEL", "state:request:mailer:1"});  // five seconds later
+  EXPECT_EQ(result({"op", "add", "url", url, "app", "mailer", "ref", "1"}), "done added");
+}
+
 TEST_F(FarIds, TheLastIdOfAllDoesNotEndTheStream) {
   const std::string far = ask_as(last_of_all, "https://example.org/far");
   EXPECT_NE(ask({"op", "add", "url", url}).find("exhausted"), std::string::npos);
