@@ -61,7 +61,8 @@ std::optional<http::status> objection_to(const http::request_header<>& head) {
   const auto hosts = head.count(http::field::host), lengths = head.count(http::field::content_length),
              codings = head.count(http::field::transfer_encoding);
   if (hosts > 1 || (hosts == 0 && head.version() >= 11)) return http::status::bad_request;
-  for (const std::string_view single : {"Authorization", "Idempotency-Key", "Origin"}) {
+  for (const std::string_view single :
+       {"Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "Origin"}) {
     if (head.count(single) > 1) return http::status::bad_request;
   }
   if (lengths > 1 || codings > 1 || lengths + codings > 1) return http::status::bad_request;

@@ -37,8 +37,8 @@ class HeadScan {
 };
 
 /// What a request is refused with that names no host, or two, gives a field twice that has one value (Authorization,
-/// Idempotency-Key, Origin), equal or not, or leaves room for doubt where its body ends; nothing
-/// when it is in order: Content-Length once as a number, or Transfer-Encoding once as "chunked" in HTTP/1.1, or
+/// Content-Type, Idempotency-Key, Last-Event-ID, Origin), equal or not, or leaves room for doubt where its body ends;
+/// nothing when it is in order: Content-Length once as a number, or Transfer-Encoding once as "chunked" in HTTP/1.1, or
 /// neither.
 std::optional<boost::beast::http::status> objection_to(const boost::beast::http::request_header<>& head);
 

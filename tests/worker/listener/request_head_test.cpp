@@ -62,7 +62,7 @@ http::request_header<> fields(std::initializer_list<std::pair<const char*, const
 }
 
 TEST(ObjectionTo, FieldsGivenTwiceThatHaveOneValue) {
-  for (const char* name : {"Authorization", "idempotency-key", "Origin"}) {
+  for (const char* name : {"Authorization", "Content-Type", "idempotency-key", "Last-Event-ID", "Origin"}) {
     EXPECT_EQ(objection_to(fields({{"Host", "x"}, {name, "1"}})), std::nullopt) << name;
     EXPECT_EQ(objection_to(fields({{"Host", "x"}, {name, "1"}, {name, "1"}})), status::bad_request) << name;
   }
