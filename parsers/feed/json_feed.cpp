@@ -381,7 +381,10 @@ class JsonFeedReader {
           if (size && *size >= 0 && *size < 9e15) enclosure.length = static_cast<std::uint64_t>(*size);
           if (!size) enclosure.length = parse_length(scalar(inner));
         }
-        if (key == "duration_in_seconds") enclosure.duration = number(inner);
+        if (key == "duration_in_seconds") {
+          const std::optional<double> seconds = number(inner);
+          if (seconds && *seconds >= 0 && *seconds < 9e15) enclosure.duration = seconds;
+        }
       }
       if (!enclosure.url.empty()) append(entry.enclosures, std::move(enclosure));
     }

@@ -343,6 +343,7 @@ class Normaliser {
 
   void spell(Common& common) {
     std::erase_if(common.categories, [](const Category& one) { return one.term.empty() && one.label.empty(); });
+    for (Category& category : common.categories) spell_scheme(category.scheme);
     spell(common.language);
     spell(common.title.language);
     if (common.rights) spell(common.rights->language);
@@ -403,6 +404,7 @@ class Normaliser {
     const auto spell_all = [&](Media::Attributes& attributes) {
       for (auto& [name, value] : attributes) {
         if (name == "url" || name == "href") spell_url(value);
+        if (name == "lang") value = language_tag(std::move(value));
       }
     };
     for (auto* list : {&media.content, &media.thumbnails, &media.credits, &media.peer_links}) {
@@ -417,6 +419,15 @@ class Normaliser {
     if (language.empty()) return;
     std::string tag = language_tag(*language);
     if (tag != *language) language = std::move(tag);
+  }
+
+  // What tells categories apart need be no address: a word stays, and so do the schemes of names.
+  void spell_scheme(std::string& scheme) {
+    const std::string_view kind = url_scheme(scheme);
+    if (kind.empty()) return;
+    const bool is_name = iequals(kind, "urn") || iequals(kind, "tag") || iequals(kind, "info");
+    if (!is_name && !is_safe_url(scheme)) return scheme.clear();
+    spell_url(scheme);
   }
 
   // A URI is up to three times as long as its IRI.

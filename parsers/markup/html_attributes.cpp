@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "parsers/markup/sanitise.hpp"
+#include "parsers/text/media_type.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
 
@@ -63,6 +64,30 @@ bool is_ipv6(std::string_view text) {
   return ipv6_groups(text.substr(0, gap), false) + ipv6_groups(text.substr(gap + 2), true) < 8;
 }
 
+// Whether UTF-8 has a character that turns the direction of text or is invisible; joiners apart, which names have.
+bool has_format_control(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (is_ascii(text[i])) continue;
+    const std::string_view at = text.substr(i, 3);
+    if (at.starts_with("\xD8\x9C") || at == "\xEF\xBB\xBF") return true;
+    if (at.size() < 3 || at[0] != '\xE2') continue;
+    const auto second = static_cast<unsigned char>(at[1]), third = static_cast<unsigned char>(at[2]);
+    const bool is_joiner = third == 0x8C || third == 0x8D;
+    if (second == 0x80 && ((third >= 0x8B && third <= 0x8F && !is_joiner) || (third >= 0xA8 && third <= 0xAE)))
+      return true;
+    if (second == 0x81 && third >= 0xA0 && third <= 0xA9) return true;
+  }
+  return false;
+}
+
+// `url`, whose host is beyond ASCII, with all behind the host as a URI has it: browsers encode hosts in their own way.
+std::string with_uri_path(const std::string& url) {
+  const std::string_view authority = split_url(url).authority;
+  const auto end = static_cast<std::size_t>(authority.data() - url.data()) + authority.size();
+  constexpr std::string_view stand_in = "http://h";
+  return url.substr(0, end) + uri_of(std::string(stand_in) + url.substr(end)).substr(stand_in.size());
+}
+
 // Whether a host and port are what every browser can go to: no code point that the URL standard forbids in hosts, no
 // escapes, addresses in full. Letters beyond ASCII are the reader's to encode.
 bool is_plain_authority(std::string_view authority) {
@@ -70,6 +95,7 @@ bool is_plain_authority(std::string_view authority) {
   const std::string_view port = colon == npos ? std::string_view{} : authority.substr(colon + 1);
   const std::string_view host = authority.substr(0, colon);
   if (!port.empty() && !is_number(port, 65535)) return false;
+  if (has_format_control(host)) return false;
   if (host.starts_with('[')) return host.ends_with(']') && is_ipv6(host.substr(1, host.size() - 2));
   constexpr std::string_view forbidden = "#%/:<>?@[\\]^|\x7f";
   for (const char c : host) {
@@ -132,13 +158,15 @@ std::string clean_html_url(HtmlPolicy policy, std::string_view raw, const UrlBas
     return url;
   }
   const std::string scheme = lower(url_scheme(url));
-  if (link && (scheme == "mailto" || scheme == "tel")) return url;
+  if (link && (scheme == "mailto" || scheme == "tel")) return uri_of(std::move(url));
   if ((scheme != "http" && scheme != "https") || !is_http_url(url)) return {};
   // To a browser a backslash is a slash: it would see another host than we do.
   if (split_url(url).authority.find('\\') != npos) return {};
   url = without_credentials(std::move(url));
-  if (!is_plain_authority(split_url(url).authority)) url.clear();
-  return url;
+  const std::string_view authority = split_url(url).authority;
+  if (!is_plain_authority(authority)) return {};
+  if (!std::ranges::all_of(authority, [](char c) { return is_ascii(c); })) return with_uri_path(url);
+  return uri_of(std::move(url));
 }
 
 bool clean_html_attribute(HtmlPolicy policy, const HtmlElement& element, std::string_view name, std::string& value,
@@ -158,6 +186,14 @@ bool clean_html_attribute(HtmlPolicy policy, const HtmlElement& element, std::st
     return !value.empty();
   }
   if (!has_value) value = classic ? name : "";
+  if (!classic && name == "lang") {
+    value = language_tag(std::move(value));
+    return !value.empty();
+  }
+  if (!classic && name == "type" && element.name == "source") {
+    value = media_type(value);
+    return !value.empty();
+  }
   if (!classic) return contains(free_texts, name) || !begins_with_scheme(value);
   // A script that walks the page would be given the control instead of the form's own member.
   return (name != "id" && name != "name") || !contains(form_members, element.name) || !is_dom_member(value);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -177,15 +178,78 @@ std::string uri_of(std::string url) {
   return uri;
 }
 
-std::string language_tag(std::string language) {
-  std::ranges::replace(language, '_', '-');
-  std::string_view rest = language;
-  for (bool first = true; first || !rest.empty(); first = false) {
-    const std::string_view subtag = take_until(rest, '-');
-    const bool fits = !subtag.empty() && subtag.size() <= 8 && std::ranges::all_of(subtag, is_alnum);
-    if (!fits || (first && !std::ranges::all_of(subtag, is_alpha))) return {};
+namespace {
+
+/// The subtags of a language, one behind the other.
+class LanguageSubtags {
+ public:
+  explicit LanguageSubtags(std::string_view language) : rest_(language) { next(); }
+
+  bool at_end() const { return !subtag_; }
+  /// Takes up to `most` subtags of `least` to `longest` characters of which all are `is`; how many there were.
+  std::size_t take(std::size_t most, std::size_t least, std::size_t longest, bool (*is)(char)) {
+    std::size_t taken = 0;
+    while (taken < most && subtag_ && subtag_->size() >= least && subtag_->size() <= longest &&
+           std::ranges::all_of(*subtag_, is)) {
+      next();
+      ++taken;
+    }
+    return taken;
   }
-  return language.ends_with('-') ? std::string() : language;
+  /// Takes a singleton that begins what stands behind the variants; '\0' = there is none.
+  char take_singleton() {
+    if (!subtag_ || subtag_->size() != 1 || !is_alnum(subtag_->front())) return '\0';
+    const char singleton = to_lower(subtag_->front());
+    next();
+    return singleton;
+  }
+  /// Variants: five to eight letters and digits, or four that begin with a digit.
+  void take_variants() {
+    while (subtag_ && (subtag_->size() > 4 || (subtag_->size() == 4 && is_digit(subtag_->front()))) &&
+           take(1, 4, 8, is_alnum) == 1) {
+    }
+  }
+
+ private:
+  void next() {
+    subtag_.reset();
+    if (ended_) return;
+    const std::size_t end = rest_.find('-');
+    subtag_ = rest_.substr(0, end);
+    ended_ = end == npos;
+    if (!ended_) rest_.remove_prefix(end + 1);
+  }
+
+  std::string_view rest_;
+  std::optional<std::string_view> subtag_;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+std::string language_tag(std::string language) {
+  constexpr std::size_t any = 256;
+  std::ranges::replace(language, '_', '-');
+  LanguageSubtags subtags(language);
+  if (subtags.take(1, 2, 3, is_alpha) == 1) {
+    subtags.take(3, 3, 3, is_alpha);  // extlang
+  } else if (subtags.take(1, 4, 8, is_alpha) == 0) {
+    const char first = subtags.take_singleton();
+    const bool is_private = first == 'x' && subtags.take(any, 1, 8, is_alnum) > 0;
+    const bool is_registered = first == 'i' && subtags.take(1, 3, 8, is_alpha) == 1;
+    return (is_private || is_registered) && subtags.at_end() ? language : std::string();
+  }
+  subtags.take(1, 4, 4, is_alpha);  // script
+  if (subtags.take(1, 2, 2, is_alpha) == 0) subtags.take(1, 3, 3, is_digit);
+  subtags.take_variants();
+  std::string singletons;
+  while (const char singleton = subtags.take_singleton()) {
+    const bool is_private = singleton == 'x';
+    if (singletons.find(singleton) != npos || subtags.take(any, is_private ? 1 : 2, 8, is_alnum) == 0) return {};
+    singletons += singleton;
+    if (is_private) break;
+  }
+  return subtags.at_end() ? language : std::string();
 }
 
 std::string_view url_scheme(std::string_view url) {

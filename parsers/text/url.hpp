@@ -48,8 +48,8 @@ class UrlBase {
 /// Linear.
 std::string uri_of(std::string url);
 
-/// A language as BCP 47 spells it: `en-US` of `en_US`, "" for what is not well-formed (RFC 5646 §2.1: subtags of 1 to 8
-/// letters and digits, the first of letters). Case stays.
+/// A language as BCP 47 spells it: `en-US` of `en_US`, "" for what is not well-formed (RFC 5646 §2.1, of the irregular
+/// tags only i-…). Case stays.
 std::string language_tag(std::string language);
 
 /// Whether a URL may be shown as a link, by whatever road it came: relative, or of the closed list of schemes http,

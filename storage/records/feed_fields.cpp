@@ -10,6 +10,7 @@
 #include "parsers/markup/sanitise.hpp"
 #include "parsers/markup/text.hpp"
 #include "parsers/text/limits.hpp"
+#include "parsers/text/url.hpp"
 #include "storage/records/event_json.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/shared_fields.hpp"
@@ -56,8 +57,12 @@ Fields feed_fields(const Feed& feed) {
   if (feed.generator) add("generator", feed.generator->name, 256);
   add("format", format_name(feed.format), 16);
 
-  std::vector<NamedLink> links{{"self", feed.self, {}}, {"next", feed.next, {}}};
-  for (const std::string& hub : feed.hubs) links.push_back({"hub", hub, {}});
+  // Hubs are asked by what stands in the document; what is stored are URIs.
+  const std::string self = uri_of(feed.self), next = uri_of(feed.next);
+  std::vector<std::string> hubs;
+  for (const std::string& hub : feed.hubs) hubs.push_back(uri_of(hub));
+  std::vector<NamedLink> links{{"self", self, {}}, {"next", next, {}}};
+  for (const std::string& hub : hubs) links.push_back({"hub", hub, {}});
   for (const Enclosure& file : feed.enclosures) links.push_back({"enclosure", file.url, file.type});
   for (auto& [name, value] : shared_fields(feed, {{}, links})) {
     if (value.size() <= max_json) fields.emplace_back(name, std::move(value));

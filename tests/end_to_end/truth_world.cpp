@@ -15,8 +15,7 @@ std::vector<std::string> durable(const std::string& sync) {
 }
 
 Environment lease(int ms) {
-  return {{"FEEDMILL_LEASE", std::to_string(ms) + "ms"},
-          {"FEEDMILL_FETCH_WALL", std::to_string(ms / 2) + "ms"}};
+  return {{"FEEDMILL_LEASE", std::to_string(ms) + "ms"}, {"FEEDMILL_FETCH_WALL", std::to_string(ms / 2) + "ms"}};
 }
 
 TruthWorld::TruthWorld(const std::vector<std::string>& redis_arguments, GroundTruth::Options options)

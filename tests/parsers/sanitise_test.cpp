@@ -110,6 +110,12 @@ INSTANTIATE_TEST_SUITE_P(
                     MarkupCase{"Mailto", "<a href='mailto:a@b.example'>y", "<a href=\"mailto:a@b.example\">y</a>"},
                     MarkupCase{"MailtoImage", "<img src='mailto:a@b.example'>", "<img />"},
                     MarkupCase{"Credentials", "<a href='http://u:p@h/'>y", "<a href=\"http://h/\">y</a>"},
+                    MarkupCase{"Iri", "<a href='http://h/\u202e\"b\">\u00fc'>y",
+                               "<a href=\"http://h/%E2%80%AE%22b%22%3E%C3%BC\">y</a>"},
+                    MarkupCase{"Language", "<p lang='en_US'>a<p lang='en\u202e'>b", "<p lang=\"en-US\">a</p><p>b</p>"},
+                    MarkupCase{
+                        "TypeOfASource", "<video><source src='/v' type='Video/MP4;x'><source src='/w' type='<b>'>",
+                        "<video><source src=\"http://h/v\" type=\"video/mp4\" /><source src=\"http://h/w\" /></video>"},
                     MarkupCase{"Srcset", "<img srcset='a.png 1x, javascript:x 2x, b.png 3x'>",
                                "<img srcset=\"http://h/d/a.png 1x, http://h/d/b.png 3x\" />"}),
     [](const auto& test) { return test.param.name; });
@@ -125,7 +131,7 @@ TEST(Sanitise, LinksToHostsThatEveryBrowserTakes) {  // SECURITY S5
                            "[]",        "%00",    "a%41",       "h:99999",         "h:8x",
                            ":80",       ".",      "a..",        "1.2.3.4.5",       "256.1.1.1",
                            "127.1",     "a.0x7f", "4294967296", "u\\@h",           "h\\",
-                           "a^b",       "a|b",    "a&lt;b"}) {
+                           "a^b",       "a|b",    "a&lt;b",     "\u202ea",         "a\u2066.b"}) {
     EXPECT_EQ(strict(std::string("<a href=\"http://") + host + "/\">x</a>"), "<a>x</a>") << host;
   }
 }

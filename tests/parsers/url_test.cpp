@@ -272,9 +272,13 @@ TEST(Uri, NamesThePageThatItsIriNames) {
 }
 
 TEST(LanguageTag, IsOfBcp47OrNone) {
-  for (const char* tag : {"de", "en-US", "zh-Hant-TW", "x-klingon", "de-CH-1996"}) EXPECT_EQ(language_tag(tag), tag);
+  for (const char* tag :
+       {"de", "en-US", "zh-Hant-TW", "x-klingon", "de-CH-1996", "es-419", "zh-cmn-Hans-CN", "i-navajo",
+        "sl-rozaj-biske", "en-u-ca-gregory-x-a", "en-US-POSIX", "english", "de-1901-a-bbb-t-cc"})
+    EXPECT_EQ(language_tag(tag), tag);
   EXPECT_EQ(language_tag("en_US"), "en-US");
   for (const char* none : {"", "en US", "en-", "-en", "en--US", "en_US.UTF-8", "1a", "de\"onclick", "nonsenselong",
+                           "en-US-US", "en-a", "x", "en-a-bb-a-cc", "en-x", "de-CH-Latn", "en-1", "a-de",
                            "\xE2\x80\xAE"
                            "en"}) {
     EXPECT_EQ(language_tag(none), "") << none;
