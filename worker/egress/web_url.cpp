@@ -110,20 +110,16 @@ Result canonical(CURLU* url) {
   if (scheme != "http" && scheme != "https") return refuse("only http and https are fetched");
   auto host = part_of(url, CURLUPART_HOST);
   if (!host) return refuse("it names no host");
-  const bool international = !is_ascii(*host);
-  if (international) host = punycode_host(url);
+  if (!is_ascii(*host)) host = punycode_host(url);
   if (!host || !is_ascii(*host) || has_control(*host))
     return refuse("its host name has characters that are not allowed in one");
   curl_url_set(url, CURLUPART_FRAGMENT, nullptr, 0);
   if (part_of(url, CURLUPART_ZONEID)) return refuse("addresses with a zone cannot be fetched");
-  const bool rooted = host->ends_with('.');
-  if (rooted) host->pop_back();  // the same host (RFC 1034 §3.1): resolving never searches
-  if (host->empty() || host->ends_with('.')) return refuse("its host name is not valid");
-  if (curl_url_set(url, CURLUPART_HOST, lower(*host).c_str(), 0) != CURLUE_OK)
+  if (host->ends_with('.')) host->pop_back();  // the same host (RFC 1034 §3.1): resolving never searches
+  if (host->empty() || host->ends_with('.') || curl_url_set(url, CURLUPART_HOST, lower(*host).c_str(), 0) != CURLUE_OK)
     return refuse("its host name is not valid");
   auto whole = part_of(url, CURLUPART_URL, CURLU_NO_DEFAULT_PORT);
-  // Digits of other scripts are those of an address once they are written in ASCII, as are numbers before a dot.
-  if (whole && (international || rooted)) {
+  if (whole) {  // digits that were escaped, of other scripts or before a dot are those of an address from now on
     if (curl_url_set(url, CURLUPART_URL, whole->c_str(), 0) != CURLUE_OK) return refuse("its host name is not valid");
     whole = part_of(url, CURLUPART_URL, CURLU_NO_DEFAULT_PORT);
   }

@@ -47,6 +47,7 @@ TEST(CanonicalFeedUrl, HasOneSpelling) {
       {"http://Example.org./feed", "http://example.org/feed"},
       {"http://example.org.:8080/", "http://example.org:8080/"},
       {"http://127.1./", "http://127.0.0.1/"},
+      {"http://%34/", "http://0.0.0.4/"},
       {"http://0x7f.1/", "http://127.0.0.1/"},
       {"http://2130706433/", "http://127.0.0.1/"},
       {"http://0177.0.0.1/", "http://127.0.0.1/"},
