@@ -552,12 +552,16 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
 }
 
 void repair_mojibake(std::string& value) {
-  const auto first = std::find_if(value.begin(), value.end(), [](char c) { return !is_ascii(c); });
-  if (first == value.end()) return;
+  std::string_view rest = value;
+  std::string inner;
   // If all characters are in windows-1252, their bytes may be UTF-8.
-  std::string inner(value.begin(), first);
-  std::string_view rest(&*first, static_cast<std::size_t>(value.end() - first));
-  while (!rest.empty()) {
+  for (;;) {
+    std::size_t ascii = 0;
+    while (ascii < rest.size() && is_ascii(rest[ascii])) ++ascii;
+    if (ascii == value.size()) return;
+    inner.append(rest.substr(0, ascii));
+    rest.remove_prefix(ascii);
+    if (rest.empty()) break;
     const std::optional<char> byte = take_windows_byte(rest);
     if (!byte) break;
     inner += *byte;

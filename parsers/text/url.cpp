@@ -129,6 +129,13 @@ bool is_uri_character(char c) {
   return characters.has(c);
 }
 
+bool is_of_uri_characters(std::string_view text) {
+  for (const char c : text) {
+    if (!is_uri_character(c)) return false;
+  }
+  return true;
+}
+
 /// RFC 3986 §3.2, before percent-encoding: [user@]host[:port], the host a name or an IPv6 address in brackets.
 bool is_authority(std::string_view authority) {
   const std::size_t at = authority.rfind('@');
@@ -152,7 +159,7 @@ bool is_authority(std::string_view authority) {
 }  // namespace
 
 std::string uri_of(std::string url) {
-  const bool is_plain = std::ranges::all_of(url, is_uri_character);
+  const bool is_plain = is_of_uri_characters(url);
   const bool has_port = url.find(':', url.find(':') + 1) != npos;
   if (is_plain && !has_port && url.find('@') == npos) return url;  // nearly all
   const UrlParts parts = split_url(url);
