@@ -116,14 +116,19 @@ class ByteSet {
   }
   constexpr bool has(char c) const { return member_[static_cast<unsigned char>(c)]; }
   /// Where the first member is at or behind `from`; npos when nowhere.
-  std::size_t find_in(std::string_view text, std::size_t from = 0) const {
-    for (std::size_t i = from; i < text.size(); ++i) {
-      if (has(text[i])) return i;
+  std::size_t find_in(std::string_view text, std::size_t from = 0) const { return find(text, from, true); }
+  /// Where the first byte is that is no member; npos when nowhere.
+  std::size_t find_outside(std::string_view text) const { return find(text, 0, false); }
+
+ private:
+  std::size_t find(std::string_view text, std::size_t from, bool member) const {
+    const char* const bytes = text.data();
+    for (std::size_t i = from, size = text.size(); i < size; ++i) {
+      if (member_[static_cast<unsigned char>(bytes[i])] == member) return i;
     }
     return std::string_view::npos;
   }
 
- private:
   bool member_[256] = {};
 };
 

@@ -123,18 +123,7 @@ void append_clean(std::string& out, std::string_view text) {
 namespace {
 
 /// RFC 3986 §2: unreserved and reserved, "[", "]", "#" and "%" apart, which depend on their place.
-bool is_uri_character(char c) {
-  static constexpr ByteSet characters(
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?@!$&'()*+,;=");
-  return characters.has(c);
-}
-
-bool is_of_uri_characters(std::string_view text) {
-  for (const char c : text) {
-    if (!is_uri_character(c)) return false;
-  }
-  return true;
-}
+constexpr ByteSet uri_characters("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?@!$&'()*+,;=");
 
 /// RFC 3986 §3.2, before percent-encoding: [user@]host[:port], the host a name or an IPv6 address in brackets.
 bool is_authority(std::string_view authority) {
@@ -149,7 +138,7 @@ bool is_authority(std::string_view authority) {
     if (!std::ranges::all_of(host.substr(port + 1), is_digit)) return false;
     host = host.substr(0, port);
   }
-  const auto fits = [](char c) { return (is_uri_character(c) && c != '@') || c == '%' || !is_ascii(c); };
+  const auto fits = [](char c) { return (uri_characters.has(c) && c != '@') || c == '%' || !is_ascii(c); };
   if (!host.starts_with('[')) return std::ranges::all_of(user, fits) && std::ranges::all_of(host, fits);
   const auto is_address = [](char c) { return hex_value(c) >= 0 || c == ':' || c == '.'; };
   return host.size() > 2 && host.ends_with(']') && std::ranges::all_of(user, fits) &&
@@ -159,7 +148,7 @@ bool is_authority(std::string_view authority) {
 }  // namespace
 
 std::string uri_of(std::string url) {
-  const bool is_plain = is_of_uri_characters(url);
+  const bool is_plain = uri_characters.find_outside(url) == npos;
   const bool has_port = url.find(':', url.find(':') + 1) != npos;
   if (is_plain && !has_port && url.find('@') == npos) return url;  // nearly all
   const UrlParts parts = split_url(url);
@@ -174,7 +163,7 @@ std::string uri_of(std::string url) {
     const bool escapes = c == '%' && i + 2 < url.size() && hex_value(url[i + 1]) >= 0 && hex_value(url[i + 2]) >= 0;
     const bool bracket = (c == '[' || c == ']') && i >= host && i < host_end;
     const bool first_hash = c == '#' && !std::exchange(fragment, fragment || c == '#');
-    if (is_uri_character(c) || escapes || bracket || first_hash) {
+    if (uri_characters.has(c) || escapes || bracket || first_hash) {
       uri += c;
       continue;
     }
