@@ -421,7 +421,7 @@ class Normaliser {
     if (tag != *language) language = std::move(tag);
   }
 
-  // What tells categories apart need be no address: a word stays, and so do the schemes of names.
+  // The scheme of a category need not be an address: words and the names urn:, tag: and info: stay.
   void spell_scheme(std::string& scheme) {
     const std::string_view kind = url_scheme(scheme);
     if (kind.empty()) return;

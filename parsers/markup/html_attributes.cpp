@@ -64,7 +64,7 @@ bool is_ipv6(std::string_view text) {
   return ipv6_groups(text.substr(0, gap), false) + ipv6_groups(text.substr(gap + 2), true) < 8;
 }
 
-// Whether UTF-8 has a character that turns the direction of text or is invisible; joiners apart, which names have.
+// Whether UTF-8 contains a bidirectional control or an invisible character. Joiners are allowed: host names have them.
 bool has_format_control(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (is_ascii(text[i])) continue;
@@ -80,7 +80,7 @@ bool has_format_control(std::string_view text) {
   return false;
 }
 
-// `url`, whose host is beyond ASCII, with all behind the host as a URI has it: browsers encode hosts in their own way.
+// `url`, whose host is not ASCII, with everything after the host percent-encoded. Browsers encode the host themselves.
 std::string with_uri_path(const std::string& url) {
   const std::string_view authority = split_url(url).authority;
   const auto end = static_cast<std::size_t>(authority.data() - url.data()) + authority.size();

@@ -115,9 +115,9 @@ class ByteSet {
     for (const char c : bytes) member_[static_cast<unsigned char>(c)] = true;
   }
   constexpr bool has(char c) const { return member_[static_cast<unsigned char>(c)]; }
-  /// Where the first member is at or behind `from`; npos when nowhere.
+  /// Position of the first member at or after `from`; npos if there is none.
   std::size_t find_in(std::string_view text, std::size_t from = 0) const { return find(text, from, true); }
-  /// Where the first byte is that is no member; npos when nowhere.
+  /// Position of the first byte that is not a member; npos if all are.
   std::size_t find_outside(std::string_view text) const { return find(text, 0, false); }
 
  private:

@@ -176,13 +176,13 @@ std::string uri_of(std::string url) {
 
 namespace {
 
-/// The subtags of a language, one behind the other.
+/// The subtags of a language tag, in order.
 class LanguageSubtags {
  public:
   explicit LanguageSubtags(std::string_view language) : rest_(language) { next(); }
 
   bool at_end() const { return !subtag_; }
-  /// Takes up to `most` subtags of `least` to `longest` characters of which all are `is`; how many there were.
+  /// Takes up to `most` subtags of `least` to `longest` characters that all satisfy `is`; returns their number.
   std::size_t take(std::size_t most, std::size_t least, std::size_t longest, bool (*is)(char)) {
     std::size_t taken = 0;
     while (taken < most && subtag_ && subtag_->size() >= least && subtag_->size() <= longest &&
@@ -192,14 +192,14 @@ class LanguageSubtags {
     }
     return taken;
   }
-  /// Takes a singleton that begins what stands behind the variants; '\0' = there is none.
+  /// Takes a subtag of one character, which begins an extension or private use; '\0' if the next one is longer.
   char take_singleton() {
     if (!subtag_ || subtag_->size() != 1 || !is_alnum(subtag_->front())) return '\0';
     const char singleton = to_lower(subtag_->front());
     next();
     return singleton;
   }
-  /// Variants: five to eight letters and digits, or four that begin with a digit.
+  /// Takes all variants: five to eight letters and digits, or four that begin with a digit.
   void take_variants() {
     while (subtag_ && (subtag_->size() > 4 || (subtag_->size() == 4 && is_digit(subtag_->front()))) &&
            take(1, 4, 8, is_alnum) == 1) {

@@ -57,7 +57,7 @@ Fields feed_fields(const Feed& feed) {
   if (feed.generator) add("generator", feed.generator->name, 256);
   add("format", format_name(feed.format), 16);
 
-  // Hubs are asked by what stands in the document; what is stored are URIs.
+  // Hubs are asked with addresses as written; stored addresses are URIs.
   const std::string self = uri_of(feed.self), next = uri_of(feed.next);
   std::vector<std::string> hubs;
   for (const std::string& hub : feed.hubs) hubs.push_back(uri_of(hub));

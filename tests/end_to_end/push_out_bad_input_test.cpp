@@ -530,7 +530,7 @@ TEST_F(HubAmplifier, Of1500SubscriptionsMakesTwelveRequestsAtMostInAMinute) {
   EXPECT_LE(requests_in_a_minute(1), 12U);
 }
 
-TEST_F(HubAmplifier, NamesThatLeadToOneNetworkMakeNoMore) {
+TEST_F(HubAmplifier, NamesOfOneNetworkShareItsLimit) {
   EXPECT_LE(requests_in_a_minute(1, true), 12U);
 }
 

@@ -119,7 +119,7 @@ Result canonical(CURLU* url) {
   if (host->empty() || host->ends_with('.') || curl_url_set(url, CURLUPART_HOST, lower(*host).c_str(), 0) != CURLUE_OK)
     return refuse("its host name is not valid");
   auto whole = part_of(url, CURLUPART_URL, CURLU_NO_DEFAULT_PORT);
-  if (whole) {  // digits that were escaped, of other scripts or before a dot are those of an address from now on
+  if (whole) {  // escaped digits, digits of other scripts and numbers before a dot form an address only now
     if (curl_url_set(url, CURLUPART_URL, whole->c_str(), 0) != CURLUE_OK) return refuse("its host name is not valid");
     whole = part_of(url, CURLUPART_URL, CURLU_NO_DEFAULT_PORT);
   }

@@ -162,8 +162,8 @@ class Fetcher {
     std::uint64_t most_answer = 16U << 10U;  ///< bytes of the answer
   };
   boost::asio::awaitable<HttpResult> send(Outbound outbound);
-  /// The networks (EgressPolicy::network_of) that send() to a URL may go to; none where its host is an address, and
-  /// where a proxy looks it up.
+  /// The networks (EgressPolicy::network_of) that send() to a URL may reach; empty if its host is an address or a proxy
+  /// resolves it.
   boost::asio::awaitable<std::vector<std::string>> networks_of(std::string url,
                                                                std::chrono::steady_clock::time_point deadline);
 

@@ -38,8 +38,8 @@ class HttpClient {
 
   const EgressPolicy& egress() const;
 
-  /// The networks (EgressPolicy::network_of) of the addresses that get() may ask for a URL, each once; none where its
-  /// host is an address. The name is looked up as get() does, which finds it in the cache then.
+  /// The networks (EgressPolicy::network_of) of the addresses that get() may connect to for a URL, each once; empty if
+  /// its host is an address or does not resolve. The lookup stays in the cache for get().
   boost::asio::awaitable<std::vector<std::string>> networks_of(const std::string& url,
                                                                std::chrono::steady_clock::time_point deadline);
 

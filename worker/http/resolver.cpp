@@ -199,7 +199,7 @@ void Resolver::Impl::remember(const std::string& host, const Answer& answer, std
   }
 }
 
-/// Not for a name that was answered the last time: anybody can lead us to names below a domain that nobody answers.
+/// Never for a name whose last lookup succeeded: a redirect can lead to any number of unanswered names of its domain.
 bool Resolver::Impl::circuit_open(const std::string& host) const {
   if (circuits_.empty()) return false;
   if (const auto last = by_host_.find(host); last != by_host_.end() && last->second->answer.has_value()) return false;

@@ -113,7 +113,7 @@ TlsSessions::Session TlsSessions::take(const std::string& key) {
 }
 
 std::size_t TlsSessions::size_of(const Kept& kept) {
-  constexpr std::size_t node = sizeof(Kept) + 128;  // and its places in the list and in the index
+  constexpr std::size_t node = sizeof(Kept) + 128;  // plus the nodes of the list and of the index
   return node + kept.key.size() + kept.bytes.size();
 }
 

@@ -44,7 +44,7 @@ HttpReply not_taken(AskedOfHub::Is why) {
 }  // namespace
 
 Outside::Outside(const asio::any_io_executor& executor, const StoreOptions& store, Options options, FetchOptions fetch,
-                 LiveStreams& streams, TopicCache& documents, CallbackSites& sites, Metrics& metrics)
+                 LiveStreams& streams, TopicCache& documents, VerificationLimit& sites, Metrics& metrics)
     : options_(std::move(options)),
       streams_(streams),
       sites_(sites),

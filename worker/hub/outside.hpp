@@ -14,8 +14,8 @@
 #include "worker/listener/way_to_store.hpp"
 #include "worker/live/live_streams.hpp"
 #include "worker/observe/metrics.hpp"
-#include "worker/push_out/callback_sites.hpp"
 #include "worker/push_out/store_calls.hpp"
+#include "worker/push_out/verification_limit.hpp"
 
 namespace feedmill {
 
@@ -31,7 +31,7 @@ class Outside {
 
   /// `fetch`: how callbacks will be reached. The others outlive this.
   Outside(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options, FetchOptions fetch,
-          LiveStreams& streams, TopicCache& documents, CallbackSites& sites, Metrics& metrics);
+          LiveStreams& streams, TopicCache& documents, VerificationLimit& sites, Metrics& metrics);
 
   /// To a request for "/events", whose head has been read: takes the connection over, or says why not.
   boost::asio::awaitable<HttpReply> follow(Visit& visit, std::string_view query);
@@ -48,7 +48,7 @@ class Outside {
 
   const Options options_;
   LiveStreams& streams_;
-  CallbackSites& sites_;
+  VerificationLimit& sites_;
   Metrics& metrics_;
   EgressViewer egress_;
   StoreCalls store_;

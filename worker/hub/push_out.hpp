@@ -66,7 +66,7 @@ class PushOut {
   const FeedHomes homes_;
   EventTail tail_;
   Fetcher fetcher_;
-  CallbackSites sites_;
+  VerificationLimit sites_;
   PushOutEngine engine_;
   LiveStreams streams_;
   std::optional<Outside> outside_;

@@ -36,10 +36,10 @@ class HeadScan {
   std::size_t lines_ = 0;          // that have ended
 };
 
-/// What a request is refused with that names no host, or two, gives a field twice that has one value (Authorization,
-/// Content-Type, Idempotency-Key, Last-Event-ID, Origin), equal or not, or leaves room for doubt where its body ends;
-/// nothing when it is in order: Content-Length once as a number, or Transfer-Encoding once as "chunked" in HTTP/1.1, or
-/// neither.
+/// The status that refuses a request: it names no host or two, repeats a field that has one value (Authorization,
+/// Content-Type, Idempotency-Key, Last-Event-ID, Origin), even with the same value, or does not say where its body
+/// ends. Nothing if it is in order: Content-Length once as a number, or Transfer-Encoding once as "chunked" in
+/// HTTP/1.1, or neither.
 std::optional<boost::beast::http::status> objection_to(const boost::beast::http::request_header<>& head);
 
 }  // namespace feedmill

@@ -24,6 +24,10 @@ bool is_usual(unsigned port) {
   return port == 80 || port == 443;
 }
 
+bool is_one_server(const std::string& url, const std::string& other) {
+  return url == other || server_of(url) == server_of(other);
+}
+
 bool is_led_away(const Exchange& exchange) {
   return std::ranges::any_of(exchange.hops,
                              [&](const Hop& hop) { return !is_one_site(exchange.requested_url, hop.url); });
@@ -43,9 +47,8 @@ bool is_of_another_site(const Claim& claim, const Exchange& exchange) {
 }
 
 bool is_of_another_server(const Exchange& exchange) {
-  const std::string& first = exchange.requested_url;
-  return std::ranges::any_of(
-      exchange.hops, [&](const Hop& hop) { return hop.url != first && server_of(hop.url) != server_of(first); });
+  return std::ranges::any_of(exchange.hops,
+                             [&](const Hop& hop) { return !is_one_server(exchange.requested_url, hop.url); });
 }
 
 HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status, Forbidden forbidden,
@@ -56,7 +59,7 @@ HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status,
     host.is = HostAnswer::Is::served;
     return host;
   }
-  if (is_of_another_server(exchange) && server_of(exchange.hops.back().url) != server_of(exchange.requested_url))
+  if (!exchange.hops.empty() && !is_one_server(exchange.requested_url, exchange.hops.back().url))
     host.server = server_of(exchange.hops.back().url);
   host.document = status == 200;
   if (is_of_another_site(claim, exchange)) {  // it has moved here

@@ -12,10 +12,10 @@ namespace feedmill {
 /// which 80 and 443 are one. A site is believed about its own servers alone.
 bool is_one_site(const std::string& url, const std::string& other);
 
-/// Whether the answer is not the word of the feed's own site about itself: another site was asked on the way, even if
-/// the last answer is of the first site again, or the feed has moved from another one. Either could choose the answer.
+/// Whether another site than the feed's may have chosen the answer: the redirects passed one, even if they lead back,
+/// or the feed has moved from one.
 bool is_of_another_site(const Claim& claim, const Exchange& exchange);
-/// Whether another server (server_of) than the first was asked on the way.
+/// Whether the redirects passed another server (server_of) than the first.
 bool is_of_another_server(const Exchange& exchange);
 
 /// A 403, as far as it may be about the number of requests.

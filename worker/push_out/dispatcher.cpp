@@ -244,24 +244,8 @@ asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
   }
 }
 
-/// 0: leave() of each is called. Else none was entered.
-Milliseconds Dispatcher::enter_networks(const std::vector<std::string>& networks) {
-  for (const std::string& network : networks) {
-    if (!networks_.add(network, false)) return 5 * options_.poll;
-    if (const Milliseconds closed = networks_.closed_for(network); closed > Milliseconds(0)) return closed;
-  }
-  for (auto at = networks.begin(); at != networks.end(); ++at) {
-    const Milliseconds wait = networks_.enter(*at);
-    if (wait == Milliseconds(0)) continue;
-    std::for_each(networks.begin(), at,
-                  [this](const std::string& entered) { networks_.leave(entered, CallbackSites::Outcome::not_asked); });
-    return wait;
-  }
-  return Milliseconds(0);
-}
-
-/// Whether the callback may be asked now, as far as its site goes and the networks that its name leads to (WEBSUB U19):
-/// names cost nothing. now: leave() of the site and of all `networks` is called.
+/// Whether the limits of the callback's site and of `networks`, which its name resolves to and which are returned,
+/// allow a request now (WEBSUB U19); the caller then leaves both.
 asio::awaitable<Dispatcher::Turn> Dispatcher::turn_at_site(Served& served, SubscriberSettlement& end,
                                                            std::vector<std::string>& networks) {
   const std::string& site = served.subscriber.site;
@@ -276,9 +260,9 @@ asio::awaitable<Dispatcher::Turn> Dispatcher::turn_at_site(Served& served, Subsc
   if (!sites_.has_confirmed(site)) networks = co_await sender_.networks_of(served.subscriber);
   Milliseconds wait = known ? sites_.enter(site) : 5 * options_.poll;
   if (wait == Milliseconds(0)) {
-    wait = enter_networks(networks);
+    wait = networks_.enter(networks, 5 * options_.poll);
     if (wait == Milliseconds(0)) co_return Turn::now;
-    sites_.leave(site, CallbackSites::Outcome::not_asked);
+    sites_.leave(site, VerificationLimit::Outcome::not_asked);
   }
   end.then = Then::later;
   end.delay = with_jitter(wait);
@@ -300,11 +284,11 @@ asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, Subscriber
   if (turn_there == Turn::now) told = co_await sender_.verify(subscriber);
   test_point("S21");
   if (limited && turn_there == Turn::now) {
-    auto outcome = CallbackSites::Outcome::failed;
-    if (told.is == Told::Is::taken) outcome = CallbackSites::Outcome::confirmed;
-    if (told.is == Told::Is::not_asked) outcome = CallbackSites::Outcome::not_asked;
+    auto outcome = VerificationLimit::Outcome::failed;
+    if (told.is == Told::Is::taken) outcome = VerificationLimit::Outcome::confirmed;
+    if (told.is == Told::Is::not_asked) outcome = VerificationLimit::Outcome::not_asked;
     sites_.leave(subscriber.site, outcome);
-    for (const std::string& network : networks) networks_.leave(network, outcome);
+    networks_.leave(networks, outcome);
   }
   if (told.is == Told::Is::not_asked) {
     end.then = Then::later;

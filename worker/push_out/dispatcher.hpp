@@ -21,11 +21,11 @@
 #include "worker/http/fetch.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/push_out/bell.hpp"
-#include "worker/push_out/callback_sites.hpp"
 #include "worker/push_out/event_tail.hpp"
 #include "worker/push_out/new_content.hpp"
 #include "worker/push_out/sender.hpp"
 #include "worker/push_out/store_calls.hpp"
+#include "worker/push_out/verification_limit.hpp"
 
 namespace feedmill {
 
@@ -59,7 +59,7 @@ class Dispatcher {
     Bell& due;  ///< rung when somebody may be due
     Fetcher& fetcher;
     OutgoingMemory& memory;  ///< of deliveries
-    CallbackSites& sites;
+    VerificationLimit& sites;
     Metrics& metrics;
     Log& log;
   };
@@ -104,7 +104,6 @@ class Dispatcher {
   enum class Turn { now, later, never };
   boost::asio::awaitable<Turn> turn_at_site(Served& served, SubscriberSettlement& end,
                                             std::vector<std::string>& networks);
-  Milliseconds enter_networks(const std::vector<std::string>& networks);
   boost::asio::awaitable<Next> confirm(Served& served, SubscriberSettlement& end);
   boost::asio::awaitable<Next> tell_page(Served& served, SubscriberSettlement& end, const EventTail::Since& page);
   boost::asio::awaitable<Next> tell_webhook(Served& served, SubscriberSettlement& end, const OutsideEvents& wanted);
@@ -133,8 +132,8 @@ class Dispatcher {
   const Options options_;
   Sender sender_;
   NewContent content_;
-  CallbackSites& sites_;
-  CallbackSites networks_{10'000, CallbackSites::Confirmed::stays_limited};
+  VerificationLimit& sites_;
+  VerificationLimit networks_{10'000, VerificationLimit::Confirmed::keeps};
 
   std::deque<Served> queue_;                   // for a free lane
   std::size_t failing_ = 0;                    // in hand, of those that failed last time

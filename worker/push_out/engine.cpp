@@ -13,7 +13,7 @@ namespace asio = boost::asio;
 using namespace asio::experimental::awaitable_operators;
 
 PushOutEngine::PushOutEngine(const asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
-                             EventTail& tail, Fetcher& fetcher, OutgoingMemory& memory, CallbackSites& sites,
+                             EventTail& tail, Fetcher& fetcher, OutgoingMemory& memory, VerificationLimit& sites,
                              Metrics& metrics, Log& log, Options options)
     : store_(store),
       due_(executor),

@@ -21,7 +21,7 @@ class PushOutEngine {
 
   /// `homes`: as EventTail's. `memory`: of deliveries.
   PushOutEngine(const boost::asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
-                EventTail& tail, Fetcher& fetcher, OutgoingMemory& memory, CallbackSites& sites, Metrics& metrics,
+                EventTail& tail, Fetcher& fetcher, OutgoingMemory& memory, VerificationLimit& sites, Metrics& metrics,
                 Log& log, Options options);
   PushOutEngine(const PushOutEngine&) = delete;
   PushOutEngine& operator=(const PushOutEngine&) = delete;

@@ -29,7 +29,7 @@ class EventTail {
   struct Options {
     std::size_t records = 10'000;  ///< held at most
     std::size_t bytes = std::size_t{16} << 20U;
-    std::size_t page_bytes = std::size_t{256} << 10U;  ///< after which a call returns no more events
+    std::size_t page_bytes = std::size_t{256} << 10U;  ///< a call stops after so many
     std::chrono::seconds age{30};    ///< what is older is read again, with what may be told of it by then (WEBSUB U15)
     Milliseconds block{2'000};       ///< longest wait in Redis for an event
     Milliseconds look_again{1'000};  ///< after an error

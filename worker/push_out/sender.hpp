@@ -53,7 +53,7 @@ class Sender {
   /// Asks whether the subscriber meant its intent, or tells it that it is denied. Taken: it has confirmed.
   boost::asio::awaitable<Told> verify(const Subscriber& subscriber);
 
-  /// The networks that the name of its host leads to (Fetcher::networks_of).
+  /// The networks that its host resolves to (Fetcher::networks_of).
   boost::asio::awaitable<std::vector<std::string>> networks_of(const Subscriber& subscriber);
 
   /// Whether it made us wait the last time, as far as this process knows.

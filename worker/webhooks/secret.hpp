@@ -14,9 +14,8 @@ std::string new_signing_key();
 /// "whpk_" and the base64 of the public key of a "whsk_…"; "" of anything else.
 std::string public_key_of(std::string_view secret);
 
-/// "v1,…" by a "whsec_…" of 24 to 64 bytes, "v1a,…" by a "whsk_…" of a seed of 32 bytes, with or without the public key
-/// behind it, over `content` as it stands; "" of what is no secret. Pure; throws
-/// std::runtime_error when the library gives out.
+/// The signature of `content`: "v1,…" for a "whsec_…" of 24 to 64 bytes, "v1a,…" for a "whsk_…" of a 32-byte seed, with
+/// or without its public key; "" if `secret` is neither. Pure; throws std::runtime_error if the library fails.
 std::string signature_by(std::string_view secret, std::string_view content);
 
 }  // namespace feedmill

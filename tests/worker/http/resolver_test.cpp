@@ -177,8 +177,8 @@ TEST_F(ResolverTest, LeavesDomainsAloneThatDoNotAnswer) {
   EXPECT_EQ(found(resolver, "good.co.uk").size(), 1u);  // not of the same domain
 }
 
-// HTTP D4: strangers can lead us to any name below a domain.
-TEST_F(ResolverTest, SilentNamesCloseNoNameOfTheirDomainThatWasAnswered) {
+// HTTP D4: a redirect can lead to any name below a domain.
+TEST_F(ResolverTest, SilentNamesDoNotBlockNamesThatResolved) {
   ResolverOptions brief = options();
   brief.min_ttl = brief.max_ttl = std::chrono::seconds(0);
   Resolver resolver(context.get_executor(), brief);

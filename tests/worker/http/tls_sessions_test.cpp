@@ -77,7 +77,7 @@ class TlsSessionsTest : public testing::Test {
   std::string ticket;
 };
 
-TEST_F(TlsSessionsTest, KeepsNoTicketOfASizeThatNobodyNeeds) {
+TEST_F(TlsSessionsTest, DropOversizedTickets) {
   TlsSessions sessions;
   ticket.assign(1'000, 'x');
   EXPECT_FALSE(resumes(sessions, "usual"));

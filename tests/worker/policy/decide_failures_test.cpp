@@ -432,8 +432,8 @@ TEST(Decide, SaysOfTheHostHowItAnswered) {
   EXPECT_FALSE(decide_on(healthy(), HttpStatus{500}, led).commit.host.needs_identity);
 }
 
-// HTTP H3: whatever another site led to, its server is told nothing; the feed heeds it by itself. Nor is the first one
-// told what the other site led back to.
+// HTTP H3: no server learns from an answer that another site led to, the first server included if it leads back. Only
+// the feed waits.
 TEST(Decide, TellsNoServerOfAnotherSite) {
   const Headers day_long{{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "86000"}};
   const std::string evil = "https://evil.example/";
@@ -460,7 +460,7 @@ TEST(Decide, TellsNoServerOfAnotherSite) {
   }
 }
 
-// HTTP H3: with a redirect that is believed a stranger's feed would be two of a host's own.
+// HTTP H3: a believed redirect does not make a stranger's feed one of the host's own.
 TEST(Decide, TellsNoServerOfAFeedThatHasMovedThereFromAnotherSite) {
   Exchange exchange =
       exchange_with({{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "86000"}, {"retry-after", "60"}});

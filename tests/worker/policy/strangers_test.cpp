@@ -40,7 +40,7 @@ struct Answer {
   std::optional<Reason> broken{};           ///< what the transfer failed with
   enum class By { poll, page, push } by{};  ///< what was asked for
   seconds takes{1};
-  std::string way{};  ///< URL of another site that is asked before `there`
+  std::string way{};  ///< URL of another site that the redirects pass
 };
 
 struct Shape {
@@ -97,7 +97,7 @@ std::vector<Shape> shapes() {
   add("a neighbour below a public suffix", {"https://evil.github.io/1", "https://evil.github.io/2"},
       always({200, day, "https://victim.github.io/x"}));
   all.back().bystander = "https://victim.github.io/ok.xml";
-  // A host that redirects to its customers' sites, of which one leads back.
+  // A host that redirects to its customers' sites, one of which redirects back.
   const auto and_back = [&](Answer answer) {
     answer.there = victim() + "/x";
     answer.way = "https://evil.example/back";

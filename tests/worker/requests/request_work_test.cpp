@@ -760,8 +760,8 @@ TEST_F(FarIds, AreSetAsideAndTheStreamContinues) {
   EXPECT_EQ(result({"op", "add", "url", "https://example.org/after"}), "done added");
 }
 
-/// The ref is another program's, whose request had to get an id behind the far one.
-TEST_F(FarIds, ARefIsFreeAgainSoonAfter) {
+/// The ref belongs to another program, whose request got an id after the far one.
+TEST_F(FarIds, AnswersToTheirRefsExpireSoon) {
   ask_as(at(std::chrono::hours(24)) + "-1", "https://example.org/far");
   const std::string id = ask({"op", "add", "url", url, "app", "mailer", "ref", "1"});
   work_off();

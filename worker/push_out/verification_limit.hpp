@@ -1,21 +1,23 @@
-// Callback sites of which nothing was ever confirmed: how often they are asked, and when nothing new of them is taken,
-// so that the hub is nobody's amplifier (WEBSUB U19).
+// How often callbacks are verified at a site or network of which nothing was ever confirmed, and when nothing new of it
+// is accepted, so that the hub is nobody's amplifier (WEBSUB U19).
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "storage/redis/values.hpp"
 
 namespace feedmill {
 
-/// By site (Subscriber::site), or by the network that the names of sites lead to. Each is asked once a second, and
-/// after ten failures in a row not at all for ten minutes. Lives on the loop's thread.
-class CallbackSites {
+/// Limits by name: of a site (Subscriber::site), or of a network that names of sites resolve to. Each gets one request
+/// a second, and after ten failures in a row none for ten minutes. Lives on the loop's thread.
+class VerificationLimit {
  public:
   enum class Outcome {
     confirmed,
@@ -23,12 +25,12 @@ class CallbackSites {
     not_asked  ///< no request was made
   };
 
-  /// Whether one that has confirmed is no longer limited. Anybody can confirm at a network that is others' too.
-  enum class Confirmed { is_free, stays_limited };
+  /// Whether a confirmation lifts the limit. In a network others may be hit although one of its sites confirms.
+  enum class Confirmed { lifts, keeps };
 
-  /// `most`: sites that are remembered. Those that failed within ten minutes are not forgotten for others: without room
-  /// a new site waits.
-  explicit CallbackSites(std::size_t most = 10'000, Confirmed confirmed = Confirmed::is_free)
+  /// `most`: names that are remembered. Those that failed within ten minutes are never forgotten for others: without
+  /// room a new one waits.
+  explicit VerificationLimit(std::size_t most = 10'000, Confirmed confirmed = Confirmed::lifts)
       : most_(most), confirmed_(confirmed) {}
 
   /// Whether it is remembered that the site has confirmed, or has not.
@@ -42,6 +44,11 @@ class CallbackSites {
   /// 0: the site may be asked now, and leave() is called with the outcome. Else how long to wait.
   Milliseconds enter(const std::string& site);
   void leave(const std::string& site, Outcome outcome);
+
+  /// The same for several names at once, which need not be known: all are entered, or none. `full`: how long to wait if
+  /// there is no room.
+  Milliseconds enter(const std::vector<std::string>& names, Milliseconds full);
+  void leave(std::span<const std::string> names, Outcome outcome);
 
  private:
   using Clock = std::chrono::steady_clock;

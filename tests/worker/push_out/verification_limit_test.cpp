@@ -1,17 +1,18 @@
 // Sites that never confirmed are asked seldom, and then not at all (WEBSUB U19).
-#include "worker/push_out/callback_sites.hpp"
+#include "worker/push_out/verification_limit.hpp"
 
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
-namespace feedmill::callback_sites_test {
+namespace feedmill::verification_limit_test {
 namespace {
 
-using Outcome = CallbackSites::Outcome;
+using Outcome = VerificationLimit::Outcome;
 
-TEST(CallbackSites, AreAskedOnceASecondUntilOneHasConfirmed) {
-  CallbackSites sites;
+TEST(VerificationLimit, AreAskedOnceASecondUntilOneHasConfirmed) {
+  VerificationLimit sites;
   ASSERT_TRUE(sites.add("a.example", false));
   ASSERT_TRUE(sites.add("b.example", false));
   EXPECT_EQ(sites.enter("a.example"), Milliseconds(0));
@@ -29,12 +30,12 @@ TEST(CallbackSites, AreAskedOnceASecondUntilOneHasConfirmed) {
 }
 
 /// Ten failures, each of a second of its own.
-void close(CallbackSites& sites, const std::string& site) {
+void close(VerificationLimit& sites, const std::string& site) {
   for (int i = 0; i < 10; ++i) sites.leave(site, Outcome::failed);
 }
 
-TEST(CallbackSites, AreClosedForTenMinutesAfterTenFailures) {
-  CallbackSites sites;
+TEST(VerificationLimit, AreClosedForTenMinutesAfterTenFailures) {
+  VerificationLimit sites;
   ASSERT_TRUE(sites.add("a.example", false));
   for (int i = 0; i < 9; ++i) sites.leave("a.example", Outcome::failed);
   EXPECT_EQ(sites.closed_for("a.example"), Milliseconds(0));
@@ -47,8 +48,8 @@ TEST(CallbackSites, AreClosedForTenMinutesAfterTenFailures) {
   EXPECT_EQ(sites.closed_for("a.example"), Milliseconds(0));
 }
 
-TEST(CallbackSites, OfANetworkStayLimitedWhoeverConfirmsThere) {
-  CallbackSites networks(100, CallbackSites::Confirmed::stays_limited);
+TEST(VerificationLimit, OfANetworkIsNotLiftedByAConfirmation) {
+  VerificationLimit networks(100, VerificationLimit::Confirmed::keeps);
   ASSERT_TRUE(networks.add("192.0.2.0", false));
   EXPECT_EQ(networks.enter("192.0.2.0"), Milliseconds(0));
   for (int i = 0; i < 9; ++i) networks.leave("192.0.2.0", Outcome::failed);
@@ -60,8 +61,19 @@ TEST(CallbackSites, OfANetworkStayLimitedWhoeverConfirmsThere) {
   EXPECT_GT(networks.closed_for("192.0.2.0"), std::chrono::minutes(9));
 }
 
-TEST(CallbackSites, AreBoundedAndOthersDoNotMakeAClosedOneForgotten) {
-  CallbackSites sites(100);
+TEST(VerificationLimit, EntersAllNamesOrNone) {
+  VerificationLimit networks(2, VerificationLimit::Confirmed::keeps);
+  const Milliseconds full(777);
+  EXPECT_EQ(networks.enter({"a", "b"}, full), Milliseconds(0));
+  networks.leave(std::vector<std::string>{"a", "b"}, Outcome::failed);
+  EXPECT_GT(networks.enter({"a", "b"}, full), Milliseconds(0)) << "a second has not passed";
+  close(networks, "a");
+  EXPECT_GT(networks.enter({"b", "a"}, full), std::chrono::minutes(9)) << "one is closed";
+  EXPECT_EQ(networks.enter({"c"}, full), full) << "both failed recently";
+}
+
+TEST(VerificationLimit, AreBoundedAndOthersDoNotMakeAClosedOneForgotten) {
+  VerificationLimit sites(100);
   ASSERT_TRUE(sites.add("closed.example", false));
   close(sites, "closed.example");
   for (int i = 0; i < 1'000; ++i) EXPECT_TRUE(sites.add(std::to_string(i) + ".example", i % 2 == 0));
@@ -73,4 +85,4 @@ TEST(CallbackSites, AreBoundedAndOthersDoNotMakeAClosedOneForgotten) {
 }
 
 }  // namespace
-}  // namespace feedmill::callback_sites_test
+}  // namespace feedmill::verification_limit_test

@@ -1,4 +1,4 @@
-#include "worker/push_out/callback_sites.hpp"
+#include "worker/push_out/verification_limit.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -13,7 +13,7 @@ constexpr std::chrono::minutes closed{10};
 
 }  // namespace
 
-CallbackSites::Site* CallbackSites::find(const std::string& site) {
+VerificationLimit::Site* VerificationLimit::find(const std::string& site) {
   const auto found = places_.find(site);
   if (found == places_.end()) return nullptr;
   Site& known = *found->second;
@@ -21,11 +21,11 @@ CallbackSites::Site* CallbackSites::find(const std::string& site) {
   return &known;
 }
 
-bool CallbackSites::may_be_forgotten(const Site& site) const {
+bool VerificationLimit::may_be_forgotten(const Site& site) const {
   return site.under_way == 0 && (site.failures == 0 || site.until <= Clock::now());
 }
 
-bool CallbackSites::add(const std::string& site, bool confirmed) {
+bool VerificationLimit::add(const std::string& site, bool confirmed) {
   if (Site* const known = find(site)) {
     known->confirmed |= confirmed;
     return true;
@@ -43,18 +43,18 @@ bool CallbackSites::add(const std::string& site, bool confirmed) {
   return true;
 }
 
-bool CallbackSites::has_confirmed(const std::string& site) const {
+bool VerificationLimit::has_confirmed(const std::string& site) const {
   const auto found = places_.find(site);
   return found != places_.end() && found->second->confirmed;
 }
 
-Milliseconds CallbackSites::closed_for(const std::string& site) {
+Milliseconds VerificationLimit::closed_for(const std::string& site) {
   const Site* const known = find(site);
   if (known == nullptr || known->confirmed || known->failures < most_failures) return Milliseconds(0);
   return std::chrono::ceil<Milliseconds>(known->until - Clock::now());
 }
 
-Milliseconds CallbackSites::enter(const std::string& site) {
+Milliseconds VerificationLimit::enter(const std::string& site) {
   Site* const known = find(site);
   if (known == nullptr) return longest_wait;
   const auto now = Clock::now();
@@ -70,17 +70,35 @@ Milliseconds CallbackSites::enter(const std::string& site) {
   return Milliseconds(0);
 }
 
-void CallbackSites::leave(const std::string& site, Outcome outcome) {
+void VerificationLimit::leave(const std::string& site, Outcome outcome) {
   Site* const known = find(site);
   if (known == nullptr) return;
   if (known->under_way > 0) --known->under_way;
   if (outcome == Outcome::confirmed) {
-    known->confirmed = confirmed_ == Confirmed::is_free;
+    known->confirmed = confirmed_ == Confirmed::lifts;
     known->failures = 0;
   } else if (outcome == Outcome::failed) {
     ++known->failures;
     known->until = Clock::now() + closed;
   }
+}
+
+Milliseconds VerificationLimit::enter(const std::vector<std::string>& names, Milliseconds full) {
+  for (const std::string& name : names) {
+    if (!add(name, false)) return full;
+    if (const Milliseconds closed = closed_for(name); closed > Milliseconds(0)) return closed;
+  }
+  for (std::size_t entered = 0; entered < names.size(); ++entered) {
+    const Milliseconds wait = enter(names[entered]);
+    if (wait == Milliseconds(0)) continue;
+    leave(std::span(names).first(entered), Outcome::not_asked);
+    return wait;
+  }
+  return Milliseconds(0);
+}
+
+void VerificationLimit::leave(std::span<const std::string> names, Outcome outcome) {
+  for (const std::string& name : names) leave(name, outcome);
 }
 
 }  // namespace feedmill
