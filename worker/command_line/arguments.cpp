@@ -13,7 +13,7 @@ std::string plain(const std::string& name) {
 }  // namespace
 
 Arguments::Arguments(CLI::App& app, CommandNode& node) : app_(app), node_(node) {
-  add_flag("-h,--help", "", "Show help, of a verb after its name");  // which CLI11 looks for itself
+  add_flag("-h,--help", "", "Show help; after a verb, help for that verb");  // which CLI11 looks for itself
 }
 
 void Arguments::flag(const std::string& names, bool& to, const std::string& about) {

@@ -69,9 +69,9 @@ class Tree {
 
  private:
   void take_general(Arguments& line) {
-    line.flag("--json", line_.terminal.json, "JSON on stdout, a line for each object");
-    line.flag("-q,--quiet", quiet_, "Only data and errors");
-    line.flag("-v,--verbose", verbose_, "Say more");
+    line.flag("--json", line_.terminal.json, "JSON on stdout, one object per line");
+    line.flag("-q,--quiet", quiet_, "Print only data and errors");
+    line.flag("-v,--verbose", verbose_, "Print more detail");
     const auto read_color = [this](const std::string& text) {
       one_of("--color", text, color_modes);
       line_.terminal.color = text == "always"  ? ColorMode::always
@@ -202,7 +202,7 @@ class Tree {
     for (const CLI::App* const verb : named().get_subcommands([](const CLI::App*) { return true; })) {
       names.push_back(verb->get_name());
     }
-    if (names.empty()) return fmt::format("{}\"{}\" is one argument too many{}", verb_name(), visible(extra), hint());
+    if (names.empty()) return fmt::format("{}unexpected argument \"{}\"{}", verb_name(), visible(extra), hint());
     return fmt::format("{}unknown verb \"{}\"{}{}", verb_name(), visible(extra), suggestion(extra, names), hint());
   }
 

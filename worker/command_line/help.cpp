@@ -24,17 +24,16 @@ void add_lines(std::string& text, const std::string& title, const std::vector<st
 }  // namespace
 
 std::span<const ExitCode> exit_codes() {
-  static constexpr std::array<ExitCode, 10> codes = {
-      {{"0", "done; the answer is yes"},
-       {"1", "ran well, the answer is no"},
-       {"64", "wrong usage"},
-       {"65", "input that cannot be used"},
-       {"69", "Redis, or the program of the private server, is not available"},
-       {"70", "a bug"},
-       {"73", "a directory cannot be used"},
-       {"75", "could not finish, or a port is in use; try again"},
-       {"78", "configuration refused"},
-       {"130", "interrupted (not run)"}}};
+  static constexpr std::array<ExitCode, 10> codes = {{{"0", "done; the answer is yes"},
+                                                      {"1", "ran successfully; the answer is no"},
+                                                      {"64", "wrong usage"},
+                                                      {"65", "unusable input"},
+                                                      {"69", "Redis or the private server's program is not available"},
+                                                      {"70", "a bug"},
+                                                      {"73", "a directory is not usable"},
+                                                      {"75", "could not finish, or a port is in use; try again"},
+                                                      {"78", "invalid configuration"},
+                                                      {"130", "interrupted (not run)"}}};
   return codes;
 }
 

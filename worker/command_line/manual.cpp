@@ -94,11 +94,10 @@ std::string verbs(const CommandNode& tree) {
 std::string configuration() {
   std::string text =
       ".SH CONFIGURATION\n"
-      "Later ones win: default, file, environment, flag. The file is the one that \\fB\\-\\-config\\fR names, else the "
+      "Later ones win: default, file, environment, flag. The file is the one given by \\fB\\-\\-config\\fR, else the "
       "first \\fIfeedmill.toml\\fR in $CONFIGURATION_DIRECTORY, $XDG_CONFIG_HOME/feedmill and /etc/feedmill. A "
-      "variable's "
-      "name with _FILE behind it names a file that holds the value. Durations are written 500ms, 90s, 15min, 24h, 7d; "
-      "sizes 64KiB, 16MiB. What is marked (SIGHUP) is taken over when the process is sent that signal.\n";
+      "variable whose name ends in _FILE names a file that holds the value. Durations are written 500ms, 90s, 15min, "
+      "24h, 7d; sizes 64KiB, 16MiB. Options marked (SIGHUP) are reloaded when the process receives that signal.\n";
   for (const Option& option : option_table()) {
     std::string heading = "\\fB" + roff(option.key) + "\\fR (\\fI" + roff(option.unit) + "\\fR)";
     std::string about = fmt::format("{}. Default: {}. Environment: {}", option.meaning,
@@ -133,24 +132,30 @@ std::string manual_page(const CommandNode& tree) {
       ".B feedmill\n"
       "[\\fIflags\\fR] \\fIverb\\fR [\\fIflags\\fR] [\\fIarguments\\fR]\n"
       ".SH DESCRIPTION\n"
-      "Pulls RSS, Atom, RDF, CDF and JSON feeds, politely and safely, and keeps their posts in Redis. Every new or "
-      "changed post is a signal on pub/sub and on a stream. Data goes to stdout, talk to stderr; with "
-      "\\fB\\-\\-json\\fR stdout is JSON and nothing else, a line for each object.\n"
+      "Fetches RSS, Atom, RDF, CDF and JSON feeds, politely and safely, and stores their posts in Redis. Every new or "
+      "changed post is published as a signal on pub/sub and on a stream. Data goes to stdout, messages to stderr; with "
+      "\\fB\\-\\-json\\fR stdout contains only JSON, one object per line.\n"
       ".SH FLAGS\n"
-      "These may stand before or behind the verb.\n",
+      "These may be given before or after the verb.\n",
       written, FEEDMILL_VERSION);
   text += flags(tree) + verbs(tree) + configuration() + exit_status();
   text +=
       ".SH SIGNALS\n"
-      "SIGTERM and SIGINT drain a running worker, a second one cancels what is under way and gives it back; SIGHUP "
-      "reads "
-      "the configuration again.\n"
+      "SIGTERM and SIGINT drain a running worker; a second signal cancels running refreshes and releases their feeds. "
+      "SIGHUP reloads the configuration.\n"
       ".SH FILES\n"
-      ".TP\n.I /etc/feedmill/feedmill.toml\nSettings, of the service and of root's verbs.\n"
-      ".TP\n.I /var/lib/feedmill\nThe private server of the service; root's verbs look there, too.\n"
-      ".TP\n.I \\(ti/.local/share/feedmill\nThat of any other user.\n"
-      ".TP\n.I /usr/share/doc/feedmill\nREADME.md: keys, signals, verbs; OPERATIONS.md: what to do when; "
-      "CONFIGURATION.md.\n"
+      ".TP\n"
+      ".I /etc/feedmill/feedmill.toml\n"
+      "Settings of the service and of verbs run by root.\n"
+      ".TP\n"
+      ".I /var/lib/feedmill\n"
+      "Data of the service's private server, also used by verbs run by root.\n"
+      ".TP\n"
+      ".I \\(ti/.local/share/feedmill\n"
+      "Data of any other user's private server.\n"
+      ".TP\n"
+      ".I /usr/share/doc/feedmill\n"
+      "README.md: keys, signals, verbs; OPERATIONS.md: runbook; CONFIGURATION.md.\n"
       ".SH SEE ALSO\n"
       ".BR redis\\-server (1)\n";
   return text;

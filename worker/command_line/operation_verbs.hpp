@@ -16,34 +16,33 @@
 namespace feedmill {
 
 struct DoctorVerb {
-  static constexpr VerbRow row{"doctor",
-                               "Check Redis, network, limits and configuration, with a remedy for what is wrong",
+  static constexpr VerbRow row{"doctor", "Check Redis, network, limits and configuration, and suggest fixes",
                                "feedmill doctor", "1 when a check fails"};
 };
 int run_verb(const DoctorVerb& verb, const Config& config, Terminal& terminal);
 
 struct HealthVerb {
-  static constexpr VerbRow row{"health", "Ask the running worker on this machine whether it lives",
-                               "feedmill health --ready", "1 when it says no or does not answer"};
+  static constexpr VerbRow row{"health", "Check whether the running worker on this machine is alive",
+                               "feedmill health --ready", "1 when it is not, or does not answer"};
   bool ready = false;
 
-  void take(Arguments& line) { line.flag("--ready", ready, "Whether it is ready to work, too"); }
+  void take(Arguments& line) { line.flag("--ready", ready, "Also check whether it is ready to work"); }
 };
 int run_verb(const HealthVerb& verb, const Config& config, Terminal& terminal);
 
 struct TopVerb {
   static constexpr VerbRow row{
       "top", "Watch the running worker on this machine: rates, lateness, hosts, notices; q quits",
-      "feedmill top --interval 5s", "1 when no worker answers at first; later it is waited for"};
+      "feedmill top --interval 5s", "1 when no worker answers at first; later it waits for one"};
   bool once = false;
   std::optional<std::chrono::milliseconds> interval;  ///< as given
 
   void take(Arguments& line) {
-    line.flag("--once", once, "Show it once and end; so it is without a terminal, too");
+    line.flag("--once", once, "Print once and exit (default without a terminal)");
     const auto read_interval = [this](const std::string& text) {
       interval = duration("--interval", text, std::chrono::milliseconds(500), std::chrono::hours(1), "2s");
     };
-    line.value("--interval", "DURATION", read_interval, "Ask anew so often (2s); with --json a line each time");
+    line.value("--interval", "DURATION", read_interval, "Refresh interval (2s); with --json, one line each");
     line.check([this] {
       if (once && interval) refuse("--once and --interval exclude each other");
     });
@@ -60,7 +59,7 @@ struct StatsVerb {
 int run_verb(const StatsVerb& verb, std::span<const VerbContext> stores);
 
 struct NoticesVerb {
-  static constexpr VerbRow row{"notices", "What operators should know, newest first", "feedmill notices --json"};
+  static constexpr VerbRow row{"notices", "Notices for operators, newest first", "feedmill notices --json"};
   bool clear = false;
 
   void take(Arguments& line) { line.flag("--clear", clear, "Delete them all"); }
@@ -69,18 +68,18 @@ struct NoticesVerb {
 int run_verb(const NoticesVerb& verb, std::span<const VerbContext> stores);
 
 struct WhereVerb {
-  static constexpr VerbRow row{"where", "Which partition, and which node of a cluster, have a feed or an entry",
+  static constexpr VerbRow row{"where", "Show the partition, and the cluster node, of a feed or an entry",
                                "feedmill where https://example.org/feed.xml", "1 when there is no such entry"};
   std::string what;
 
-  void take(Arguments& line) { line.required("URL|ID", what, "Address of a feed, or id of an entry"); }
+  void take(Arguments& line) { line.required("URL|ID", what, "URL of a feed, or id of an entry"); }
 };
 int run_verb(const WhereVerb& verb, const Config& config, Terminal& terminal);
 
 struct VerifyVerb {
-  static constexpr VerbRow row{"verify", "Check the invariants of the store beside running workers",
+  static constexpr VerbRow row{"verify", "Check the invariants of the store while workers run",
                                "feedmill verify --repair --journal repair.jsonl",
-                               "1 when an invariant is violated that was not repaired"};
+                               "1 when a violated invariant was not repaired"};
   std::vector<std::string> feeds;  ///< only these; none = the whole store
   bool repair = false, resanitise = false;
   std::string journal;                                        ///< file; "" = named after the time
@@ -89,11 +88,11 @@ struct VerifyVerb {
   void take(Arguments& line) {
     line.values("--feed", "URL", feeds, "Only this feed; may be repeated");
     line.flag("--repair", repair,
-              "Mend what can be mended without guessing; what is replaced is written to a journal first");
+              "Repair what can be repaired without guessing; replaced values are written to a journal first");
     line.flag("--resanitise", resanitise,
-              "Also find posts whose markup today's policy would store otherwise; with --repair store it so, and tell "
-              "no reader");
-    line.value("--journal", "FILE", journal, "Where to (feedmill-repair-TIME.jsonl here); a new file");
+              "Also find posts whose markup today's policy would store differently; with --repair, store them that way "
+              "without publishing events");
+    line.value("--journal", "FILE", journal, "Journal file to create (default: feedmill-repair-TIME.jsonl here)");
     line.check([this] {
       if (!journal.empty() && !repair) refuse("--journal needs --repair");
     });
@@ -103,17 +102,17 @@ struct VerifyVerb {
 int run_verb(const VerifyVerb& verb, const VerbContext& context);
 
 struct StoreVerb {
-  static constexpr VerbRow family{"store", "The store as a file, and back", ""};
+  static constexpr VerbRow family{"store", "Export and import the store", ""};
 };
 
 struct StoreExportVerb : StoreVerb {
-  static constexpr VerbRow row{"store export", "Write the store, or some feeds, as JSON lines beside running workers",
+  static constexpr VerbRow row{"store export", "Write the store, or some feeds, as JSON lines while workers run",
                                "feedmill store export store.jsonl"};
   std::string file = "-";          ///< "-" = stdout
   std::vector<std::string> feeds;  ///< only these; none = the whole store
 
   void take(Arguments& line) {
-    line.optional("FILE", file, "Where to; it appears when all is written (-: stdout, the default)");
+    line.optional("FILE", file, "File to create; it appears once complete (-: stdout, the default)");
     line.values("--feed", "URL", feeds, "Only this feed; may be repeated");
   }
   static constexpr StoreUse use() { return StoreUse::inspect; }
@@ -121,8 +120,7 @@ struct StoreExportVerb : StoreVerb {
 int run_verb(const StoreExportVerb& verb, std::span<const VerbContext> partitions);
 
 struct StoreImportVerb : StoreVerb {
-  static constexpr VerbRow row{"store import",
-                               "Bring back what store export wrote; again is harmless, and goes on where it stopped",
+  static constexpr VerbRow row{"store import", "Restore a store export; safe to repeat; continues where it stopped",
                                "feedmill store import store.jsonl --dry-run"};
   std::string file;  ///< "-" = stdin
   bool dry_run = false, replace = false, yes = false;
@@ -130,12 +128,12 @@ struct StoreImportVerb : StoreVerb {
   void take(Arguments& line) {
     line.required(
         "FILE", file,
-        "A whole store into an empty one: entries keep their numbers, however many partitions it has. Else they "
-        "get new ones, and read marks, notices, rules and the order of channels stay out",
+        "A whole store imported into an empty one keeps its entry numbers, whatever its number of partitions. "
+        "Otherwise entries get new numbers, and read marks, notices, rules and the order of channels are not imported",
         "FILE is missing (- for stdin)");
-    line.flag("--dry-run", dry_run, "Only check the file and say what would be brought back");
+    line.flag("--dry-run", dry_run, "Only check the file and show what would be restored");
     line.flag("--replace", replace,
-              "Feeds that are there are emptied first, and stay in their channels; else they stay as they are");
+              "Empty known feeds first; they stay in their channels (default: known feeds are left unchanged)");
     line.flag("--yes", yes, "Do not ask before replacing");
     line.check([this] {
       if (yes && !replace) refuse("--yes needs --replace");
@@ -150,25 +148,25 @@ struct ConfigVerb {
 };
 
 struct ConfigCheckVerb : ConfigVerb {
-  static constexpr VerbRow row{"config check", "Every problem of the configuration",
+  static constexpr VerbRow row{"config check", "Report every problem in the configuration",
                                "feedmill config check --config /etc/feedmill/feedmill.toml", "1 when there is one"};
 };
 int run_verb(const ConfigCheckVerb& verb, const ConfigSources& sources, Terminal& terminal);
 
 struct ConfigShowVerb : ConfigVerb {
-  static constexpr VerbRow row{"config show", "Every option's value", "feedmill config show --changed"};
+  static constexpr VerbRow row{"config show", "Show the value of every option", "feedmill config show --changed"};
   bool origin = false, changed = false;
 
   void take(Arguments& line) {
-    line.flag("--origin", origin, "Where each value comes from");
-    line.flag("--changed", changed, "Only what differs from the default");
+    line.flag("--origin", origin, "Also show where each value comes from");
+    line.flag("--changed", changed, "Only values that differ from the default");
   }
 };
 int run_verb(const ConfigShowVerb& verb, const Config& config, Terminal& terminal);
 
 struct CompletionVerb {
   static constexpr std::array<std::string_view, 3> shells = {"bash", "zsh", "fish"};
-  static constexpr VerbRow row{"completion", "A script that completes verbs and flags: bash, zsh or fish",
+  static constexpr VerbRow row{"completion", "Print a completion script for verbs and flags: bash, zsh or fish",
                                "feedmill completion bash > ~/.local/share/bash-completion/completions/feedmill"};
   std::string shell;
 
@@ -184,7 +182,7 @@ struct ManVerb {
   static constexpr VerbRow row{"man", "The manual page", "feedmill man | man -l -"};
   bool markdown = false;
 
-  void take(Arguments& line) { line.flag("--markdown", markdown, "The verbs alone, as docs/CLI.md has them"); }
+  void take(Arguments& line) { line.flag("--markdown", markdown, "Only the verbs, as in docs/CLI.md"); }
 };
 int run_verb(const ManVerb& verb, Terminal& terminal);
 

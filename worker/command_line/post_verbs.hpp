@@ -25,10 +25,10 @@ struct EntryPage {
 
   void take_page(Arguments& line) {
     const auto read_limit = [this](const std::string& text) { limit = number("--limit", text, 1, 1'000'000); };
-    line.value("--limit", "N", read_limit, "At most so many (20)");
+    line.value("--limit", "N", read_limit, "At most N (20)");
     const auto read_before = [this](const std::string& text) { before = cursor(text); };
     line.value("--before", "SCORE:ID", read_before,
-               "Only those after this one in the order: SCORE:ID as the last line tells it");
+               "Only entries after this one in the order: SCORE:ID as printed on the last line");
   }
 };
 
@@ -54,11 +54,11 @@ struct EntryVerb {
   void take(Arguments& line) {
     line.optional("ID", id, "Such as Entry:17, or 17");
     line.value("--feed", "URL", feed, "Address of its feed");
-    line.value("--guid", "GUID", guid, "What identifies it inside its feed");
+    line.value("--guid", "GUID", guid, "Its identifier within its feed");
     line.flag("--text", text, "Also its whole text without markup, as content_text");
     line.check([this] {
       if (id.empty() && feed.empty() && guid.empty()) refuse("ID is missing (or --feed and --guid)");
-      if (id.empty() && (feed.empty() || guid.empty())) refuse("--feed and --guid need each other");
+      if (id.empty() && (feed.empty() || guid.empty())) refuse("--feed and --guid must be given together");
       if (!id.empty() && (!feed.empty() || !guid.empty())) refuse("ID and --guid exclude each other");
     });
   }
@@ -68,7 +68,7 @@ int run_verb(const EntryVerb& verb, const VerbContext& context);
 
 struct EntryPutVerb {
   static constexpr VerbRow row{
-      "entry put", "Create an entry of a feed, or change fields of it",
+      "entry put", "Create an entry of a feed, or change its fields",
       "feedmill entry put --feed https://example.org/feed.xml --guid note-1 title=Note link=https://example.org/1"};
   std::string feed, guid;          ///< "" = as the JSON says
   std::vector<std::string> given;  ///< NAME=VALUE
@@ -77,14 +77,14 @@ struct EntryPutVerb {
   bool replace = false;            ///< fields that are not given go
 
   void take(Arguments& line) {
-    line.optional("NAME=VALUE", given, "What it is to hold; NAME= takes a field away");
+    line.optional("NAME=VALUE", given, "Fields to set; NAME= removes a field");
     line.among(given_fields(), "=");
     line.value("--feed", "URL", feed, "Address of its feed");
     line.value("--guid", "GUID", guid, "What identifies it inside its feed");
-    line.value("--file", "FILE", file,
-               "JSON objects with the fields, as entry --json prints them; feed_url and guid may stand inside; - for "
-               "stdin");
-    line.flag("--replace", replace, "Fields that are not given go");
+    line.value(
+        "--file", "FILE", file,
+        "JSON objects with the fields, as printed by entry --json; they may include feed_url and guid; - for stdin");
+    line.flag("--replace", replace, "Remove fields that are not given");
     line.check([this] {
       for (const std::string& text : given) fields.push_back(assignment(text));
       if (file.empty() && (feed.empty() || guid.empty())) {
@@ -92,14 +92,13 @@ struct EntryPutVerb {
                                                      : !guid.empty() ? "--feed is"
                                                                      : "--feed and --guid are"));
       }
-      if (file.empty() && fields.empty()) refuse("what to store is missing: NAME=VALUE (or --file)");
+      if (file.empty() && fields.empty()) refuse("nothing to store: give NAME=VALUE (or --file)");
       if (!file.empty() && !fields.empty()) refuse("NAME=VALUE and --file exclude each other");
     });
-    line.notes("Fields",
-               {fmt::format("{}", fmt::join(given_fields(), " ")),
-                "Dates as 2026-03-01T12:00:00Z; types text/plain (a title when nothing is said) or text/html; authors, "
-                "categories and enclosures are JSON.",
-                "Values are cleaned and cut as those of documents are."});
+    line.notes("Fields", {fmt::format("{}", fmt::join(given_fields(), " ")),
+                          "Dates as 2026-03-01T12:00:00Z; types text/plain (the default for titles) or text/html; "
+                          "authors, categories and enclosures are JSON.",
+                          "Values are sanitised and truncated like those of fetched documents."});
   }
 };
 int run_verb(const EntryPutVerb& verb, const VerbContext& context);
@@ -119,7 +118,7 @@ struct EntryRemoveVerb {
 int run_verb(const EntryRemoveVerb& verb, const VerbContext& context);
 
 struct ExpireVerb {
-  static constexpr VerbRow row{"expire", "Trim a feed now: by number (50 when nothing is said), by age, by bytes",
+  static constexpr VerbRow row{"expire", "Trim a feed now: by number (default: 50), by age, by bytes",
                                "feedmill expire https://example.org/feed.xml --age 90d --yes"};
   std::string url;
   Expiry expiry;
@@ -130,19 +129,19 @@ struct ExpireVerb {
     const auto read_limit = [this](const std::string& text) {
       expiry.limit = number("--limit", text, 0, 1'000'000'000);
     };
-    line.value("--limit", "N", read_limit, "So many of the newest stay");
+    line.value("--limit", "N", read_limit, "Keep the N newest");
     const auto read_age = [this](const std::string& text) {
       expiry.age = read_duration(text);
       if (!expiry.age) refuse("--age: write a duration with its unit: 24h 30d");
     };
-    line.value("--age", "DURATION", read_age, "Older ones go");
+    line.value("--age", "DURATION", read_age, "Delete older entries");
     const auto read_bytes = [this](const std::string& text) {
       expiry.bytes = read_size(text);
       if (!expiry.bytes) refuse("--bytes: write a size with its unit: 512KiB 16MiB");
     };
-    line.value("--bytes", "SIZE", read_bytes, "So many bytes stay, the newest entry whatever its size");
+    line.value("--bytes", "SIZE", read_bytes, "Keep this many bytes; the newest entry stays whatever its size");
     line.flag("--yes", yes, "Do not ask");
-    line.flag("--dry-run", dry_run, "Only say how many would go");
+    line.flag("--dry-run", dry_run, "Only show how many would be deleted");
     line.check([this] {
       if (!expiry.limit && !expiry.age && !expiry.bytes) expiry.limit = 50;
     });
@@ -151,7 +150,7 @@ struct ExpireVerb {
 int run_verb(const ExpireVerb& verb, const VerbContext& context);
 
 struct TailVerb {
-  static constexpr VerbRow row{"tail", "Events as they come", "feedmill tail --type post_created --json"};
+  static constexpr VerbRow row{"tail", "Print events as they arrive", "feedmill tail --type post_created --json"};
   std::string from = "$";          ///< stream id; "$" = from now on
   std::vector<std::string> types;  ///< none = all
 
@@ -160,7 +159,7 @@ struct TailVerb {
       check_stream_id(text);
       from = text;
     };
-    line.value("--from", "ID", read_id, "After this stream id; 0: all there are");
+    line.value("--from", "ID", read_id, "After this stream id; 0: from the beginning");
     const auto read_type = [this](const std::string& text) {
       one_of("--type", text, event_types());
       types.push_back(text);

@@ -17,29 +17,28 @@
 namespace feedmill {
 
 struct WebhookVerb {
-  static constexpr VerbRow family{"webhook", "Who is told of events by signed POSTs", ""};
+  static constexpr VerbRow family{"webhook", "Send events to webhooks as signed POSTs", ""};
   static constexpr std::string_view fails_as = family.name;
   static constexpr bool is_of_all = true;
 
  protected:
   static void take_id(Arguments& line, std::string& id) {
-    line.required("ID", id, "As webhook list tells it");
+    line.required("ID", id, "Webhook id (see webhook list)");
     line.check([&id] {
-      if (!is_webhook_id(id)) refuse("ID is no id of a webhook (see feedmill webhook list)");
+      if (!is_webhook_id(id)) refuse("ID is not a webhook id (see feedmill webhook list)");
     });
   }
 };
 
 struct WebhookAddVerb : WebhookVerb {
-  static constexpr VerbRow row{
-      "webhook add", "Tell an address of events: prints its id, and once what the receiver checks signatures with",
-      "feedmill webhook add https://example.org/hook --type post_created --channel anna/news"};
+  static constexpr VerbRow row{"webhook add", "Register a webhook; prints its id and, once, its signing secret",
+                               "feedmill webhook add https://example.org/hook --type post_created --channel anna/news"};
   WebhookSettings settings;
   std::string url;
   bool ed25519 = false;
 
   void take(Arguments& line) {
-    line.required("URL", url, "Absolute http or https address that takes POSTs");
+    line.required("URL", url, "Absolute http or https URL that accepts POSTs");
     const auto set = [&](const std::string& name, const std::string& key, const std::string& unit, const char* about) {
       const auto read = [this, name, key](const std::string& text) {
         const std::string wrong = change_webhook(settings, key + "=" + text);
@@ -56,11 +55,12 @@ struct WebhookAddVerb : WebhookVerb {
     line.among_channels();
     set("--type", "type", "TYPE", "Only events of this type; may be repeated");
     line.among(outside_event_types);
-    flag("--initial", "initial", "Also of the posts that a new feed comes with");
-    flag("--private", "private", "Also of feeds that are not re-published: those with credentials, or a secret URL");
-    set("--name", "name", "NAME", "What people call it");
-    set("--at-once", "at_once", "N", "Requests under way at a time (default 1, which keeps the order)");
-    line.flag("--ed25519", ed25519, "Sign with a key of which the receiver has the public part alone");
+    flag("--initial", "initial", "Also send the posts that a new feed starts with");
+    flag("--private", "private",
+         "Also events of feeds that are not re-published: those with credentials or a secret URL");
+    set("--name", "name", "NAME", "Display name");
+    set("--at-once", "at_once", "N", "Concurrent requests (default 1, which keeps the order)");
+    line.flag("--ed25519", ed25519, "Sign with a key pair; the receiver gets only the public key");
     line.check([this] {
       settings.url = url;
       Subscriber scratch;
@@ -72,13 +72,13 @@ struct WebhookAddVerb : WebhookVerb {
 int run_verb(const WebhookAddVerb& verb, const VerbContext& context);
 
 struct WebhookListVerb : WebhookVerb {
-  static constexpr VerbRow row{"webhook list", "All webhooks, one a line", "feedmill webhook list --json"};
+  static constexpr VerbRow row{"webhook list", "List all webhooks, one per line", "feedmill webhook list --json"};
   static constexpr StoreUse use() { return StoreUse::read; }
 };
 int run_verb(const WebhookListVerb& verb, const VerbContext& context);
 
 struct WebhookShowVerb : WebhookVerb {
-  static constexpr VerbRow row{"webhook show", "All that is known of one webhook, but its secret",
+  static constexpr VerbRow row{"webhook show", "Show everything about one webhook except its secret",
                                "feedmill webhook show wh_aaaaaaaaaaaaaaaaaaaaaaaaaa"};
   std::string id;
 
@@ -89,7 +89,7 @@ int run_verb(const WebhookShowVerb& verb, const VerbContext& context);
 
 struct WebhookSetVerb : WebhookVerb {
   static constexpr VerbRow row{
-      "webhook set", "Change a webhook: key=value; what is listed replaces what there was, key= is none",
+      "webhook set", "Change a webhook: key=value; values given for a key replace all its old ones, key= clears it",
       "feedmill webhook set wh_aaaaaaaaaaaaaaaaaaaaaaaaaa type=post_created type=post_modified feed="};
   static constexpr std::array<std::string_view, 8> keys = {"url",  "name",    "feed",    "channel",
                                                            "type", "initial", "private", "at_once"};
@@ -99,7 +99,7 @@ struct WebhookSetVerb : WebhookVerb {
 
   void take(Arguments& line) {
     take_id(line, id);
-    line.required("KEY=VALUE", changes, "Of url name feed channel type initial private at_once");
+    line.required("KEY=VALUE", changes, "Keys: url name feed channel type initial private at_once");
     line.among(keys, "=");
     line.check([this] {
       for (const std::string& change : changes) {
@@ -116,7 +116,7 @@ int run_verb(const WebhookSetVerb& verb, const VerbContext& context);
 
 struct WebhookRotateVerb : WebhookVerb {
   static constexpr VerbRow row{"webhook rotate",
-                               "A new secret, printed once; requests are signed with the old one beside it for a while",
+                               "Create a new secret, printed once; the old one also signs for a while",
                                "feedmill webhook rotate wh_aaaaaaaaaaaaaaaaaaaaaaaaaa --old-for 7d"};
   std::string id;
   std::chrono::milliseconds old_for = usual_rotation;
@@ -126,13 +126,13 @@ struct WebhookRotateVerb : WebhookVerb {
     const auto read = [this](const std::string& text) {
       old_for = duration("--old-for", text, std::chrono::milliseconds(0), longest_rotation, "24h");
     };
-    line.value("--old-for", "DURATION", read, "How long the old secret signs too (default 24h, at most 30d)");
+    line.value("--old-for", "DURATION", read, "How long the old secret also signs (default 24h, at most 30d)");
   }
 };
 int run_verb(const WebhookRotateVerb& verb, const VerbContext& context);
 
 struct WebhookResumeVerb : WebhookVerb {
-  static constexpr VerbRow row{"webhook resume", "Let a suspended webhook go on where it was",
+  static constexpr VerbRow row{"webhook resume", "Resume a suspended webhook where it stopped",
                                "feedmill webhook resume wh_aaaaaaaaaaaaaaaaaaaaaaaaaa"};
   std::string id;
 
@@ -154,9 +154,9 @@ struct WebhookRemoveVerb : WebhookVerb {
 int run_verb(const WebhookRemoveVerb& verb, const VerbContext& context);
 
 struct WebhookTestVerb : WebhookVerb {
-  static constexpr VerbRow row{"webhook test", "Send a webhook a signed sample now, from this machine",
+  static constexpr VerbRow row{"webhook test", "Send a signed sample to a webhook now, from this machine",
                                "feedmill webhook test wh_aaaaaaaaaaaaaaaaaaaaaaaaaa",
-                               "1 when it is not taken: no answer, or none of 200 to 299"};
+                               "1 when it is not accepted: no answer, or a status outside 200 to 299"};
   std::string id;
 
   void take(Arguments& line) { take_id(line, id); }
@@ -165,14 +165,14 @@ struct WebhookTestVerb : WebhookVerb {
 int run_verb(const WebhookTestVerb& verb, const VerbContext& context);
 
 struct TopicVerb {
-  static constexpr VerbRow family{"topic", "What others may read and subscribe to, by addresses nobody can guess", ""};
+  static constexpr VerbRow family{"topic", "Share feeds and channels at unguessable URLs", ""};
   static constexpr std::string_view fails_as = family.name;
   std::string url, channel;  ///< one of them, "" = the other
 
  protected:
   void take_topic(Arguments& line, bool required) {
     line.optional("URL", url, "Address of a feed");
-    line.value("--channel", "CHANNEL", channel, "Of this channel instead");
+    line.value("--channel", "CHANNEL", channel, "This channel instead");
     line.among_channels();
     line.check([this, required] {
       if (!channel.empty()) check_name("channel", channel);
@@ -183,7 +183,7 @@ struct TopicVerb {
 };
 
 struct TopicAddVerb : TopicVerb {
-  static constexpr VerbRow row{"topic add", "Share a feed's or a channel's posts: prints where others find them",
+  static constexpr VerbRow row{"topic add", "Share a feed's or a channel's posts; prints their URLs",
                                "feedmill topic add https://example.org/feed.xml"};
 
   void take(Arguments& line) {
@@ -196,13 +196,13 @@ struct TopicAddVerb : TopicVerb {
 int run_verb(const TopicAddVerb& verb, const VerbContext& context);
 
 struct TopicListVerb : TopicVerb {
-  static constexpr VerbRow row{"topic list", "All that is shared, with its addresses", "feedmill topic list --json"};
+  static constexpr VerbRow row{"topic list", "List all shared topics with their URLs", "feedmill topic list --json"};
   static constexpr StoreUse use() { return StoreUse::read; }
 };
 int run_verb(const TopicListVerb& verb, const VerbContext& context);
 
 struct TopicRemoveVerb : TopicVerb {
-  static constexpr VerbRow row{"topic remove", "Share it no longer: its address ends and its subscribers are denied",
+  static constexpr VerbRow row{"topic remove", "Stop sharing: the URL stops working, subscriptions are denied",
                                "feedmill topic remove --channel anna/news --yes"};
   bool yes = false;
 
@@ -214,7 +214,7 @@ struct TopicRemoveVerb : TopicVerb {
 int run_verb(const TopicRemoveVerb& verb, const VerbContext& context);
 
 struct TopicSubscribersVerb : TopicVerb {
-  static constexpr VerbRow row{"topic subscribers", "Who has subscribed at the hub, to all that is shared or to one",
+  static constexpr VerbRow row{"topic subscribers", "List hub subscribers of all topics or of one",
                                "feedmill topic subscribers --channel anna/news"};
 
   void take(Arguments& line) { take_topic(line, false); }

@@ -15,7 +15,7 @@
 namespace feedmill {
 
 struct ExplainVerb {
-  static constexpr VerbRow row{"explain", "Why a feed is due when it is, and all that counts for it",
+  static constexpr VerbRow row{"explain", "Explain why a feed is due when it is, with all inputs",
                                "feedmill explain https://example.org/feed.xml"};
   std::string url;
 
@@ -26,10 +26,9 @@ int run_verb(const ExplainVerb& verb, const VerbContext& context);
 
 struct TraceVerb {
   static constexpr VerbRow row{
-      "trace", "Tell every step and decision of a refresh: made here, or by whichever worker",
+      "trace", "Trace a refresh step by step, run here or by any worker",
       "feedmill trace https://example.org/feed.xml --live --for 1h",
-      "1 when it may not be fetched now, or nobody did, 75 while a worker is at it; 0 whatever the "
-      "publisher answered"};
+      "0: fetched, whatever the answer; 1: not allowed now, or no worker fetched it; 75: a worker is fetching it"};
   std::string url;
   bool ignore_floor = false;
   bool live = false;                                         ///< follow what workers do, in place of refreshing it here
@@ -37,13 +36,13 @@ struct TraceVerb {
 
   void take(Arguments& line) {
     line.required("URL", url, "Address of a feed");
-    line.flag("--ignore-floor", ignore_floor, "Even if the last fetch was a moment ago");
+    line.flag("--ignore-floor", ignore_floor, "Even if the last fetch was very recent");
     line.flag("--live", live, "Do not fetch: show what workers do with this feed, refresh by refresh");
     const auto read_span = [this](const std::string& text) {
       span = duration("--for", text, std::chrono::seconds(1), std::chrono::hours(7 * 24), "1h");
       live = true;
     };
-    line.value("--for", "DURATION", read_span, "With --live: for so long (10min)");
+    line.value("--for", "DURATION", read_span, "With --live: how long to follow (10min)");
     line.check([this] {
       if (live && ignore_floor) refuse("--live and --ignore-floor exclude each other");
     });
@@ -52,7 +51,7 @@ struct TraceVerb {
 int run_verb(const TraceVerb& verb, const VerbContext& context);
 
 struct CheckVerb {
-  static constexpr VerbRow row{"check", "Fetch an address once, store nothing, and say all there is to say; no Redis",
+  static constexpr VerbRow row{"check", "Fetch a URL once, store nothing, and report all findings; no Redis",
                                "feedmill check https://example.org/feed.xml", "1 when it is not usable as a feed"};
   std::string url;
 
@@ -62,7 +61,7 @@ struct CheckVerb {
 int run_verb(const CheckVerb& verb, const Config& config, Terminal& terminal);
 
 struct DiscoverVerb {
-  static constexpr VerbRow row{"discover", "The feeds that a web page offers; no Redis",
+  static constexpr VerbRow row{"discover", "List the feeds that a web page offers; no Redis",
                                "feedmill discover https://example.org/", "1 when there is none"};
   std::string url;
 
@@ -83,20 +82,20 @@ struct ParseVerb {
   bool pipe = false, explain = false;
 
   void take(Arguments& line) {
-    line.optional("FILE", file, "The response body; - for stdin");
-    line.value("--url", "URL", url, "Where it came from: the base of relative links");
+    line.optional("FILE", file, "Response body; - for stdin");
+    line.value("--url", "URL", url, "URL it was fetched from; relative links are resolved against it");
     line.value("--content-type", "TYPE", content_type, "Its Content-Type header");
     const auto read_header = [this](const std::string& text) { headers.push_back(header(text)); };
     line.values("--header", "\"NAME: VALUE\"", read_header, "Another response header; may be repeated");
-    line.flag("--raw-html", raw_html, "Leave markup as it is");
+    line.flag("--raw-html", raw_html, "Leave markup unchanged");
     const auto read_policy = [this](const std::string& text) {
       one_of("--html-policy", text, html_policies);
       html_policy = text;
     };
-    line.value("--html-policy", "POLICY", read_policy, "strict, or classic: what feedparser keeps");
+    line.value("--html-policy", "POLICY", read_policy, "strict, or classic: like feedparser");
     line.among(html_policies);
-    line.flag("--explain", explain, "Say in words what was repaired and which rule decided, in place of the document");
-    line.flag("--pipe", pipe, "Answer JSON requests, a line each, from stdin");
+    line.flag("--explain", explain, "Explain repairs and decisions in words instead of printing the document");
+    line.flag("--pipe", pipe, "Answer JSON requests from stdin, one per line");
     line.check([this] {
       if (raw_html && !html_policy.empty()) refuse("--raw-html excludes --html-policy");
       if (file.empty() && !pipe) refuse("FILE is missing (- for stdin)");
@@ -112,7 +111,7 @@ int run_verb(const ParseVerb& verb, Terminal& terminal);
 
 struct PlanVerb {
   static constexpr VerbRow row{"plan",
-                               "Simulate the schedule: requests an hour, busiest hosts, hosts whose feeds cannot fit",
+                               "Simulate the schedule: requests per hour, busiest hosts, hosts whose feeds do not fit",
                                "feedmill plan --days 7 --feeds 100000"};
   unsigned days = 1;
   std::string host;   ///< "" = all
@@ -125,7 +124,7 @@ struct PlanVerb {
     line.value("--days", "N", read_days, "Days to simulate (1)");
     line.value("--host", "HOST", host, "Only feeds of this host");
     line.value("--feeds", "N|FILE", feeds,
-               "So many made-up feeds, or those of an OPML file or list of URLs, in place of the stored ones");
+               "Instead of the stored feeds: N made-up feeds, or those of an OPML file or list of URLs");
   }
 };
 /// Reads only, and Redis only for the feeds that are stored.

@@ -24,7 +24,7 @@ struct ChannelVerb {
     line.check([&channel] { check_name("channel", channel); });
   }
   static void take_channels(Arguments& line, std::vector<std::string>& channels) {
-    line.required("CHANNEL", channels, "Names of channels; of a user's own USER/NAME");
+    line.required("CHANNEL", channels, "Names of channels; a user's own channel is USER/NAME");
     line.among_channels();
     line.check([&channels] { check_names(channels); });
   }
@@ -33,7 +33,7 @@ struct ChannelVerb {
       check_name("user", text);
       user = text;
     };
-    line.value("--user", "USER", read_user, "Only channels of this user, which are named USER/…");
+    line.value("--user", "USER", read_user, "Only channels of this user, named USER/…");
   }
   static void check_names(const std::vector<std::string>& channels) {
     for (const std::string& uid : channels) check_name("channel", uid);
@@ -41,7 +41,7 @@ struct ChannelVerb {
 };
 
 struct ChannelListVerb : ChannelVerb {
-  static constexpr VerbRow row{"channel list", "All channels in their order", "feedmill channel list --user anna"};
+  static constexpr VerbRow row{"channel list", "List all channels in order", "feedmill channel list --user anna"};
   std::string user;  ///< only channels of this user; "" = of all
 
   void take(Arguments& line) { take_user(line, user); }
@@ -76,7 +76,7 @@ struct ChannelRemoveVerb : ChannelVerb {
 int run_verb(const ChannelRemoveVerb& verb, std::span<const VerbContext> stores);
 
 struct ChannelOrderVerb : ChannelVerb {
-  static constexpr VerbRow row{"channel order", "Put channels first, in this order; the others keep theirs",
+  static constexpr VerbRow row{"channel order", "Put channels first, in this order; the others keep their order",
                                "feedmill channel order anna/work anna/news"};
   std::vector<std::string> channels;
 
@@ -85,15 +85,15 @@ struct ChannelOrderVerb : ChannelVerb {
 int run_verb(const ChannelOrderVerb& verb, std::span<const VerbContext> stores);
 
 struct ChannelFeedsVerb : ChannelVerb {
-  static constexpr VerbRow row{"channel feeds", "The feeds of a channel, and putting feeds into it or out of it",
+  static constexpr VerbRow row{"channel feeds", "Show the feeds of a channel; add or remove feeds",
                                "feedmill channel feeds anna/news --add https://example.org/feed.xml"};
   std::string channel;
   std::vector<std::string> add, remove;
 
   void take(Arguments& line) {
     take_channel(line, channel);
-    line.values("--add", "URL", add, "Put this feed into it; may be repeated");
-    line.values("--remove", "URL", remove, "Take this feed out; may be repeated");
+    line.values("--add", "URL", add, "Add this feed; may be repeated");
+    line.values("--remove", "URL", remove, "Remove this feed; may be repeated");
     line.check([this] {
       if (!add.empty()) check_name("channel", channel, unfit_text_name);
     });
@@ -103,15 +103,15 @@ struct ChannelFeedsVerb : ChannelVerb {
 int run_verb(const ChannelFeedsVerb& verb, std::span<const VerbContext> stores);
 
 struct ChannelTimelineVerb : ChannelVerb, EntryPage {
-  static constexpr VerbRow row{"channel timeline", "What is unread in a channel, newest first",
+  static constexpr VerbRow row{"channel timeline", "Show unread posts of a channel, newest first",
                                "feedmill channel timeline anna/news --limit 5"};
   std::string channel;
   bool all = false, once = false;
 
   void take(Arguments& line) {
     take_channel(line, channel);
-    line.flag("--all", all, "Its newest posts, those that were read too");
-    line.flag("--once", once, "One post of each story that several feeds tell (signals.same_as)");
+    line.flag("--all", all, "Include posts that were read");
+    line.flag("--once", once, "Only one post per story reported by several feeds (signals.same_as)");
     take_page(line);
   }
   static constexpr StoreUse use() { return StoreUse::read; }
@@ -128,7 +128,7 @@ struct ChannelReadVerb : ChannelVerb {
   void take(Arguments& line) {
     take_channel(line, channel);
     line.optional("ID", entries, "Such as Entry:17");
-    line.flag("--all", all, "All that is in the timeline now");
+    line.flag("--all", all, "All entries in the timeline now");
     line.check([this] {
       if (entries.empty() != all) refuse("ID is missing (or --all)");
       check_entries(entries);
@@ -152,7 +152,7 @@ struct ChannelUnreadVerb : ChannelVerb {
 int run_verb(const ChannelUnreadVerb& verb, std::span<const VerbContext> stores);
 
 struct ChannelUnreadCountVerb : ChannelVerb {
-  static constexpr VerbRow row{"channel unread-count", "How many entries are unread, in each channel",
+  static constexpr VerbRow row{"channel unread-count", "Count the unread entries of each channel",
                                "feedmill channel unread-count --user anna"};
   std::vector<std::string> channels;  ///< only these; none = all
   std::string user;                   ///< only channels of this user; "" = of all
@@ -168,7 +168,7 @@ struct ChannelUnreadCountVerb : ChannelVerb {
 int run_verb(const ChannelUnreadCountVerb& verb, std::span<const VerbContext> stores);
 
 struct NotifyVerb {
-  static constexpr VerbRow family{"notify", "What users asked to be told of", ""};
+  static constexpr VerbRow family{"notify", "Notices for users", ""};
   static constexpr std::string_view fails_as = family.name;
   std::string user;
 
@@ -178,7 +178,7 @@ struct NotifyVerb {
     line.check([this] { check_name("user", user); });
   }
   static void take_ids(Arguments& line, std::vector<std::string>& ids, bool& all) {
-    line.optional("ID", ids, "As notify list tells it");
+    line.optional("ID", ids, "Notice id (see notify list)");
     line.flag("--all", all, "All of them");
     line.check([&ids, &all] {
       if (ids.empty() != all) refuse("ID is missing (or --all)");
@@ -197,14 +197,14 @@ struct NotifyRulesVerb : NotifyVerb {
     line.values("--feed", "URL", feeds, "Watch this feed; may be repeated");
     line.values("--channel", "CHANNEL", channels, "Watch this channel; may be repeated");
     line.among_channels();
-    line.values("--words", "WORDS", words, "Watch for posts that hold all these words; may be repeated");
-    line.values("--remove", "ID", remove, "Drop the rule with this id; may be repeated");
+    line.values("--words", "WORDS", words, "Watch for posts that contain all these words; may be repeated");
+    line.values("--remove", "ID", remove, "Remove the rule with this id; may be repeated");
     line.check([this] {
       for (const std::string& uid : channels) check_name("channel", uid, unfit_text_name);
       if (!feeds.empty() || !channels.empty() || !words.empty()) check_name("user", user, unfit_text_name);
       const std::string_view wrong = objection_to_user(user);
       if (!wrong.empty() && use() == StoreUse::change) {
-        refuse("a user who is told of something cannot be called \"" + user + "\": " + std::string(wrong));
+        refuse("a user with notices cannot be named \"" + user + "\": " + std::string(wrong));
       }
     });
   }
@@ -221,7 +221,7 @@ struct NotifyListVerb : NotifyVerb {
 
   void take(Arguments& line) {
     take_user(line);
-    line.flag("--unread", unread, "Only those not marked read");
+    line.flag("--unread", unread, "Only unread notices");
   }
   static constexpr StoreUse use() { return StoreUse::read; }
 };

@@ -38,7 +38,7 @@ void refuse(std::string text) {
 std::uint64_t number(std::string_view flag, const std::string& text, std::uint64_t least, std::uint64_t most) {
   std::uint64_t value = 0;
   if (!read_number(text, value) || value < least || value > most) {
-    refuse(fmt::format("{}: \"{}\" is no number from {} to {}", flag, visible(text), least, most));
+    refuse(fmt::format("{}: \"{}\" is not a number from {} to {}", flag, visible(text), least, most));
   }
   return value;
 }
@@ -46,7 +46,7 @@ std::uint64_t number(std::string_view flag, const std::string& text, std::uint64
 void one_of(std::string_view flag, const std::string& text, std::span<const std::string_view> names) {
   if (std::find(names.begin(), names.end(), text) != names.end()) return;
   const std::string hint = did_you_mean(text, names);
-  refuse(fmt::format("{}: \"{}\" is none of {}{}", flag, visible(text), fmt::join(names, " "), hint));
+  refuse(fmt::format("{}: \"{}\" is not one of {}{}", flag, visible(text), fmt::join(names, " "), hint));
 }
 
 EntryCursor cursor(const std::string& text) {
@@ -54,7 +54,7 @@ EntryCursor cursor(const std::string& text) {
   const std::size_t colon = text.find(':');
   const bool has_score = read_number(std::string_view(text).substr(0, colon), before.score);
   if (colon == std::string::npos || !has_score || colon + 1 == text.size()) {
-    refuse(fmt::format("--before: \"{}\" is no SCORE:ID such as 1763689990:Entry:17", visible(text)));
+    refuse(fmt::format("--before: \"{}\" is not a SCORE:ID such as 1763689990:Entry:17", visible(text)));
   }
   before.id = text.substr(colon + 1);
   return before;
@@ -68,15 +68,15 @@ void check_stream_id(const std::string& text) {
   const std::string_view view = text;
   const std::size_t dash = view.find('-');
   if (digits(view.substr(0, dash)) && (dash == std::string_view::npos || digits(view.substr(dash + 1)))) return;
-  refuse(fmt::format("--from: \"{}\" is no stream id such as 1763690000000-3, 0 or $", visible(text)));
+  refuse(fmt::format("--from: \"{}\" is not a stream id such as 1763690000000-3, 0 or $", visible(text)));
 }
 
 std::chrono::milliseconds duration(std::string_view flag, const std::string& text, std::chrono::milliseconds least,
                                    std::chrono::milliseconds most, std::string_view such) {
   const auto span = read_duration(text);
   if (!span || *span < least || *span > most) {
-    refuse(fmt::format("{}: give a duration of {} to {}, as {}", flag, format_duration(least), format_duration(most),
-                       such));
+    refuse(fmt::format("{}: expected a duration from {} to {}, such as {}", flag, format_duration(least),
+                       format_duration(most), such));
   }
   return *span;
 }
@@ -84,7 +84,7 @@ std::chrono::milliseconds duration(std::string_view flag, const std::string& tex
 std::pair<std::string, std::string> header(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos || colon == 0) {
-    refuse(fmt::format("--header: \"{}\" is no \"Name: value\"", visible(text)));
+    refuse(fmt::format("--header: \"{}\" is not a \"Name: value\"", visible(text)));
   }
   std::string value = text.substr(colon + 1);
   value.erase(0, value.find_first_not_of(" \t"));
@@ -94,7 +94,7 @@ std::pair<std::string, std::string> header(const std::string& text) {
 
 std::pair<std::string, std::string> assignment(const std::string& text) {
   const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) refuse("write NAME=VALUE, or NAME= to take a field away");
+  if (equals == std::string::npos || equals == 0) refuse("write NAME=VALUE, or NAME= to remove a field");
   const std::string name = text.substr(0, equals);
   const auto known = given_fields();
   if (std::find(known.begin(), known.end(), name) == known.end()) {
@@ -105,13 +105,13 @@ std::pair<std::string, std::string> assignment(const std::string& text) {
 
 void check_name(std::string_view what, const std::string& name, std::string_view (*unfit)(std::string_view)) {
   if (const std::string_view wrong = unfit(name); !wrong.empty()) {
-    refuse(fmt::format("{} \"{}\" cannot be one: {}", what, visible(name), wrong));
+    refuse(fmt::format("invalid {} name \"{}\": {}", what, visible(name), wrong));
   }
 }
 
 void check_entries(const std::vector<std::string>& ids) {
   for (const std::string& id : ids) {
-    if (!is_entry_id(id)) refuse(fmt::format("an entry is Entry:17 or 17, not \"{}\"", visible(id)));
+    if (!is_entry_id(id)) refuse(fmt::format("expected an entry id such as Entry:17 or 17, not \"{}\"", visible(id)));
   }
 }
 
