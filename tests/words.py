@@ -21,7 +21,7 @@ PATTERNS = [re.compile(pattern, re.IGNORECASE) for pattern in (
     r"\bstands? (in|behind|beside|for itself|there|before)\b", r"\b(behind|beside|besides|meanwhile)\b", r"\bof late\b",
     r"\b(is|are|was|were|be) told\b", r"\btells? (of|that|what|who|how|whether)\b", r"\bsays? (so|that|what|how|who)\b",
     r"\b(goes|go|going|went) on\b", r"\bcomes? to (an end|its end|nothing)\b", r"\banew\b", r"\bno more\b",
-    r"\bby turns\b", r"\bin its turn\b", r"\bwanted\b", r"\bmend(s|ed|ing)?\b(?!_)", r"\bis no (?=[a-z])",
+    r"\bby turns\b", r"\bin its turn\b", r"\bwanted\b", r"\bmend(s|ed|ing)?\b(?!_)", r"(?<!there )\bis no (?=[a-z])",
     r"\bof (which|whom)\b", r"\b(of|by) those that\b", r"\bas long as\b", r"^\s*let\b")]
 TEST = re.compile(r"^\s*TEST(?:_F|_P)?\((\w+),\s*(\w+)\)")
 WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

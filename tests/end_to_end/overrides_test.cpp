@@ -129,7 +129,7 @@ TEST_F(Overrides, PostsOfThePolicyThatIsGoneAreStoredAnewWithoutNews) {
                      {.body = document("<item><guid isPermaLink=\"false\">new</guid><title>New</title></item>")});
     world.redis_text({"ZADD", "schedule", "0", url});
   }
-  const std::string ignored = "html_policy=classic (write one of strict raw)";
+  const std::string ignored = "html_policy=classic (expected one of strict raw)";
   EXPECT_NE(done({"explain", world.http.url("/1")}).out.find("ignored: " + ignored), std::string::npos);
   const Finished read = done({"run", "--once"});
   EXPECT_NE(read.err.find(ignored), std::string::npos) << read.err;
@@ -144,7 +144,7 @@ TEST_F(Overrides, PostsOfThePolicyThatIsGoneAreStoredAnewWithoutNews) {
   EXPECT_EQ(feedmill({"set", world.http.url("/1"), "html_policy=classic"}).exit, 64);
   const Finished refused = feedmill({"run", "--once"}, {{"FEEDMILL_HTML_POLICY", "classic"}});
   EXPECT_EQ(refused.exit, 78);
-  EXPECT_NE(refused.err.find("write one of strict"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("expected one of strict"), std::string::npos) << refused.err;
   done({"set", world.http.url("/1"), "html_policy="});
   EXPECT_EQ(done({"explain", world.http.url("/1")}).out.find("ignored"), std::string::npos);
 }

@@ -88,7 +88,7 @@ TEST_F(RedisBehindTls, AtTheStartTellsWhatMustBeChanged) {
   for (const Case& wrong :
        {Case{{{"FEEDMILL_REDIS_CA_FILE", another.file()}}, "add its authority"},
         Case{{{"FEEDMILL_REDIS_CA_FILE", "/nowhere/ca.pem"}}, "redis.ca_file = \"/nowhere/ca.pem\""},
-        Case{{{name, "redis://localhost:" + std::to_string(port->port())}}, "write rediss in place of redis"}}) {
+        Case{{{name, "redis://localhost:" + std::to_string(port->port())}}, "use rediss:// in redis.url"}}) {
     for (const std::vector<std::string>& verb : {std::vector<std::string>{"run"}, {"list"}}) {
       const Finished refused = world.run(verb, wrong.more);
       EXPECT_EQ(refused.exit, 78) << refused.err;

@@ -272,7 +272,7 @@ TEST_F(RedisTls, ThinksOfAServerWithoutTlsWhenThereIsNoAnswer) {
 TEST_F(RedisTls, ThinksOfTlsWhenAServerHangsUpAtOnce) {
   const StoreError error = refused(*parse_redis_url("redis://127.0.0.1:" + std::to_string(port->port())));
   EXPECT_EQ(error.code, Code::unavailable);
-  EXPECT_TRUE(has(error, "write rediss in place of redis")) << error.detail;
+  EXPECT_TRUE(has(error, "use rediss:// in redis.url")) << error.detail;
 }
 
 TEST_F(RedisTls, SaysThatTheHandshakeWasCutOff) {

@@ -95,8 +95,8 @@ std::string configuration() {
   std::string text =
       ".SH CONFIGURATION\n"
       "Later ones win: default, file, environment, flag. The file is the one given by \\fB\\-\\-config\\fR, else the "
-      "first \\fIfeedmill.toml\\fR in $CONFIGURATION_DIRECTORY, $XDG_CONFIG_HOME/feedmill and /etc/feedmill. A "
-      "variable whose name ends in _FILE names a file that holds the value. Durations are written 500ms, 90s, 15min, "
+      "first \\fIfeedmill.toml\\fR in $CONFIGURATION_DIRECTORY, $XDG_CONFIG_HOME/feedmill and /etc/feedmill. With "
+      "_FILE appended, a variable names a file that holds the value. Durations are written 500ms, 90s, 15min, "
       "24h, 7d; sizes 64KiB, 16MiB. Options marked (SIGHUP) are reloaded when the process receives that signal.\n";
   for (const Option& option : option_table()) {
     std::string heading = "\\fB" + roff(option.key) + "\\fR (\\fI" + roff(option.unit) + "\\fR)";

@@ -89,9 +89,10 @@ struct VerifyVerb {
     line.values("--feed", "URL", feeds, "Only this feed; may be repeated");
     line.flag("--repair", repair,
               "Repair what can be repaired without guessing; replaced values are written to a journal first");
-    line.flag("--resanitise", resanitise,
-              "Also find posts whose markup today's policy would store differently; with --repair, store them that way "
-              "without publishing events");
+    line.flag(
+        "--resanitise", resanitise,
+        "Also find posts with markup that today's policy would store differently; with --repair, store them that way "
+        "without publishing events");
     line.value("--journal", "FILE", journal, "Journal file to create (default: feedmill-repair-TIME.jsonl here)");
     line.check([this] {
       if (!journal.empty() && !repair) refuse("--journal needs --repair");

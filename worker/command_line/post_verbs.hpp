@@ -112,7 +112,7 @@ struct EntryRemoveVerb {
   void take(Arguments& line) {
     line.required("ID", ids, "Such as Entry:17, or 17");
     line.flag("--yes", yes, "Do not ask");
-    line.flag("--dry-run", dry_run, "Only say what would be removed");
+    line.flag("--dry-run", dry_run, "Only show what would be removed");
   }
 };
 int run_verb(const EntryRemoveVerb& verb, const VerbContext& context);

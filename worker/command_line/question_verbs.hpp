@@ -110,9 +110,9 @@ struct ParseVerb {
 int run_verb(const ParseVerb& verb, Terminal& terminal);
 
 struct PlanVerb {
-  static constexpr VerbRow row{"plan",
-                               "Simulate the schedule: requests per hour, busiest hosts, hosts whose feeds do not fit",
-                               "feedmill plan --days 7 --feeds 100000"};
+  static constexpr VerbRow row{
+      "plan", "Simulate the schedule: requests per hour, busiest hosts, hosts with more feeds than fit",
+      "feedmill plan --days 7 --feeds 100000"};
   unsigned days = 1;
   std::string host;   ///< "" = all
   std::string feeds;  ///< "" = the stored ones; a number; else a file, "-" = stdin

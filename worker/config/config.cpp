@@ -259,7 +259,7 @@ class Reader {
     for (const NamedColumn& column : rows.columns) names.push_back(column.name);
     const auto near = nearest_name(name, names);
     if (!near.empty()) return "no such option; did you mean " + std::string(near) + "?";
-    std::string remedy = "no such option; there are";
+    std::string remedy = "no such option; one of:";
     for (const auto known : names) remedy.append(" ").append(known);
     return remedy;
   }
@@ -330,7 +330,7 @@ class Reader {
       if (other == name) break;  // those behind it tell of this one
       if (!sources_.environment.contains(other)) continue;
       problems_.push_back(
-          {std::string(option.key), value, origin, fmt::format("given twice: unset one of {} and {}", name, other)});
+          {std::string(option.key), value, origin, fmt::format("set twice: unset {} or {}", name, other)});
       return;
     }
     if (!names_file) return set(option, value, origin);
@@ -348,8 +348,8 @@ class Reader {
         set(*option, text, option->flag.empty() ? "flag" : "flag " + std::string(option->flag));
         if (may_hold_password(*option) && hide_password(text) != text) {  // SECURITY K3
           config_.warnings.push_back(std::string(key) +
-                                     ": every user of this machine sees a password on the command line (ps); put the "
-                                     "URL into the configuration file or the environment");
+                                     ": every user of this machine can read a password on the command line (ps); put "
+                                     "the URL into the configuration file or the environment");
         }
       } else {
         add_unknown(key, text, "flag", keys());
@@ -390,7 +390,7 @@ class Reader {
   bool once_only(const fs::path& file) const { return running_ != nullptr && is_read_once(file); }
   static Content unreadable_again() {
     return Content(boost::system::in_place_error,
-                   "the file cannot be read: it is a pipe, which can be read once; restart to change what it says");
+                   "the file is a pipe and can be read only once; restart to change the value");
   }
 
   static bool may_hold_password(const Option& option) {
@@ -468,7 +468,7 @@ std::string to_string(const ConfigProblem& problem) {
 }
 
 void throw_exception_from_error(const std::vector<ConfigProblem>& problems, const boost::source_location&) {
-  std::string text = "configuration refused";
+  std::string text = "invalid configuration";
   for (const auto& problem : problems) text += "\n" + to_string(problem);
   throw std::runtime_error(text);
 }

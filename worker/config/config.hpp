@@ -231,9 +231,8 @@ struct Config {
   /// Why the store cannot be opened as it is: it has several partitions, and none is named. "" when it can.
   std::string objection_to_partition() const {
     if (redis.partitions == 1 || redis.partition) return {};
-    return "redis.partitions = " + std::to_string(redis.partitions) +
-           ", and which one is meant is not said: --partition 0 to " + std::to_string(redis.partitions - 1) +
-           " (feedmill where URL tells the one that has a feed)";
+    return "the store has " + std::to_string(redis.partitions) + " partitions; choose one with --partition 0…" +
+           std::to_string(redis.partitions - 1) + " (feedmill where URL prints a feed's partition)";
   }
 };
 

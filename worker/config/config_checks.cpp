@@ -78,21 +78,22 @@ bool is_nat64_prefix(std::string_view text) {
 std::string check_egress_rules(const std::vector<std::string>& rules) {
   for (const auto& rule : rules) {
     if (!is_egress_rule(rule))
-      return "\"" + rule + "\" is not CIDR[:port[-port]], as 10.20.0.0/16:443, 192.168.1.10 or [fd00:1::]/64:8000-8999";
+      return "\"" + rule +
+             "\" is not CIDR[:port[-port]], such as 10.20.0.0/16:443, 192.168.1.10 or [fd00:1::]/64:8000-8999";
   }
   return {};
 }
 
 std::string check_egress_ports(const std::vector<std::string>& ports) {
   for (const auto& range : ports)
-    if (!is_port_range(range)) return "\"" + range + "\" is not a port or a range of ports, as 80 or 8000-8999";
+    if (!is_port_range(range)) return "\"" + range + "\" is not a port or a range of ports, such as 80 or 8000-8999";
   return {};
 }
 
 std::string check_nat64_prefixes(const std::vector<std::string>& prefixes) {
   for (const auto& prefix : prefixes)
     if (!is_nat64_prefix(prefix))
-      return "\"" + prefix + "\" is no NAT64 prefix of 32, 40, 48, 56, 64 or 96 bits, as 2001:db8:64::/96";
+      return "\"" + prefix + "\" is not a NAT64 prefix of 32, 40, 48, 56, 64 or 96 bits, such as 2001:db8:64::/96";
   return {};
 }
 
@@ -100,14 +101,14 @@ std::string check_networks(const std::vector<std::string>& networks) {
   for (const auto& network : networks)
     if (network.find(']') != std::string::npos || !is_egress_rule(network) ||
         (network.find('.') != std::string::npos && network.find(':') != std::string::npos))
-      return "\"" + network + "\" is not an address or a network, as 10.0.0.5, 10.0.0.0/8 or fd00::/64";
+      return "\"" + network + "\" is not an address or a network, such as 10.0.0.5, 10.0.0.0/8 or fd00::/64";
   return {};
 }
 
 std::string check_name_servers(const std::vector<std::string>& servers) {
   for (const auto& server : servers)
     if (!is_name_server(server))
-      return "\"" + server + "\" is no ADDRESS[:port], as 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:53";
+      return "\"" + server + "\" is not ADDRESS[:port], such as 192.0.2.53, 192.0.2.53:5353 or [2001:db8::53]:53";
   return {};
 }
 
@@ -115,7 +116,7 @@ std::string check_host_names(const std::vector<std::string>& names) {
   constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_";
   for (const auto& name : names)
     if (name.empty() || name.size() > 253 || name.find_first_not_of(legal) != std::string::npos)
-      return "\"" + name + "\" is no host's name, as feedmill.example: no scheme, no port";
+      return "\"" + name + "\" is not a host name such as feedmill.example (no scheme, no port)";
   return {};
 }
 
@@ -123,7 +124,7 @@ std::string check_parameter_names(const std::vector<std::string>& names) {
   constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
   for (const auto& name : names)
     if (name.empty() || name.find_first_not_of(legal) != std::string::npos)
-      return "\"" + name + "\" is no parameter's name: only letters, digits and _ . -";
+      return "\"" + name + "\" is not a parameter name: only letters, digits and _ . -";
   return {};
 }
 

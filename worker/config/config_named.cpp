@@ -21,27 +21,27 @@ namespace fs = std::filesystem;
 std::string check_plain_name(const std::string& name) {
   constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
   const bool good = !name.empty() && name.size() <= 64 && name.find_first_not_of(legal) == std::string::npos;
-  return good ? "" : "a name is made of letters, digits and _ . -";
+  return good ? "" : "a name has only letters, digits and _ . -";
 }
 
 std::string check_host(const std::string& host) {
   const auto url = canonical_feed_url("http://" + host + "/");
   return url && host_of(*url) == host
              ? ""
-             : "\"" + host + "\" is no host as in a URL: lower case, without port, as example.org";
+             : "\"" + host + "\" is not a host name as in a URL: lower case, no port, such as example.org";
 }
 
 std::string check_hosts(const std::vector<std::string>& hosts) {
   for (const std::string& host : hosts) {
     if (std::string remedy = check_host(host); !remedy.empty()) return remedy;
   }
-  return hosts.empty() ? "name the hosts that belong together" : "";
+  return hosts.empty() ? "list the hosts that belong together" : "";
 }
 
 std::string check_origin(const std::string& text) {
   const auto url = canonical_feed_url(text);
   const bool bare = url && std::ranges::count(*url, '/') == 3 && url->ends_with('/') && url->find('?') == url->npos;
-  return bare ? "" : "write scheme://host[:port], as https://example.org";
+  return bare ? "" : "write scheme://host[:port], such as https://example.org";
 }
 
 std::string check_user(const std::string& user) {
@@ -51,11 +51,11 @@ std::string check_user(const std::string& user) {
 
 std::string check_auth_header(const std::string& name) {
   const std::string refused = refused_header(name);
-  return refused.empty() ? "" : "write the name of a header, as Authorization or X-Api-Key: " + refused;
+  return refused.empty() ? "" : "write the name of a header, such as Authorization or X-Api-Key: " + refused;
 }
 
 std::string check_http_version(const std::string& version) {
-  return version == "1.1" ? "" : "write \"1.1\", or leave it out";
+  return version == "1.1" ? "" : "write \"1.1\" or omit it";
 }
 
 std::string check_concurrency(const std::optional<std::uint32_t>& count) {
@@ -118,43 +118,42 @@ std::string check_asks(bool) {
 }
 
 std::string check_file(const fs::path& file) {
-  return file.empty() ? "name a file" : "";
+  return file.empty() ? "give a file" : "";
 }
 
 const NamedColumn auth_columns[] = {
     auth<&FeedAuth::user, check_user>("user", "text", "user name of HTTP Basic; needs password_file", "\"reader\""),
     auth<&FeedAuth::password_file, check_file>("password_file", "path", "file that holds the password",
                                                "\"/etc/feedmill/news-password\""),
-    auth<&FeedAuth::header, check_auth_header>("header", "text", "name of a header; needs value_file", "\"X-Api-Key\""),
+    auth<&FeedAuth::header, check_auth_header>("header", "text", "header name; needs value_file", "\"X-Api-Key\""),
     auth<&FeedAuth::value_file, check_file>("value_file", "path", "file that holds the header's value",
                                             "\"/etc/feedmill/news-key\""),
-    auth<&FeedAuth::origin, check_origin>("origin", "URL", "where it may be sent: scheme://host[:port]",
+    auth<&FeedAuth::origin, check_origin>("origin", "URL", "origin it may be sent to: scheme://host[:port]",
                                           "\"https://news.example\"")};
 
 const NamedColumn token_columns[] = {
     api_token<&ApiToken::file, check_file>("file", "path", "file that holds a token of 16 bytes or more",
                                            "\"/etc/feedmill/reader-token\""),
-    api_token<&ApiToken::asks, check_asks>("asks", "bool", "it may change things as well as read; else it reads only",
-                                           "true")};
+    api_token<&ApiToken::asks, check_asks>("asks", "bool", "allow changes, too; default: read only", "true")};
 
 const NamedColumn host_columns[] = {
-    host<&HostOverride::concurrency, check_concurrency>("concurrency", "requests", "at once, by all workers together",
-                                                        "2"),
-    host<&HostOverride::spacing, check_spacing>("spacing", "duration", "between requests", "\"30s\""),
-    host<&HostOverride::min_interval, check_min_interval>("min_interval", "duration", "between refreshes of one feed",
-                                                          "\"6h\""),
-    host<&HostOverride::http_version, check_http_version>("http_version", "1.1", "the only version that is spoken",
+    host<&HostOverride::concurrency, check_concurrency>("concurrency", "requests",
+                                                        "concurrent requests, over all workers", "2"),
+    host<&HostOverride::spacing, check_spacing>("spacing", "duration", "time between requests", "\"30s\""),
+    host<&HostOverride::min_interval, check_min_interval>("min_interval", "duration",
+                                                          "time between refreshes of one feed", "\"6h\""),
+    host<&HostOverride::http_version, check_http_version>("http_version", "1.1", "the only HTTP version to use",
                                                           "\"1.1\"")};
 
 const NamedColumn group_columns[] = {column<&Config::host_groups, &HostGroup::hosts, check_hosts>(
-    "hosts", "list", "hosts that share one gate and back-off", "[\"a.example\", \"b.example\"]")};
+    "hosts", "list", "hosts that share one rate limit and back-off", "[\"a.example\", \"b.example\"]")};
 
 const NamedColumn policy_columns[] = {
-    policy<&EgressRules::allow, check_egress_rules>("allow", "CIDR[:port] list", "addresses opened",
+    policy<&EgressRules::allow, check_egress_rules>("allow", "CIDR[:port] list", "addresses to allow",
                                                     "[\"10.20.0.0/16:443\"]"),
-    policy<&EgressRules::deny, check_egress_rules>("deny", "CIDR[:port] list", "addresses never connected to",
+    policy<&EgressRules::deny, check_egress_rules>("deny", "CIDR[:port] list", "addresses never to connect to",
                                                    "[\"10.20.30.0/24\"]"),
-    policy<&EgressRules::ports, check_egress_ports>("ports", "list", "ports that may be connected to", "[\"443\"]")};
+    policy<&EgressRules::ports, check_egress_ports>("ports", "list", "ports to allow", "[\"443\"]")};
 
 template <auto Rows>
 constexpr NamedTable table(std::string_view path, std::span<const NamedColumn> columns,
@@ -202,9 +201,10 @@ std::string finish(FeedAuth& auth, std::vector<std::string>& warnings, const Sec
   const bool basic = !auth.user.empty() || !auth.password_file.empty();
   const bool header = !auth.header.empty() || !auth.value_file.empty();
   if (basic == header) return "give either user and password_file, or header and value_file";
-  if (basic && (auth.user.empty() || auth.password_file.empty())) return "user and password_file need each other";
-  if (header && (auth.header.empty() || auth.value_file.empty())) return "header and value_file need each other";
-  if (auth.origin.empty()) return "origin is missing: where may it be sent? as origin = \"https://example.org\"";
+  if (basic && (auth.user.empty() || auth.password_file.empty())) return "user and password_file must be set together";
+  if (header && (auth.header.empty() || auth.value_file.empty())) return "header and value_file must be set together";
+  if (auth.origin.empty())
+    return "origin is missing: set the origin it may be sent to, such as origin = \"https://example.org\"";
   const fs::path& file = basic ? auth.password_file : auth.value_file;
   const auto secret = read_secret(file);
   if (!secret) return file.string() + ": " + secret.error();
@@ -216,7 +216,7 @@ std::string finish(FeedAuth& auth, std::vector<std::string>& warnings, const Sec
 
 /// Reads the token; what is wrong instead.
 std::string finish(ApiToken& row, std::vector<std::string>& warnings, const SecretReader& read_secret) {
-  if (row.file.empty()) return "file is missing: where does the token stand?";
+  if (row.file.empty()) return "file is missing: name the file that holds the token";
   const auto secret = read_secret(row.file);
   if (!secret) return row.file.string() + ": " + secret.error();
   if (readable_by_all(row.file)) warnings.push_back(readable_warning(row.file));
@@ -257,16 +257,15 @@ std::vector<NamedProblem> finish_named(Config& config, const SecretReader& read_
       continue;
     }
     const auto [known, is_new] = app_of.emplace(row.token, name);
-    if (!is_new)
-      problems.push_back({key, "its token is that of " + std::string(known->second) + ": each needs its own"});
+    if (!is_new) problems.push_back({key, "same token as " + std::string(known->second) + "; each needs its own"});
   }
   std::map<std::string_view, std::string_view> group_of;
   for (const auto& [name, group] : config.host_groups) {
     const std::string key = row_key(*named_table("host_group"), name);
-    if (group.hosts.empty()) problems.push_back({key, "hosts is missing: name the hosts that belong together"});
+    if (group.hosts.empty()) problems.push_back({key, "hosts is missing: list the hosts that belong together"});
     for (const std::string& host : group.hosts) {
       const auto [known, is_new] = group_of.emplace(host, name);
-      if (!is_new) problems.push_back({key, host + " stands in the group " + std::string(known->second) + " already"});
+      if (!is_new) problems.push_back({key, host + " is already in the group " + std::string(known->second)});
     }
   }
   return problems;

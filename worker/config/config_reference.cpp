@@ -60,10 +60,10 @@ std::string cell(std::string_view text) {
 
 std::string sample_config() {
   std::string text =
-      "# feedmill: every option with its default. Take out the # where something is to be different.\n"
-      "# Durations: 500ms 90s 15min 24h 7d; sizes: 64KiB 16MiB. SIGHUP: taken over without a restart.\n"
-      "# The environment (FEEDMILL_…) and flags win over this file; `feedmill config show --origin` shows what "
-      "holds.\n";
+      "# feedmill: every option with its default. Remove the # to change a value.\n"
+      "# Durations: 500ms 90s 15min 24h 7d; sizes: 64KiB 16MiB. SIGHUP: reloaded without a restart.\n"
+      "# The environment (FEEDMILL_…) and flags override this file; `feedmill config show --origin` shows the values "
+      "in force.\n";
   std::string_view group;
   for (const Option& option : option_table()) {
     const std::string_view own = option.key.substr(0, option.key.find('.'));
@@ -82,21 +82,22 @@ std::string sample_config() {
 
 std::string config_reference() {
   std::string text =
-      "# Configuration\n\n"
-      "Made from the option table of the program; a test compares the two. `feedmill config show --origin` shows what "
-      "holds and why, `feedmill config check` says what is wrong.\n\n"
-      "Later ones win: default, file, environment, flag. The file is the one that `--config` names, else the first "
+      "# Configuration\n"
+      "\n"
+      "Generated from the program's option table; a test compares the two. `feedmill config show --origin` shows the "
+      "values in force and where they come from; `feedmill config check` reports errors.\n"
+      "\n"
+      "Later ones win: default, file, environment, flag. The file is the one given by `--config`, else the first "
       "`feedmill.toml` in `$CONFIGURATION_DIRECTORY`, `$XDG_CONFIG_HOME/feedmill`, `/etc/feedmill`; "
-      "`deploy/feedmill.toml.example` holds every option. An option's variable is `FEEDMILL_`, its table and its "
-      "key; what some were called before is still read. With `_FILE` behind it a variable names a file that holds the "
-      "value. Durations: `500ms 90s 15min 24h 7d`; sizes: "
-      "`64KiB "
-      "16MiB`; lists are written with commas in the environment.\n\n"
-      "SIGHUP (`systemctl reload feedmill`) reads the file again. What is marked below is taken over at once; of "
-      "everything else that differs the log names the keys, and they wait for a restart. A file that is refused "
-      "changes "
-      "nothing.\n\n"
-      "| key | environment | flag | default | value | SIGHUP | meaning |\n|---|---|---|---|---|---|---|\n";
+      "`deploy/feedmill.toml.example` lists every option. An option's variable is `FEEDMILL_`, its table and its key; "
+      "old names are still read. With `_FILE` appended, a variable names a file that holds the value. Durations: "
+      "`500ms 90s 15min 24h 7d`; sizes: `64KiB 16MiB`; lists are separated by commas in the environment.\n"
+      "\n"
+      "SIGHUP (`systemctl reload feedmill`) reloads the file. Options marked below take effect at once. For all other "
+      "changes, the log names the keys; they need a restart. An invalid file changes nothing.\n"
+      "\n"
+      "| key | environment | flag | default | value | SIGHUP | meaning |\n"
+      "|---|---|---|---|---|---|---|\n";
   for (const Option& option : option_table()) {
     const auto code = [](std::string_view word) { return word.empty() ? std::string() : fmt::format("`{}`", word); };
     std::string variables = code(variable_of(option));
@@ -108,8 +109,11 @@ std::string config_reference() {
                         cell(option.unit), option.reloads ? "yes" : "", cell(option.meaning));
   }
   text +=
-      "\nTables of the file whose rows have names:\n\n| table | key | value | SIGHUP | meaning "
-      "|\n|---|---|---|---|---|\n";
+      "\n"
+      "Tables of the file with named rows:\n"
+      "\n"
+      "| table | key | value | SIGHUP | meaning |\n"
+      "|---|---|---|---|---|\n";
   for (const NamedTable& table : named_tables()) {
     for (const NamedColumn& column : table.columns) {
       text += fmt::format("| `[{}.\"NAME\"]` | `{}` | {} | {} | {} |\n", table.path, column.name, cell(column.unit),

@@ -26,18 +26,18 @@ void check_memory(const Config& config, const Verdicts& verdicts) {
 void check_embedded(const Config& config, bool in_kubernetes, const Verdicts& verdicts) {
   const bool has_url = !config.redis.url.empty();
   if (config.redis.embedded == EmbeddedMode::always && has_url)
-    verdicts.add("redis.embedded", "contradicts redis.url; leave one of them out");
+    verdicts.add("redis.embedded", "contradicts redis.url; remove one");
   if (config.redis.embedded == EmbeddedMode::never && !has_url)
-    verdicts.add("redis.url", "redis.embedded is false, so a server is needed: redis://host:port");
+    verdicts.add("redis.url", "redis.embedded is false, so a server is required: redis://host:port");
   if (config.redis.embedded == EmbeddedMode::automatic && !has_url && in_kubernetes)  // RELIABILITY R12
-    verdicts.add("redis.url", "in Kubernetes name a server, or set redis.embedded=true and run one replica");
+    verdicts.add("redis.url", "in Kubernetes, name a server, or set redis.embedded=true and run one replica");
 }
 
 void check_sentinels(const Config& config, const Verdicts& verdicts) {
   const bool asked = config.redis.url.find("+sentinel://") != std::string::npos;
   const bool has_user = !config.redis.sentinel_user.empty();
   const bool has_password = !config.redis.sentinel_password_file.empty();
-  constexpr const char* not_asked = "is for redis+sentinel:// in redis.url; leave it out";
+  constexpr const char* not_asked = "only for redis+sentinel:// in redis.url; remove it";
   if (!asked && has_user) verdicts.add("redis.sentinel_user", not_asked);
   if (!asked && has_password) verdicts.add("redis.sentinel_password_file", not_asked);
   if (asked && has_user && !has_password) verdicts.add("redis.sentinel_user", "needs redis.sentinel_password_file");
@@ -47,13 +47,13 @@ void check_sentinels(const Config& config, const Verdicts& verdicts) {
 void check_partition(const Config& config, const Verdicts& verdicts) {
   const std::uint32_t partitions = config.redis.partitions, mine = config.redis.partition.value_or(0);
   if (partitions == 1 && config.signals.merged)
-    verdicts.add("signals.merged", "is for several redis.partitions; a store of one has one stream");
+    verdicts.add("signals.merged", "only for several redis.partitions; a single partition has one stream");
   if (partitions > 1 && config.embedded())
-    verdicts.add("redis.partitions", "a private server holds one; leave it out, or name a cluster in redis.url");
+    verdicts.add("redis.partitions", "a private server holds one; remove it, or name a cluster in redis.url");
   if (mine >= partitions) {
-    verdicts.add("redis.partition", partitions == 1
-                                        ? "there is one partition; set redis.partitions to how many there are"
-                                        : fmt::format("between 0 and {}", partitions - 1));
+    verdicts.add("redis.partition",
+                 partitions == 1 ? "there is only one partition; set redis.partitions to the number of partitions"
+                                 : fmt::format("between 0 and {}", partitions - 1));
   }
 }
 
@@ -64,7 +64,7 @@ void check_public_path(std::string_view key, std::string_view url, const Config&
   const std::string_view last = url.substr(url.rfind('/') + 1);
   const bool names_one = last.size() > 1 && last.front() == 'p' && last.find_first_not_of("0123456789", 1) == last.npos;
   if (names_one && config.redis.partitions > 1)
-    verdicts.add(key, "its path ends as one that names a partition does; let it end otherwise");
+    verdicts.add(key, "its path ends like that of a partition; choose another ending");
 }
 
 /// SECURITY §10. What would not be used is refused: who names an authority expects TLS.
@@ -74,16 +74,16 @@ void check_redis_tls(const Config& config, const Verdicts& verdicts) {
        {std::pair("redis.ca_file", &ca), {"redis.cert_file", &cert}, {"redis.key_file", &key}}) {
     if (file->empty()) continue;
     if (!config.redis.url.starts_with("rediss")) {
-      verdicts.add(option, "is for TLS: write rediss in place of redis into redis.url, or leave it out");
+      verdicts.add(option, "only for TLS: use rediss:// in redis.url, or remove it");
     } else if (::access(file->c_str(), R_OK) != 0) {
       verdicts.add(option, "the file cannot be read; check its path and permissions");
     } else if (std::error_code ignored; !fs::is_regular_file(*file, ignored)) {
-      verdicts.add(option, "is read anew with each connection, so it must be a plain file");
+      verdicts.add(option, "is reread for each connection, so it must be a regular file");
     }
   }
   if (cert.empty() != key.empty())
     verdicts.add(cert.empty() ? "redis.cert_file" : "redis.key_file",
-                 "redis.cert_file and redis.key_file go together: set both");
+                 "redis.cert_file and redis.key_file must be set together");
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ void check_together(const Config& config, bool in_kubernetes, const Verdicts& ve
   const Config::Worker& parts = config.worker;
   if (verdicts.sound({"worker.ingest", "worker.deliver", "worker.push_out"}) && !parts.ingest && !parts.deliver &&
       !parts.push_out)
-    verdicts.add("worker.deliver", "with worker.ingest off as well there is nothing to do; leave one of them on");
+    verdicts.add("worker.deliver", "nothing to do with worker.ingest off as well; leave one on");
   if (verdicts.sound({"memory.budget", "fetch.max_body"})) check_memory(config, verdicts);
   if (verdicts.sound({"redis.url", "redis.embedded"})) check_embedded(config, in_kubernetes, verdicts);
   if (verdicts.sound({"redis.url"})) check_redis_tls(config, verdicts);
@@ -116,13 +116,13 @@ void check_together(const Config& config, bool in_kubernetes, const Verdicts& ve
   if (verdicts.sound({"websub.public_url"}) && config.websub.public_url.starts_with("http:") &&
       !config.websub.allow_http)
     verdicts.add("websub.public_url",
-                 "what is pushed over http can be read and forged; write https, or websub.allow_http=true");
+                 "pushes over http can be read and forged; use https, or set websub.allow_http=true");
   check_public_path("websub.public_url", config.websub.public_url, config, verdicts);
   check_public_path("push_out.public_url", config.push_out.public_url, config, verdicts);
   if (verdicts.sound({"fetch.proxy"}) && !config.fetch.proxy.empty() && !config.fetch.proxy_enforces_egress) {
     verdicts.add("fetch.proxy",  // SECURITY E9
-                 "addresses cannot be checked behind a proxy: it must refuse private ones itself; when it does, "
-                 "set fetch.proxy_enforces_egress=true");
+                 "feedmill cannot check addresses when using a proxy, so the proxy must reject private ones; if it "
+                 "does, set fetch.proxy_enforces_egress=true");
   }
 }
 

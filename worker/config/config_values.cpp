@@ -47,7 +47,7 @@ Names<LogFormat> names_of(LogFormat) {
 
 template <class Enum>
 std::string read_enum(std::string_view text, Enum& into) {
-  std::string remedy = "write one of";
+  std::string remedy = "expected one of";
   for (const auto& [name, value] : names_of(Enum{})) {
     if (text == name) {
       into = value;
@@ -79,23 +79,23 @@ std::string read_value(std::string_view text, fs::path& into) {
 
 std::string read_value(std::string_view text, bool& into) {
   into = text == "true";
-  return text == "true" || text == "false" ? "" : "write true or false";
+  return text == "true" || text == "false" ? "" : "expected true or false";
 }
 
 std::string read_value(std::string_view text, std::uint32_t& into) {
-  return read_number(text, into) ? "" : "write a whole number";
+  return read_number(text, into) ? "" : "expected a whole number";
 }
 
 std::string read_value(std::string_view text, std::chrono::milliseconds& into) {
   const auto duration = read_duration(text);
-  if (!duration) return "write a duration with its unit: 500ms 90s 15min 24h 7d";
+  if (!duration) return "expected a duration with its unit: 500ms 90s 15min 24h 7d";
   into = *duration;
   return {};
 }
 
 std::string read_value(std::string_view text, std::uint64_t& into) {
   const auto size = read_size(text);
-  if (!size) return "write a size with its unit: 64KiB 16MiB";
+  if (!size) return "expected a size with its unit: 64KiB 16MiB";
   into = *size;
   return {};
 }
@@ -113,13 +113,13 @@ std::string read_value(std::string_view text, std::vector<std::string>& into) {
 
 std::string read_value(std::string_view text, AutomaticSize& into) {
   into = read_size(text);
-  return into || text == "auto" ? "" : "write auto or a size with its unit: 512MiB 2GiB";
+  return into || text == "auto" ? "" : "expected auto or a size with its unit: 512MiB 2GiB";
 }
 
 std::string read_value(std::string_view text, ListenAddress& into) {
   into.reset();
   if (text == "off") return {};
-  std::string remedy = "write address:port, as 127.0.0.1:9810 or [::1]:9810, or off";
+  std::string remedy = "expected address:port, such as 127.0.0.1:9810 or [::1]:9810, or off";
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos) return remedy;
   std::string_view host = text.substr(0, colon);

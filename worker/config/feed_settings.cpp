@@ -29,7 +29,7 @@ template <std::uint64_t Least, std::uint64_t Most>
 std::string read_count(std::string_view text, std::optional<std::uint64_t>& into) {
   std::uint64_t number = 0;
   if (!read_number(text, number) || number < Least || number > Most) {
-    return "write a whole number from " + std::to_string(Least) + " to " + std::to_string(Most);
+    return "expected a whole number from " + std::to_string(Least) + " to " + std::to_string(Most);
   }
   into = number;
   return {};
@@ -39,7 +39,7 @@ std::string read_interval(std::string_view text, std::optional<std::uint64_t>& i
   const auto duration = read_duration(text);
   const auto seconds = duration ? std::chrono::duration_cast<std::chrono::seconds>(*duration).count() : 0;
   if (seconds < 1 || static_cast<std::uint64_t>(seconds) > longest_interval_s) {
-    return "write a duration from 1s to 30d with its unit: 15min 24h 7d";
+    return "expected a duration from 1s to 30d with its unit: 15min 24h 7d";
   }
   into = static_cast<std::uint64_t>(seconds);
   return {};
@@ -48,7 +48,7 @@ std::string read_interval(std::string_view text, std::optional<std::uint64_t>& i
 std::string read_age(std::string_view text, std::optional<std::uint64_t>& into) {
   const auto duration = read_duration(text);
   if (!duration || (duration->count() != 0 && *duration < std::chrono::seconds(1))) {
-    return "write a duration with its unit: 24h 30d, or 0 for no limit";
+    return "expected a duration with its unit: 24h 30d, or 0 for no limit";
   }
   into = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(*duration).count());
   return {};
@@ -56,7 +56,7 @@ std::string read_age(std::string_view text, std::optional<std::uint64_t>& into) 
 
 std::string read_bytes(std::string_view text, std::optional<std::uint64_t>& into) {
   const auto size = read_size(text);
-  if (!size) return "write a size with its unit: 512KiB 16MiB, or 0 for no limit";
+  if (!size) return "expected a size with its unit: 512KiB 16MiB, or 0 for no limit";
   into = *size;
   return {};
 }
@@ -92,7 +92,7 @@ std::string read_name(std::string_view text, std::string& into) {
 std::string read_proxy_setting(std::string_view text, std::string& into) {
   const auto proxy = read_proxy(text);
   if (text != "none" && !proxy) return proxy.error() + ", or none";
-  if (text.find('@') != std::string_view::npos) return "passwords are not kept with feeds: use fetch.proxy";
+  if (text.find('@') != std::string_view::npos) return "passwords are not stored with feeds: use fetch.proxy";
   into = proxy ? proxy->url : "none";
   return {};
 }
@@ -102,29 +102,29 @@ std::string read_user_agent(std::string_view text, std::string& into) {
   constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 /._+-";
   if (text.size() > 100 || text.find_first_not_of(legal) != std::string_view::npos || text.front() == ' ' ||
       text.back() == ' ') {
-    return "write products as AcmeReader/2.1, at most 100 bytes";
+    return "expected products such as AcmeReader/2.1, at most 100 bytes";
   }
   for (const std::string_view browser : {"Mozilla", "AppleWebKit", "Chrome", "Safari", "Gecko"}) {
-    if (text.find(browser) != std::string_view::npos) return "nothing here imitates a browser";
+    if (text.find(browser) != std::string_view::npos) return "feedmill does not imitate browsers";
   }
   into = text;
   return {};
 }
 
 std::string read_http_version(std::string_view text, std::string& into) {
-  if (text != "1.1") return "write 1.1";
+  if (text != "1.1") return "expected 1.1";
   into = text;
   return {};
 }
 
 std::string read_websub(std::string_view text, std::string& into) {
-  if (text != "off") return "write off, or nothing for on";
+  if (text != "off") return "expected off, or empty for on";
   into = text;
   return {};
 }
 
 std::string read_republish(std::string_view text, std::string& into) {
-  if (text != "yes" && text != "no") return "write yes or no";
+  if (text != "yes" && text != "no") return "expected yes or no";
   into = text;
   return {};
 }
@@ -132,14 +132,14 @@ std::string read_republish(std::string_view text, std::string& into) {
 /// As one that a document names (WEBSUB §2). Where it leads is seen when it is asked, like any address.
 std::string read_hub_url(std::string_view text, std::string& into) {
   if (!is_hub_url(text) || text.find('#') != std::string_view::npos) {
-    return "write an absolute http or https URL without credentials and fragment, at most 2048 bytes";
+    return "expected an absolute http or https URL without credentials and fragment, at most 2048 bytes";
   }
   into = text;
   return {};
 }
 
 std::string read_ca_file(std::string_view text, std::string& into) {
-  if (!text.starts_with('/')) return "write the absolute path of a PEM file";
+  if (!text.starts_with('/')) return "expected the absolute path of a PEM file";
   into = text;
   return {};
 }
@@ -153,7 +153,7 @@ std::string read_pin(std::string_view text, std::string& into) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
     const bool good = pin.starts_with(scheme) && pin.size() == scheme.size() + 44 && pin.ends_with('=') &&
                       pin.find_first_not_of(digits, scheme.size()) == pin.size() - 1;
-    if (!good) return "write sha256//BASE64 of the server's public key, several joined by ;";
+    if (!good) return "expected sha256//BASE64 of the server's public key; join several with ;";
   }
   into = text;
   return {};
@@ -186,35 +186,33 @@ constexpr FeedSetting words(std::string_view key, std::string_view unit, std::st
 }
 
 const FeedSetting setting_table[] = {
-    setting<&FeedSettings::keep, read_count<1, 1'000'000>, as_number>("keep", "entries", "how many are kept"),
-    setting<&FeedSettings::keep_age, read_age, show_interval>("keep_age", "duration",
-                                                              "older ones go, instead of retention.age; 0: no limit"),
+    setting<&FeedSettings::keep, read_count<1, 1'000'000>, as_number>("keep", "entries", "entries to keep"),
+    setting<&FeedSettings::keep_age, read_age, show_interval>(
+        "keep_age", "duration", "delete older entries, instead of retention.age; 0: no limit"),
     setting<&FeedSettings::keep_bytes, read_bytes, show_bytes>(
-        "keep_bytes", "size", "of all together, instead of retention.bytes; 0: no limit"),
+        "keep_bytes", "size", "maximum size of all entries, instead of retention.bytes; 0: no limit"),
     setting<&FeedSettings::backfill, read_count<1, 100'000>, as_number>(
-        "backfill", "entries", "read from older pages when it is first read, and kept"),
-    setting<&FeedSettings::interval_min, read_interval, show_interval>("interval_min", "duration",
-                                                                       "never fetched more often"),
+        "backfill", "entries", "entries to read from older pages at the first fetch, and to keep"),
+    setting<&FeedSettings::interval_min, read_interval, show_interval>("interval_min", "duration", "minimum interval"),
     setting<&FeedSettings::interval_max, read_interval, show_interval>(
-        "interval_max", "duration", "never fetched less often, a Retry-After apart; 10min at least"),
+        "interval_max", "duration", "maximum interval, except for Retry-After; at least 10min"),
     setting<&FeedSettings::html_policy, read_html, show_html>("html_policy", "strict/raw",
-                                                              "which markup survives; raw: all of it, untouched"),
+                                                              "which markup to keep; raw: all, unchanged"),
     words<&FeedSettings::auth, read_name>("auth", "name", "a [feed_auth] of the configuration"),
     words<&FeedSettings::policy, read_name>("policy", "name", "an [egress.policy] of the configuration"),
     words<&FeedSettings::proxy, read_proxy_setting>("proxy", "URL or none", "instead of fetch.proxy"),
     words<&FeedSettings::user_agent, read_user_agent>("user_agent", "products",
-                                                      "stands in the User-Agent before feedmill"),
-    words<&FeedSettings::http_version, read_http_version>("http_version", "1.1", "the only version that is spoken"),
+                                                      "put before feedmill in the User-Agent"),
+    words<&FeedSettings::http_version, read_http_version>("http_version", "1.1", "the only HTTP version to use"),
     words<&FeedSettings::republish, read_republish>(
-        "republish", "yes/no", "whether others may be shown its posts; else only what anybody could fetch"),
-    words<&FeedSettings::websub, read_websub>("websub", "off", "its hub is not subscribed to"),
-    words<&FeedSettings::hub, read_hub_url>("hub", "URL", "subscribed to instead of what its document names"),
-    words<&FeedSettings::topic, read_hub_url>("topic", "URL",
-                                              "what that hub is asked for; else what the document calls itself"),
+        "republish", "yes/no", "whether its posts may leave this store; default: only if the feed is public"),
+    words<&FeedSettings::websub, read_websub>("websub", "off", "do not subscribe to its hub"),
+    words<&FeedSettings::hub, read_hub_url>("hub", "URL", "hub to use instead of the one in its document"),
+    words<&FeedSettings::topic, read_hub_url>("topic", "URL", "topic to subscribe to (default: the feed's self link)"),
     words<&FeedSettings::ca_file, read_ca_file>("ca_file", "path", "authorities trusted instead of the system's"),
-    words<&FeedSettings::pin, read_pin>("pin", "sha256//…", "public keys the server must have one of"),
+    words<&FeedSettings::pin, read_pin>("pin", "sha256//…", "public keys; the server must have one"),
     setting<&FeedSettings::subscribers, read_count<0, 1'000'000'000>, as_number>(
-        "subscribers", "number", "told to the publisher when fetch.subscribers is on")};
+        "subscribers", "number", "reported to the publisher when fetch.subscribers is on")};
 
 std::string change_header(FeedSettings& settings, std::string_view name, std::string_view value) {
   for (std::string remedy : {refused_header(name), secret_header(name)}) {
@@ -225,7 +223,7 @@ std::string change_header(FeedSettings& settings, std::string_view name, std::st
   };
   std::erase_if(settings.headers, same);
   if (value.empty()) return {};
-  if (!is_sendable_value(value)) return "a header's value has visible characters only, at most 4096";
+  if (!is_sendable_value(value)) return "a header value has only visible characters, at most 4096";
   if (settings.headers.size() >= 16) return "a feed has at most 16 headers";
   settings.headers.emplace_back(name, value);
   return {};
@@ -237,7 +235,7 @@ std::string unknown_key(std::string_view key) {
   keys.push_back("header.NAME");
   const std::string_view near = nearest_name(key, keys);
   std::string remedy = near.empty() ? "no such setting" : "no such setting, did you mean " + std::string(near) + "?";
-  remedy += "; there are";
+  remedy += "; one of:";
   for (const auto known : keys) remedy.append(" ").append(known);
   return remedy;
 }
@@ -366,7 +364,7 @@ std::span<const FeedSetting> feed_setting_table() {
 
 std::string change_setting(FeedSettings& settings, std::string_view assignment) {
   const auto equals = assignment.find('=');
-  if (equals == std::string_view::npos || equals == 0) return "write key=value, or key= to take a setting away";
+  if (equals == std::string_view::npos || equals == 0) return "write key=value, or key= to remove a setting";
   const std::string_view key = assignment.substr(0, equals), value = assignment.substr(equals + 1);
   if (key.starts_with(header_prefix)) return change_header(settings, key.substr(header_prefix.size()), value);
   const auto known = std::ranges::find(setting_table, key, &FeedSetting::key);
@@ -377,7 +375,7 @@ std::string check_settings(const FeedSettings& settings) {
   const bool contradict =
       settings.interval_min && settings.interval_max && *settings.interval_min > *settings.interval_max;
   if (contradict) return "interval_min is longer than interval_max";
-  return settings.hub.empty() && !settings.topic.empty() ? "topic is what a hub is asked for: set hub as well" : "";
+  return settings.hub.empty() && !settings.topic.empty() ? "topic needs hub: set hub as well" : "";
 }
 
 std::vector<std::string> setting_texts(const FeedSettings& settings) {

@@ -45,12 +45,12 @@ std::string refused_header(std::string_view name) {
                                         "if-unmodified-since",
                                         "a-im",
                                         "referer"};
-  if (!is_token(name)) return "a header's name is made of letters, digits and -";
+  if (!is_token(name)) return "a header name has only letters, digits and -";
   const std::string known = lower(name);
-  if (known == "user-agent") return "say user_agent=… instead";
+  if (known == "user-agent") return "use user_agent=… instead";
   if (std::ranges::find(forbidden, known) != forbidden.end() || known.starts_with("proxy-") ||
       known.starts_with("x-forwarded-")) {
-    return "this header is not an operator's to set";
+    return "this header cannot be set";
   }
   return {};
 }
@@ -59,7 +59,7 @@ std::string secret_header(std::string_view name) {
   static constexpr std::array words{"auth", "cookie", "token", "secret", "password", "key", "session", "signature"};
   const std::string known = lower(name);
   const bool smells = std::ranges::any_of(words, [&](const char* word) { return known.find(word) != known.npos; });
-  return smells ? "secrets are not kept with feeds: name it in [feed_auth.\"NAME\"] and set auth=NAME" : "";
+  return smells ? "secrets are not stored with feeds: put it in [feed_auth.\"NAME\"] and set auth=NAME" : "";
 }
 
 bool is_sendable_value(std::string_view value) {

@@ -15,7 +15,7 @@ std::string not_configured(std::string_view key, const std::string& name, std::s
   std::string known;
   for (const auto& [row, value] : rows) known.append(known.empty() ? "" : " ").append(row);
   return fmt::format("{}: the configuration has no [{}.\"{}\"]; {}", key, table, visible(name),
-                     known.empty() ? "there is none at all" : "there are " + known);
+                     known.empty() ? "defined: none" : "defined: " + known);
 }
 
 }  // namespace
@@ -30,8 +30,8 @@ std::string unusable_names(const Config& config, const FeedSettings& before, con
   }
   const bool proxied = !settings.proxy.empty() && settings.proxy != "none" && settings.proxy != before.proxy;
   if (proxied && !config.fetch.proxy_enforces_egress) {  // SECURITY E9
-    return "proxy: addresses cannot be checked behind a proxy: it must refuse private ones itself; when it does, set "
-           "fetch.proxy_enforces_egress=true in the configuration";
+    return "proxy: feedmill cannot check addresses when using a proxy, so the proxy must reject private ones; if it "
+           "does, set fetch.proxy_enforces_egress=true in the configuration";
   }
   return {};
 }

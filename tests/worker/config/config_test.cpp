@@ -207,13 +207,13 @@ TEST_F(ConfigTest, TellsAllProblemsAtOnce) {
   EXPECT_THAT(problems(),
               testing::UnorderedElementsAre(
                   "redis.prefix " + from + ":2): no such option; did you mean redis.key_prefix?",
-                  "redis.timeout = \"5\" " + from + ":3): write a duration with its unit: 500ms 90s 15min 24h 7d",
+                  "redis.timeout = \"5\" " + from + ":3): expected a duration with its unit: 500ms 90s 15min 24h 7d",
                   "fetch.wal " + from + ":5): no such option; did you mean fetch.wall?",
                   "nonsense " + from + ":6): no such option; `feedmill config show` lists them all",
                   "FEEDMILL_WORKER_LANE (environment): no such option; did you mean FEEDMILL_WORKER_LANES?",
-                  "fetch.http2 = \"yes\" (environment FEEDMILL_HTTP2): write true or false",
-                  "admin.listen = \"everywhere\" (flag --listen): write address:port, as 127.0.0.1:9810 or [::1]:9810, "
-                  "or off"));
+                  "fetch.http2 = \"yes\" (environment FEEDMILL_HTTP2): expected true or false",
+                  "admin.listen = \"everywhere\" (flag --listen): expected address:port, such as 127.0.0.1:9810 or "
+                  "[::1]:9810, or off"));
 }
 
 TEST_F(ConfigTest, TellsWhereAFileIsNoToml) {
@@ -284,7 +284,7 @@ TEST_F(ConfigTest, ReadsAPipeOnceAndNotAtAReload) {
   const auto again = reload_config(sources, running);
   ASSERT_FALSE(again);
   ASSERT_EQ(again.error().size(), 1U);
-  EXPECT_THAT(again.error().front().remedy, HasSubstr("a pipe, which can be read once"));
+  EXPECT_THAT(again.error().front().remedy, HasSubstr("is a pipe and can be read only once"));
 }
 
 TEST_F(ConfigTest, WantsPlainFilesWhereTheyAreReadAnew) {
@@ -292,7 +292,7 @@ TEST_F(ConfigTest, WantsPlainFilesWhereTheyAreReadAnew) {
   ASSERT_EQ(::mkfifo((home / "pipe").c_str(), 0600), 0);
   env("REDIS_URL", "rediss://host");
   env("REDIS_CA_FILE", (home / "pipe").string());
-  EXPECT_THAT(problems(), ElementsAre(HasSubstr("must be a plain file")));
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("must be a regular file")));
 }
 
 struct RefusedCase {
@@ -321,7 +321,7 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusedCase{"NoLanes", "worker.lanes", "0", "between 1 and"},
                     RefusedCase{"Lease", "schedule.lease", "79s", "a third more than fetch.wall, which is 80s"},
                     RefusedCase{"Memory", "memory.budget", "323MiB", "which is 324MiB"},
-                    RefusedCase{"MemoryWord", "memory.budget", "plenty", "write auto or a size"},
+                    RefusedCase{"MemoryWord", "memory.budget", "plenty", "expected auto or a size"},
                     RefusedCase{"MinFloor", "schedule.min_floor", "500ms", "at least 1s"},
                     RefusedCase{"Floor", "schedule.floor", "9min", "schedule.min_floor, which is 10min"},
                     RefusedCase{"Ceiling", "schedule.ceiling", "30min", "schedule.floor, which is 1h"},
@@ -329,7 +329,7 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusedCase{"StreamBytes", "signals.max_bytes", "1023KiB", "between 1MiB and"},
                     RefusedCase{"Changed", "signals.changed_max", "65KiB", "between 0B and 64KiB"},
                     RefusedCase{"Content", "signals.content_max", "257KiB", "between 0B and 256KiB"},
-                    RefusedCase{"ContentUnit", "signals.content_max", "64", "write a size with its unit"},
+                    RefusedCase{"ContentUnit", "signals.content_max", "64", "expected a size with its unit"},
                     RefusedCase{"MaxBody", "fetch.max_body", "65MiB", "between 1KiB and 64MiB"},
                     RefusedCase{"Contact", "fetch.contact", "me@example.org", "mailto:"},
                     RefusedCase{"ContactInjection", "fetch.contact", "https://e.org/\r\nX: y", "write a URL"},
@@ -363,7 +363,7 @@ TEST_F(ConfigTest, NeedsAUrlWhenThePrivateServerIsForbidden) {
 TEST_F(ConfigTest, TakesCertificatesForTlsAlone) {
   env("REDIS_URL", "redis://host");
   env("REDIS_CA_FILE", write("ca.pem", "").string());
-  EXPECT_THAT(problems(), ElementsAre(HasSubstr("write rediss in place of redis")));
+  EXPECT_THAT(problems(), ElementsAre(HasSubstr("use rediss:// in redis.url")));
   if (!objection_to_redis_url("rediss://host").empty()) GTEST_SKIP() << "hiredis has no TLS here";
   env("REDIS_URL", "rediss://host");
   EXPECT_EQ(load().redis.ca_file, home / "ca.pem");
@@ -563,7 +563,7 @@ TEST_F(ConfigTest, WarnsOfAPasswordOnTheCommandLine) {
   sources.flags["redis.url"] = "redis://me:swordfish@localhost:6379/0";
   const auto warnings = load().warnings;
   ASSERT_EQ(warnings.size(), 1U);
-  EXPECT_THAT(warnings[0], testing::HasSubstr("redis.url: every user of this machine sees"));
+  EXPECT_THAT(warnings[0], testing::HasSubstr("redis.url: every user of this machine can read"));
   EXPECT_THAT(warnings[0], testing::Not(testing::HasSubstr("swordfish")));
   sources.flags["redis.url"] = "redis://me@localhost:6379/0";
   EXPECT_TRUE(load().warnings.empty());
@@ -608,23 +608,23 @@ INSTANTIATE_TEST_SUITE_P(
         RowCase{"UnknownCell", "[host.\"a.example\"]\nspacin = \"1s\"\n", "host.\"a.example\".spacin (file "},
         RowCase{"UnknownCellNearest", "[host.\"a.example\"]\nspacin = \"1s\"\n", "did you mean spacing?"},
         RowCase{"UnknownCellList", "[host_group.x]\nhosts = [\"a.example\"]\nspacing = \"1s\"\n",
-                "no such option; there are hosts"},
-        RowCase{"HostName", "[host.\"A.example\"]\nspacing = \"1s\"\n", "is no host as in a URL"},
-        RowCase{"HostPort", "[host.\"a.example:80\"]\nspacing = \"1s\"\n", "is no host as in a URL"},
+                "no such option; one of: hosts"},
+        RowCase{"HostName", "[host.\"A.example\"]\nspacing = \"1s\"\n", "is not a host name as in a URL"},
+        RowCase{"HostPort", "[host.\"a.example:80\"]\nspacing = \"1s\"\n", "is not a host name as in a URL"},
         RowCase{"Name", "[egress.policy.\"a b\"]\nallow = []\n", "letters, digits"},
         RowCase{"Concurrency", "[host.\"a.example\"]\nconcurrency = 0\n", "between 1 and 1000"},
         RowCase{"Spacing", "[host.\"a.example\"]\nspacing = \"2h\"\n", "at most 1h"},
         RowCase{"MinInterval", "[host.\"a.example\"]\nmin_interval = \"31d\"\n", "at most 30d"},
         RowCase{"HttpVersion", "[host.\"a.example\"]\nhttp_version = \"2\"\n", "write \"1.1\""},
         RowCase{"TwoGroups", "[host_group.x]\nhosts = [\"a.example\"]\n[host_group.y]\nhosts = [\"a.example\"]\n",
-                "a.example stands in the group x already"},
+                "a.example is already in the group x already"},
         RowCase{"NoHosts", "[host_group.x]\n", "hosts is missing"},
         RowCase{"Policy", "[egress.policy.x]\nallow = [\"intranet.example\"]\n", "is not CIDR"},
         RowCase{"PolicyPorts", "[egress.policy.x]\nports = [0]\n", "is not a port"},
         RowCase{"AuthEmpty", "[feed_auth.x]\norigin = \"https://a.example\"\n", "give either user and password_file"},
         RowCase{"AuthBoth", "[feed_auth.x]\norigin = \"https://a.example\"\nuser = \"me\"\nheader = \"X-Key\"\n",
                 "give either user and password_file"},
-        RowCase{"AuthHalf", "[feed_auth.x]\norigin = \"https://a.example\"\nuser = \"me\"\n", "need each other"},
+        RowCase{"AuthHalf", "[feed_auth.x]\norigin = \"https://a.example\"\nuser = \"me\"\n", "must be set together"},
         RowCase{"AuthOrigin", "[feed_auth.x]\nuser = \"me\"\npassword_file = \"SECRET\"\n", "origin is missing"},
         RowCase{"AuthOriginPath",
                 "[feed_auth.x]\nuser = \"me\"\npassword_file = \"SECRET\"\norigin = \"https://a.example/feed\"\n",
@@ -632,7 +632,7 @@ INSTANTIATE_TEST_SUITE_P(
         RowCase{"AuthPassword",
                 "[feed_auth.x]\nuser = \"me\"\npassword_file = \"SECRET\"\npassword = \"hunter2\"\n"
                 "origin = \"https://a.example\"\n",
-                "there are user password_file header"},
+                "one of: user password_file header"},
         RowCase{"AuthHeaderLine",
                 "[feed_auth.x]\nheader = \"X-Key: hunter2\"\nvalue_file = \"SECRET\"\norigin = \"https://a.example\"\n",
                 "write the name of a header"},

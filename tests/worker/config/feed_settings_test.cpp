@@ -86,7 +86,7 @@ TEST(FeedSettings, AreRefusedWithARemedy) {
       {"=1", "write key=value"},
       {"kep=1", "did you mean keep?"},
       {"nonsense=1",
-       "no such setting; there are keep keep_age keep_bytes backfill interval_min interval_max html_policy auth policy "
+       "no such setting; one of: keep keep_age keep_bytes backfill interval_min interval_max html_policy auth policy "
        "proxy "
        "user_agent http_version republish websub hub topic ca_file pin subscribers header.NAME"},
       {"keep=0", "from 1 to 1000000"},
@@ -100,13 +100,13 @@ TEST(FeedSettings, AreRefusedWithARemedy) {
       {"interval_min=15", "15min"},
       {"interval_min=0", "from 1s to 30d"},
       {"interval_max=31d", "from 1s to 30d"},
-      {"html_policy=classic", "write one of strict raw"},
+      {"html_policy=classic", "expected one of strict raw"},
       {"proxy=proxy.example", "http://host:port, or none"},
       {"proxy=http://me:pw@proxy.example:3128", "not kept with feeds"},
       {"user_agent=Mozilla/5.0", "imitates a browser"},
       {"user_agent=Acme (https://acme.example)", "AcmeReader/2.1"},
       {"user_agent=Acme\r\nX: y", "AcmeReader/2.1"},
-      {"http_version=2", "write 1.1"},
+      {"http_version=2", "expected 1.1"},
       {"hub=hub.example", "absolute http or https URL"},
       {"hub=ftp://hub.example/", "absolute http or https URL"},
       {"hub=https://me:pw@hub.example/", "without credentials"},

@@ -90,7 +90,7 @@ TEST(WhatMayBeRepublished, OfARemovedFeedIsWhatItsLastEventSays) {
 
 TEST(WhatMayBeRepublished, IsWrittenAsASetting) {
   FeedSettings settings;
-  EXPECT_EQ(change_setting(settings, "republish=perhaps"), "write yes or no");
+  EXPECT_EQ(change_setting(settings, "republish=perhaps"), "expected yes or no");
   EXPECT_EQ(change_setting(settings, "republish=yes"), "");
   EXPECT_EQ(setting_texts(settings), std::vector<std::string>{"republish=yes"});
   EXPECT_EQ(settings_json(settings), R"({"republish":"yes"})");
