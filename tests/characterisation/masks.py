@@ -51,7 +51,7 @@ class Masks:
             text = text.replace(secret, name)
         for port, name in self.ports.items():
             text = re.sub(rf"(?:(?<=[:\"\s])|(?<=%3A)){port}\b", name, text)
-        text = re.sub(r" And \d[\d.]* (s|min|h) later, so that feeds do not come due together\.", "", text)  # by chance
+        text = re.sub(r" Delayed by \d[\d.]* (s|min|h) so that feeds do not all come due together\.", "", text)  # by chance
         text = re.sub(r"\b(1[6-9]\d{11})-\d+\b", self.record, text)
         text = re.sub(r'(?<!hash":")(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])', "<id>", text)
         text = re.sub(r"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])", "<replication id>", text)

@@ -79,7 +79,7 @@ TEST_F(Questions, ExplainSaysWhyAndWritesNothing) {
   EXPECT_EQ(people.out.find("state    healthy; last 200 (updated) "), 0U) << people.out;
   EXPECT_TRUE(has(people.out, "hit rate 100 % of 1 poll\n")) << people.out;
   EXPECT_TRUE(has(people.out, "\nnext     20")) << people.out;
-  EXPECT_TRUE(has(people.out, "\nwhy      By its pace about every ")) << people.out;
+  EXPECT_TRUE(has(people.out, "\nwhy      At its own pace about every ")) << people.out;
   EXPECT_FALSE(has(people.out, "\ninputs   ")) << people.out;
   EXPECT_TRUE(has(world.run({"explain", url, "-v"}).out, "\ninputs   adaptive "));
   EXPECT_TRUE(

@@ -90,19 +90,19 @@ std::string next_text(const FeedRecord& record, const HostView& host, Millisecon
   if (!record.claim.empty() && record.due && *record.due > now) {  // while the lease runs
     return "being fetched now, by " + record.claim.substr(0, record.claim.find(':'));
   }
-  if (!record.due)
-    return record.state.state == "paused" ? "never, while it is paused" : "never: it is not in the schedule";
+  if (!record.due) return record.state.state == "paused" ? "never while it is paused" : "never: it is not scheduled";
   if (record.in_line) {
     const Milliseconds start = std::max(next_start(host), now);
-    return fmt::format("due since {}, in line for {}: {} feed{} before it, the next may start {}", rfc3339(*record.due),
-                       host.name, record.in_line->ahead, record.in_line->ahead == 1 ? "" : "s",
+    return fmt::format("due since {}, waiting for {}: {} feed{} ahead of it, the next may start {}",
+                       rfc3339(*record.due), host.name, record.in_line->ahead, record.in_line->ahead == 1 ? "" : "s",
                        start == now ? "now" : from_now(start, now));
   }
   std::string text = due_text(*record.due, now, numbers ? record.state.due.reason : "");
   if (const Milliseconds start = host.state.not_before; start > std::max(*record.due, now)) {
-    text += fmt::format("; but its host {} before {}, {}",
-                        host.state.storm.count() != 0 ? "is in trouble, and is asked no more" : "wants no request",
-                        rfc3339(start), from_now(start, now));
+    text +=
+        fmt::format("; but its host {} until {}, {}",
+                    host.state.storm.count() != 0 ? "is failing, and its requests are suspended" : "asked for a pause",
+                    rfc3339(start), from_now(start, now));
   }
   return text;
 }
@@ -115,7 +115,7 @@ std::string why_text(const FeedRecord& record, Milliseconds now) {
     return "It is not paused and not in the schedule, which is an error: feedmill verify --repair fixes it.";
   if (record.claim.empty()) return schedule_words(due.why, due.reason);
   if (*record.due > now) return "A worker is fetching it; the result decides when it is due next.";
-  return "The worker that claimed it has not finished in time; the next free worker fetches it.";
+  return "The worker that claimed it did not finish in time; the next free worker will fetch it.";
 }
 
 /// Whether nothing is known of what its server says.
@@ -126,7 +126,7 @@ bool is_unread(const FeedState& state) {
 std::string validators_text(const FeedState& state) {
   const KnownValidators& validators = state.validators;
   if (validators.etag.empty() && validators.last_modified.empty())
-    return is_unread(state) ? "not known before it is read" : "none: the server sent no ETag and no Last-Modified";
+    return is_unread(state) ? "unknown until the feed is read" : "none: the server sent neither ETag nor Last-Modified";
   std::string text;
   if (!validators.etag.empty()) text += "ETag " + validators.etag;
   if (!validators.last_modified.empty())
@@ -135,24 +135,26 @@ std::string validators_text(const FeedState& state) {
 }
 
 std::string identity_text(const PostIdentity& identity) {
-  std::string text = "guid, else link, else digest, as each entry has it";
+  std::string text = "guid, else link, else digest, per entry";
   if (identity.by == IdentifiedBy::link) text = "link, else digest";
   if (identity.by == IdentifiedBy::digest) text = "digest of title, date and text";
   if (identity.by != IdentifiedBy::guid) {
-    text += fmt::format(", since {}: the identity before it did not tell the entries apart, or changed at every fetch",
+    text += fmt::format(", since {}: the previous identity did not distinguish the entries, or changed at every fetch",
                         rfc3339(identity.since));
     if (identity.sound_documents > 0) {
-      text += fmt::format("; its guids have stayed for {} documents in a row, and count again when that goes on",
-                          identity.sound_documents);
+      text += fmt::format(
+          "; its guids have been stable for {} documents in a row; if this continues, they will be used again",
+          identity.sound_documents);
     }
   } else if (identity.naming == Naming::mixed) {
     text += "; some entries have no guid of their own";
   }
   if (identity.unfit_documents > 0) {
-    text += fmt::format("; it does not tell apart most entries of the last {} documents", identity.unfit_documents);
+    text += fmt::format("; it does not distinguish most entries of the last {} documents", identity.unfit_documents);
   }
   if (identity.replaced_documents > 0) {
-    text += fmt::format("; known entries came under new ones in the last {} documents", identity.replaced_documents);
+    text += fmt::format("; known entries arrived under new identities in the last {} documents",
+                        identity.replaced_documents);
   }
   return text;
 }
@@ -188,9 +190,9 @@ json::object host_json(const HostView& host, Milliseconds now) {
 std::string pages_text(const PageWalk& walk, Milliseconds now) {
   if (walk.next.empty()) return "";
   const std::string purpose = walk.purpose == PageWalk::For::gap
-                                  ? "to close the gap behind " + rfc3339(Milliseconds(walk.back_to * 1000))
+                                  ? "to close the gap after " + rfc3339(Milliseconds(walk.back_to * 1000))
                                   : "for its first import";
-  return fmt::format("{} read {}, {} posts came; next {}, the feed itself {}", walk.pages, purpose, walk.posts,
+  return fmt::format("{} read {}, {} posts found; next {}, the feed itself {}", walk.pages, purpose, walk.posts,
                      walk.next, walk.poll_due <= now ? "now" : from_now(walk.poll_due, now));
 }
 
@@ -215,11 +217,11 @@ std::string quota_text(const HostView& host, Milliseconds now) {
                                      : fmt::format("{} feed{} share{} ", host.feeds, host.feeds == 1 ? "" : "s",
                                                    host.feeds == 1 ? "s" : "");
   text += rate_text(a_second);
-  if (names > 1) text += fmt::format(" over {} ways out", names);
+  if (names > 1) text += fmt::format(" over {} egress names", names);
   constexpr double worth_telling = 600;  // seconds; hardly a feed is asked more often
   const double interval = static_cast<double>(host.feeds) / a_second;
   if (interval >= worth_telling) text += ": each at best " + interval_text(interval);
-  text += is_told ? "; so the host says" : "; found out by its refusals";
+  text += is_told ? "; announced by the host" : "; learned from its rejections";
   if (hold > now + std::chrono::minutes(1)) text += fmt::format("; none before {}", rfc3339(hold));
   return text;
 }
@@ -230,11 +232,11 @@ std::string host_text(const HostView& host, Milliseconds now) {
                                  host.limits.concurrency, start <= now ? "now" : from_now(start, now));
   if (host.state.slow > 1) text += fmt::format(" ({} times its usual spacing)", host.state.slow);
   if (host.state.waiting > 0) {
-    text += fmt::format(", {} feed{} in line, the last {}", host.state.waiting, host.state.waiting == 1 ? "" : "s",
+    text += fmt::format(", {} feed{} waiting, the last {}", host.state.waiting, host.state.waiting == 1 ? "" : "s",
                         from_now(line_end(host, now), now));
   }
   if (host.state.storm.count() != 0) {
-    return text + fmt::format(", its feeds fail alike since {}: one at a time asks, the next {}",
+    return text + fmt::format(", its feeds fail alike since {}: one is fetched at a time, the next {}",
                               rfc3339(host.state.storm),
                               host.state.not_before > now ? from_now(host.state.not_before, now) : "now");
   }
@@ -265,13 +267,13 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const Explained& 
   if (const std::string quota = quota_text(host, now); !quota.empty()) lines.emplace_back("quota", quota);
   const std::string pushes = push_text(record, subscription, now);
   lines.emplace_back("websub", !pushes.empty()    ? pushes
-                               : is_unread(state) ? "not known before it is read"
+                               : is_unread(state) ? "unknown until the feed is read"
                                                   : "none advertised");
   lines.emplace_back("cache", validators_text(state));
   lines.emplace_back("identity", identity_text(state.identity));
   if (!volatile_parts.empty()) {
-    lines.emplace_back("no news",
-                       fmt::format("changes of {}; feedmill set forgets them", fmt::join(volatile_parts, ", ")));
+    lines.emplace_back("no change",
+                       fmt::format("changes of {}; feedmill set clears them", fmt::join(volatile_parts, ", ")));
   }
   if (!state.address.fetch_url.empty()) lines.emplace_back("fetched", "from " + state.address.fetch_url);
   const FeedSettings stored = read_settings(state.settings);

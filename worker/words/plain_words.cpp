@@ -45,56 +45,55 @@ struct DueCode {
 constexpr std::array due_code_table{
     // The feed's own interval
     DueCode{"adaptive", "It follows its own pace."},
-    DueCode{"floor", "schedule.floor allows no shorter interval.", "schedule.floor allows no shorter interval than"},
-    DueCode{"ceiling", "Its pace asks for less than schedule.ceiling, which is the longest interval."},
-    DueCode{"dormant", "It has been silent for so long that it is asked as rarely as schedule.ceiling allows."},
+    DueCode{"floor", "schedule.floor does not allow a shorter interval.",
+            "schedule.floor does not allow a shorter interval than"},
+    DueCode{"ceiling", "Its own pace is slower than schedule.ceiling, the longest interval."},
+    DueCode{"dormant", "It has been silent for so long that it is fetched only as often as schedule.ceiling requires."},
     DueCode{"gap", "Posts were missed between the last two fetches, so it is fetched twice as often."},
     DueCode{"override",
-            "An interval that you set applies: its interval_min or interval_max, or its host's min_interval."},
+            "An interval you configured applies: its interval_min or interval_max, or its host's min_interval."},
     // What its publisher asks for
-    DueCode{"max_age", "Its server says how long the answer is fresh.", "Its server says that the answer is fresh for"},
-    DueCode{"expires", "Its server says until when the answer is fresh.",
-            "Its server says that the answer is fresh for"},
+    DueCode{"max_age", "Its server gives a freshness lifetime (max-age).", "Its server declares the answer fresh for"},
+    DueCode{"expires", "Its server gives an expiry time (Expires).", "Its server declares the answer fresh for"},
     DueCode{"ttl", "Its document asks for this interval.", "Its document asks for an interval of"},
-    DueCode{"sy", "Its document says when it is updated.", "Its document says that it is updated every"},
+    DueCode{"sy", "Its document gives an update interval.", "Its document gives an update interval of"},
     DueCode{"fresh_clamped", "Its server or document asks for a longer interval than feedmill accepts."},
-    DueCode{"skip_hours", "Its document asks to leave these hours out."},
-    DueCode{"skip_days", "Its document asks to leave these days out."},
-    DueCode{"retry_after", "Its server asked for no request before then (Retry-After)."},
-    DueCode{"quota", "Its server says that it has used up its requests until then (RateLimit)."},
+    DueCode{"skip_hours", "Its document asks readers to skip these hours."},
+    DueCode{"skip_days", "Its document asks readers to skip these days."},
+    DueCode{"retry_after", "Its server asked for no requests before then (Retry-After)."},
+    DueCode{"quota", "Its server reported that the request quota is used up until then (RateLimit)."},
     DueCode{"retry_after_clamped", "Its server asked for a longer pause than feedmill accepts (Retry-After)."},
     // Failures
-    DueCode{"backoff", "Its last fetch failed; it is tried again after a pause."},
+    DueCode{"backoff", "Its last fetch failed; it is retried after a pause."},
     DueCode{"auth", "Its server asks for a password (401)."},
     DueCode{"forbidden", "Its server refuses us (403)."},
-    DueCode{"challenge", "Its server wants to see a browser instead of a feed reader."},
-    DueCode{"not_found", "Its server does not find it (404)."},
-    DueCode{"gone", "Its server says that it has ended (410)."},
+    DueCode{"challenge", "Its server requires a browser."},
+    DueCode{"not_found", "Its server cannot find it (404)."},
+    DueCode{"gone", "Its server reports it as gone (410)."},
     DueCode{"legal", "Its server withholds it for legal reasons (451)."},
-    DueCode{"rate_limited", "Its server says that it is asked too often (429)."},
-    DueCode{"quarantine", "It is in quarantine, and is tried again after a long pause."},
+    DueCode{"rate_limited", "Its server reports too many requests (429)."},
+    DueCode{"quarantine", "It is in quarantine and is retried after a long pause."},
     // Its host
-    DueCode{"host_spacing", "Other feeds of its host go before it, one at a time."},
+    DueCode{"host_spacing", "Other feeds of its host are fetched first, one at a time."},
     DueCode{"host_backoff", "Its host asked for a pause, so all its feeds wait."},
     // Pushes and pages
     DueCode{"websub_push", "Its hub announced a change."},
-    DueCode{"websub_fallback", "Its hub pushes what is new; polling only makes certain.",
-            "Its hub pushes what is new, so it is polled only every"},
-    DueCode{"second_look", "A push came before its post did, so it is fetched once more."},
-    DueCode{"pushed", "Its hub pushed its content; the poll that was planned before stays."},
+    DueCode{"websub_fallback", "Its hub pushes new posts; polling is only a safety net.",
+            "Its hub pushes new posts, so it is polled only every"},
+    DueCode{"second_look", "A push arrived before its post did, so it is fetched once more."},
+    DueCode{"pushed", "Its hub pushed its content; the scheduled poll is unchanged."},
     DueCode{"ping", "A ping announced a change."},
-    DueCode{"pages", "Pages of its older posts are read, one after the other."},
+    DueCode{"pages", "Pages of its older posts are read one after the other."},
     // What somebody did
     DueCode{"first", "It was added and has not been fetched yet."},
     DueCode{"spread", "It has not been fetched yet; new feeds take turns."},
     DueCode{"manual", "A refresh was requested."},
-    DueCode{"claimed", "A worker was fetching it, and that fetch may still end."},
-    DueCode{"released", "A worker gave it back without fetching it, as workers do when they stop or lack memory."},
-    DueCode{"paused", "It is paused by its operator; resume it with feedmill resume."},
-    DueCode{
-        "orphaned",
-        "It is paused because it is in no channel; after another feeds.orphan_after it is removed. To keep it, put it "
-        "into a channel, or use feedmill add or feedmill resume."},
+    DueCode{"claimed", "A worker was fetching it, and that fetch may still finish."},
+    DueCode{"released", "A worker released it without fetching it, as workers do when they stop or lack memory."},
+    DueCode{"paused", "Its operator paused it; resume it with feedmill resume."},
+    DueCode{"orphaned",
+            "It is paused because it is in no channel, and is removed after another feeds.orphan_after. To keep it, "
+            "add it to a channel, or use feedmill add or feedmill resume."},
 };
 
 constexpr auto all_due_codes = [] {
@@ -109,18 +108,18 @@ std::string special_words(std::string_view code, const DueInput& input) {
   if (input.from == "resumed") {
     if (code == "spread")
       return input.seconds > 0 ? "It was resumed; feeds that are resumed together take turns." : "It was resumed.";
-    if (code == "floor") return "It was resumed, and was fetched too short a time ago (schedule.floor).";
+    if (code == "floor") return "It was resumed too soon after its last fetch (schedule.floor).";
     if (code == "claimed") return "It was resumed while a worker was still fetching it.";
     if (code == "quarantine") return "It was resumed, but is in quarantine.";
   }
   if (code == "manual" && input.from == "moved") return "It was moved to a new address.";
   if (code == "manual" && input.from == "wanted")
-    return "It was paused because it was in no channel; a channel has it again.";
+    return "It was paused because it was in no channel; it is in a channel again.";
   if (code != "quarantine") return {};
   if (input.from == "killed the worker")
-    return fmt::format("It is in quarantine for {}: workers died while they fetched it.", span);
+    return fmt::format("It is in quarantine for {}: workers crashed while fetching it.", span);
   if (input.from == "one at a time")
-    return "A worker died while it fetched this feed; such feeds are fetched one at a time.";
+    return "A worker crashed while fetching this feed; such feeds are fetched one at a time.";
   if (input.from.starts_with("n="))
     return fmt::format("It is in quarantine for {}: its document exceeded a limit of the parser several times.", span);
   return {};
@@ -161,16 +160,17 @@ std::string schedule_words(std::string_view why, std::string_view due_reason) {
   };
   for (const DueInput& input : inputs) {
     if (input.code == "adaptive" && !input.from.empty())
-      add(fmt::format("By its pace about every {}: {}.", span_of(input.seconds), pace_words(input.from)));
+      add(fmt::format("At its own pace about every {}: {}.", span_of(input.seconds), pace_words(input.from)));
     if (const std::string_view number = failure_number(input); !number.empty())
-      add(fmt::format("Tried again after {}: failure number {} in a row.", span_of(input.seconds), number));
+      add(fmt::format("Retried after {}: failure number {} in a row.", span_of(input.seconds), number));
   }
   const bool whole = !text.empty();
   if (!whole || (due_reason != "adaptive" && due_reason != "backoff")) add(decided_by(due_reason, inputs, whole));
   const auto floor = seconds_of(inputs, "floor");
-  if (whole && floor && due_reason != "floor") add(fmt::format("Never more often than every {}.", span_of(*floor)));
+  if (whole && floor && due_reason != "floor") add(fmt::format("At most once every {}.", span_of(*floor)));
   const auto phase = seconds_of(inputs, "phase");
-  if (phase && *phase >= 60) add(fmt::format("And {} later, so that feeds do not come due together.", span_of(*phase)));
+  if (phase && *phase >= 60)
+    add(fmt::format("Delayed by {} so that feeds do not all come due together.", span_of(*phase)));
   return text.empty() ? "No reason is stored for its due time." : text;
 }
 
@@ -187,57 +187,56 @@ std::string remedy_words(std::string_view reason, std::string_view url) {
   const auto starts = [&](std::string_view group) { return reason.starts_with(group); };
   if (reason == "tls.verify") {
     return fmt::format(
-        "Its certificate is not trusted. Is it expired or for another name, the publisher must mend it; is it of an "
-        "authority of your own: feedmill set {} ca_file=FILE.",
+        "Its certificate is not trusted. If it has expired or names another host, the publisher must fix it. If your "
+        "own CA issued it: feedmill set {} ca_file=FILE.",
         feed_url);
   }
-  if (starts("tls.")) return "The server speaks no TLS that is safe today; the publisher must mend that.";
+  if (starts("tls.")) return "The server supports only outdated TLS; the publisher must fix this.";
   if (reason == "egress.port")
-    return "Feeds may not use this port. If it is meant: egress.ports, or a policy for this feed "
-           "([egress.policy.NAME]).";
+    return "Feeds may not use this port. To allow it: egress.ports, or a policy for this feed ([egress.policy.NAME]).";
   if (starts("egress.")) {
     return fmt::format(
-        "The address is private, and closed to feeds. If it is meant: egress.allow for all, or [egress.policy.NAME] "
-        "and "
+        "The address is private and blocked for feeds. To allow it: egress.allow for all, or [egress.policy.NAME] and "
         "feedmill set {} policy=NAME.",
         feed_url);
   }
   if (reason == "status.forbidden" || reason == "status.challenge") {
     return fmt::format(
-        "The server refuses us. Set fetch.contact, so that it can see who asks, and ask the publisher to let feed "
-        "readers in; feedmill check {} shows the whole answer.",
+        "The server refuses us. Set fetch.contact to identify yourself, and ask the publisher to allow feed readers; "
+        "feedmill check {} shows the whole answer.",
         feed_url);
   }
   if (reason == "status.auth")
-    return fmt::format("It wants a password: feedmill set {} auth=NAME, with [feed_auth.NAME] in the configuration.",
+    return fmt::format("It requires a password: feedmill set {} auth=NAME, with [feed_auth.NAME] in the configuration.",
                        feed_url);
   if (reason == "status.not_found" || reason == "dns.not_found" || reason == "url.invalid") {
     return fmt::format(
-        "Is the address right? feedmill discover finds the feeds of a site's page. Of a feed that was never read: "
-        "feedmill remove {0}, then add the right one; else feedmill move {0} NEW.",
+        "Check the URL; feedmill discover lists the feeds of a web page. If the feed was never read: feedmill remove "
+        "{0}, then add the right one; else feedmill move {0} NEW.",
         feed_url);
   }
   if (reason == "status.rate_limited") {
     return fmt::format(
-        "Nothing: it is asked again after the pause it wants. Does it go on: feedmill set {} interval_min=6h.",
+        "Nothing; feedmill retries after the requested pause. If it persists: feedmill set {} interval_min=6h.",
         feed_url);
   }
   if (reason == "status.gone") {
     return fmt::format(
-        "Its server says that it has ended. It is asked again, and called gone when that is still so after a day; once "
-        "it is: feedmill remove {}.",
+        "Its server reports it as gone. feedmill retries, and marks it gone if this persists for a day; then: feedmill "
+        "remove {}.",
         feed_url);
   }
   if (reason == "parse.not_a_feed")
-    return fmt::format("There is a page, and no feed: feedmill discover {} lists those it names.", feed_url);
-  if (starts("dns.")) return "Are the name servers right? feedmill doctor tries them.";
-  if (reason == "limit.body") return "It is larger than fetch.max_body, which may be 64MiB at most.";
-  if (reason == "limit.header") return "Its server sends more header than is read; the publisher must mend that.";
+    return fmt::format("The URL is a web page, not a feed: feedmill discover {} lists the feeds it links to.",
+                       feed_url);
+  if (starts("dns.")) return "Check the name servers; feedmill doctor tests them.";
+  if (reason == "limit.body") return "It is larger than fetch.max_body, which can be raised to at most 64MiB.";
+  if (reason == "limit.header") return "Its server sends too large a header; the publisher must fix this.";
   if (reason == "limit.ratio")
-    return "It unpacks to suspiciously many times what was sent, as bombs do; the publisher must mend that.";
+    return "Its compression ratio is suspiciously high, as in a decompression bomb; the publisher must fix this.";
   if (reason == "limit.coding")
-    return "Its server packs it in a way that was not asked for, or twice (Content-Encoding); the publisher must mend "
-           "that: gzip, br and zstd are read.";
+    return "Its server uses an unsupported or repeated Content-Encoding; the publisher must fix this: gzip, br and "
+           "zstd are supported.";
   return "";
 }
 

@@ -38,27 +38,27 @@ std::vector<PushFact> push_facts(const FeedRecord& record, const std::optional<P
   std::vector<PushFact> facts;
   if (push.state.empty()) {
     if (hubs.hubs.empty()) return facts;
-    facts.push_back({"Hub", "", fmt::format("{} for {}, not subscribed to", hubs.hubs.front(), hubs.topic)});
+    facts.push_back({"Hub", "", fmt::format("{} for {}, not subscribed", hubs.hubs.front(), hubs.topic)});
     return facts;
   }
   facts.push_back({"State", "", fmt::format("{} since {}", push.state, rfc3339(push.since))});
   facts.push_back({"Hub", ", at ", fmt::format("{} for {}", push.hub.empty() ? "no hub" : push.hub, hubs.topic)});
-  if (!push.note.empty()) facts.push_back({"What went wrong", "; ", push.note});
+  if (!push.note.empty()) facts.push_back({"Last error", "; ", push.note});
   if (subscription && subscription->state == "active") {
     std::string lease =
         fmt::format("until {}, {}, {}", rfc3339(subscription->lease_end), from_now(subscription->lease_end, now),
-                    subscription->secret.empty() ? "unsigned: pushes are hints" : "signed");
+                    subscription->secret.empty() ? "unsigned: pushes are only hints" : "signed");
     if (subscription->bad > 0) lease += fmt::format(", {} with a bad signature ignored", subscription->bad);
     facts.push_back({"Lease", "; lease ", std::move(lease)});
   }
   if (push.last_push.count() != 0) facts.push_back({"Last push", "; last push ", from_now(push.last_push, now)});
   const PushHealth& health = pushes.health;
   if (health.pushed_first + health.poll_first > 0) {
-    facts.push_back({"Who was first", "; ",
+    facts.push_back({"First to arrive", "; ",
                      fmt::format("push first {} times, poll first {} times", health.pushed_first, health.poll_first)});
   }
   if (health.fallback.count() != 0) {
-    facts.push_back({"Polling", "; ", "polled every " + format_duration(health.fallback) + " besides"});
+    facts.push_back({"Polling", "; ", "polled every " + format_duration(health.fallback) + " as well"});
   }
   return facts;
 }
@@ -71,12 +71,12 @@ std::string push_text(const FeedRecord& record, const std::optional<PushRecord>&
 
 std::span<const PushStateText> push_state_texts() {
   static constexpr std::array texts{
-      PushStateText{"pending", "its hub has been asked and has yet to verify"},
-      PushStateText{"unproven", "accepted; until pushes were first with three posts it is polled as usual"},
-      PushStateText{"healthy", "pushes are first; it is polled less often"},
-      PushStateText{"doubtful", "polls found what no push brought; it is polled as usual"},
-      PushStateText{"failed", "refused, or its lease was lost; tried again after a day or more"},
-      PushStateText{"denied", "its hub will not push it; tried again after a week or more"},
+      PushStateText{"pending", "subscription requested; the hub has not verified it yet"},
+      PushStateText{"unproven", "accepted; polled as usual until pushes were first with three posts"},
+      PushStateText{"healthy", "pushes arrive first; polled less often"},
+      PushStateText{"doubtful", "polls found posts that no push delivered; polled as usual"},
+      PushStateText{"failed", "refused, or its lease was lost; retried after a day or more"},
+      PushStateText{"denied", "the hub denied the subscription; retried after a week or more"},
   };
   return texts;
 }

@@ -176,7 +176,7 @@ std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& re
                                         state.address.moving.sightings, rfc3339(state.address.moving.since)));
   }
   if (state.identity.by != IdentifiedBy::guid) {
-    add("posts told apart by", fmt::format("{} since {}", to_string(state.identity.by), rfc3339(state.identity.since)));
+    add("posts identified by", fmt::format("{} since {}", to_string(state.identity.by), rfc3339(state.identity.since)));
   }
   add_time("last refresh", state.last.at);
   if (!state.last.outcome.empty()) {
@@ -198,7 +198,7 @@ std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& re
                              state.counts.polls_not_modified, state.counts.polls_same_body, state.counts.polls_with_new,
                              state.counts.polls_failed));
     add("hit rate",
-        fmt::format("{} % of polls brought a new entry", state.counts.polls_with_new * 100 / state.counts.polls));
+        fmt::format("{} % of polls found a new entry", state.counts.polls_with_new * 100 / state.counts.polls));
     add("new entries", fmt::format("{} so far, {:.1f} a week", state.counts.total_new, state.rhythm.new_per_week));
   }
   std::string settings;

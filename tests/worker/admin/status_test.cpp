@@ -365,7 +365,7 @@ TEST(FeedPage, ShowsHowItsSubscriptionStands) {
   record.feed_url = "https://example.org/feed";
   record.state.push.advert = {"https://example.org/self", {"https://hub.example/"}, 0};
   const std::string named = feed_page(story).text();
-  EXPECT_THAT(named, HasSubstr("<dd>https://hub.example/ for https://example.org/self, not subscribed to</dd>"));
+  EXPECT_THAT(named, HasSubstr("<dd>https://hub.example/ for https://example.org/self, not subscribed</dd>"));
   record.state.push.standing.state = "doubtful";
   record.state.push.standing.since = now - 2h;
   record.state.push.standing.hub = "https://hub.example/";
@@ -381,9 +381,9 @@ TEST(FeedPage, ShowsHowItsSubscriptionStands) {
   const std::string shown = feed_page(story).text();
   for (const char* text :
        {"<dt>State</dt><dd>doubtful since 2026-03-01T11:07:12Z</dd>", "<dt>Hub</dt><dd>https://hub.example/ for ",
-        "<dt>What went wrong</dt><dd>answered 500: &lt;b&gt;</dd>", "<dt>Lease</dt><dd>until 2026-03-03T13:07:12Z, ",
+        "<dt>Last error</dt><dd>answered 500: &lt;b&gt;</dd>", "<dt>Lease</dt><dd>until 2026-03-03T13:07:12Z, ",
         "<dt>Last push</dt><dd>26 min ago</dd>", "push first 4 times, poll first 2 times",
-        "polls found what no push brought"}) {
+        "polls found posts that no push delivered"}) {
     EXPECT_THAT(shown, HasSubstr(text));
   }
   EXPECT_THAT(shown, Not(HasSubstr("canary")));
@@ -400,10 +400,10 @@ TEST(StatusPage, CountsSubscriptionsByStateWhereThereAreAny) {
   status.store->fleet.push_states = {{"healthy", 1234}, {"denied", 2}, {"pending", 0}};
   const std::string shown = page(status);
   EXPECT_THAT(shown, HasSubstr("Subscriptions at hubs"));
-  EXPECT_THAT(shown, HasSubstr("<tr><td>healthy <span class=\"sub\">pushes are first; it is polled less often</span>"
+  EXPECT_THAT(shown, HasSubstr("<tr><td>healthy <span class=\"sub\">pushes arrive first; polled less often</span>"
                                "</td><td class=\"number\">1\xe2\x80\xaf"
                                "234</td></tr>"));
-  EXPECT_THAT(shown, HasSubstr("its hub will not push it"));
+  EXPECT_THAT(shown, HasSubstr("the hub denied the subscription"));
 }
 
 TEST(StatusPage, CountsWhoIsToldOfEventsWhereThereIsAnybody) {

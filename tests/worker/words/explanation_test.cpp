@@ -50,9 +50,8 @@ TEST(Explain, SaysWhatTheSpecificationShows) {
   const std::string golden =  // HTTP §11
       "state    healthy; last 304 (not_modified) 41 min ago, 3 failures ever, hit rate 19 % of 212 polls\n"
       "next     2026-03-01T13:07:12Z, in 26 min, because of max_age\n"
-      "why      By its pace about every 53 min: 54.5 posts a week. Its server says that the answer is fresh for 65 "
-      "min. "
-      "Never more often than every 60 min. And 2 min later, so that feeds do not come due together.\n"
+      "why      At its own pace about every 53 min: 54.5 posts a week. Its server declares the answer fresh for 65 "
+      "min. At most once every 60 min. Delayed by 2 min so that feeds do not all come due together.\n"
       "inputs   adaptive 3 200 s (S = 54.5)  floor 3 600 s  max_age 3 900 s (max-age=4000, Age 100)  ttl 1 800 s  "
       "phase +131 s\n"
       "host     example.org: 1 of 1 slots free, next start now, no back-off\n"
@@ -65,18 +64,19 @@ TEST(Explain, NamesAQuota) {
   HostView host{"example.org", {}, {}};
   host.state.quotas.push_back({"", 1min, now - 30s, now - 5s, true});
   host.feeds = 60;
-  const std::string quota = "quota    60 feeds share 1 request a minute: each at best every 60 min; so the host says\n";
+  const std::string quota =
+      "quota    60 feeds share 1 request a minute: each at best every 60 min; announced by the host\n";
   EXPECT_NE(text(record_of_the_specification(), host).find(quota), std::string::npos) << quota_text(host, now);
   EXPECT_NE(host_text(host, now).find("next start in 30 s"), std::string::npos) << host_text(host, now);
   host.state.quotas[0].told = false;
   host.state.quotas.push_back({"two", 2min, now - 30s, now + 5min, false});
   EXPECT_EQ(quota_text(host, now).substr(0, 68),
-            "60 feeds share 1.5 requests a minute over 2 ways out: each at best e");
+            "60 feeds share 1.5 requests a minute over 2 egress names: each at best e");
   host.feeds = 1;
   host.state.quotas.resize(1);
   host.state.quotas[0].pace = 2h;
   EXPECT_EQ(quota_text(host, now),
-            "1 feed shares 0.5 requests an hour: each at best every 2 h; found out by its refusals");
+            "1 feed shares 0.5 requests an hour: each at best every 2 h; learned from its rejections");
   host.by_hand = true;
   EXPECT_EQ(quota_text(host, now), "") << "its operator's spacing wins";
   EXPECT_NE(host_text(host, now).find("next start now"), std::string::npos) << host_text(host, now);
@@ -84,10 +84,10 @@ TEST(Explain, NamesAQuota) {
 
 TEST(Explain, SpeaksToPeopleInSentences) {
   const std::string shown = text(record_of_the_specification(), {"example.org", {}, {}});
-  EXPECT_NE(
-      shown.find("next     2026-03-01T13:07:12Z, in 26 min\nwhy      By its pace about every 53 min: 54.5 posts a "
-                 "week. Its server says that the answer is fresh for 65 min."),
-      std::string::npos)
+  EXPECT_NE(shown.find("next     2026-03-01T13:07:12Z, in 26 min\n"
+                       "why      At its own pace about every 53 min: 54.5 posts a week. Its server declares the answer "
+                       "fresh for 65 min."),
+            std::string::npos)
       << shown;
   EXPECT_EQ(shown.find("inputs"), std::string::npos) << shown;
 }
@@ -100,11 +100,11 @@ TEST(Explain, NamesWhatToDoAboutAFailure) {
            {"egress.blocked", "policy=NAME"},
            {"status.forbidden", "fetch.contact"},
            {"status.not_found", "feedmill discover"},
-           {"status.gone", "called gone when that is still so after a day; once it is: feedmill remove"},
-           {"parse.not_a_feed", "There is a page, and no feed"},
+           {"status.gone", "marks it gone if this persists for a day; then: feedmill remove"},
+           {"parse.not_a_feed", "The URL is a web page, not a feed"},
            {"limit.body", "larger than fetch.max_body"},
-           {"limit.header", "more header than is read"},
-           {"limit.ratio", "many times what was sent"},
+           {"limit.header", "too large a header"},
+           {"limit.ratio", "compression ratio is suspiciously high"},
            {"limit.coding", "Content-Encoding"}}) {
     record.state.last.error = reason;
     EXPECT_NE(text(record, {"example.org", {}, {}}).find(remedy), std::string::npos) << reason;
@@ -177,10 +177,9 @@ TEST(Explain, SaysWhatHoldsUpAHost) {
   host.state.waiting = 3;
   host.state.not_before = now + 15min;
   const std::string shown = text(record_of_the_specification(), host);
-  EXPECT_NE(
-      shown.find("host     example.org: 1 of 2 slots free, next start in 15 min, 3 feeds in line, the last in 15 min, "
-                 "back-off until 2026-03-01T12:55:52Z, in 15 min\n"),
-      std::string::npos)
+  EXPECT_NE(shown.find("host     example.org: 1 of 2 slots free, next start in 15 min, 3 feeds waiting, the last in 15 "
+                       "min, back-off until 2026-03-01T12:55:52Z, in 15 min\n"),
+            std::string::npos)
       << shown;
   host.state.slow = 4;
   host.state.waiting = 0;
@@ -245,17 +244,17 @@ TEST(Explain, HasAReasonInEachState) {
     }
   }
   record.state.state = "paused";
-  EXPECT_TRUE(why(with_reason(record, "ping 0", "ping")).starts_with("It is paused by its operator"));
+  EXPECT_TRUE(why(with_reason(record, "ping 0", "ping")).starts_with("Its operator paused it"));
 }
 
 TEST(Explain, TakesNoRemainderForAnInterval) {
   EXPECT_EQ(schedule_words("adaptive 25200", "adaptive"), "It follows its own pace.");
-  EXPECT_EQ(schedule_words("max_age 25200", "max_age"), "Its server says how long the answer is fresh.");
+  EXPECT_EQ(schedule_words("max_age 25200", "max_age"), "Its server gives a freshness lifetime (max-age).");
   EXPECT_EQ(schedule_words("adaptive 10800 S=16.00\nfloor 3600\nwebsub_fallback 21600\nphase 0", "websub_fallback"),
-            "By its pace about every 3 h: 16 posts a week. Its hub pushes what is new, so it is polled only every 6 h. "
-            "Never more often than every 60 min.");
+            "At its own pace about every 3 h: 16 posts a week. Its hub pushes new posts, so it is polled only every 6 "
+            "h. At most once every 60 min.");
   EXPECT_EQ(schedule_words("host_spacing 3600 n=1\nphase 0", "host_spacing"),
-            "Other feeds of its host go before it, one at a time.")
+            "Other feeds of its host are fetched first, one at a time.")
       << "that is no failure";
 }
 
