@@ -618,7 +618,7 @@ TEST_F(Partitions, AreToldToWhoAsksTheWrongOne) {
   const Finished refused = run_at(other, {"add", url});
   EXPECT_EQ(refused.exit, 1);
   EXPECT_NE(
-      refused.err.find("partition " + std::to_string(its) + " has https://example.org/feed.xml: say --partition " +
+      refused.err.find("partition " + std::to_string(its) + " has https://example.org/feed.xml: use --partition " +
                        std::to_string(its) + "; nothing was added"),
       std::string::npos)
       << refused.err;
@@ -627,7 +627,7 @@ TEST_F(Partitions, AreToldToWhoAsksTheWrongOne) {
            {"show", url}, {"explain", url}, {"pause", url}, {"refresh", url}, {"entries", url}}) {
     const Finished asked = run_at(other, words);
     EXPECT_EQ(asked.exit, 1) << words[0];
-    EXPECT_NE(asked.err.find("say --partition " + std::to_string(its)), std::string::npos) << words[0] << asked.err;
+    EXPECT_NE(asked.err.find("use --partition " + std::to_string(its)), std::string::npos) << words[0] << asked.err;
   }
   const Finished where = world.run({"where", url, "--json"});
   ASSERT_EQ(where.exit, 0) << where.err;

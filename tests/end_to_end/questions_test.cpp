@@ -374,7 +374,7 @@ TEST_F(Questions, HealthAsksTheWorker) {
   world.environment["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:" + std::to_string(port);
   const Finished nobody = world.run({"health"});
   EXPECT_EQ(nobody.exit, 1);
-  EXPECT_TRUE(has(nobody.err, "nobody answers")) << nobody.err;
+  EXPECT_TRUE(has(nobody.err, "no answer on")) << nobody.err;
   Program worker({"run"}, world.environment);
   ASSERT_TRUE(eventually([&] { return world.run({"health", "--ready", "-q"}).exit == 0; })) << worker.err();
   const json::object row = rows(world.run({"health", "--json"}).out).at(0);

@@ -389,7 +389,7 @@ TEST_F(Refreshing, TellsWhatBecameOfFeedsThatNobodyMayFetchAnyMore) {
   EXPECT_EQ(world.run({"remove", waiting[1], "--yes"}).exit, 0);
   const Finished done = refresh.wait();
   EXPECT_EQ(done.exit, 75) << done.err;
-  EXPECT_NE(done.out.find("paused " + waiting[0] + ": feedmill resume lets it go on"), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("paused " + waiting[0] + ": use feedmill resume"), std::string::npos) << done.out;
   EXPECT_NE(done.out.find("unknown " + waiting[1]), std::string::npos) << done.out;
   EXPECT_EQ(world.http.requests().size(), before + 1);
 }
@@ -406,7 +406,7 @@ TEST_F(Refreshing, DoesNotWaitForAHostThatIsLeftAlone) {
       {"HSET", "state:host:" + world.http.server(), "closed", "1", "refusals", "2", "not_before", in_an_hour});
   const Finished put_off = world.run({"refresh", world.http.url("/feed"), "--ignore-floor"});
   EXPECT_EQ(put_off.exit, 75) << put_off.err;
-  EXPECT_NE(put_off.out.find("its host is left alone until "), std::string::npos) << put_off.out;
+  EXPECT_NE(put_off.out.find("its host is backing off until "), std::string::npos) << put_off.out;
   EXPECT_EQ(world.http.count("/feed"), 1U);
 }
 

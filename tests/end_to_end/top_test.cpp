@@ -206,7 +206,7 @@ TEST_F(Top, SaysThatNoWorkerAnswers) {
   const Finished nobody = world.run({"top"});
   EXPECT_EQ(nobody.exit, 1);
   EXPECT_EQ(nobody.out, "");
-  EXPECT_THAT(nobody.err, HasSubstr("nobody answers on " + address));
+  EXPECT_THAT(nobody.err, HasSubstr("no answer on " + address));
   EXPECT_THAT(nobody.err, HasSubstr("is feedmill run running?"));
   OnTerminal live({"top"}, world.environment);
   EXPECT_EQ(live.wait(), 1);
@@ -243,7 +243,7 @@ TEST_F(Top, LivesOnATerminalUntilQ) {
   ASSERT_TRUE(top.shows(entered));
   ASSERT_TRUE(top.shows("rates"));
   ASSERT_TRUE(top.shows("last ")) << "rates of the moment, from the second answer on";
-  ASSERT_TRUE(top.shows("q quits; asked every 500ms"));
+  ASSERT_TRUE(top.shows("q quits; updates every 500ms"));
   top.forget();
   top.resize(40, 12);
   ASSERT_TRUE(top.shows("lines m")) << "drawn anew, cut to the new size";
@@ -293,7 +293,7 @@ TEST_F(Top, WaitsForAWorkerThatWentAway) {
   OnTerminal top({"top", "--interval", "500ms"}, world.environment);
   ASSERT_TRUE(top.shows("q quits"));
   worker.reset();
-  ASSERT_TRUE(top.shows("NO ANSWER, shown is the last: nobody answers on " + at));
+  ASSERT_TRUE(top.shows("NO ANSWER, last known: no answer on " + at));
   const Program next({"run", "--listen", at}, world.environment);
   ASSERT_TRUE(eventually([&] {
     top.forget();

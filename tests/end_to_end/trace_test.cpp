@@ -205,7 +205,7 @@ TEST_F(Trace, SaysWhenNobodyRefreshedTheFeed) {
   ASSERT_EQ(world.run({"add", url}).exit, 0);
   const Finished nobody = world.run({"trace", url, "--live", "--for", "1s"});
   EXPECT_EQ(nobody.exit, 1);
-  EXPECT_NE(nobody.err.find("nobody has refreshed"), std::string::npos) << nobody.err;
+  EXPECT_NE(nobody.err.find("no worker refreshed"), std::string::npos) << nobody.err;
   EXPECT_EQ(world.http.count("/feed.xml"), 0U);
   EXPECT_EQ(world.run({"trace", url, "--for", "soon"}).exit, 64);
   EXPECT_EQ(world.run({"trace", url, "--live", "--ignore-floor"}).exit, 64);

@@ -89,7 +89,8 @@ int run_verb(const ConfigCheckVerb&, const ConfigSources& sources, Terminal& ter
       return exits::no;
     }
     const std::string file = config_file(sources).string();
-    terminal.note("feedmill: the configuration is good" + (file.empty() ? ", without a file" : ": " + visible(file)));
+    terminal.note("feedmill: the configuration is valid" +
+                  (file.empty() ? ", without a config file" : ": " + visible(file)));
     return exits::done;
   }
   for (const ConfigProblem& problem : config.error()) tell(terminal, problem);

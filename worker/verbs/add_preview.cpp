@@ -66,7 +66,7 @@ json::object preview_json(const Previewed& feed) {
 
 std::string egress_text(const EgressView& view) {
   std::string text(to_string(view.verdict));
-  if (view.verdict == EgressView::Verdict::proxied) return text + ": the proxy looks the name up and decides";
+  if (view.verdict == EgressView::Verdict::proxied) return text + ": the proxy resolves the name and decides";
   for (std::size_t i = 0; i < view.addresses.size() && view.verdict == EgressView::Verdict::allowed; ++i) {
     text += (i == 0 ? ": " : ", ") + view.addresses[i];
   }
@@ -84,7 +84,7 @@ void tell_words(Terminal& terminal, const Previewed& feed) {
   if (const auto& found = feed.behind.found) {
     row("feed", fmt::format("{}, {} entries: {}", found->format, found->entries, visible(found->title)));
   } else if (!feed.behind.trouble.empty()) {
-    row("feed", "could not be looked at: " + visible(feed.behind.trouble));
+    row("feed", "could not be checked: " + visible(feed.behind.trouble));
   }
   row("egress", egress_text(feed.egress));
   row("host",
@@ -134,7 +134,7 @@ int preview(const AddVerb& verb, const std::vector<FeedBehind>& feeds, const Ver
     }
     if (present && !settings_json(verb.settings).empty()) {
       context.terminal.note(
-          fmt::format("{} is there already and would keep its settings (see feedmill set -h)", visible(urls[i])));
+          fmt::format("{} exists already and would keep its settings (see feedmill set -h)", visible(urls[i])));
     }
   }
   return exits::done;

@@ -46,7 +46,7 @@ AdminClient AdminClient::open(const Config& config) {
   const ListenAddress& listen = config.admin.listen;
   if (!listen || listen->port() == 0) {
     throw VerbFailure{exits::configuration,
-                      fmt::format("admin.listen is {}: there is no listener to ask; set an address with a port",
+                      fmt::format("admin.listen is {}: there is no listener to query; set an address with a port",
                                   listen ? "port 0" : "off")};
   }
   return AdminClient(reachable(*listen), config.admin.token, config.redis.partition);
@@ -75,7 +75,7 @@ AdminAnswer AdminClient::get(const std::string& target, const std::function<bool
   while (!loop.stopped()) {
     loop.run_for(between_looks);
     if (loop.stopped()) break;
-    if (go_on && !go_on()) return {0, "it was not waited for"};
+    if (go_on && !go_on()) return {0, "cancelled"};
     if (std::chrono::steady_clock::now() >= deadline)
       return {0, boost::system::error_code(asio::error::timed_out).message()};
   }
@@ -97,7 +97,7 @@ std::string AdminClient::address() const {
 }
 
 std::string AdminClient::nobody(const AdminAnswer& answer) const {
-  return fmt::format("nobody answers on {} (admin.listen): {}; is feedmill run running?", address(), answer.body);
+  return fmt::format("no answer on {} (admin.listen): {}; is feedmill run running?", address(), answer.body);
 }
 
 }  // namespace feedmill

@@ -166,8 +166,8 @@ int import(const StoreImportVerb& verb, const std::string& first, Lines& lines,
            std::span<const VerbContext> partitions) {
   Terminal& terminal = partitions.front().terminal;
   if (verb.replace && !verb.yes && !verb.dry_run) {
-    confirm(terminal, "Remove the feeds that are there and bring back those of the file?",
-            "--replace removes feeds that are there; add --yes to do so without being asked", "");
+    confirm(terminal, "Remove the existing feeds and restore those in the file?",
+            "--replace removes existing feeds; add --yes to do so without a prompt", "");
   }
   Progress progress(terminal, "importing, line", 0);
   ImportOptions options;
@@ -201,7 +201,7 @@ int import(const StoreImportVerb& verb, const std::string& first, Lines& lines,
   row["kept_ids"] = done->kept_numbers;
   if (done->elsewhere > 0) row["elsewhere"] = done->elsewhere;
   terminal.tell(
-      row, fmt::format("{} {} feeds, {} entries, {} channels; left alone {}, replaced {}{}{}", result, done->feeds,
+      row, fmt::format("{} {} feeds, {} entries, {} channels; skipped {}, replaced {}{}{}", result, done->feeds,
                        done->entries, done->channels, done->present, done->replaced,
                        done->kept_numbers ? "; entries kept their numbers" : "", in_other_partitions(done->elsewhere)));
   return exits::done;

@@ -25,7 +25,7 @@ namespace {
 void note_other_origin(const std::string& url, const FeedSettings& settings, const VerbContext& context) {
   const auto auth = context.config.feed_auth.find(settings.auth);
   if (auth == context.config.feed_auth.end() || origin_of(auth->second.origin) == origin_of(url)) return;
-  context.terminal.note(fmt::format("auth={} is sent to {} alone, and {} is somewhere else", auth->first,
+  context.terminal.note(fmt::format("auth={} may be sent only to {}, but {} has another origin", auth->first,
                                     auth->second.origin, visible(url)));
 }
 
@@ -92,7 +92,7 @@ int run_verb(const PauseVerb& verb, const VerbContext& context) {
       tell_feed(terminal,
                 result == Paused::paused    ? "paused"
                 : result == Paused::already ? "paused already"
-                                            : "gone already",
+                                            : "already removed",
                 part[i], {}, {});
     }
   });
@@ -120,7 +120,7 @@ int run_verb(const ResumeVerb& verb, const VerbContext& context) {
     const auto resumed = or_fail(Feeds(context.store).resume(part, context.config.schedule.floor));
     for (std::size_t i = 0; i < part.size(); ++i) {
       const bool gone = resumed[i].result == Resumed::Result::unknown;
-      tell_feed(terminal, gone ? "gone already" : "resumed", part[i].feed_url, resumed[i].due, now);
+      tell_feed(terminal, gone ? "already removed" : "resumed", part[i].feed_url, resumed[i].due, now);
     }
   });
   return exits::done;

@@ -32,9 +32,9 @@ VerbFailure no_such_channel(const std::string& uid, std::span<const VerbContext>
 
 void tell_no_channels(std::span<const VerbContext> stores) {
   const std::string which = which_alone(stores);
-  stores.front().terminal.note(which.empty()
-                                   ? "no channels yet: feedmill channel add NAME, or feedmill import FILE"
-                                   : fmt::format("no channels{}; without --partition you see those of all", which));
+  stores.front().terminal.note(
+      which.empty() ? "no channels yet: feedmill channel add NAME, or feedmill import FILE"
+                    : fmt::format("no channels{}; without --partition, those of all partitions are listed", which));
 }
 
 /// Where several may be missing. In the name of all verbs below `channel`, as it is where one ends a verb.
@@ -118,7 +118,7 @@ int run_verb(const ChannelRemoveVerb& verb, std::span<const VerbContext> stores)
   if (!verb.yes) {
     const std::size_t number = verb.channels.size();
     confirm(terminal, fmt::format("Delete {} channel{}?", number, number == 1 ? "" : "s"),
-            "this deletes channels and what was marked read in them; say --yes", "nothing was deleted");
+            "this deletes channels and their read marks; use --yes", "nothing was deleted");
   }
   int code = exits::done;
   for (const std::string& uid : verb.channels) {
@@ -181,7 +181,7 @@ int run_verb(const ChannelFeedsVerb& verb, std::span<const VerbContext> stores) 
   if (code != exits::done) return code;
   for (const std::string& url : feed_urls(terminal, verb.remove, "")) {
     stop_if_interrupted();
-    tell_feed(uid, channels.unfollow({uid, url}) ? "removed" : "not in it", url, terminal);
+    tell_feed(uid, channels.unfollow({uid, url}) ? "removed" : "not in the channel", url, terminal);
   }
   if (!both.empty()) return exits::done;
   constexpr std::size_t stretch = 50'000;  // each look goes over all feeds of the channel

@@ -43,21 +43,20 @@ std::optional<FeedBehind> feed_behind(Probe& probe, const std::string& url, cons
   }
   if (!feeds.empty()) {
     terminal.flush();
-    terminal.error(fmt::format("{} is a web page with {} feeds; nothing was added: add one of these, or say --first",
+    terminal.error(fmt::format("{} is a web page with {} feeds; nothing was added: add one of these, or use --first",
                                visible(url), feeds.size()));
     tell_found(terminal, url, feeds);
     return {};
   }
   if (discovery.look->is_page()) {
-    terminal.error(
-        fmt::format("{} is a web page on which no feed was found; nothing was added (to add it all the "
-                    "same: echo URL | feedmill import -)",
-                    visible(url)));
+    terminal.error(fmt::format(
+        "{} is a web page without a feed; nothing was added (to add it anyway: echo URL | feedmill import -)",
+        visible(url)));
     return {};
   }
   const std::string trouble = discovery.look->trouble();
   if (!verb.dry_run) {
-    terminal.note(fmt::format("{} could not be looked at ({}); added as it stands", visible(url), visible(trouble)));
+    terminal.note(fmt::format("{} could not be fetched ({}); added unchecked", visible(url), visible(trouble)));
   }
   return FeedBehind{url, "", {}, trouble};
 }
@@ -79,8 +78,8 @@ int run_verb(const DiscoverVerb& verb, const Config& config, Terminal& terminal)
   if (!discovery.feeds.empty()) return exits::done;
   terminal.flush();
   throw VerbFailure{exits::no, discovery.look->is_page()
-                                   ? fmt::format("{} offers no feed; {} places were tried (-v says which)",
-                                                 visible(url), discovery.refused.size())
+                                   ? fmt::format("{} offers no feed; {} URLs were tried (-v lists them)", visible(url),
+                                                 discovery.refused.size())
                                    : fmt::format("{}: {}", visible(url), visible(discovery.look->trouble()))};
 }
 
@@ -101,7 +100,7 @@ std::vector<FeedBehind> feeds_behind(const std::vector<std::string>& urls, const
   for (const std::string& url : urls) {
     std::optional<FeedBehind> feed = FeedBehind{url, "", {}, ""};
     if (std::find(doubtful.begin(), doubtful.end(), url) != doubtful.end()) {
-      if (context.terminal.err_is_terminal()) context.terminal.note("looking at " + visible(url));
+      if (context.terminal.err_is_terminal()) context.terminal.note("fetching" + visible(url));
       feed = feed_behind(*probe, url, verb, context.terminal);
     }
     if (!feed) {

@@ -100,9 +100,9 @@ class CrowdedHosts {
 
 /// What is wrong, and behind the last semicolon what to do about it, as failures of the store are worded.
 Finding store_finding(const VerbFailure& failure) {
-  constexpr std::string_view rest = "what hangs on the store was not checked";
+  constexpr std::string_view rest = "checks that need the store were skipped";
   const std::size_t at = failure.text.rfind("; ");
-  if (at == std::string::npos) return {"redis", Verdict::fail, failure.text, fmt::format("mend that first; {}", rest)};
+  if (at == std::string::npos) return {"redis", Verdict::fail, failure.text, fmt::format("fix that first; {}", rest)};
   return {"redis", Verdict::fail, failure.text.substr(0, at),
           fmt::format("{} ({})", failure.text.substr(at + 2), rest)};
 }
@@ -271,7 +271,7 @@ int run_verb(const DoctorVerb&, const Config& config, Terminal& terminal) {
   const std::vector<Config> configs = config.of_each_partition();
   DoctorReport report(terminal, config.redis.partitions);
   for (const std::string& warning : config.warnings) report.tell(Finding{"configuration", Verdict::warn, warning, ""});
-  if (config.warnings.empty()) report.tell(Finding{"configuration", Verdict::ok, "read and legal", ""});
+  if (config.warnings.empty()) report.tell(Finding{"configuration", Verdict::ok, "readable and valid", ""});
   report.tell(check_data_directory(config));
   report.tell(check_poison_directory(config));
   std::string name;

@@ -34,7 +34,8 @@ std::string counted(std::uint64_t number, std::string_view one, std::string_view
   return fmt::format("{} {}", number, number == 1 ? one : many);
 }
 
-constexpr std::string_view not_asked = "this deletes entries for good; say --yes, or --dry-run to see what would go";
+constexpr std::string_view not_asked =
+    "this deletes entries permanently; use --yes, or --dry-run to see what would be deleted";
 constexpr std::string_view nothing_removed = "nothing was removed";
 
 std::vector<GivenEntry> read_entries(const EntryPutVerb& verb) {
@@ -52,13 +53,13 @@ std::vector<GivenEntry> read_entries(const EntryPutVerb& verb) {
     boost::system::error_code error;
     rest.remove_prefix(parser.write_some(rest.data(), rest.size(), error));
     if (!error && !parser.done()) parser.finish(error);
-    if (error) throw problem("no JSON: " + error.message());
+    if (error) throw problem("invalid JSON: " + error.message());
     auto entry = read_given_entry(parser.release(), verb.feed, verb.guid);
     if (entry.has_error()) throw problem(visible(entry.error()));
     entries.push_back(std::move(*entry));
     parser.reset();
   }
-  if (entries.empty()) throw VerbFailure{exits::bad_input, "no entry was given; nothing was stored"};
+  if (entries.empty()) throw VerbFailure{exits::bad_input, "no entry given; nothing was stored"};
   return entries;
 }
 
@@ -100,7 +101,7 @@ std::string what_stays(const Expiry& expiry) {
   std::string text;
   const auto add = [&](const std::string& limit) { text += (text.empty() ? "" : ", ") + limit; };
   if (expiry.limit) add(counted(*expiry.limit, "entry", "entries"));
-  if (expiry.age) add("what is younger than " + format_duration(*expiry.age));
+  if (expiry.age) add("entries newer than " + format_duration(*expiry.age));
   if (expiry.bytes) add(format_size(*expiry.bytes));
   return text;
 }
@@ -162,13 +163,13 @@ int run_verb(const EntryRemoveVerb& verb, const VerbContext& context) {
   }
   if (!verb.yes) {
     confirm(terminal,
-            fmt::format("Remove {}? They do not come back.", counted(ids.size(), "stored entry", "stored entries")),
+            fmt::format("Remove {}? This cannot be undone.", counted(ids.size(), "stored entry", "stored entries")),
             not_asked, nothing_removed);
   }
   for (const std::string& id : ids) {
     stop_if_interrupted();
     const auto removed = or_fail(Entries(context.store).remove(id));
-    tell_id(removed ? "removed" : "gone already", id);
+    tell_id(removed ? "removed" : "already removed", id);
   }
   return exits::done;
 }
@@ -187,7 +188,7 @@ int run_verb(const ExpireVerb& verb, const VerbContext& context) {
   }
   if (!verb.yes) {
     confirm(terminal,
-            fmt::format("Trim {} to {}? What goes does not come back.", visible(url), what_stays(verb.expiry)),
+            fmt::format("Trim {} to {}? Removed entries cannot be restored.", visible(url), what_stays(verb.expiry)),
             not_asked, nothing_removed);
   }
   const auto trimmed = or_fail(Entries(context.store).expire(url, verb.expiry));

@@ -72,7 +72,7 @@ int run_verb(const AddVerb& verb, const VerbContext& context) {
     if (is_new) just_added.push_back(urls[i]);
     tell_added(terminal, is_new ? "added" : "present", urls[i], verb.channel);
     if (!is_new && !settings.empty()) {
-      terminal.note(fmt::format("{} was there already and keeps its settings (see feedmill set -h)", visible(urls[i])));
+      terminal.note(fmt::format("{} existed already and keeps its settings (see feedmill set -h)", visible(urls[i])));
     }
   }
   terminal.flush();
@@ -110,7 +110,8 @@ int run_verb(const RemoveVerb& verb, const VerbContext& context) {
   if (!verb.dry_run) {
     finish_removals_of(urls, context);
     const auto finished = or_fail(Feeds(context.store).finish_removals());
-    if (finished > 0) terminal.note(fmt::format("finished {} that had been interrupted", counted(finished, "removal")));
+    if (finished > 0)
+      terminal.note(fmt::format("completed the interrupted removal of {}", counted(finished, "removal")));
     if (urls.empty()) return exits::done;
   }
   const auto records = known_records(context, urls, "nothing was removed");
@@ -126,7 +127,7 @@ int run_verb(const RemoveVerb& verb, const VerbContext& context) {
     stop_if_interrupted();
     progress.reached(i);
     const auto removed = or_fail(Feeds(context.store).remove(urls[i]));
-    tell(terminal, removed ? "removed" : "gone already", urls[i]);
+    tell(terminal, removed ? "removed" : "already removed", urls[i]);
   }
   return exits::done;
 }
@@ -185,7 +186,7 @@ int run_verb(const ListVerb& verb, std::span<const VerbContext> stores) {
     terminal.note(fmt::format("no feeds yet{}: feedmill add URL, or feedmill import FILE",
                               config.embedded() ? " in " + visible(config.store.data_dir.string()) : ""));
   } else if (!any) {
-    terminal.note(fmt::format("none of {} feeds is like that", feeds));
+    terminal.note(fmt::format("none of {} feeds matches", feeds));
   }
   return exits::done;
 }

@@ -54,7 +54,7 @@ class ListToImport {
       return;
     }
     whole_ = read_subscriptions(input_.rest(std::move(beginning_), max_opml_bytes,
-                                            ": split it, or give its addresses one a line, however many"));
+                                            ": split it, or list its URLs one per line, without a limit"));
     for (const Subscription& feed : whole_->feeds) named_.insert(feed.feed_url);
   }
   ListToImport(const ListToImport&) = delete;
@@ -132,7 +132,7 @@ class BadRows {
   /// All have been told.
   void end() const {
     if (rows_ <= shown_places || terminal_.verbose()) return;
-    terminal_.error(fmt::format("{} more rows {} (-v shows them all)", rows_ - shown_places, result_));
+    terminal_.error(fmt::format("{} more rows {} (-v shows all)", rows_ - shown_places, result_));
   }
   std::size_t rows() const { return rows_; }
 
@@ -150,17 +150,16 @@ void tell_summary(Terminal& terminal, const Counts& counts, bool dry_run) {
   terminal.tell(std::move(row), fmt::format("{} {}, present {}, repaired {}, refused {}, merged {}{}{}",
                                             dry_run ? "would add" : "added", counts.added, counts.present,
                                             counts.repaired, counts.refused, counts.merged,
-                                            counts.broken == 0 ? "" : fmt::format(", broken places {}", counts.broken),
+                                            counts.broken == 0 ? "" : fmt::format(", syntax errors {}", counts.broken),
                                             in_other_partitions(counts.elsewhere)));
 }
 
 /// Above so many feeds no worker starts before it is said who fetches (HTTP P19).
 void warn_of_contact(std::uint64_t feeds, const VerbContext& context) {
   if (feeds > feeds_without_contact && context.config.fetch.contact.empty()) {
-    context.terminal.error(
-        fmt::format("with more than {} feeds the worker will not start before fetch.contact is set "
-                    "to a URL where publishers learn who asks",
-                    feeds_without_contact));
+    context.terminal.error(fmt::format(
+        "with more than {} feeds, the worker starts only if fetch.contact is set to a contact URL for publishers",
+        feeds_without_contact));
   }
 }
 
@@ -194,14 +193,13 @@ json::object export_json(const FeedRecord& record, const FeedSettings& settings)
 int prune(const ImportVerb& verb, const AddressSet& named, const Counts& counts, const VerbContext& context) {
   if (counts.refused > 0 || counts.broken > 0 || named.size() == 0) {
     throw VerbFailure{exits::bad_input,
-                      named.size() == 0 ? "nothing was pruned: the list names no feed, so that all would go"
-                                        : "nothing was pruned: rows of the list could not be read; mend them first"};
+                      named.size() == 0 ? "nothing was pruned: the list names no feed, so all feeds would be removed"
+                                        : "nothing was pruned: rows of the list could not be read; fix them first"};
   }
   if (named.full()) {
-    throw VerbFailure{exits::bad_input,
-                      fmt::format("nothing was pruned: the list names {} feeds or more, more than can be remembered; "
-                                  "remove feeds by their addresses (feedmill remove)",
-                                  AddressSet::most)};
+    throw VerbFailure{exits::bad_input, fmt::format("nothing was pruned: the list has {} feeds or more, the maximum "
+                                                    "for pruning; remove feeds by URL (feedmill remove)",
+                                                    AddressSet::most)};
   }
   const auto not_named = [&](std::span<const std::string> page) {
     std::vector<std::string> left;
@@ -242,11 +240,12 @@ void import_part(const ImportVerb& verb, const SubscriptionList& list, std::size
     progress.reached(before);
     const SubscriptionBatch batch = next_batch(list.feeds, begin);
     std::vector<bool> is_new;
-    std::string so_far = total == 0 ? fmt::format("{} feeds are in, run it again for the rest", before)
-                                    : fmt::format("{} of {} feeds are in, run it again for the rest", before, total);
+    std::string so_far = total == 0
+                             ? fmt::format("{} feeds were added; run it again for the rest", before)
+                             : fmt::format("{} of {} feeds were added; run it again for the rest", before, total);
     try {
       is_new = add_or_look(batch, list, counts.added, verb.dry_run, context);
-      so_far = "the channels are not complete, run it again";
+      so_far = "the channels are incomplete; run it again";
       if (!verb.dry_run) or_fail(put_into_channels(context.store, batch, verb.user));
     } catch (const VerbFailure& failure) {
       context.terminal.flush();
@@ -267,7 +266,7 @@ int import(const ImportVerb& verb, ListToImport& list, std::span<const VerbConte
   Terminal& terminal = stores.front().terminal;
   if (verb.prune && !verb.yes && !verb.dry_run && !terminal.can_ask()) {
     throw VerbFailure{exits::usage,
-                      "--prune deletes feeds and their entries; say --yes, or --dry-run to see what would go"};
+                      "--prune deletes feeds and their entries; use --yes, or --dry-run to see what would be deleted"};
   }
   Counts counts;
   BadRows refused(terminal, "refused"), broken(terminal, "broken");

@@ -23,7 +23,7 @@ void tell_moved(const std::string& url, const VerbContext& context) {
                          {"from", move.from},
                          {"to", move.to},
                          {"due", time_json(record->due.value_or(Milliseconds(0)))}},
-                        fmt::format("moved {}: {} is requested from now on, no more {}", visible(url), visible(move.to),
+                        fmt::format("moved {}: fetching {} from now on instead of {}", visible(url), visible(move.to),
                                     visible(move.from)));
   warn_of_refusals({move.to}, read_settings(record->state.settings), context);
 }
@@ -50,23 +50,21 @@ int run_verb(const MoveVerb& verb, const VerbContext& context) {
       return exits::done;
     case MoveResult::same:
       terminal.tell({{"url", url}, {"result", "same"}, {"to", to}},
-                    fmt::format("same {}: {} is what is requested already", visible(url), visible(to)));
+                    fmt::format("same {}: already fetching {}", visible(url), visible(to)));
       return exits::done;
     case MoveResult::unknown:
       throw no_such_feed(context.store, url);
     case MoveResult::taken:
       throw VerbFailure{exits::no,
-                        fmt::format("{} is a feed already and nothing is merged; remove one of the two first",
+                        fmt::format("{} is already a feed, and feeds are not merged; remove one of the two first",
                                     to.empty() ? "the URL it was moved from" : visible(to))};
     case MoveResult::nothing:
       throw VerbFailure{
-          exits::no,
-          fmt::format("{0} was not moved within the last 90 days; say where to: feedmill move {0} NEW", visible(url))};
+          exits::no, fmt::format("{0} was not moved within the last 90 days; give the new URL: feedmill move {0} NEW",
+                                 visible(url))};
     case MoveResult::busy:
       throw VerbFailure{exits::unfinished,
-                        fmt::format("{} was moved by somebody else at this moment; look at it (feedmill show) and "
-                                    "try again",
-                                    visible(url))};
+                        fmt::format("{} was moved concurrently; check it (feedmill show) and try again", visible(url))};
   }
   return exits::bug;
 }

@@ -98,7 +98,7 @@ std::vector<Watch> rules_of(const NotifyRulesVerb& verb, Terminal& terminal) {
   for (const std::string& words : verb.words) {
     if (const std::string_view wrong = unfit_words(words); !wrong.empty()) {
       terminal.error(
-          fmt::format("words \"{}\" are none: {}; nothing was changed", visible(words.substr(0, 100)), wrong));
+          fmt::format("words \"{}\" cannot be watched: {}; nothing was changed", visible(words.substr(0, 100)), wrong));
       throw VerbFailure{exits::bad_input, ""};
     }
     rules.push_back({verb.user, "", Watch::Kind::words, words});
@@ -164,19 +164,18 @@ int run_verb(const NotifyRulesVerb& verb, std::span<const VerbContext> stores) {
   Terminal& terminal = stores.front().terminal;
   for (const Watch& rule : rules_of(verb, terminal)) {
     if (!add_rule(rule, stores)) {
-      terminal.error(fmt::format("{} has {} rules, which is as many as there may be; --remove some", visible(verb.user),
-                                 max_watches));
+      terminal.error(fmt::format("{} has {} rules, the maximum; --remove some", visible(verb.user), max_watches));
       return exits::no;
     }
   }
   std::size_t unknown = 0;
   for (const std::string& id : verb.remove) unknown += remove_rule(verb.user, id, stores) ? 0 : 1;
   if (unknown > 0) {
-    terminal.error(fmt::format("{} of these are no rules of {}", unknown, visible(verb.user)));
+    terminal.error(fmt::format("{} of these are not rules of {}", unknown, visible(verb.user)));
     return exits::no;
   }
   const auto all = or_fail(Notifications(home_of(verb.user, stores).store).watches(verb.user));
-  if (all.empty()) terminal.note(fmt::format("no rules of {}: feedmill notify rules -h", visible(verb.user)));
+  if (all.empty()) terminal.note(fmt::format("no rules for {}: feedmill notify rules -h", visible(verb.user)));
   Columns table(terminal, {{"ID", 8}, {"KIND", 8}, {"WATCHED", 0}});
   table.heading();
   for (const Watch& watch : all) {

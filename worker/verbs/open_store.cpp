@@ -20,7 +20,8 @@ namespace feedmill {
 
 StoreSession StoreSession::prepare(const Config& config, StoreUse use, bool of_all) {
   std::string unnamed = config.objection_to_partition();
-  if (of_all && !unnamed.empty() && !config.signals.merged) unnamed += ", or signals.merged = true for that of all";
+  if (of_all && !unnamed.empty() && !config.signals.merged)
+    unnamed += ", or signals.merged = true for the merged stream";
   of_all = of_all && !unnamed.empty() && config.signals.merged;
   if (!unnamed.empty() && !of_all) throw VerbFailure{exits::configuration, std::move(unnamed)};
   StoreSession session;
@@ -58,7 +59,7 @@ std::vector<std::string> feed_urls(Terminal& terminal, const std::vector<std::st
     if (canonical.has_error()) {
       good = false;
       terminal.error(
-          fmt::format("\"{}\" is no feed address: {}; {}", visible(argument), visible(canonical.error()), consequence));
+          fmt::format("\"{}\" is not a feed URL: {}; {}", visible(argument), visible(canonical.error()), consequence));
     } else if (std::find(urls.begin(), urls.end(), *canonical) == urls.end()) {
       urls.push_back(*canonical);
     }
@@ -85,7 +86,7 @@ void refuse_elsewhere(const Store& store, const std::vector<std::string>& feed_u
   for (const std::string& url : feed_urls) {
     const auto its = store.elsewhere(url);
     if (!its) continue;
-    throw VerbFailure{exits::no, fmt::format("partition {0} has {1}: say --partition {0}{2}{3}", *its, visible(url),
+    throw VerbFailure{exits::no, fmt::format("partition {0} has {1}: use --partition {0}{2}{3}", *its, visible(url),
                                              consequence.empty() ? "" : "; ", consequence)};
   }
 }
@@ -111,7 +112,7 @@ std::optional<unsigned> partition_with_entry(const Config& config, const std::st
 }
 
 std::string in_other_partitions(std::uint64_t feeds) {
-  return feeds == 0 ? "" : fmt::format("; {} of other partitions passed over", feeds);
+  return feeds == 0 ? "" : fmt::format("; skipped {} of other partitions", feeds);
 }
 
 std::vector<std::optional<FeedRecord>> all_records(Store& store, const std::vector<std::string>& feed_urls) {
@@ -158,7 +159,8 @@ void confirm(Terminal& terminal, const std::string& question, std::string_view u
 
 void confirm_removal(Terminal& terminal, std::size_t feeds, std::uint64_t entries) {
   confirm(terminal, fmt::format("Remove {} feed{} with {} stored entries?", feeds, feeds == 1 ? "" : "s", entries),
-          "this deletes feeds and their entries; say --yes, or --dry-run to see what would go", "nothing was removed");
+          "this deletes feeds and their entries; use --yes, or --dry-run to see what would be deleted",
+          "nothing was removed");
 }
 
 }  // namespace feedmill

@@ -60,7 +60,7 @@ Feed read_file(const ParseVerb& verb) {
   auto feed = read_feed(body, hints);
   if (feed.has_value()) return std::move(*feed);
   const std::string name = verb.file == "-" ? "stdin" : visible(verb.file);
-  throw VerbFailure{exits::bad_input, fmt::format("{} is no feed: {}", name, visible(feed.error().detail))};
+  throw VerbFailure{exits::bad_input, fmt::format("{} is not a feed: {}", name, visible(feed.error().detail))};
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ PlannedFleet stored(const PlanVerb& verb, const Config& config, Terminal& termin
 }
 
 PlannedFleet made_up(const PlanVerb& verb, std::uint64_t number, const PlanOptions& options) {
-  PlannedFleet fleet{Simulation(options), "made up"};
+  PlannedFleet fleet{Simulation(options), "made-up"};
   fleet.simulation.reserve(number);
   for (std::uint64_t i = 0; i < number; ++i) {
     fleet.simulation.add(made_up_feed(i, number, verb.host, options.schedule, options.start));
@@ -202,7 +202,7 @@ void tell_plan(const Plan& plan, const PlanVerb& verb, const std::string& source
                                          : fmt::format("{:.1f} %", 100.0 * static_cast<double>(plan.conditional) /
                                                                        static_cast<double>(plan.requests)));
   line("early polls", count_text(plan.early));
-  line("latest poll", fmt::format("{} s after it was due; {} put off by host limits",
+  line("latest poll", fmt::format("{} s after its due time; {} delayed by host limits",
                                   grouped(plan.latest.count() / 1000), count_text(plan.deferrals)));
   line("busiest second", fmt::format("{} request{} at {}", count_text(plan.busiest_second_requests),
                                      plan.busiest_second_requests == 1 ? "" : "s", clock_text(plan.busiest_second)));
@@ -225,13 +225,13 @@ void warn_of_hosts(const Plan& plan, Terminal& terminal) {
   for (std::size_t i = 0; i < std::min(shown_unfit, plan.do_not_fit.size()); ++i) {
     const HostLoad& host = plan.do_not_fit[i];
     terminal.note(
-        fmt::format("feedmill: warning: {}: its {} feeds want {} polls a day, {} fit; poll them less often "
+        fmt::format("feedmill: warning: {}: its {} feeds need {} polls a day, but only {} fit; poll them less often "
                     "(add --interval-min) or, if the host allows it, lower host.spacing",
                     visible(host.host), count_text(host.feeds), grouped(rounded(host.wanted_a_day)),
                     grouped(rounded(host.possible_a_day))));
   }
   if (plan.do_not_fit.size() > shown_unfit) {
-    terminal.note(fmt::format("feedmill: warning: {} more hosts cannot fit (--json lists all)",
+    terminal.note(fmt::format("feedmill: warning: {} more hosts do not fit (--json lists all)",
                               plan.do_not_fit.size() - shown_unfit));
   }
 }
@@ -251,7 +251,7 @@ PlanOptions plan_options(const Config& config, Milliseconds start, unsigned days
 int run_verb(const PlanVerb& verb, const Config& config, Terminal& terminal) {
   note_interrupts();
   PlannedFleet fleet = fleet_of(verb, config, terminal);
-  if (fleet.simulation.feeds() == 0) terminal.note("no feeds to plan for: feedmill plan --feeds 100000 makes some up");
+  if (fleet.simulation.feeds() == 0) terminal.note("no feeds to plan for: feedmill plan --feeds 100000 simulates some");
   Plan plan;
   {
     Progress progress(terminal, "simulating", verb.days * std::size_t{24});

@@ -141,10 +141,11 @@ void tell_wake(Terminal& terminal, const std::string& url, const Wake& wake, Mil
   std::string line = fmt::format("{} {}", word, visible(url));
   if (wake.result == Wake::Result::too_early) {
     line = fmt::format(
-        "too early {}: may run {}, at {} (feedmill refresh --ignore-floor: sooner, unless the server said when)",
+        "too early {}: may be fetched {}, at {} (feedmill refresh --ignore-floor: sooner, unless the server set the "
+        "time)",
         visible(url), from_now(wake.at, now), rfc3339(wake.at));
   } else if (wake.result == Wake::Result::paused) {
-    line += ": feedmill resume lets it go on";
+    line += ": use feedmill resume";
   }
   terminal.tell({{"url", url}, {"result", word}, {"due", time_json(wake.at)}}, line);
 }
@@ -232,9 +233,10 @@ void leave_backing_off(std::vector<Awaited>& awaited, const VerbContext& context
     const bool is_claimed = records[i] && !records[i]->claim.empty() && records[i]->due > now;
     const Milliseconds until = left_alone_until(states[i], context.config.egress.name);
     if (!records[i] || is_claimed || until < now + patience) continue;
-    context.terminal.tell({{"url", urls[i]}, {"result", "noted"}, {"due", time_json(until)}},
-                          fmt::format("noted {}: its host is left alone until {}, and it stays due (feedmill explain)",
-                                      visible(urls[i]), rfc3339(until)));
+    context.terminal.tell(
+        {{"url", urls[i]}, {"result", "noted"}, {"due", time_json(until)}},
+        fmt::format("noted {}: its host is backing off until {}; the feed stays due (feedmill explain)",
+                    visible(urls[i]), rfc3339(until)));
     tally.put_off = true;
     left.insert(urls[i]);
   }
@@ -269,7 +271,7 @@ void wait_for_others(Waiting& waiting, const VerbContext& context, Tally& tally)
     if (figures.workers == 0 && !std::ranges::all_of(waiting.looked_at, &Awaited::claimed)) break;
     if (Clock::now() - last_news > patience) {
       throw VerbFailure{exits::unfinished,
-                        fmt::format("{} of {} feeds are still waiting: no result has come for long; they stay due",
+                        fmt::format("{} of {} feeds are still waiting: no result for a long time; they stay due",
                                     waiting.size(), total)};
     }
     std::this_thread::sleep_for(look_interval);
@@ -362,7 +364,7 @@ int run_verb(const RefreshVerb& verb, const VerbContext& context) {
   Waiting waiting(context.store);
   Tally tally;
   if (verb.all) {
-    Progress progress(context.terminal, "asking for", or_fail(Feeds(context.store).count()));
+    Progress progress(context.terminal, "requesting", or_fail(Feeds(context.store).count()));
     std::size_t asked = 0;
     over_all_feeds(context.store, [&](const auto& page) {
       progress.reached(asked);

@@ -112,7 +112,7 @@ std::vector<std::pair<std::string, std::string>> lines_of(const Figures& figures
       {"signals", fmt::format("{} of at most {}", grouped(std::int64_t(stream.records)),
                               grouped(std::int64_t(stream.hard_limit)))}};
   for (const StreamFigures::Group& group : stream.groups) {
-    lines.emplace_back("group " + group.name, fmt::format("{} behind, the oldest for {:.0f} s", group.lag,
+    lines.emplace_back("group " + group.name, fmt::format("{} pending, the oldest for {:.0f} s", group.lag,
                                                           seconds_since(group.oldest, stream.now)));
   }
   if (told.any()) {
@@ -121,7 +121,7 @@ std::vector<std::pair<std::string, std::string>> lines_of(const Figures& figures
                                    told.webhooks_suspended));
     lines.emplace_back("hub subscribers",
                        fmt::format("{}, {} not verified yet", told.hub_active + told.hub_pending, told.hub_pending));
-    if (told.due) lines.emplace_back("waiting for them", fmt::format("{} are told now, or in back-off", *told.due));
+    if (told.due) lines.emplace_back("deliveries", fmt::format("{} in progress or backing off", *told.due));
   }
   return lines;
 }

@@ -82,7 +82,7 @@ class Follower {
 
  private:
   [[noreturn]] void fail_as_too_old(const std::string& oldest) const {
-    throw VerbFailure{exits::bad_input, fmt::format("events behind {} have been trimmed; the oldest there is: {}",
+    throw VerbFailure{exits::bad_input, fmt::format("events after {} have been trimmed; the oldest available is {}",
                                                     visible(last_), oldest)};
   }
 

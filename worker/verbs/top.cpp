@@ -40,13 +40,12 @@ StatusAnswer ask(const AdminClient& client, const std::function<bool()>& go_on) 
   const AdminAnswer answer = client.get_of_store("/status.json", go_on);
   if (answer.status == 0) return visible(client.nobody(answer));
   if (answer.status == 401)
-    return fmt::format("{} asks for a token (401): set admin.token_file to the file that the worker has",
-                       client.address());
+    return fmt::format("{} requires a token (401): set admin.token_file to the worker's token file", client.address());
   boost::system::error_code error;
   json::value status = json::parse(answer.body, error);
   if (answer.status != 200 || error || !status.is_object() || !status.as_object().contains("schema"))
-    return fmt::format("{} (admin.listen) gives no status ({}): is it a worker of this version?", client.address(),
-                       answer.status);
+    return fmt::format("{} (admin.listen) returns no status ({}): does the worker run the same version?",
+                       client.address(), answer.status);
   return std::move(status.as_object());
 }
 
@@ -78,7 +77,7 @@ int repeat(const AdminClient& client, const json::object& first, std::chrono::mi
     if (status.has_value()) {
       terminal.line(*status);
     } else if (!away) {
-      terminal.note(fmt::format("feedmill: {}: {}; asked again every {}", terminal.verb(), status.error(),
+      terminal.note(fmt::format("feedmill: {}: {}; retrying every {}", terminal.verb(), status.error(),
                                 format_duration(interval)));
     }
     away = status.has_error();
@@ -156,7 +155,7 @@ class LiveScreen {
     frame.width = drawn_.columns;
     frame.height = drawn_.rows;
     frame.trouble = trouble_;
-    frame.footer = fmt::format("q quits; asked every {}", format_duration(interval_));
+    frame.footer = fmt::format("q quits; updates every {}", format_duration(interval_));
     std::vector<std::string> lines;
     for (const TopLine& line : top_view(moments_.back(), moments_.size() > 1 ? &moments_.front() : nullptr, frame))
       lines.push_back(painted(line, terminal_));

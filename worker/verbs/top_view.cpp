@@ -125,7 +125,7 @@ void add_head(const Node& now, const TopFrame& frame, Lines& lines) {
   lines.push_back({fmt::format("feedmill {} on {}, up {}  {}", now["version"].text(), host,
                                seconds_text(now["uptime_seconds"].number()), now["at"].text()),
                    Tone::heading});
-  if (!frame.trouble.empty()) lines.push_back({"NO ANSWER, shown is the last: " + frame.trouble, Tone::trouble});
+  if (!frame.trouble.empty()) lines.push_back({"NO ANSWER, last known: " + frame.trouble, Tone::trouble});
   std::string failed, passed;
   for (const Node& check : now["ready"].rows()) {
     const std::string detail = check["detail"].text(), name = check["name"].text();
@@ -138,7 +138,7 @@ void add_head(const Node& now, const TopFrame& frame, Lines& lines) {
     lines.push_back({"NOT READY: " + failed, Tone::trouble});
   else if (!passed.empty())
     lines.push_back({"ready: " + passed, Tone::plain});
-  if (worker["stopping"].is(true)) lines.push_back({"STOPPING: it takes no new feeds", Tone::trouble});
+  if (worker["stopping"].is(true)) lines.push_back({"STOPPING: claims no new feeds", Tone::trouble});
 
   const auto concerns = now["concerns"].rows();
   for (std::size_t i = 0; i < std::min(concerns.size(), most_concerns); ++i) {
@@ -218,7 +218,7 @@ void add_rates(const json::object& now, const json::object* earlier, std::size_t
                                                       seconds_text(recent["lateness_p99_seconds"].number()),
                                                       seconds_text(recent["lateness_worst_seconds"].number())))});
   } else {
-    lines.push_back({labelled("lateness", "– (nothing was fetched in 10 min)")});
+    lines.push_back({labelled("lateness", "– (nothing fetched in 10 min)")});
   }
 }
 
@@ -226,7 +226,7 @@ void add_rates(const json::object& now, const json::object* earlier, std::size_t
 void add_figures(const Node& now, bool brief, Lines& lines) {
   const Node worker = now["worker"], store = now["store"], feeds = store["feeds"];
   if (store.object() == nullptr) {
-    lines.push_back({labelled("store", "not known: " + now["store_error"].text()), Tone::trouble});
+    lines.push_back({labelled("store", "unknown: " + now["store_error"].text()), Tone::trouble});
   } else {
     const std::string states = counts_text(feeds["states"]);
     lines.push_back({labelled("feeds", number_text(feeds["total"].number()) + (states.empty() ? "" : ": " + states))});
@@ -264,7 +264,7 @@ void add_figures(const Node& now, bool brief, Lines& lines) {
   std::vector<std::string> behind;
   for (const Node& group : groups) {
     const auto lag = group["lag_records"].number(), age = group["lag_seconds"].number();
-    behind.push_back(fmt::format("{}: {} behind{}", group["name"].text(), number_text(lag),
+    behind.push_back(fmt::format("{}: {} pending{}", group["name"].text(), number_text(lag),
                                  age.value_or(0) > 0 ? ", oldest for " + seconds_text(age) : ""));
   }
   if (brief && !behind.empty()) stream += "; " + behind.front();

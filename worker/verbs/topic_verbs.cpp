@@ -57,9 +57,9 @@ int run_verb(const TopicAddVerb& verb, const VerbContext& context) {
   tell_topic(present ? "present" : "added", or_fail(topics.share(topic)), context);
   context.terminal.flush();
   if (context.config.push_out.public_url.empty()) {
-    context.terminal.note("nobody outside reaches it: set push_out.public_url and push_out.listen");
+    context.terminal.note("not reachable from outside: set push_out.public_url and push_out.listen");
   }
-  context.terminal.note("whoever knows these addresses can read it");
+  context.terminal.note("anyone with these URLs can read it");
   note_without_push_out(context);
   return exits::done;
 }
@@ -90,7 +90,7 @@ int run_verb(const TopicRemoveVerb& verb, const VerbContext& context) {
   if (!or_fail(topics.find(topic))) throw none;
   if (!verb.yes) {
     confirm(context.terminal, fmt::format("Deny all subscribers of {}?", visible(words_of(topic))),
-            "its address ends, and its subscribers are denied; say --yes", "nothing was changed");
+            "the URL stops working, and subscriptions are denied; use --yes", "nothing was changed");
   }
   std::string after;
   do {
@@ -123,7 +123,7 @@ int run_verb(const TopicSubscribersVerb& verb, const VerbContext& context) {
     if (page.size() < at_a_time) break;
     after = page.back().id;
   }
-  if (!any) terminal.note("nobody has subscribed");
+  if (!any) terminal.note("no subscribers");
   return exits::done;
 }
 

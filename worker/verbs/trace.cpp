@@ -87,9 +87,9 @@ int follow(const TraceVerb& verb, const FeedRecord& record, Milliseconds now, co
   std::string last = or_fail(traces.last(url));
   const auto end = std::chrono::steady_clock::now() + verb.span;
   Mark followed(traces, url, end);
-  terminal.note(fmt::format("feedmill: {}: follows {} until {}; {} (feedmill refresh URL --defer: now)",
+  terminal.note(fmt::format("feedmill: {}: following {} until {}; {} (feedmill refresh URL --defer: now)",
                             terminal.verb(), visible(url), rfc3339(now + verb.span),
-                            record.due ? "it is due " + from_now(*record.due, now) : "it is in no schedule"));
+                            record.due ? "it is due " + from_now(*record.due, now) : "it is not scheduled"));
   Printer printer(terminal);
   bool told = false;
   while (std::chrono::steady_clock::now() < end) {
@@ -105,7 +105,7 @@ int follow(const TraceVerb& verb, const FeedRecord& record, Milliseconds now, co
     }
   }
   if (told) return exits::done;
-  throw VerbFailure{exits::no, fmt::format("nobody has refreshed {} in this time", visible(url))};
+  throw VerbFailure{exits::no, fmt::format("no worker refreshed {} in this time", visible(url))};
 }
 
 }  // namespace
@@ -123,13 +123,12 @@ int run_verb(const TraceVerb& verb, const VerbContext& context) {
       or_fail(Feeds(context.store).wake(std::span(&url, 1), context.config.schedule.manual_floor, verb.ignore_floor))
           .front();
   if (wake.result == Wake::Result::too_early) {
-    throw VerbFailure{exits::no,
-                      fmt::format("{} may be fetched {}, at {} (--ignore-floor: sooner, unless the server said "
-                                  "when)",
-                                  visible(url), from_now(wake.at, now), rfc3339(wake.at))};
+    throw VerbFailure{
+        exits::no, fmt::format("{} may be fetched {}, at {} (--ignore-floor: sooner, unless the server set the time)",
+                               visible(url), from_now(wake.at, now), rfc3339(wake.at))};
   }
   if (wake.result == Wake::Result::paused) {
-    throw VerbFailure{exits::no, fmt::format("{} is paused (feedmill resume lets it go on)", visible(url))};
+    throw VerbFailure{exits::no, fmt::format("{} is paused (resume with feedmill resume)", visible(url))};
   }
   Printer printer(terminal);
   bool closed = false;
@@ -146,7 +145,7 @@ int run_verb(const TraceVerb& verb, const VerbContext& context) {
       context.config, {url}, [](const Report&) {}, &trace);
   if (code != exits::done || trace.began()) return code;
   throw VerbFailure{exits::unfinished,
-                    fmt::format("a worker is fetching {} at this moment; it is due again right after", visible(url))};
+                    fmt::format("a worker is fetching {} now; it is due again right after", visible(url))};
 }
 
 }  // namespace feedmill

@@ -33,9 +33,9 @@ std::string_view to_string(Violation::Outcome outcome) {
     case Violation::Outcome::repaired:
       return "repaired";
     case Violation::Outcome::unrepairable:
-      return "not repaired: that would be guessing";
+      return "not repaired: this needs a decision";
     case Violation::Outcome::changed:
-      return "changed meanwhile";
+      return "changed concurrently";
     case Violation::Outcome::found:
       break;
   }
@@ -157,12 +157,12 @@ void tell_summary(const VerifySummary& summary, std::uint64_t left, const std::s
   if (!journal.empty()) row["journal"] = byte_text(journal);
   if (!terminal.json()) {
     if (summary.behind_since) {
-      terminal.note(fmt::format("{}: timelines are behind since {}; posts of later events were not compared",
-                                terminal.verb(), rfc3339(*summary.behind_since)));
+      terminal.note(fmt::format("{}: timelines lag since {}; posts of later events were not compared", terminal.verb(),
+                                rfc3339(*summary.behind_since)));
     }
     for (const std::string& note : summary.notes) terminal.note(terminal.verb() + ": " + note);
     if (!journal.empty()) {
-      terminal.note(fmt::format("{}: what was replaced stands in {}", terminal.verb(), visible(journal)));
+      terminal.note(fmt::format("{}: replaced values are in {}", terminal.verb(), visible(journal)));
     }
   }
   terminal.tell(std::move(row),
@@ -175,7 +175,7 @@ void tell_summary(const VerifySummary& summary, std::uint64_t left, const std::s
 
 int run_verb(const VerifyVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto urls = feed_urls(terminal, verb.feeds, "nothing was looked at");
+  const auto urls = feed_urls(terminal, verb.feeds, "nothing was checked");
 
   Journal journal(verb.journal.empty() ? usual_journal(context.config.partition()) : verb.journal);
   std::string problem;  // with the journal

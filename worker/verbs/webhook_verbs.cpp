@@ -24,8 +24,8 @@ namespace {
 constexpr std::size_t webhooks_a_call = 200;  // records of a call
 
 VerbFailure no_such_webhook(const VerbContext& context, const std::string& id) {
-  const std::string_view beside = context.store.is_of_all()       ? ", with --partition for those of one"
-                                  : context.config.signals.merged ? ", without --partition for those of all"
+  const std::string_view beside = context.store.is_of_all()       ? ", or --partition for one partition's"
+                                  : context.config.signals.merged ? ", or without --partition for all"
                                                                   : "";
   return {exits::no, fmt::format("no such webhook: {} (see feedmill webhook list{})", id, beside)};
 }
@@ -42,12 +42,12 @@ void check_address(const std::string& url, const VerbContext& context) {
   const EgressQuestion question{url, {}};
   const EgressView view = EgressViewer(look_options(context.config)).of({&question, 1}, patience).front();
   if (view.verdict == EgressView::Verdict::refused) {
-    throw VerbFailure{exits::bad_input, fmt::format("nothing will be sent to {}: {}: {}; {}", visible(redact(url)),
+    throw VerbFailure{exits::bad_input, fmt::format("events will not be sent to {}: {}: {}; {}", visible(redact(url)),
                                                     view.reason, visible(view.detail),
-                                                    "what is closed to feeds is closed to webhooks (egress.allow)")};
+                                                    "addresses closed to feeds are closed to webhooks (egress.allow)")};
   }
   if (url.starts_with("http:")) {
-    context.terminal.note("its address is http: whoever is on the way reads what it is told of");
+    context.terminal.note("the URL is not https: events are sent in clear text");
   }
 }
 
@@ -65,7 +65,7 @@ void tell_key(std::string_view result, const std::string& id, const std::string&
   const ReceiverKey key = receiver_key(secret);
   terminal.tell({{"result", result}, {"id", id}, {key.name, key.value}},
                 {{std::string(result), id}, {key.name == "secret" ? "secret" : "public key", key.value}}, 10);
-  if (key.name == "secret") terminal.note("the secret is not shown again: give it to the receiver now");
+  if (key.name == "secret") terminal.note("the secret will not be shown again: give it to the receiver now");
 }
 
 void tell_result(std::string_view result, const std::string& id, Terminal& terminal) {
@@ -149,7 +149,7 @@ int run_verb(const WebhookRotateVerb& verb, const VerbContext& context) {
   tell_key("rotated", verb.id, secret, context.terminal);
   if (had_two) {
     context.terminal.note(
-        fmt::format("only the newest two secrets sign: the one before, which would have until {}, signs no more",
+        fmt::format("only the newest two secrets sign: the previous one, valid until {}, no longer signs",
                     rfc3339(webhook.old_until)));
   }
   return exits::done;
@@ -166,7 +166,7 @@ int run_verb(const WebhookRemoveVerb& verb, const VerbContext& context) {
   known_webhook(context, verb.id);
   if (!verb.yes) {
     confirm(context.terminal, fmt::format("Delete webhook {}?", verb.id),
-            "this deletes a webhook with its place; say --yes", "nothing was deleted");
+            "this deletes a webhook with its cursor; use --yes", "nothing was deleted");
   }
   if (!or_fail(Subscribers(context.store).remove(verb.id))) throw no_such_webhook(context, verb.id);
   tell_result("removed", verb.id, context.terminal);
@@ -183,7 +183,7 @@ int run_verb(const WebhookTestVerb& verb, const VerbContext& context) {
   const std::string why = answer.trouble();
   const std::string what =
       answer.status == 0 ? why : fmt::format("status {}{}", answer.status, why.empty() ? "" : ", " + why);
-  context.terminal.tell(std::move(row), fmt::format("{} {} in {} ms", answer.taken() ? "taken:" : "not taken:", what,
+  context.terminal.tell(std::move(row), fmt::format("{} {} in {} ms", answer.taken() ? "taken:" : "not accepted:", what,
                                                     answer.took.count()));
   return answer.taken() ? exits::done : exits::no;
 }

@@ -185,7 +185,7 @@ TEST_F(Commands, TellUnderWhichNameTheyFailed) {
   told({"entry", "put", "--feed", feed_a, "--guid", "g", "title=T"}, "entry put: no such feed");
   // Verbs below `channel` share a name where nothing is wrong with what was given.
   told({"channel", "read", "none", "--all"}, "channel: no such channel");
-  told({"channel", "feeds", "none", "--add", "nonsense"}, "channel feeds: \"nonsense\" is no feed address");
+  told({"channel", "feeds", "none", "--add", "nonsense"}, "channel feeds: \"nonsense\" is not a feed URL");
   told({"import", list, "--prune"}, "import: --prune deletes feeds");
 }
 
@@ -288,7 +288,7 @@ TEST_F(Commands, PausesAndResumesFeeds) {
   EXPECT_EQ(rows(feedmill({"list", "--state", "paused", "--json"}).out).size(), 2U);
   const Outcome refreshed = feedmill({"refresh", feed_a});
   EXPECT_EQ(refreshed.exit, 1) << refreshed.err;
-  EXPECT_EQ(refreshed.out, "paused " + feed_a + ": feedmill resume lets it go on\n");
+  EXPECT_EQ(refreshed.out, "paused " + feed_a + ": use feedmill resume\n");
   EXPECT_EQ(feedmill({"resume", feed_a, "--dry-run"}).out, "would resume " + feed_a + "\n");
   const Outcome resumed = feedmill({"resume", feed_a, feed_b, "--json"});
   ASSERT_EQ(rows(resumed.out).size(), 2U) << resumed.out << resumed.err;
@@ -306,7 +306,7 @@ TEST_F(Commands, AddsNothingWhenOneAddressIsWrong) {
   EXPECT_EQ(outcome.exit, 65);
   EXPECT_EQ(outcome.out, "");
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 3) << outcome.err;
-  EXPECT_EQ(outcome.err.find("feedmill: add: \"example.org/feed\" is no feed address"), 0U) << outcome.err;
+  EXPECT_EQ(outcome.err.find("feedmill: add: \"example.org/feed\" is not a feed URL"), 0U) << outcome.err;
   EXPECT_TRUE(Feeds(store_).urls_after("", 10'000)->empty());
 }
 
@@ -564,7 +564,7 @@ TEST_F(Walks, EndAsTheyDidForFewFeeds) {
   EXPECT_EQ(told(feedmill({"list", "--json"}).out), urls);
   EXPECT_EQ(told(feedmill({"export", "--json"}).out), urls);
   const Outcome none = feedmill({"list", "--state", "gone"});
-  EXPECT_EQ(none.err, "none of 1203 feeds is like that\n");
+  EXPECT_EQ(none.err, "none of 1203 feeds matches\n");
   const std::string exported = feedmill({"export"}).out;
   std::size_t at = 0;
   for (const std::string& url : urls) {
@@ -597,7 +597,7 @@ TEST_F(Walks, PruneNeedsAYesAndCountsAllThatWouldGo) {
   const std::string list = file("list.txt", urls[0] + "\n"), more = file("more.txt", urls[0] + "\n" + feed_a + "\n");
   const Outcome unasked = feedmill({"import", more, "--prune"});
   EXPECT_EQ(unasked.exit, 64);
-  EXPECT_NE(unasked.err.find("say --yes, or --dry-run"), std::string::npos) << unasked.err;
+  EXPECT_NE(unasked.err.find("use --yes, or --dry-run"), std::string::npos) << unasked.err;
   EXPECT_EQ(unasked.out, "");
   EXPECT_EQ(*Feeds(store_).count(), 1'203U) << "nothing was imported either";
   const Outcome dry = feedmill({"import", list, "--prune", "--dry-run"});

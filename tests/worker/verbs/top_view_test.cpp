@@ -108,7 +108,7 @@ TEST(TopView, ShowsAWorkerAtWork) {
                                   "           80 MiB resident\n",
                                   "stored     last 4.0 s ago\n",
                                   "stream     10 of at most 1 000 records\n",
-                                  "           deliver: 7 behind, oldest for 2.0 s\n",
+                                  "           deliver: 7 pending, oldest for 2.0 s\n",
                                   "websub     5 active\n",
                                   "workers    1: reader-1 2.0 s ago\n",
                                   "busiest hosts (30 min)",
@@ -168,12 +168,12 @@ TEST(TopView, SaysWhatIsWrongInWords) {
   status.store.reset();
   status.store_error = "Redis does not answer: Connection refused";
   TopFrame frame;
-  frame.trouble = "nobody answers on 127.0.0.1:9810";
+  frame.trouble = "no answer on 127.0.0.1:9810";
   const std::string text = shown(status_json(status), frame);
   for (const char* const words :
-       {"NO ANSWER, shown is the last: nobody answers on 127.0.0.1:9810\n", "NOT READY: redis (Connection refused)\n",
-        "STOPPING", "bad: Redis does not answer", "  Nothing is fetched or stored until it serves again",
-        "store      not known: Redis does not answer", "stored     last 4.0 s ago; 3 commits failed in 10 min\n"}) {
+       {"NO ANSWER, last known: no answer on 127.0.0.1:9810\n", "NOT READY: redis (Connection refused)\n", "STOPPING",
+        "bad: Redis does not answer", "  Nothing is fetched or stored until it serves again",
+        "store      unknown: Redis does not answer", "stored     last 4.0 s ago; 3 commits failed in 10 min\n"}) {
     EXPECT_THAT(text, HasSubstr(words)) << text;
   }
   EXPECT_THAT(text, Not(HasSubstr("newest notices")));
@@ -208,7 +208,7 @@ TEST(TopView, KeepsAllFiguresInFortyColumns) {
   for (const char* const words :
        {"refreshes          –       612       600\n", "lanes      64 of 256 busy  [###.......]\n",
         "feeds      1 000: 990 healthy, 10 faili…\n", "due        12, oldest for 3.0 s; 64 bei…\n",
-        "           deliver: 7 behind, oldest fo…\n", "busy-h0.example        90      2  100 ms\n",
+        "           deliver: 7 pending, oldest f…\n", "busy-h0.example        90      2  100 ms\n",
         "closed.example    rate_limited 14:37:12Z\n"}) {
     EXPECT_THAT(text, HasSubstr(words)) << text;
   }
@@ -223,7 +223,8 @@ TEST(TopView, FitsTheUsualTerminal) {
   frame.footer = "q quits";
   const std::string text = shown(status_json(status), frame);
   EXPECT_THAT(text, HasSubstr("lanes      64 of 256 busy; documents 12 MiB of 512 MiB, 80 MiB resident\n")) << text;
-  EXPECT_THAT(text, HasSubstr("stream     10 of at most 1 000 records; deliver: 7 behind, oldest for 2.0 s\n")) << text;
+  EXPECT_THAT(text, HasSubstr("stream     10 of at most 1 000 records; deliver: 7 pending, oldest for 2.0 s\n"))
+      << text;
   EXPECT_THAT(text, HasSubstr("newest posts\n13:07:07Z High water at six")) << text;
   EXPECT_THAT(text, HasSubstr("▅▅▆▆")) << "the posts of each stretch: " << text;
   EXPECT_THAT(text, Not(HasSubstr("taller window"))) << text;

@@ -220,9 +220,9 @@ TEST_F(WebhookVerbs, RotateLetsBothSecretsSignForAWhile) {  // OPERATIONS B3
   EXPECT_EQ(webhook.old_secret, old_secret);
   const json::object shown = feedmill({"webhook", "show", id, "--json"}).row();
   EXPECT_TRUE(shown.at("old_until").is_string());
-  EXPECT_EQ(rotated.err.find("signs no more"), std::string::npos) << rotated.err;
+  EXPECT_EQ(rotated.err.find("no longer signs"), std::string::npos) << rotated.err;
   const Outcome again = feedmill({"webhook", "rotate", id});
-  EXPECT_NE(again.err.find("signs no more"), std::string::npos) << again.err;
+  EXPECT_NE(again.err.find("no longer signs"), std::string::npos) << again.err;
   EXPECT_EQ(stored(id).old_secret, webhook.secret);
   EXPECT_EQ(feedmill({"webhook", "rotate", id, "--old-for", "31d"}).exit, 64);
   EXPECT_EQ(feedmill({"webhook", "rotate", nobody}).exit, 1);
@@ -299,7 +299,7 @@ TEST_F(WebhookVerbs, TestSendsASignedSample) {  // OPERATIONS B5
   feedmill({"webhook", "set", id, "url=" + receiver.url("/gone")});
   const Outcome gone = feedmill({"webhook", "test", id});
   EXPECT_EQ(gone.exit, 1);
-  EXPECT_EQ(gone.out.find("not taken: status 410 in "), 0U) << gone.out;
+  EXPECT_EQ(gone.out.find("not accepted: status 410 in "), 0U) << gone.out;
   feedmill({"webhook", "set", id, "url=" + receiver.url("/away")});
   EXPECT_EQ(feedmill({"webhook", "test", id}).exit, 1);
   EXPECT_EQ(receiver.count("/hook"), 1U) << "redirects are failures";
