@@ -1149,7 +1149,7 @@ TEST_F(Partitions, AreLeftToWhoStandsFirst) {
     const std::string status = get(address, "/p" + std::to_string(i) + "/status.json");
     EXPECT_EQ(count_of(status, "\"stands_first\":true"), 1U) << status;
     EXPECT_EQ(count_of(status, "\"stands_first\":false"), 1U) << status;
-    EXPECT_EQ(count_of(get(address, "/p" + std::to_string(i) + "/status"), ", which stands first"), 1U);
+    EXPECT_EQ(count_of(get(address, "/p" + std::to_string(i) + "/status"), ", primary"), 1U);
   }
   one.signal(SIGKILL);
   const auto taken_over = [&] { return is_of("o", 1); };

@@ -129,11 +129,11 @@ Html said_of_none(const FeedListQuery& query, const FeedList& list) {
   Html html;
   const FeedPage& page = list.page;
   if (list.fleet.feeds == 0)
-    html.add("There is no feed yet: <code>feedmill add URL</code> or <code>feedmill import FILE</code>.");
+    html.add("No feeds yet: <code>feedmill add URL</code> or <code>feedmill import FILE</code>.");
   else if (page.next)
-    html.add("None among the {} feeds that were looked at so far.", page.looked_at);
+    html.add("None among the {} feeds checked so far.", page.looked_at);
   else if (searches(query) || query.after)
-    html.add("No more feeds like that.");
+    html.add("No further matching feeds.");
   else
     html.add("No feed is {}.", query.state);
   return html;
@@ -188,7 +188,7 @@ Html feed_list_page(const FeedListQuery& query, const FeedList& list) {
   if (searches(query)) {
     html.add("<p>");
     if (!query.host.empty()) html.add("On <b><bdi>{}</bdi></b>. ", query.host);
-    if (!query.part.empty()) html.add("With <b><bdi>{}</bdi></b> in the address. ", query.part);
+    if (!query.part.empty()) html.add("With <b><bdi>{}</bdi></b> in the URL. ", query.part);
     html.add("<a href=\"{}\">All hosts and addresses</a></p>\n", address({query.state, "", "", {}}));
   }
   if (page.feeds.empty()) {
@@ -197,9 +197,9 @@ Html feed_list_page(const FeedListQuery& query, const FeedList& list) {
     html.add(
         "<table><caption>{}</caption><thead><tr><th scope=\"col\">Feed</th><th scope=\"col\">State</th>"
         "<th scope=\"col\">Due</th></tr></thead><tbody>\n",
-        list.exact                                        ? "The feed of that address."
-        : query.state.empty() || query.state == "healthy" ? "Those first that are due soonest."
-                                                          : "Those first that came into this state last.");
+        list.exact                                        ? "The feed with this URL."
+        : query.state.empty() || query.state == "healthy" ? "Sorted by due time, soonest first."
+                                                          : "Sorted by state change, latest first.");
     for (const FeedRecord& feed : page.feeds) add_row(html, feed, list.fleet.now);
     html.add("</tbody></table>");
   }
@@ -212,14 +212,14 @@ Html feed_list_page(const FeedListQuery& query, const FeedList& list) {
   }
   html.add("</p>\n");
   if (searches(query) && page.next)
-    html.add("<p class=\"sub\">{} of {} feeds were looked at for this page.</p>\n", page.looked_at, page.total);
+    html.add("<p class=\"sub\">{} of {} feeds were checked for this page.</p>\n", page.looked_at, page.total);
   const std::uint64_t paused = feeds_in(list.fleet, "paused");
   if (query.state.empty() && paused > 0 && !list.exact)
-    html.add("<p class=\"sub\">Paused feeds ({}) are in no schedule and stand under their state.</p>\n", paused);
+    html.add("<p class=\"sub\">Paused feeds ({}) are not scheduled and are listed under their state.</p>\n", paused);
   if (!query.state.empty() && query.state != "healthy" && page.total < feeds_in(list.fleet, query.state)) {
     html.add(
-        "<p class=\"sub\">{} more came into this state before lists were kept: <code>feedmill list --state {}</code> "
-        "has all.</p>\n",
+        "<p class=\"sub\">{} more entered this state before lists were kept: <code>feedmill list --state {}</code> "
+        "lists all.</p>\n",
         feeds_in(list.fleet, query.state) - page.total, query.state);
   }
   html.add("</section>\n");

@@ -26,14 +26,14 @@ constexpr std::size_t entries_shown = 20, signals_shown = 20;
 
 /// What the lines of `explain` are called here.
 std::string_view line_name(std::string_view name) {
-  if (name == "detail") return "It said";
+  if (name == "detail") return "Server message";
   if (name == "next") return "Next";
   if (name == "why") return "Because";
   if (name == "do") return "What to do";
   if (name == "held") return "Held back";
   if (name == "websub") return "Push (WebSub)";
   if (name == "cache") return "Validators";
-  if (name == "identity") return "Entries are told apart by";
+  if (name == "identity") return "Entries identified by";
   if (name == "fetched") return "Fetched";
   if (name == "settings") return "Settings";
   if (name == "host") return "Host";
@@ -73,13 +73,14 @@ Html commands_section(const FeedStory& story) {
   html.add("<section aria-labelledby=\"commands\"><h2 id=\"commands\">Commands</h2>\n<ul class=\"commands\">\n");
   if (!paused) html.add("<li>Fetch it now <code>feedmill refresh --ignore-floor {}</code></li>\n", word);
   if (story.explained.record.state.state == "never_read")
-    html.add("<li>Ask another address for it <code>feedmill move {} NEW</code></li>\n", word);
-  html.add("<li>See every step of a fetch <code>feedmill check {}</code></li>\n", word);
-  html.add("<li>{} <code>feedmill {} {}</code></li>\n", paused ? "Fetch it again" : "Fetch it no more for now",
+    html.add("<li>Fetch it from another URL <code>feedmill move {} NEW</code></li>\n", word);
+  html.add("<li>Trace every step of a fetch <code>feedmill check {}</code></li>\n", word);
+  html.add("<li>{} <code>feedmill {} {}</code></li>\n", paused ? "Fetch it again" : "Stop fetching it for now",
            paused ? "resume" : "pause", word);
   html.add(
-      "<li>Fetch it at most so often <code>feedmill set {} interval_min=6h</code></li>\n<li>Remove it and its posts "
-      "<code>feedmill remove {}</code></li>\n</ul></section>\n",
+      "<li>Limit how often it is fetched <code>feedmill set {} interval_min=6h</code></li>\n"
+      "<li>Remove it and its posts <code>feedmill remove {}</code></li>\n"
+      "</ul></section>\n",
       word, word);
   return html;
 }
@@ -123,7 +124,7 @@ Html figures_section(const FeedStory& story) {
   Html html;
   html.add("<section aria-labelledby=\"figures\"><h2 id=\"figures\">Since it was added</h2>\n<dl class=\"story\">\n");
   add_fact(html, "Polls",
-           fmt::format("{}: {} brought something new, {} were not modified, {} failed", count(counts.polls),
+           fmt::format("{}: {} found something new, {} were not modified, {} failed", count(counts.polls),
                        percent_text(counts.polls_with_new, counts.polls),
                        percent_text(counts.polls_not_modified, counts.polls),
                        percent_text(counts.polls_failed, counts.polls)));
@@ -144,7 +145,7 @@ Html entries_section(const FeedStory& story) {
   Html html;
   html.add("<section aria-labelledby=\"entries\"><h2 id=\"entries\">Latest entries</h2>\n");
   if (story.entries.empty()) {
-    html.add("<p class=\"empty\">None is kept.</p></section>\n");
+    html.add("<p class=\"empty\">No entries are kept.</p></section>\n");
     return html;
   }
   html.add("<ul class=\"items\">\n");
@@ -185,11 +186,11 @@ std::string_view signal_word(std::string_view type) {
   if (type == "post_modified") return "Entry changed";
   if (type == "post_deleted") return "Entry deleted";
   if (type == "post_trimmed") return "Entry trimmed";
-  if (type == "post_mended") return "Entry stored anew";
-  if (type == "post_same_as") return "Entry told elsewhere too";
+  if (type == "post_mended") return "Entry form changed";
+  if (type == "post_same_as") return "Entry also published elsewhere";
   if (type == "feed_created") return "First read";
   if (type == "feed_modified") return "Feed changed";
-  if (type == "feed_mended") return "Feed stored anew";
+  if (type == "feed_mended") return "Feed form changed";
   if (type == "feed_removed") return "Removed";
   if (type == "feed_moved") return "Moved";
   if (type == "feed_failing") return "Failing";
@@ -198,8 +199,8 @@ std::string_view signal_word(std::string_view type) {
   if (type == "feed_rekeyed") return "New ids for old entries";
   if (type == "feed_gap") return "Entries were missed";
   if (type == "feed_paused") return "Paused";
-  if (type == "request_done") return "Asked for, and done";
-  if (type == "request_failed") return "Asked for, and refused";
+  if (type == "request_done") return "Request done";
+  if (type == "request_failed") return "Request refused";
   return type;
 }
 

@@ -22,8 +22,8 @@ constexpr std::array state_texts{
     StateText{"degraded", "failed three times in a row or more"},
     StateText{"failing", "no success for 7 days"},
     StateText{"blocked", "its server refuses us"},
-    StateText{"gone", "its server says it is gone; asked once a month"},
-    StateText{"quarantined", "workers died of it, or it takes too long to read; tried alone, later"},
+    StateText{"gone", "its server reports it as gone; fetched once a month"},
+    StateText{"quarantined", "workers crashed on it, or it takes too long to read; retried later, alone"},
     StateText{"paused", "not fetched until feedmill resume"},
 };
 constexpr auto state_names = [] {
@@ -80,21 +80,29 @@ std::string whole_page(const PageFrame& frame, const Html& main) {
   if (frame.refreshes) again.add("<meta http-equiv=\"refresh\" content=\"{}\">\n", refresh_every.count());
   Html page;
   page.add(
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<!doctype html>\n"
+      "<html lang=\"en\">\n"
+      "<head>\n"
+      "<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
-      "<title>{} · feedmill</title>\n<link rel=\"stylesheet\" href=\"{}\">\n{}</head>\n<body>\n"
-      "<a class=\"skip\" href=\"#main\">To the content</a>\n"
+      "<title>{} · feedmill</title>\n"
+      "<link rel=\"stylesheet\" href=\"{}\">\n"
+      "{}</head>\n"
+      "<body>\n"
+      "<a class=\"skip\" href=\"#main\">Skip to content</a>\n"
       "<header><p class=\"brand\"><b>feedmill</b> <bdi>{}</bdi></p><nav "
       "aria-label=\"Pages\"><ul>{}</ul></nav>{}</header>\n"
-      "<main id=\"main\">\n{}</main>\n<footer>\n",
+      "<main id=\"main\">\n"
+      "{}</main>\n"
+      "<footer>\n",
       frame.title, style_path, again, frame.host, nav, partition_links(frame), main);
   page.add("<p>As of <time datetime=\"{}\">{}</time>.", rfc3339(frame.at), rfc3339(frame.at));
   if (frame.refreshes) {
-    page.add(" This page refreshes itself every {} seconds: <a href=\"{}?still=1\">stop that</a>.",
-             refresh_every.count(), frame.path);
+    page.add(" This page refreshes every {} seconds: <a href=\"{}?still=1\">stop</a>.", refresh_every.count(),
+             frame.path);
   } else if (frame.stopped) {
-    page.add(" This page stands still: <a href=\"{}\">refresh it by itself</a>.", frame.path);
+    page.add(" This page does not refresh: <a href=\"{}\">start refreshing</a>.", frame.path);
   }
   if (!frame.json_path.empty()) page.add(" <a href=\"{}\">As JSON</a>.", frame.json_path);
   page.add("</p>\n<p>feedmill {}, configuration <code>{}</code></p>\n</footer>\n</body>\n</html>\n", frame.version,

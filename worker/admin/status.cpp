@@ -30,13 +30,13 @@ constexpr std::string_view own_group = "delivery";
 std::string_view remedy_for(Reason reason) {
   const std::string_view name = to_string(reason);
   if (name.starts_with("dns."))
-    return "Are the name servers in /etc/resolv.conf, or dns.servers, right? feedmill doctor tries them.";
+    return "Check the name servers in /etc/resolv.conf or dns.servers; feedmill doctor tests them.";
   if (name.starts_with("egress."))
-    return "These addresses or ports are closed to feeds: egress.allow or egress.ports opens those that are meant.";
-  if (name.starts_with("tls.")) return "Is the clock right, is the package ca-certificates installed?";
+    return "These addresses or ports are closed to feeds: use egress.allow or egress.ports to allow them.";
+  if (name.starts_with("tls.")) return "Check the clock, and whether the package ca-certificates is installed.";
   if (name.starts_with("connect.") || name.starts_with("http."))
-    return "Look at the network and its firewall; feedmill check URL shows one fetch in full.";
-  if (name.starts_with("store.")) return "Look at Redis: feedmill doctor names what is wrong with it.";
+    return "Check the network and its firewall; feedmill check URL shows one fetch in full.";
+  if (name.starts_with("store.")) return "Check Redis: feedmill doctor finds the fault.";
   return "feedmill check URL shows one fetch in full.";
 }
 
@@ -51,34 +51,34 @@ std::string failed_feeds_page(const Status& status) {
 void judge_process(const Status& status, std::vector<Concern>& found) {
   const ProcessStatus& process = status.process;
   if (process.stopping) {
-    found.push_back({Weight::note, "This worker is stopping: it takes no new feeds and finishes those it has.",
-                     "Nothing, if that was asked for. Its feeds are due for other workers, or after its next start.",
+    found.push_back({Weight::note, "This worker is stopping: it claims no new feeds and finishes the ones it has.",
+                     "Nothing, if this was intended. Its feeds are fetched by other workers, or after its next start.",
                      ""});
   }
   if (!process.others_trouble.empty()) {
     found.push_back({Weight::bad, "Other partitions are not served: " + process.others_trouble + ".",
-                     "What they have waits, and nothing that was stored is lost. Their own pages say more.", ""});
+                     "Their work waits, and no stored data is lost. Their own pages have details.", ""});
   }
   if (!process.reload_refused.empty()) {
-    found.push_back({Weight::warning, "The configuration was read again and refused: " + process.reload_refused + ".",
-                     "Until it is corrected this worker goes on with what it had; feedmill config check tells what is "
-                     "wrong.",
-                     ""});
+    found.push_back(
+        {Weight::warning, "The configuration was reloaded and rejected: " + process.reload_refused + ".",
+         "Until it is fixed, this worker keeps its previous configuration; feedmill config check reports the errors.",
+         ""});
   }
   if (!process.restart_awaited.empty()) {
-    found.push_back({Weight::note, "Changed since the start, but not in use yet: " + process.restart_awaited + ".",
-                     "Restart this worker when it suits; the rest of the configuration was taken over.", ""});
+    found.push_back({Weight::note, "Changed since the start, but not in effect yet: " + process.restart_awaited + ".",
+                     "Restart this worker when convenient; the other changes are in effect.", ""});
   }
   if (abs(process.clock_offset) > clock_warning) {
-    found.push_back(
-        {abs(process.clock_offset) > clock_fault ? Weight::bad : Weight::warning,
-         fmt::format("This machine's clock is {} {} the one of Redis.", span_text(abs(process.clock_offset)),
-                     process.clock_offset.count() > 0 ? "ahead of" : "behind"),
-         "Set both by NTP: due times go by Redis' clock, certificates and dates of posts by this one.", ""});
+    found.push_back({abs(process.clock_offset) > clock_fault ? Weight::bad : Weight::warning,
+                     fmt::format("This machine's clock is {} {} Redis' clock.", span_text(abs(process.clock_offset)),
+                                 process.clock_offset.count() > 0 ? "ahead of" : "behind"),
+                     "Synchronise both by NTP: due times use Redis' clock, certificates and post dates use this one.",
+                     ""});
   }
   if (process.memory_budget > 0 && process.memory_used > process.memory_budget / 10 * 9) {
     found.push_back({Weight::warning,
-                     fmt::format("Documents fill {:.0f} % of the memory they may take; new fetches wait.",
+                     fmt::format("Documents use {:.0f} % of their memory budget; new fetches wait.",
                                  percent(process.memory_used, process.memory_budget)),
                      "Raise memory.budget, or lower worker.lanes.", ""});
   }
@@ -95,24 +95,23 @@ void judge_process(const Status& status, std::vector<Concern>& found) {
     found.push_back({Weight::warning,
                      fmt::format("{:.0f} % of the refreshes of the last 3 hours failed.",
                                  percent(process.three_hours.failed, process.three_hours.refreshes())),
-                     "See which hosts fail below; feedmill doctor tries name servers and the network from here.",
+                     "Check which hosts fail below; feedmill doctor tests name servers and the network from here.",
                      failed_feeds_page(status)});
   }
   const Seconds late = recent.lateness_of(0.99);
   if (recent.refreshes() >= few && late > 300s) {
-    found.push_back(
-        {Weight::bad, fmt::format("Feeds are fetched late: 1 in 100 more than {}.", span_text(late)),
-         "After an outage this goes by itself. Else raise worker.lanes or start another worker, unless it is one host "
-         "that serves slowly (see below).",
-         ""});
+    found.push_back({Weight::bad, fmt::format("Feeds are fetched late: 1 in 100 by more than {}.", span_text(late)),
+                     "After an outage this resolves itself. Otherwise raise worker.lanes or start another worker, "
+                     "unless one slow host is the cause (see below).",
+                     ""});
   }
   if (process.hour.bugs > 0) {
-    found.push_back({Weight::warning, fmt::format("{} refreshes of the last hour met a bug.", process.hour.bugs),
-                     "Please report it: the log has a line with event=bug for each.", ""});
+    found.push_back({Weight::warning, fmt::format("{} refreshes of the last hour hit a bug.", process.hour.bugs),
+                     "Please report it: the log has an event=bug line for each.", ""});
   }
   if (process.log_suppressed > 1000) {
-    found.push_back({Weight::note, fmt::format("{} log lines were left out since the start.", process.log_suppressed),
-                     "Look for what repeats in the log: each line says how many like it were left out.", ""});
+    found.push_back({Weight::note, fmt::format("{} log lines were suppressed since the start.", process.log_suppressed),
+                     "Look for repeated lines in the log: each shows how many similar lines were suppressed.", ""});
   }
 }
 
@@ -121,7 +120,7 @@ void judge_store(const Status& status, const StoreStatus& store, std::vector<Con
   if (process.ingest && process.uptime > 10min && store.fleet.due > 0 &&
       (process.last_commit_ago < 0s || process.last_commit_ago > 10min)) {
     found.push_back({Weight::bad, fmt::format("Nothing was stored for 10 minutes, with {} feeds due.", store.fleet.due),
-                     "Look at the log for redis_down; if there is nothing, restart this worker and report it.", ""});
+                     "Check the log for redis_down; if there is none, restart this worker and report it.", ""});
   }
   if (store.fleet.workers == 0) {
     found.push_back({Weight::warning, "No worker fetches feeds.",
@@ -129,28 +128,29 @@ void judge_store(const Status& status, const StoreStatus& store, std::vector<Con
   }
   for (const StreamFigures::Group& group : store.stream.groups) {
     if (!store.stream.lags(group)) continue;
-    found.push_back({Weight::warning,
-                     fmt::format("Whoever reads the signals as “{}” is {} behind.", group.name,
-                                 span_text(store.stream.now - *group.oldest)),
-                     group.name == own_group
-                         ? "Is a worker running with worker.deliver=true?"
-                         : fmt::format("Is it running? If nobody reads them any more: XGROUP DESTROY stream:signals {}",
-                                       group.name),
-                     ""});
+    found.push_back(
+        {Weight::warning,
+         fmt::format("Signal reader “{}” lags by {}.", group.name, span_text(store.stream.now - *group.oldest)),
+         group.name == own_group
+             ? "Check that a worker runs with worker.deliver=true."
+             : fmt::format("Check that it runs. If it is unused: XGROUP DESTROY stream:signals {}", group.name),
+         ""});
   }
   if (store.stream.hard_limit > 0 && store.stream.records * 2 > store.stream.hard_limit) {
-    found.push_back({Weight::warning,
-                     fmt::format("The stream of signals is filled to {:.0f} %: beyond, the oldest go unread.",
-                                 percent(store.stream.records, store.stream.hard_limit)),
-                     "Start the readers that lag, remove groups that nobody reads, or raise signals.max_len.", ""});
+    found.push_back(
+        {Weight::warning,
+         fmt::format("The signal stream is {:.0f} % full: beyond its limit, the oldest signals are dropped unread.",
+                     percent(store.stream.records, store.stream.hard_limit)),
+         "Start the lagging readers, remove unused groups, or raise signals.max_len.", ""});
   }
   if (const auto never_read = feeds_in(store.fleet, "never_read"); never_read > 0) {
     const bool many = never_read * 20 >= store.fleet.feeds;
-    found.push_back({many ? Weight::warning : Weight::note,
-                     never_read == 1 ? "A feed was tried and could never be read."
-                                     : fmt::format("{} feeds were tried and could never be read.", never_read),
-                     "Their addresses may be wrong, or closed to us: feedmill explain URL says why, and what to do.",
-                     "/status/feeds?state=never_read"});
+    found.push_back(
+        {many ? Weight::warning : Weight::note,
+         never_read == 1 ? "A feed was tried and has never been read."
+                         : fmt::format("{} feeds were tried and have never been read.", never_read),
+         "Their URLs may be wrong, or their servers refuse us: feedmill explain URL shows why, and what to do.",
+         "/status/feeds?state=never_read"});
   }
   if (const auto suspended = store.told.webhooks_suspended; suspended > 0) {
     found.push_back(
@@ -158,20 +158,21 @@ void judge_store(const Status& status, const StoreStatus& store, std::vector<Con
          suspended == 1
              ? "A webhook is suspended: its receiver has failed for too long."
              : fmt::format("{} webhooks are suspended: their receivers have failed for too long.", suspended),
-         "feedmill webhook list names them, feedmill webhook resume ID lets one go on where it was.", ""});
+         "feedmill webhook list shows them; feedmill webhook resume ID resumes one where it stopped.", ""});
   }
   if (const auto quarantined = feeds_in(store.fleet, "quarantined"); quarantined > 0) {
-    found.push_back({Weight::warning,
-                     quarantined == 1
-                         ? "A feed is quarantined: workers died of it, or it takes too long to read."
-                         : fmt::format("{} feeds are quarantined: workers died of them, or they take too long to read.",
-                                       quarantined),
-                     "Nothing to be done now: each is tried again alone, later. Please report it with the document.",
-                     "/status/feeds?state=quarantined"});
+    found.push_back(
+        {Weight::warning,
+         quarantined == 1
+             ? "A feed is quarantined: workers crashed on it, or it takes too long to read."
+             : fmt::format("{} feeds are quarantined: workers crashed on them, or they take too long to read.",
+                           quarantined),
+         "Nothing for now: each is retried later, alone. Please report it with the document.",
+         "/status/feeds?state=quarantined"});
   }
   if (process.uptime > 6h && process.six_hours.created == 0 && feeds_in(store.fleet, "healthy") > 100) {
     found.push_back({Weight::bad, "No new entry for 6 hours, with more than 100 healthy feeds.",
-                     "Open one of the feeds below and compare it with what its publisher shows.",
+                     "Open one of the feeds below and compare it with its publisher's site.",
                      "/status/feeds?state=healthy"});
   }
 }
@@ -277,9 +278,8 @@ std::vector<Concern> concerns(const Status& status) {
     const bool serves_worker = std::ranges::any_of(
         status.process.ready, [](const Check& check) { return check.name == "redis" && check.passed; });
     found.push_back({Weight::bad, status.store_error,
-                     serves_worker ? "What is connected already goes on and fetches; nobody else can connect."
-                                   : "Nothing is fetched or stored until it serves again; nothing that was stored is "
-                                     "lost.",
+                     serves_worker ? "Existing connections continue and feeds are fetched; new connections fail."
+                                   : "Nothing is fetched or stored until it recovers; no stored data is lost.",
                      ""});
   }
   judge_process(status, found);

@@ -36,7 +36,7 @@ std::string_view weight_word(Concern::Weight weight) {
 /// What a readiness check found, as a person would say it.
 std::string check_words(const Check& check) {
   if (check.name == "redis") return check.passed ? "Redis answers" : "Redis does not serve";
-  if (check.name == "not_draining") return check.passed ? "" : "told to stop";
+  if (check.name == "not_draining") return check.passed ? "" : "stopping on request";
   return fmt::format("{}: {}", check.name, check.passed ? "yes" : "no");
 }
 
@@ -105,7 +105,7 @@ std::string feeds_in_words(const FleetFigures& fleet) {
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", grouped(static_cast<std::int64_t>(count)), what);
   };
   add(never_read, "never read");
-  add(others, others == 1 ? "needs a look" : "need a look");
+  add(others, others == 1 ? "needs attention" : "need attention");
   if (text.empty()) add(healthy, "healthy");
   add(untried, "not tried yet");
   if (never_read + others == 0) add(paused, "paused");
@@ -123,7 +123,7 @@ Html tiles_section(const Status& status) {
              fleet.oldest_due && *fleet.oldest_due < fleet.now
                  ? "the oldest for " + span_text(fleet.now - *fleet.oldest_due)
              : fleet.waiting > 0 ? fmt::format("{} in line for their hosts", fleet.waiting)
-                                 : "none waits");
+                                 : "none waiting");
   }
   const double refreshed = static_cast<double>(process.ten_minutes.refreshes()) / minutes_covered(process, 10);
   add_tile(html, "Refreshes a minute", words(rate_text(refreshed)),
@@ -138,11 +138,11 @@ Html tiles_section(const Status& status) {
   add_tile(html, "New posts", number(process.hour.created), created);
   add_tile(html, "Lateness",
            words(process.ten_minutes.refreshes() == 0 ? "–" : span_text(process.ten_minutes.lateness_of(0.99))),
-           process.ten_minutes.refreshes() == 0 ? "nothing was due" : "99 % of feeds start within it");
+           process.ten_minutes.refreshes() == 0 ? "nothing was due" : "99th percentile");
   if (status.store) {
     std::uint64_t lag = 0;
     for (const StreamFigures::Group& group : status.store->stream.groups) lag = std::max(lag, group.lag);
-    add_tile(html, "Events unread", number(lag), lag == 0 ? "every reader has them all" : "by the slowest reader");
+    add_tile(html, "Event backlog", number(lag), lag == 0 ? "all consumers up to date" : "of the slowest consumer");
   }
   html.add("</dl></section>\n");
   return html;
@@ -205,10 +205,9 @@ Html lateness_section(const RefreshFigures& hour) {
   for (const std::uint32_t count : hour.lateness) all += count;
   if (all == 0) return html;
   html.add(
-      "<section aria-labelledby=\"late\"><h2 id=\"late\">How late feeds were started</h2>\n<table "
-      "class=\"late\"><caption>Refreshes "
-      "of the last hour.</caption><thead><tr><th scope=\"col\">Late by</th><th scope=\"col\"></th><th scope=\"col\" "
-      "class=\"number\">Share</th></tr></thead><tbody>\n");
+      "<section aria-labelledby=\"late\"><h2 id=\"late\">Start delay of feeds</h2>\n"
+      "<table class=\"late\"><caption>Refreshes of the last hour.</caption><thead><tr><th scope=\"col\">Late "
+      "by</th><th scope=\"col\"></th><th scope=\"col\" class=\"number\">Share</th></tr></thead><tbody>\n");
   for (std::size_t i = 0; i < hour.lateness.size(); ++i) {
     if (hour.lateness[i] == 0) continue;
     const auto bound = [](std::size_t at) { return span_text(std::chrono::duration<double>(lateness_bounds[at])); };
@@ -246,8 +245,7 @@ Html states_section(const FleetFigures& fleet) {
   html.add("<section aria-labelledby=\"states\"><h2 id=\"states\">Feeds by state</h2>\n");
   if (fleet.feeds == 0) {
     html.add(
-        "<p class=\"empty\">There is no feed yet: <code>feedmill add URL</code> or <code>feedmill import "
-        "FILE</code>.</p>");
+        "<p class=\"empty\">No feeds yet: <code>feedmill add URL</code> or <code>feedmill import FILE</code>.</p>");
   } else {
     html.add(
         "<table><thead><tr><th scope=\"col\">State</th><th scope=\"col\" "
@@ -298,17 +296,17 @@ Html push_out_section(const StoreStatus& store, const ProcessStatus& process) {
   const SubscriberCounts& told = store.told;
   if (!told.any() && !process.streams) return html;
   html.add(
-      "<section aria-labelledby=\"told\"><h2 id=\"told\">Who is told of events</h2>\n"
-      "<table><thead><tr><th scope=\"col\">Receivers</th><th scope=\"col\" class=\"number\">Count</th></tr></thead>"
-      "<tbody>\n");
+      "<section aria-labelledby=\"told\"><h2 id=\"told\">Event receivers</h2>\n"
+      "<table><thead><tr><th scope=\"col\">Receivers</th><th scope=\"col\" "
+      "class=\"number\">Count</th></tr></thead><tbody>\n");
   const auto row = [&](std::string_view name, std::string_view meaning, std::uint64_t count) {
     html.add("<tr><td>{} <span class=\"sub\">{}</span></td><td class=\"number\">{}</td></tr>\n", name, meaning, count);
   };
   row("Webhooks", "", told.webhooks_active);
-  if (told.webhooks_suspended > 0) row("Suspended webhooks", "they wait for somebody", told.webhooks_suspended);
+  if (told.webhooks_suspended > 0) row("Suspended webhooks", "an operator must resume them", told.webhooks_suspended);
   row("Subscribers of the hub", "", told.hub_active);
   if (told.hub_pending > 0) row("Not verified yet", "of the hub", told.hub_pending);
-  if (told.due) row("Due", "something waits for them: they are told now, or failed before", *told.due);
+  if (told.due) row("Due", "deliveries in progress or backing off", *told.due);
   if (process.streams) row("Live streams", "of this worker", *process.streams);
   html.add("</tbody></table></section>\n");
   return html;
@@ -321,7 +319,9 @@ void add_row(Html& html, std::string_view name, const Html& hour, const Html& da
 
 Html refreshes_section(const ProcessStatus& process) {
   Html html;
-  html.add("<section aria-labelledby=\"work\"><h2 id=\"work\">What this worker did</h2>\n<table>");
+  html.add(
+      "<section aria-labelledby=\"work\"><h2 id=\"work\">Work of this worker</h2>\n"
+      "<table>");
   if (process.uptime < std::chrono::hours(24))
     html.add("<caption>It has been up for {}.</caption>", span_text(process.uptime));
   html.add(
@@ -332,7 +332,7 @@ Html refreshes_section(const ProcessStatus& process) {
   const auto share = [](std::uint64_t part, std::uint64_t whole) { return words(percent_text(part, whole)); };
   const auto bytes = [](std::uint64_t count) { return words(bytes_text(count)); };
   add_row(html, "Refreshes", number(hour.refreshes()), number(day.refreshes()));
-  add_row(html, "brought something new", share(hour.with_new, hour.refreshes()), share(day.with_new, day.refreshes()));
+  add_row(html, "found something new", share(hour.with_new, hour.refreshes()), share(day.with_new, day.refreshes()));
   add_row(html, "not modified (304)", share(hour.not_modified, hour.refreshes()),
           share(day.not_modified, day.refreshes()));
   add_row(html, "failed", share(hour.failed, hour.refreshes()), share(day.failed, day.refreshes()));
@@ -365,26 +365,26 @@ Html hosts_table(std::string_view id, std::string_view name, const std::vector<H
   Html html;
   html.add("<section aria-labelledby=\"{}\"><h2 id=\"{}\">{}</h2>\n", id, id, name);
   if (hosts.empty()) {
-    html.add("<p class=\"empty\">This worker has asked no host in the last {}.</p></section>\n", span_text(age));
+    html.add("<p class=\"empty\">This worker has contacted no host in the last {}.</p></section>\n", span_text(age));
     return html;
   }
   Html head;
   head.add(
-      "<thead><tr><th scope=\"col\">Host</th><th scope=\"col\" class=\"number\">Refreshes</th>"
-      "<th scope=\"col\" class=\"number\">Failed</th><th scope=\"col\" class=\"number\">Each took</th></tr></thead>");
+      "<thead><tr><th scope=\"col\">Host</th><th scope=\"col\" class=\"number\">Refreshes</th><th scope=\"col\" "
+      "class=\"number\">Failed</th><th scope=\"col\" class=\"number\">Time each</th></tr></thead>");
   add_folded_table(html, head, hosts, [](Html& out, const HostFigures& host) {
     out.add(
         "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>\n",
         host_link(host.host), host.refreshes, host.failed, span_text(host.mean()));
   });
-  html.add("<p class=\"sub\">As this worker has met them in the last {}.</p></section>\n", span_text(age));
+  html.add("<p class=\"sub\">As measured by this worker in the last {}.</p></section>\n", span_text(age));
   return html;
 }
 
 std::string cause_text(std::string_view cause) {
-  if (cause == "rate_limited") return "it said we ask too much (429)";
+  if (cause == "rate_limited") return "it reports too many requests (429)";
   if (cause == "unavailable") return "it is overloaded (503)";
-  if (cause == "forbidden") return "it forbids us (403)";
+  if (cause == "forbidden") return "it refuses us (403)";
   if (cause == "storm") return "its feeds fail alike";
   return short_text(cause, 60);
 }
@@ -399,19 +399,19 @@ Html closed_section(const StoreStatus& store) {
   Html html;
   html.add("<section aria-labelledby=\"closed\"><h2 id=\"closed\">Hosts backing off</h2>\n");
   if (store.closed.empty()) {
-    html.add("<p class=\"empty\">No host asks to be left alone.</p></section>\n");
+    html.add("<p class=\"empty\">No hosts backing off.</p></section>\n");
     return html;
   }
   Html head;
   head.add(
-      "<thead><tr><th scope=\"col\">Host</th><th scope=\"col\">Because</th><th scope=\"col\">Tried "
-      "again</th></tr></thead>");
+      "<thead><tr><th scope=\"col\">Host</th><th scope=\"col\">Reason</th><th scope=\"col\">Next "
+      "try</th></tr></thead>");
   add_folded_table(html, head, store.closed, [&](Html& out, const OpenCircuit& closed) {
     Html again;
     if (closed.state.not_before > store.fleet.now)
       again.add("{}", time_ago(closed.state.not_before, store.fleet.now));
     else
-      again.add("with the next feed that is due");
+      again.add("with the next due feed");
     const std::string refusals = number_text(field_of(closed.state.other, "refusals"));
     out.add("<tr><td>{}</td><td>{} <span class=\"sub\">refused {} in a row</span></td><td>{}</td></tr>\n",
             host_link(closed.host), cause_text(field_of(closed.state.other, "cause")),
@@ -448,8 +448,8 @@ Html notices_section(const StoreStatus& store) {
   html.add("<section aria-labelledby=\"notices\"><h2 id=\"notices\">Notices to operators</h2>\n");
   if (store.notices.empty()) {
     html.add(
-        "<p class=\"empty\">None. Feeds that fail, move, go or come back are told of here and by "
-        "<code>feedmill notices</code>.</p></section>\n");
+        "<p class=\"empty\">None. Failing, moved, gone and recovered feeds are listed here and by <code>feedmill "
+        "notices</code>.</p></section>\n");
     return html;
   }
   html.add("<ul class=\"items\">\n");
@@ -470,7 +470,7 @@ Html workers_section(const StoreStatus& store, const std::string& own) {
   Html html;
   html.add("<section aria-labelledby=\"workers\"><h2 id=\"workers\">Workers</h2>\n");
   if (store.workers.empty()) {
-    html.add("<p class=\"empty\">No worker has a heartbeat: nothing is fetched.</p></section>\n");
+    html.add("<p class=\"empty\">No worker sends a heartbeat: nothing is fetched.</p></section>\n");
     return html;
   }
   html.add(
@@ -481,9 +481,9 @@ Html workers_section(const StoreStatus& store, const std::string& own) {
         "<tr><td><bdi>{}</bdi>{}{} <span class=\"sub\">process {}, version {}</span></td><td>{}</td><td "
         "class=\"number\">{}</td></tr>\n",
         short_text(field_of(worker.fields, "host"), 100), worker.id == own ? " (this one)" : "",
-        process_of(worker.id) == store.fleet.first ? ", which stands first" : "",
-        short_text(field_of(worker.fields, "pid"), 20), short_text(field_of(worker.fields, "version"), 40),
-        time_ago(worker.alive_at, store.fleet.now), number_text(field_of(worker.fields, "in_flight")));
+        process_of(worker.id) == store.fleet.first ? ", primary" : "", short_text(field_of(worker.fields, "pid"), 20),
+        short_text(field_of(worker.fields, "version"), 40), time_ago(worker.alive_at, store.fleet.now),
+        number_text(field_of(worker.fields, "in_flight")));
   }
   html.add("</tbody></table></section>\n");
   return html;
@@ -493,16 +493,16 @@ Html delivery_section(const StoreStatus& store) {
   const StreamFigures& stream = store.stream;
   Html html;
   html.add(
-      "<section aria-labelledby=\"delivery\"><h2 id=\"delivery\">Events and their readers</h2>\n"
+      "<section aria-labelledby=\"delivery\"><h2 id=\"delivery\">Events and their consumers</h2>\n"
       "<p>The stream holds {} events, of {} at most.</p>\n",
       stream.records, stream.hard_limit);
   if (stream.groups.empty()) {
-    html.add("<p class=\"empty\">No group reads them.</p></section>\n");
+    html.add("<p class=\"empty\">No consumer groups.</p></section>\n");
     return html;
   }
   html.add(
-      "<table><thead><tr><th scope=\"col\">Reader</th><th scope=\"col\" class=\"number\">Unread</th>"
-      "<th scope=\"col\">Oldest of them</th></tr></thead><tbody>\n");
+      "<table><thead><tr><th scope=\"col\">Consumer</th><th scope=\"col\" class=\"number\">Pending</th><th "
+      "scope=\"col\">Oldest</th></tr></thead><tbody>\n");
   for (const StreamFigures::Group& group : stream.groups) {
     Html oldest;
     if (group.oldest)
@@ -520,17 +520,17 @@ Html process_section(const ProcessStatus& process) {
   Html html;
   html.add("<section aria-labelledby=\"process\"><h2 id=\"process\">This worker</h2>\n<dl class=\"story\">\n");
   add_fact(html, "Does",
-           process.ingest && process.deliver ? "fetches feeds, keeps timelines and notices"
+           process.ingest && process.deliver ? "fetches feeds, maintains timelines and notices"
            : process.ingest                  ? "fetches feeds (worker.deliver=false)"
-                                             : "keeps timelines and notices (worker.ingest=false)");
+                                             : "maintains timelines and notices (worker.ingest=false)");
   add_fact(html, "Lanes", fmt::format("{} of {} busy", process.lanes_busy, process.lanes));
   add_fact(html, "Documents in memory",
            fmt::format("{} of {}", bytes_text(process.memory_used), bytes_text(process.memory_budget)));
   add_fact(html, "Memory of the process", bytes_text(process.memory_resident));
-  add_fact(html, "Stored last",
-           process.last_commit_ago < std::chrono::seconds(0) ? "nothing since its start"
+  add_fact(html, "Last commit",
+           process.last_commit_ago < std::chrono::seconds(0) ? "none since its start"
                                                              : span_text(process.last_commit_ago) + " ago");
-  add_fact(html, "Log lines left out", grouped(static_cast<std::int64_t>(process.log_suppressed)));
+  add_fact(html, "Suppressed log lines", grouped(static_cast<std::int64_t>(process.log_suppressed)));
   add_fact(html, "Name", fmt::format("{}, process {}, worker {}", process.host, process.pid, process.worker));
   html.add("</dl></section>\n");
   return html;

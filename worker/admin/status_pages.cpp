@@ -170,11 +170,11 @@ AdminPage StatusPages::store_is_away(const StoreError& error, const std::string&
   if (as_json) return json_error(503, text);
   Html main;
   main.add(
-      "<section class=\"verdict bad\" aria-labelledby=\"away\"><h1 id=\"away\">The store cannot be asked</h1>\n"
-      "<p>{}</p><p class=\"soft\">What this worker knows by itself is on the <a href=\"/status\">overview</a>.</p>"
-      "</section>\n",
+      "<section class=\"verdict bad\" aria-labelledby=\"away\"><h1 id=\"away\">The store is unavailable</h1>\n"
+      "<p>{}</p><p class=\"soft\">This worker's own figures are on the <a "
+      "href=\"/status\">overview</a>.</p></section>\n",
       text);
-  return page_of(frame_of("The store cannot be asked", path, process_().clock), main, 503);
+  return page_of(frame_of("The store is unavailable", path, process_().clock), main, 503);
 }
 
 asio::awaitable<StoreResult<StoreStatus>> StatusPages::store_status(bool kept_will_do) {
@@ -217,11 +217,11 @@ asio::awaitable<AdminPage> StatusPages::feed(const std::string& query, bool as_j
   const std::string given = parameter(query, "url").value_or("");
   const auto url = canonical_feed_url(given);
   if (!url) {
-    if (as_json) co_return json_error(400, "no feed address: " + url.error() + "; ask /explain?url=ADDRESS");
+    if (as_json) co_return json_error(400, "not a feed URL: " + url.error() + "; use /explain?url=URL");
     Html text;
-    text.add("{}: {}. Give an absolute http or https address: <code>/status/feed?url=</code>",
+    text.add("{}: {}. Give an absolute http or https URL: <code>/status/feed?url=</code>",
              given.empty() ? "Nothing" : given.substr(0, 500), url.error());
-    co_return not_found("No feed address", text);
+    co_return not_found("Not a feed URL", text);
   }
   const std::string& feed_url = *url;
   const auto work = [&](Store& asked) { return read_feed_story(asked, options_.rules, feed_url); };
@@ -230,7 +230,7 @@ asio::awaitable<AdminPage> StatusPages::feed(const std::string& query, bool as_j
   if (!*story) {
     if (as_json) co_return json_error(404, "no such feed: " + feed_url);
     Html text;
-    text.add("<bdi>{}</bdi> is none of the feeds here.", feed_url);
+    text.add("There is no feed <bdi>{}</bdi> here.", feed_url);
     co_return not_found("No such feed", text);
   }
   if (as_json) co_return json_page(explain_json((*story)->explained));

@@ -120,7 +120,7 @@ TEST_F(StatusPagesTest, ShowOverviewListAndFeed) {
   EXPECT_THAT(list.body, HasSubstr("The &lt;A&gt;"));
   EXPECT_THAT(list.body, HasSubstr("other.example/b"));
   EXPECT_THAT(get("/status/feeds", "host=other.example").body, Not(HasSubstr("The &lt;A&gt;")));
-  EXPECT_THAT(get("/status/feeds", "q=HTTPS://Example.org:443/a").body, HasSubstr("The feed of that address."));
+  EXPECT_THAT(get("/status/feeds", "q=HTTPS://Example.org:443/a").body, HasSubstr("The feed with this URL."));
   EXPECT_THAT(get("/status/feeds", "q=ple.org").body, HasSubstr("The &lt;A&gt;"));
 
   const std::string url = "url=" + percent_encoded("https://example.org/a");
@@ -161,8 +161,8 @@ TEST_F(StatusPagesTest, SayWhatIsNoFeed) {
   EXPECT_EQ(get("/explain", "url=%zz").status, 400U);
   const AdminPage none = get("/status/feed", "url=javascript:alert(1)");
   EXPECT_EQ(none.status, 404U);
-  EXPECT_THAT(none.body, HasSubstr("No feed address"));
-  EXPECT_THAT(get("/status/feed", "url=https://example.org/%3Cscript%3E").body, HasSubstr("is none of the feeds here"));
+  EXPECT_THAT(none.body, HasSubstr("Not a feed URL"));
+  EXPECT_THAT(get("/status/feed", "url=https://example.org/%3Cscript%3E").body, HasSubstr("There is no feed"));
   EXPECT_EQ(get("/explain", "url=https://example.org/none").status, 404U);
 }
 
@@ -209,7 +209,7 @@ TEST_F(StatusPagesTest, SayThatTheStoreIsAway) {
   EXPECT_THAT(page.body, HasSubstr("Redis does not answer"));
   page = get("/status/feeds");
   EXPECT_EQ(page.status, 503U);
-  EXPECT_THAT(page.body, HasSubstr("The store cannot be asked"));
+  EXPECT_THAT(page.body, HasSubstr("The store is unavailable"));
   EXPECT_EQ(get("/explain", "url=https://example.org/a").status, 503U);
   EXPECT_THAT(get("/status.json").body, HasSubstr("\"store\":null"));
   redis.start();

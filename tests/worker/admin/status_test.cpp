@@ -73,7 +73,7 @@ TEST(Concerns, SaysWhatIsWrongWithARemedyAndOnlyThat) {
          s.store_error = "Redis does not answer: no such file; is it running, is redis.url right?";
        }},
       {"is stopping", Weight::note, [](Status& s) { s.process.stopping = true; }},
-      {"Documents fill 95 %", Weight::warning,
+      {"Documents use 95 %", Weight::warning,
        [](Status& s) { s.process.memory_used = s.process.memory_budget / 100 * 95; }},
       {"110 of 200 refreshes of the last 10 minutes failed", Weight::bad,
        [](Status& s) {
@@ -91,13 +91,13 @@ TEST(Concerns, SaysWhatIsWrongWithARemedyAndOnlyThat) {
          s.process.three_hours.failed = 30;
          s.process.three_hours.updated = 70;
        }},
-      {"fetched late: 1 in 100 more than 15 min", Weight::bad,
+      {"fetched late: 1 in 100 by more than 15 min", Weight::bad,
        [](Status& s) {
          s.process.ten_minutes.lateness[8] = 90;
          s.process.ten_minutes.worst_lateness = 2h;
        }},
-      {"2 refreshes of the last hour met a bug", Weight::warning, [](Status& s) { s.process.hour.bugs = 2; }},
-      {"1001 log lines were left out", Weight::note, [](Status& s) { s.process.log_suppressed = 1001; }},
+      {"2 refreshes of the last hour hit a bug", Weight::warning, [](Status& s) { s.process.hour.bugs = 2; }},
+      {"1001 log lines were suppressed", Weight::note, [](Status& s) { s.process.log_suppressed = 1001; }},
       {"Nothing was stored for 10 minutes, with 4 feeds due", Weight::bad,
        [](Status& s) {
          s.process.last_commit_ago = 601s;
@@ -109,7 +109,7 @@ TEST(Concerns, SaysWhatIsWrongWithARemedyAndOnlyThat) {
          s.store->fleet.due = 5;
        }},
       {"No worker fetches feeds", Weight::warning, [](Status& s) { s.store->fleet.workers = 0; }},
-      {"“delivery” is 6 min behind", Weight::warning, [](Status& s) { s.store->stream.groups[0].oldest = now - 6min; }},
+      {"“delivery” lags by 6 min", Weight::warning, [](Status& s) { s.store->stream.groups[0].oldest = now - 6min; }},
       {"filled to 60 %", Weight::warning, [](Status& s) { s.store->stream.records = 600; }},
       {"A feed is quarantined", Weight::warning,
        [](Status& s) { s.store->fleet.states.emplace_back("quarantined", 1); }},
@@ -177,8 +177,8 @@ TEST(StatusPage, SaysInWordsWhatThereIsNone) {
   status.process.ten_minutes = {};
   const std::string shown = page(status);
   for (const char* const words :
-       {"There is no feed yet", "No host asks to be left alone", "None. Feeds that fail", "No worker has a heartbeat",
-        "No group reads them", "This worker has asked no host", "add some: feedmill add URL", "nothing was due"})
+       {"No feeds yet", "No hosts backing off", "None. Feeds that fail", "No worker sends a heartbeat",
+        "No group reads them", "This worker has contacted no host", "add some: feedmill add URL", "nothing was due"})
     EXPECT_THAT(shown, HasSubstr(words));
 }
 
@@ -200,7 +200,7 @@ TEST(StatusPage, FoldsWhatIsLong) {
   EXPECT_THAT(shown, HasSubstr("<summary>15 more</summary>"));
   EXPECT_THAT(shown, HasSubstr("h19.example"));
   EXPECT_THAT(shown, HasSubstr("href=\"/status/feeds?host=c7.example\""));
-  EXPECT_THAT(shown, HasSubstr("it said we ask too much (429)"));
+  EXPECT_THAT(shown, HasSubstr("it reports too many requests (429)"));
   EXPECT_THAT(shown, HasSubstr("title=\"2026-03-01T14:37:12Z\">in 90 min</time>"));
   EXPECT_THAT(shown, HasSubstr("/status/feed?url=https%3A%2F%2Fh.example%2F3"));
 }
@@ -299,24 +299,24 @@ TEST(FeedListPage, LeadsOnAndBack) {
 
 TEST(FeedListPage, SaysInWordsWhatItDidNotFind) {
   FeedList list = list_of(0);
-  EXPECT_THAT(feed_list_page({}, list).text(), HasSubstr("There is no feed yet"));
+  EXPECT_THAT(feed_list_page({}, list).text(), HasSubstr("No feeds yet"));
   list.fleet.feeds = list.page.total = 100'000;
   list.fleet.states = {{"healthy", 100'000}, {"paused", 2}};
   EXPECT_THAT(feed_list_page(read_feed_list_query("state=gone"), list).text(), HasSubstr("No feed is gone."));
-  EXPECT_THAT(feed_list_page(read_feed_list_query("q=x"), list).text(), HasSubstr("No more feeds like that."));
+  EXPECT_THAT(feed_list_page(read_feed_list_query("q=x"), list).text(), HasSubstr("No further matching feeds."));
   EXPECT_THAT(feed_list_page({}, list_of(1)).text(), Not(HasSubstr("paused feeds")));
   list.page.looked_at = 20'000;
   list.page.next = FeedPlace{5, 1};
   const std::string shown = feed_list_page(read_feed_list_query("q=%3Cb%3E&host=h.example"), list).text();
   EXPECT_THAT(shown, HasSubstr("None among the 20\xe2\x80\xaf"
-                               "000 feeds that were looked at so far."));
+                               "000 feeds checked so far."));
   EXPECT_THAT(shown, HasSubstr(">Search on</a>"));
   EXPECT_THAT(shown, HasSubstr("<b><bdi>&lt;b&gt;</bdi></b>"));
   EXPECT_THAT(shown, HasSubstr("Paused feeds (2) are in no schedule"));
   list.fleet.states.emplace_back("failing", 7);
   list.page = {};
   EXPECT_THAT(feed_list_page(read_feed_list_query("state=failing"), list).text(),
-              HasSubstr("7 more came into this state before lists were kept"));
+              HasSubstr("7 more entered this state before lists were kept"));
 }
 
 TEST(FeedPage, TellsTheStoryInTheWordsOfExplain) {
@@ -408,7 +408,7 @@ TEST(StatusPage, CountsSubscriptionsByStateWhereThereAreAny) {
 
 TEST(StatusPage, CountsWhoIsToldOfEventsWhereThereIsAnybody) {
   Status status = healthy();
-  EXPECT_THAT(page(status), Not(HasSubstr("Who is told of events")));
+  EXPECT_THAT(page(status), Not(HasSubstr("Event receivers")));
   status.store->told = {.webhooks_active = 12, .webhooks_suspended = 2, .hub_pending = 3, .hub_active = 41, .due = 5};
   status.process.streams = 77;
   const std::string shown = page(status);

@@ -172,7 +172,7 @@ TEST(TopView, SaysWhatIsWrongInWords) {
   const std::string text = shown(status_json(status), frame);
   for (const char* const words :
        {"NO ANSWER, last known: no answer on 127.0.0.1:9810\n", "NOT READY: redis (Connection refused)\n", "STOPPING",
-        "bad: Redis does not answer", "  Nothing is fetched or stored until it serves again",
+        "bad: Redis does not answer", "  Nothing is fetched or stored until it recovers",
         "store      unknown: Redis does not answer", "stored     last 4.0 s ago; 3 commits failed in 10 min\n"}) {
     EXPECT_THAT(text, HasSubstr(words)) << text;
   }
