@@ -180,10 +180,10 @@ class TakenOver : public testing::Test {
     redis.node(first).start();  // and becomes a replica
     redis.await_replicas();
     ASSERT_NO_FATAL_FAILURE(let_work(50));
-    eventually([&] { return workers[0]->err().find("Redis serves again") != std::string::npos; });
+    eventually([&] { return workers[0]->err().find("Redis is available again") != std::string::npos; });
     const std::string log = workers[0]->err();
     EXPECT_EQ(count(log, "Redis does not serve"), 1U) << log;
-    EXPECT_EQ(count(log, "Redis serves again"), 1U) << log;
+    EXPECT_EQ(count(log, "Redis is available again"), 1U) << log;
     EXPECT_EQ(wrongs_at_the_end(), "");
     compare(listener);
   }

@@ -206,7 +206,7 @@ TEST_F(Partitions, HoldADeploymentTogether) {
     const bool is_there = lost_node != *store_of(i).node();
     const std::string log = workers[i]->err();
     if (i != 1 && is_there) continue;
-    EXPECT_NE(log.find("Redis serves again"), std::string::npos) << log;
+    EXPECT_NE(log.find("Redis is available again"), std::string::npos) << log;
   }
   Store all_events(StoreOptions{.url = redis.url(), .of_all = true, .timeout = 2000ms, .reads_only = true});
   const auto merged = [&] {

@@ -132,11 +132,12 @@ struct Metrics::Series {
   Gauge* build = nullptr;
 
   std::vector<Counter*> refreshes =
-      make.counters("refreshes_total", "Refreshes ended, by outcome.", "outcome", 0, Outcome::aborted);
+      make.counters("refreshes_total", "Refreshes completed, by outcome.", "outcome", 0, Outcome::aborted);
   std::vector<Counter*> failures = make.counters("failures_total", "Failed refreshes, by reason.", "reason",
                                                  static_cast<std::size_t>(Reason::none) + 1, Reason::worker_bug);
-  SeriesByLabel<Counter> responses = make.counters("responses_total", "Answers of origins, each hop, by status class.",
-                                                   "class", {"2xx", "304", "3xx", "4xx", "429", "5xx"});
+  SeriesByLabel<Counter> responses =
+      make.counters("responses_total", "Answers of origins at each hop, by status class.", "class",
+                    {"2xx", "304", "3xx", "4xx", "429", "5xx"});
   SeriesByLabel<Counter> unconditional =
       make.counters("unconditional_requests_total", "Requests without validators, by cause.", "cause",
                     {"first", "no_validators", "target_changed", "probe"});
@@ -145,79 +146,76 @@ struct Metrics::Series {
       make.counters("received_bytes_total", "Body bytes received, as sent and decoded.", "kind", {"wire", "decoded"});
   SeriesByLabel<Counter> saved = make.counters("saved_bytes_total", "Body bytes saved against the last full body.",
                                                "by", {"not_modified", "hash", "compression"});
-  SeriesByLabel<Counter> entries = make.counters("entries_total", "Entries seen, by what became of them.", "action",
+  SeriesByLabel<Counter> entries = make.counters("entries_total", "Entries seen, by result.", "action",
                                                  {"created", "modified", "unchanged", "trimmed", "deleted"});
   std::vector<Counter*> flaws = make.counters(
-      "parse_flaws_total", "Flaws of documents; all but loop are repaired and not dropped.", "kind", 0, Flaw::other);
+      "parse_flaws_total", "Flaws in documents; all except loop are repaired, not dropped.", "kind", 0, Flaw::other);
   SeriesByLabel<Counter> events = make.counters(
       "signals_total", "Signals written to the stream, by type.", "type",
       {"feed_created", "feed_modified", "post_created", "post_modified", "post_deleted", "feed_moved", "feed_failing",
        "feed_recovered", "feed_gone", "feed_rekeyed", "feed_gap", "feed_mended", "post_same_as"});
-  SeriesByLabel<Counter> redirects = make.counters("redirects_total", "Redirects followed, and feeds moved for good.",
+  SeriesByLabel<Counter> redirects = make.counters("redirects_total", "Redirects followed, and permanent feed moves.",
                                                    "kind", {"permanent", "temporary", "moved"});
   SeriesByLabel<Counter> blocked = make.counters("egress_blocked_total", "Connections refused by the egress policy.",
                                                  "kind", {"address", "port", "scheme", "proxy"});
-  SeriesByLabel<Counter> claims = make.counters("claims_total", "Due feeds looked at, by what became of them.",
-                                                "result", {"taken", "host_spacing", "host_backoff", "quarantined"});
+  SeriesByLabel<Counter> claims = make.counters("claims_total", "Due feeds examined, by result.", "result",
+                                                {"taken", "host_spacing", "host_backoff", "quarantined"});
   SeriesByLabel<Counter> commits =
       make.counters("commits_total", "Commits, by result.", "result", {"ok", "dup", "stale", "refused", "error"});
   SeriesByLabel<Counter> connections =
       make.counters("connections_total", "Connections used for requests.", "kind", {"new", "reused", "resumed"});
-  SeriesByLabel<Counter> redis_errors = make.counters("redis_errors_total", "Redis calls that failed, by kind.", "kind",
+  SeriesByLabel<Counter> redis_errors = make.counters("redis_errors_total", "Failed Redis calls, by kind.", "kind",
                                                       {"connection", "timeout", "loading", "oom", "misconf", "readonly",
                                                        "moved", "auth", "tls", "script", "unsupported", "other"});
-  SeriesByLabel<Counter> host_backoffs = make.counters("host_backoffs_total", "Back-offs widened to a host, by cause.",
+  SeriesByLabel<Counter> host_backoffs = make.counters("host_backoffs_total", "Back-offs extended to a host, by cause.",
                                                        "cause", {"rate_limited", "unavailable", "forbidden"});
-  SeriesByLabel<Counter> lookups = make.counters("dns_lookups_total", "Look-ups of names, by what became of them.",
-                                                 "result", {"cached", "ok", "not_found", "timeout", "failed"});
-  SeriesByLabel<Counter> webhook_requests =
-      make.counters("webhook_requests_total", "Requests to webhooks, by what became of them.", "result",
-                    {"taken", "failed", "gone", "given_up"});
+  SeriesByLabel<Counter> lookups = make.counters("dns_lookups_total", "DNS look-ups, by result.", "result",
+                                                 {"cached", "ok", "not_found", "timeout", "failed"});
+  SeriesByLabel<Counter> webhook_requests = make.counters("webhook_requests_total", "Requests to webhooks, by result.",
+                                                          "result", {"taken", "failed", "gone", "given_up"});
   SeriesByLabel<Counter> hub_requests =
-      make.counters("hub_deliveries_total", "Deliveries to subscribers of the hub, by what became of them.", "result",
+      make.counters("hub_deliveries_total", "Deliveries to hub subscribers, by result.", "result",
                     {"taken", "failed", "gone", "given_up"});
-  SeriesByLabel<Counter> hub_verifications =
-      make.counters("hub_verifications_total", "Subscribers of the hub that were asked whether they meant it.",
-                    "result", {"accepted", "refused"});
-  Counter& streamed = make.counter("stream_events_total", "Events of the live stream, to each client.");
+  SeriesByLabel<Counter> hub_verifications = make.counters(
+      "hub_verifications_total", "Verification requests to hub subscribers.", "result", {"accepted", "refused"});
+  Counter& streamed = make.counter("stream_events_total", "Events of the live stream, counted for each client.");
   SeriesByLabel<Gauge> subscribers =
-      make.gauges("subscribers", "Webhooks and subscribers of the hub in the store, by state.", "state",
+      make.gauges("subscribers", "Webhooks and hub subscribers in the store, by state.", "state",
                   {"webhook_active", "webhook_suspended", "hub_pending", "hub_active"});
-  Gauge& subscribers_due = make.gauge("subscribers_due", "Of these, those for whom something waits.");
-  Gauge& streams = make.gauge("streams", "Clients that follow the live stream.");
+  Gauge& subscribers_due = make.gauge("subscribers_due", "Webhooks and hub subscribers with pending deliveries.");
+  Gauge& streams = make.gauge("streams", "Clients of the live stream.");
   Counter& quarantines = make.counter(
-      "quarantines_total", "Feeds quarantined: workers died of them, or they cannot be read in bounded time.");
-  Counter& reconnects = make.counter("redis_reconnects_total", "Connections to Redis made anew.");
+      "quarantines_total", "Feeds quarantined: workers crashed on them, or they cannot be read in bounded time.");
+  Counter& reconnects = make.counter("redis_reconnects_total", "Reconnections to Redis.");
   SeriesByLabel<Counter> delivery_records =
-      make.counters("delivery_records_total", "Signals that went through delivery, by what became of them.", "result",
+      make.counters("delivery_records_total", "Signals processed by delivery, by result.", "result",
                     {"applied", "repeated", "failed"});
-  SeriesByLabel<Counter> push_deliveries =
-      make.counters("websub_deliveries_total", "Pushes, by what became of them.", "result",
-                    {"fat", "thin", "bad_signature", "unknown", "limited"});
-  SeriesByLabel<Counter> push_verifications =
-      make.counters("websub_verifications_total", "Questions of hubs whether something was meant.", "result",
-                    {"accepted", "refused"});
+  SeriesByLabel<Counter> push_deliveries = make.counters("websub_deliveries_total", "Pushes, by result.", "result",
+                                                         {"fat", "thin", "bad_signature", "unknown", "limited"});
+  SeriesByLabel<Counter> push_verifications = make.counters(
+      "websub_verifications_total", "Verification requests from hubs.", "result", {"accepted", "refused"});
   SeriesByLabel<Counter> push_turns =
-      make.counters("websub_turns_total", "Subscriptions that came into a state; none: they ended.", "state",
+      make.counters("websub_turns_total", "Subscriptions that entered a state; none: ended.", "state",
                     {"pending", "unproven", "healthy", "doubtful", "failed", "denied", "none"});
   SeriesByLabel<Counter> push_first =
-      make.counters("websub_first_total", "Who found new entries where pushes are to be had.", "by", {"push", "poll"});
-  Counter& requests_answered = make.counter("requests_answered_total", "Requests of programs that were answered.");
+      make.counters("websub_first_total", "New entries of feeds with pushes, by first source.", "by", {"push", "poll"});
+  Counter& requests_answered = make.counter("requests_answered_total", "Answered requests of programs.");
   Counter& bugs = make.counter("bugs_total", "Exceptions that reached a lane.");
-  Counter& log_suppressed = make.counter("log_suppressed_total", "Log lines left out.");
+  Counter& log_suppressed = make.counter("log_suppressed_total", "Suppressed log lines.");
 
-  Histogram& refresh = make.histogram("refresh_duration_seconds", "A refresh from claim to commit.", network_buckets);
+  Histogram& refresh =
+      make.histogram("refresh_duration_seconds", "Duration of a refresh from claim to commit.", network_buckets);
   Histogram& lookup =
-      make.histogram("dns_duration_seconds", "A look-up that the cache did not answer.", network_buckets);
+      make.histogram("dns_duration_seconds", "Duration of DNS look-ups missing from the cache.", network_buckets);
   Histogram& connect =
-      make.histogram("connect_duration_seconds", "Connecting to an origin, TLS included.", network_buckets);
+      make.histogram("connect_duration_seconds", "Time to connect to an origin, including TLS.", network_buckets);
   Histogram& first_byte =
-      make.histogram("first_byte_duration_seconds", "From the request to the first byte.", network_buckets);
+      make.histogram("first_byte_duration_seconds", "Time from the request to the first byte.", network_buckets);
   Histogram& callback =
-      make.histogram("callback_duration_seconds", "From a callback's header to our answer.", network_buckets);
-  Histogram& parse = make.histogram("parse_duration_seconds", "Reading a document.", computing_buckets);
-  Histogram& claim = make.histogram("claim_duration_seconds", "A claim call.", computing_buckets);
-  Histogram& commit = make.histogram("commit_duration_seconds", "A commit.", computing_buckets);
+      make.histogram("callback_duration_seconds", "Time from a callback's header to our answer.", network_buckets);
+  Histogram& parse = make.histogram("parse_duration_seconds", "Time to read a document.", computing_buckets);
+  Histogram& claim = make.histogram("claim_duration_seconds", "Duration of a claim call.", computing_buckets);
+  Histogram& commit = make.histogram("commit_duration_seconds", "Duration of a commit.", computing_buckets);
   Histogram& lateness = make.histogram("schedule_lateness_seconds", "Claim time minus due time.", lateness_buckets);
   Histogram& publish_delay = make.histogram(
       "publish_delay_seconds", "Stored minus published; dated entries, first import excluded.", freshness_buckets);
@@ -227,42 +225,43 @@ struct Metrics::Series {
       make.gauges("feeds", "Feeds, by state.", "state",
                   {"new", "never_read", "healthy", "degraded", "failing", "blocked", "gone", "quarantined", "paused"});
   Gauge& due = make.gauge("due_feeds", "Feeds that are due.");
-  Gauge& oldest_due = make.gauge("oldest_due_seconds", "How long the feed that waits longest has been due.");
+  Gauge& oldest_due = make.gauge("oldest_due_seconds", "How long the oldest due feed has been due.");
   Gauge& waiting = make.gauge("waiting_feeds", "Feeds that are due and in line for their hosts.");
   Gauge& claimed = make.gauge("claimed_feeds", "Feeds being refreshed by any worker.");
-  Gauge& backing_off = make.gauge("hosts_backing_off", "Hosts that are left alone after they refused.");
+  Gauge& backing_off = make.gauge("hosts_backing_off", "Hosts backing off after rejections.");
   Gauge& workers = make.gauge("workers_alive", "Workers with a heartbeat.");
   SeriesByLabel<Gauge> lanes = make.gauges("lanes", "Lanes of this process.", "state", {"busy", "free"});
   prometheus::Family<Counter>& loop_cpu =
       make.counter_family("loop_cpu_seconds_total", "CPU time of each event loop that fetches.");
   Gauge& store_connections = make.gauge("store_connections", "Connections to Redis for look-ups and commits.");
-  Counter& store_busy = make.counter("store_busy_seconds_total", "How long these were busy, all of them together.");
+  Counter& store_busy = make.counter("store_busy_seconds_total", "Total busy time of these connections.");
   Gauge& inflight = make.gauge("inflight_bytes", "Bytes reserved for documents in memory.");
-  Gauge& unacknowledged = make.gauge("unacknowledged_bytes", "Sent in commits that Redis has not answered.");
-  Gauge& memory_budget = make.gauge("memory_budget_bytes", "What documents in memory may take.");
+  Gauge& unacknowledged = make.gauge("unacknowledged_bytes", "Bytes in commits that Redis has not answered.");
+  Gauge& memory_budget = make.gauge("memory_budget_bytes", "Memory budget for documents.");
   Gauge& stream_records = make.gauge("stream_records", "Records in the signal stream.");
-  Gauge& stream_limit = make.gauge("stream_limit_records", "Where the stream is trimmed whoever lags.");
-  Gauge& requests_waiting = make.gauge("requests_waiting", "Requests of programs that are not answered yet.");
+  Gauge& stream_limit =
+      make.gauge("stream_limit_records", "Length at which the stream is trimmed even if consumers lag.");
+  Gauge& requests_waiting = make.gauge("requests_waiting", "Pending requests of programs.");
   Gauge& requests_set_aside =
-      make.gauge("requests_set_aside", "Requests in state:requests:poison, 100 at most: delete that key to reset it.");
-  Gauge& requests_bytes = make.gauge("requests_bytes", "What they take in Redis.");
-  GaugesByName lag_records{make.family("delivery_lag_records",
-                                       "Events that a consumer group has not acknowledged; the 20 furthest behind.")};
-  GaugesByName lag_seconds{make.family("delivery_lag_seconds", "Age of the oldest of them.")};
+      make.gauge("requests_set_aside", "Requests in state:requests:poison, 100 at most; delete that key to reset it.");
+  Gauge& requests_bytes = make.gauge("requests_bytes", "Redis memory of pending requests.");
+  GaugesByName lag_records{make.family(
+      "delivery_lag_records", "Events a consumer group has not acknowledged; the 20 groups with the largest lag.")};
+  GaugesByName lag_seconds{make.family("delivery_lag_seconds", "Age of the oldest unacknowledged event.")};
   Gauge& clock_offset =
-      make.gauge("clock_offset_seconds", "This machine's clock minus the one of Redis, which due times go by.");
+      make.gauge("clock_offset_seconds", "This machine's clock minus Redis' clock, which determines due times.");
   SeriesByLabel<Gauge> subscriptions =
       make.gauges("websub_subscriptions", "Feeds subscribed to at hubs, by state.", "state",
                   {"pending", "unproven", "healthy", "doubtful", "failed", "denied"});
-  Gauge& ready = make.gauge("ready", "1 while /readyz says so.");
+  Gauge& ready = make.gauge("ready", "1 while /readyz reports ready.");
   Gauge& draining = make.gauge("draining", "1 while stopping.");
   Gauge& redis_up = make.gauge("redis_up", "1 while Redis answers.");
   SeriesByLabel<Gauge> redis_trouble =
-      make.gauges("redis_trouble", "1 for what keeps Redis from serving, by kind.", "kind",
+      make.gauges("redis_trouble", "1 for each condition that keeps Redis from serving, by kind.", "kind",
                   {"connection", "timeout", "loading", "oom", "misconf", "readonly", "moved", "auth", "tls", "script",
                    "unsupported", "other"});
-  Gauge& oldest_success =
-      make.gauge("oldest_success_age_seconds", "Since the last success of the healthy feed that had none for longest.");
+  Gauge& oldest_success = make.gauge("oldest_success_age_seconds",
+                                     "Time since the last success of the healthy feed with the oldest success.");
   Gauge& last_commit = make.gauge("last_commit_timestamp_seconds", "Last commit of this worker, unix time.");
 };
 

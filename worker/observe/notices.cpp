@@ -22,14 +22,13 @@ struct LifeCycle {
 };
 
 constexpr std::array life_cycle{
-    LifeCycle{"feed_failing", "feed is failing",
-              "nothing, if it comes back by itself; see feedmill show for what its server answers"},
+    LifeCycle{"feed_failing", "feed is failing", "no action if it recovers; `feedmill show` has the server's answer"},
     LifeCycle{"feed_gone", "feed is gone", "find its new address, or feedmill remove it"},
-    LifeCycle{"feed_recovered", "feed is healthy", "nothing: it is fetched again as usual"},
-    LifeCycle{"feed_moved", "feed has moved for good",
-              "nothing: it is fetched from the new address; feedmill move URL --undo takes that back"},
-    LifeCycle{"feed_rekeyed", "feed has new ids for old posts", "nothing: its posts keep their places"},
-    LifeCycle{"feed_gap", "feed has left out posts", "set a shorter interval: more is posted than its document lists"},
+    LifeCycle{"feed_recovered", "feed is healthy", "none: it is fetched as usual again"},
+    LifeCycle{"feed_moved", "feed has moved permanently",
+              "none: it is fetched from the new address; feedmill move URL --undo reverts the move"},
+    LifeCycle{"feed_rekeyed", "feed has new ids for old posts", "none: its posts keep their places"},
+    LifeCycle{"feed_gap", "posts were missed", "set a shorter interval: more is posted than its document lists"},
 };
 
 bool is_never_read(const Event& event) {
@@ -39,7 +38,7 @@ bool is_never_read(const Event& event) {
 /// As the log says it: "feed is blocked" says more than that it fails.
 std::string text_of(const LifeCycle& row, const Event& event) {
   const std::string_view state = field_of(event.data, "state");
-  if (is_never_read(event)) return "feed cannot be read, and never could";
+  if (is_never_read(event)) return "feed has never been read";
   return state.empty() ? std::string(row.text) : "feed is " + std::string(state);
 }
 
@@ -83,7 +82,7 @@ std::optional<Notice> operator_notice(const Event& event) {
   for (const auto& [name, value] : event.data) object[name] = value;
   object["text"] = text_of(*row, event);
   object["remedy"] = is_never_read(event)
-                         ? "see feedmill explain for why; when the address is wrong, feedmill move or remove it"
+                         ? "feedmill explain shows why; if the URL is wrong, feedmill move or remove it"
                          : row->remedy;
   return Notice{std::string(operator_user), event.id, json::serialize(object), event.timestamp, event.feed_url};
 }
@@ -91,7 +90,7 @@ std::optional<Notice> operator_notice(const Event& event) {
 Notice quarantine_notice(const std::string& feed_url, const std::string& why, Milliseconds now) {
   return notice_of("quarantine " + std::to_string(now.count()) + " " + feed_url, "feed_quarantined", feed_url, now,
                    {{"text", visible(why)},
-                    {"remedy", "it is tried again later, alone; please report it with the document behind the URL"}});
+                    {"remedy", "it is retried later, alone; please report it with the document at the URL"}});
 }
 
 std::optional<Notice> state_notice(const Report& report, Milliseconds now) {
@@ -100,9 +99,8 @@ std::optional<Notice> state_notice(const Report& report, Milliseconds now) {
   if (report.state_to == report.state_from || !(well ? was_told : report.state_to == "degraded")) return {};
   json::object object{{"state", report.state_to},
                       {"text", "feed is " + report.state_to},
-                      {"remedy", well ? "nothing: it is fetched again as usual"
-                                      : "nothing, if it comes back by itself; see feedmill show for what its server "
-                                        "answers"}};
+                      {"remedy", well ? "none: it is fetched as usual again"
+                                      : "no action if it recovers; `feedmill show` has the server's answer"}};
   if (report.reason != Reason::none) object["reason"] = to_string(report.reason);
   return notice_of("state " + report.state_to + " " + std::to_string(now.count()) + " " + report.feed_url,
                    well ? "feed_recovered" : "feed_degraded", report.feed_url, now, std::move(object));
@@ -114,23 +112,23 @@ Notice outage_notice(const Outage& outage, Milliseconds now) {
       {{"down_s", std::llround(outage.length.count())},
        {"errors", outage.errors},
        {"detail", visible(outage.last.detail)},
-       {"text", "Redis did not serve: claims waited, and what had been fetched was kept while its lease held"},
+       {"text", "Redis was unavailable: claims waited, and fetched documents were kept while their leases lasted"},
        {"remedy", failure_of(outage.last).text}});
 }
 
 Notice unfit_notice(const StoreError& error, Milliseconds now) {
   return notice_of(
       "unfit " + std::to_string(now.count()), "store_unfit", "", now,
-      {{"text", "nothing is fetched any more: the server would throw posts away"}, {"remedy", visible(error.detail)}});
+      {{"text", "fetching has stopped: the server would discard posts"}, {"remedy", visible(error.detail)}});
 }
 
 Notice push_notice(const std::string& feed_url, const std::string& state, const std::string& why, Milliseconds now) {
   const bool well = state == "healthy";
   json::object object{{"state", state},
-                      {"text", well ? "pushes of this feed can be relied on again"
+                      {"text", well ? "pushes of this feed are reliable again"
                                     : "its hub does not push this feed (" + state + "): it is polled as usual"},
-                      {"remedy", well ? "nothing: it is polled less often again"
-                                      : "nothing: it is tried again later; feedmill set URL websub=off stops that"}};
+                      {"remedy", well ? "none: it is polled less often again"
+                                      : "none: feedmill retries later; feedmill set URL websub=off disables pushes"}};
   if (!why.empty()) object["why"] = why;
   return notice_of("websub " + state + " " + std::to_string(now.count()) + " " + feed_url, "feed_push", feed_url, now,
                    std::move(object));
@@ -139,19 +137,18 @@ Notice push_notice(const std::string& feed_url, const std::string& state, const 
 Notice hub_notice(const std::string& hub, Milliseconds now) {
   return notice_of("websub hub " + std::to_string(now.count()) + " " + hub, "hub_trouble", "", now,
                    {{"hub", hub},
-                    {"text", "five feeds or more that this hub pushes cannot be relied on within a day"},
-                    {"remedy", "nothing, if it comes back; see that websub.public_url can be reached from outside"}});
+                    {"text", "pushes of five or more feeds of this hub became unreliable within a day"},
+                    {"remedy", "no action if it recovers; check that websub.public_url is reachable from outside"}});
 }
 
 Notice storm_notice(const std::string& host, const std::string& reason, Milliseconds now) {
-  return notice_of(
-      "storm " + std::to_string(now.count()) + " " + host, "host_storm", "", now,
-      {{"host", host},
-       {"reason", reason},
-       {"text", "feeds of this host that were healthy fail alike: it is taken for the host's trouble"},
-       {"remedy",
-        "nothing: its feeds keep their state, one at a time asks, and all are fetched again when it is over; "
-        "after 7 days they fail each for itself"}});
+  return notice_of("storm " + std::to_string(now.count()) + " " + host, "host_storm", "", now,
+                   {{"host", host},
+                    {"reason", reason},
+                    {"text", "healthy feeds of this host fail alike: treated as a failure of the host"},
+                    {"remedy",
+                     "none: its feeds keep their state, one feed at a time is tried, and all are fetched again once it "
+                     "recovers; after 7 days each feed fails individually"}});
 }
 
 Notice webhook_notice(const std::string& id, const std::string& url, std::string_view what, const std::string& why,
@@ -162,9 +159,9 @@ Notice webhook_notice(const std::string& id, const std::string& url, std::string
                    {{"webhook", id},
                     {"url", redact(url)},
                     {"reason", why},
-                    {"text", suspended ? "a webhook has failed for so long that it is told of nothing any more"
+                    {"text", suspended ? "a webhook is suspended: it has failed for too long"
                                        : "a webhook has ended: its receiver answered 410"},
-                    {"remedy", suspended ? "mend the receiver, then: feedmill webhook resume " + id
+                    {"remedy", suspended ? "fix the receiver, then: feedmill webhook resume " + id
                                          : std::string("add it again if that was a mistake")}});
 }
 
@@ -172,15 +169,15 @@ Notice requests_notice(const RequestFigures& figures, Milliseconds now) {
   return notice_of("requests " + std::to_string(now.count()), "requests_waiting", "", now,
                    {{"waiting", figures.waiting},
                     {"bytes", figures.bytes},
-                    {"text", "requests of programs come faster than they are answered"},
-                    {"remedy", "look at what writes to stream:requests, and whether a worker runs"}});
+                    {"text", "programs send requests faster than they are processed"},
+                    {"remedy", "check what writes to stream:requests, and whether a worker runs"}});
 }
 
 Notice collision_notice(const std::string& feed_url, const std::string& to, Milliseconds now) {
   return notice_of("collision " + feed_url + " " + to, "feed_collision", feed_url, now,
                    {{"to", to},
-                    {"text", "feed would move to a URL that is a feed already; nothing was merged"},
-                    {"remedy", "feedmill remove one of the two"}});
+                    {"text", "feed would move to the URL of another feed; feeds are not merged"},
+                    {"remedy", "remove one of the two: feedmill remove"}});
 }
 
 }  // namespace feedmill

@@ -72,8 +72,8 @@ std::vector<prometheus::MetricFamily> process_families() {
                                     field(24) * static_cast<double>(::sysconf(_SC_PAGESIZE)), false));
   families.push_back(process_metric("virtual_memory_bytes", "Virtual memory.", field(23), false));
   families.push_back(process_metric("open_fds", "Open file descriptors.", static_cast<double>(open), false));
-  families.push_back(
-      process_metric("max_fds", "Most file descriptors that may be open.", static_cast<double>(limit.rlim_cur), false));
+  families.push_back(process_metric("max_fds", "Maximum number of open file descriptors.",
+                                    static_cast<double>(limit.rlim_cur), false));
   families.push_back(
       process_metric("start_time_seconds", "Start of the process, unix time.", booted + field(22) / ticks, false));
   return families;

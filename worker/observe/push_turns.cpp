@@ -14,7 +14,7 @@ void note_turn(Log& log, Metrics& metrics, const PushNews& news) {
   metrics.push_turned(news.to);
   const bool bad = news.to == "failed" || news.to == "denied" || news.to == "doubtful";
   log.write(bad ? LogLevel::warn : LogLevel::info, "websub_state",
-            bad ? "pushes for a feed cannot be relied on; it is polled as if there were none"
+            bad ? "pushes for a feed are unreliable; it is polled as if there were none"
                 : "the subscription of a feed at its hub has changed",
             {{"feed", feed_id(news.feed_url)},
              {"url", news.feed_url},

@@ -12,13 +12,13 @@ void RefusedWork::tell(const StoreError& error) {
   if (!is_refused) metrics_.bug();
   log_.write(
       LogLevel::error, is_refused ? "notice" : "bug",
-      fmt::format("{} cannot go on{}", work_,
-                  is_refused ? ": a key that it needs is of another type; delete or rename it" : "; it is tried again"),
+      fmt::format("{} cannot continue{}", work_,
+                  is_refused ? ": a key it needs has the wrong type; delete or rename it" : "; feedmill retries"),
       {{"detail", error.detail}});
 }
 
 void RefusedWork::goes_on() {
-  if (std::exchange(told_, false)) log_.write(LogLevel::info, "notice", fmt::format("{} goes on again", work_));
+  if (std::exchange(told_, false)) log_.write(LogLevel::info, "notice", fmt::format("{} continues", work_));
 }
 
 }  // namespace feedmill

@@ -17,13 +17,14 @@ std::string remedy_of_refusal(std::string_view detail) {
        {"NOAUTH", "WRONGPASS", "DENIED", "ERR AUTH", "ERR invalid password", "ERR Protocol error: unauthenticated"}) {
     if (detail.find(start) != std::string_view::npos) return "; check redis.url and redis.password_file";
   }
-  return "; log in as a user who may: feedmill_viewer looks, feedmill works, feedmill_admin verifies and exports";
+  return "; use a Redis user with the required permissions: feedmill_viewer reads, feedmill works, feedmill_admin "
+         "verifies and exports";
 }
 
 /// Where it does not say itself what to do.
 std::string_view remedy_of_no_write(std::string_view detail) {
-  if (detail.starts_with("NOREPLICAS")) return "; look at its replicas and its log";
-  return detail.starts_with("MISCONF") ? "; look at its disk and its log" : "";
+  if (detail.starts_with("NOREPLICAS")) return "; check its replicas and its log";
+  return detail.starts_with("MISCONF") ? "; check its disk and its log" : "";
 }
 
 /// Of keys that stand on two nodes for a while (RELIABILITY L26).
@@ -41,11 +42,11 @@ VerbFailure failure_of(const StoreError& error) {
       return {exits::unavailable, fmt::format("Redis does not answer: {}; is it running, is redis.url right?", detail)};
     case StoreError::Code::loading:
       if (is_being_moved(error.detail)) {
-        return {exits::unavailable, fmt::format("the slot of these keys is being moved to another node of the cluster: "
-                                                "{}; try again when it has come",
-                                                detail)};
+        return {exits::unavailable,
+                fmt::format("the slot of these keys is moving to another cluster node: {}; retry when it has moved",
+                            detail)};
       }
-      return {exits::unavailable, fmt::format("Redis is not ready yet: {}; try again in a moment", detail)};
+      return {exits::unavailable, fmt::format("Redis is not ready yet: {}; retry in a moment", detail)};
     case StoreError::Code::out_of_memory:
       return {exits::unfinished, fmt::format("Redis is out of memory: {}; {}", detail, remedy_of_full_server)};
     case StoreError::Code::misconfigured:

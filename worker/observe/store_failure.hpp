@@ -16,7 +16,7 @@ struct VerbFailure {
 
 /// For a server that has as much data as it may have. No semicolon: failure_of() puts one before it.
 inline constexpr std::string_view remedy_of_full_server =
-    "raise its maxmemory (of a private server MemoryMax= or the container's limit), or keep fewer entries "
+    "raise its maxmemory (for a private server, MemoryMax= or the container's limit), or keep fewer entries "
     "(retention.entries)";
 
 /// The exit code that fits an error of the store, and what to do about it (OPERATIONS §1, RELIABILITY §11).

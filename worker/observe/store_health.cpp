@@ -91,12 +91,12 @@ void Outages::down(const void* loop, const StoreError& error) {
     metrics_.set_redis_up(false);
     called_ = needs_operator(error);
     log_.write(away_.went(this) ? LogLevel::error : LogLevel::debug, "redis_down",
-               "Redis does not serve; claims wait and are tried again", {{"detail", error.detail}});
+               "Redis is unavailable; claims wait and are retried", {{"detail", error.detail}});
     if (began_) began_();
   } else if (!called_ && needs_somebody) {  // it came back, and not as it was: first there was but a lost link
     called_ = true;
     log_.write(away_.went(this) ? LogLevel::error : LogLevel::debug, "redis_down",
-               "Redis will not serve until somebody mends it", {{"detail", error.detail}});
+               "Redis stays unavailable until an operator fixes it", {{"detail", error.detail}});
   }
 }
 
@@ -104,7 +104,7 @@ std::optional<Outage> Outages::up(const void* loop) {
   const std::lock_guard lock(mutex_);
   if (down_.erase(loop) == 0 || !down_.empty()) return {};
   const auto all = away_.came(this, errors_);
-  tell_back(log_, all, "Redis serves again");
+  tell_back(log_, all, "Redis is available again");
   StoreError last = std::move(last_);
   last_ = {};
   errors_ = 0;

@@ -127,7 +127,7 @@ TEST_F(StatusPagesTest, ShowOverviewListAndFeed) {
   const AdminPage feed = get("/status/feed", url);
   EXPECT_EQ(feed.status, 200U);
   EXPECT_THAT(feed.body, HasSubstr("new; never fetched"));
-  EXPECT_THAT(feed.body, HasSubstr("None is kept."));
+  EXPECT_THAT(feed.body, HasSubstr("No entries are kept."));
   const AdminPage explained = get("/explain", url);
   EXPECT_EQ(explained.status, 200U);
   EXPECT_EQ(boost::json::parse(explained.body).at("url").as_string(), "https://example.org/a");
