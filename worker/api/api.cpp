@@ -206,7 +206,7 @@ asio::awaitable<HttpReply> Api::answer(Visit& visit) {
     HttpReply sent = http_reply_of(std::move(reply), visit.head());
     sent.body().shrink_to_fit();
     if (answers_.used() > 0 && answers_.used() + sent.body().size() > options_.most_untaken) {
-      constexpr const char* why = "clients have not taken the answers before";
+      constexpr const char* why = "clients have not read the previous answers";
       co_return http_reply_of(problem("busy", why), visit.head());
     }
     if (!sent.body().empty()) sent.shared_body = answers_.share(std::exchange(sent.body(), {}));
@@ -223,7 +223,7 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
   const Visit::Header& head = visit.head();
   const auto* const token = token_of(head);
   if (token == nullptr) {
-    ApiReply refused = problem("unauthorized", "show a token: Authorization: Bearer TOKEN");
+    ApiReply refused = problem("unauthorized", "authenticate: Authorization: Bearer TOKEN");
     refused.headers.emplace_back("WWW-Authenticate", "Bearer realm=\"feedmill\"");
     co_return refused;
   }
@@ -251,7 +251,7 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
     call.item = item;
   }
   if (allowed.empty()) {
-    co_return problem("no_such_resource", fmt::format("nothing is there; {}/openapi.json says what is", api_base));
+    co_return problem("no_such_resource", fmt::format("no such endpoint; see {}/openapi.json", api_base));
   }
   if (route == nullptr) {
     ApiReply refused = problem("method_not_allowed", "there: " + allowed);
@@ -259,18 +259,18 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
     co_return refused;
   }
   const bool asks_for = (!route->op.empty() && route->op != "export") || route->change != nullptr;
-  if (asks_for && !asks) co_return problem("read_only", "this token is for reading (asks = false)");
-  if (!Place::is_free(*this, call.app)) co_return problem("busy", "too many calls are under way");
+  if (asks_for && !asks) co_return problem("read_only", "this token is read-only (asks = false)");
+  if (!Place::is_free(*this, call.app)) co_return problem("busy", "too many calls in progress");
   std::optional<Place> place(std::in_place, *this, call.app);
   std::string known(route->parameters);
   const Partition& mine = options_.store.partition;
   if (!mine.is_whole()) known += known.empty() ? "partition" : " partition";
   if (auto wrong = read_parameters(call, target.substr(std::min(mark + 1, target.size())), known)) co_return *wrong;
-  if (!is_clean_text(call.item)) co_return problem("no_such_resource", "the path is no clean UTF-8");
+  if (!is_clean_text(call.item)) co_return problem("no_such_resource", "the path is not valid UTF-8");
   if (!partitions_.empty()) co_return co_await lead(*route, call, visit, place);
   if (const auto named = call.parameters.find("partition"); named != call.parameters.end() && !mine.is_whole()) {
     if (named->second != std::to_string(mine.index))
-      co_return problem("bad_parameter", fmt::format("partition: this worker serves {} alone", mine.index));
+      co_return problem("bad_parameter", fmt::format("partition: this worker serves only {}", mine.index));
     call.parameters.erase(named);
   }
   co_return co_await carry_out(*route, call, visit, place);
@@ -304,8 +304,8 @@ asio::awaitable<ApiReply> Api::lead(const ApiRoute& route, ApiCall call, Visit& 
     co_return co_await of_all_->carry_out(route, call, visit, place);
   if (!partition) {
     co_return problem("missing_parameter",
-                      fmt::format("this is of one partition: give partition in the query, 0 to {}{}", count - 1,
-                                  is_of_all(route) ? ", or set signals.merged for one of all" : ""));
+                      fmt::format("this call is for one partition: give partition in the query, 0 to {}{}", count - 1,
+                                  is_of_all(route) ? ", or set signals.merged to use the merged stream" : ""));
   }
   if (*partition >= count) co_return problem("bad_parameter", fmt::format("partition: 0 to {}", count - 1));
   call.parameters.erase("partition");  // it is no field of what is asked for
@@ -373,7 +373,7 @@ asio::awaitable<ApiReply> Api::change(const ApiRoute& route, const ApiCall& call
     }
     boost::system::error_code error;
     boost::json::value value = boost::json::parse(visit.body(), error);
-    if (error || !value.is_object()) co_return problem("bad_json", "the body is no JSON object");
+    if (error || !value.is_object()) co_return problem("bad_json", "the body is not a JSON object");
     body = std::move(value.get_object());
   }
   const auto work = [&](Store& store) { return route.change({store, looks_.fetching(), call, body, public_url_}); };

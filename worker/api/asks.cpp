@@ -44,13 +44,13 @@ std::optional<ApiReply> add_members(const json::object& body, Fields& fields) {
     const std::string shown = visible(name.substr(0, 100));
     if (fields.size() > most_fields) return problem("too_long", fmt::format("at most {} values", most_fields));
     if (name == "op" || name == "app" || name == "ref" || name.starts_with("set.")) {
-      return problem("unknown_field", shown + " is no member of a body");
+      return problem("unknown_field", shown + " is not a member of the body");
     }
     if (value.is_null()) continue;
     if (name == "settings" && value.is_object()) {
       for (const auto& [setting, wanted] : value.get_object()) {
         const auto text = as_setting(wanted);
-        if (!text) return problem("bad_value", "settings: texts, numbers, true, false or null");
+        if (!text) return problem("bad_value", "settings: expected strings, numbers, true, false or null");
         fields.emplace_back("set." + std::string(setting), *text);
       }
       continue;
@@ -62,11 +62,11 @@ std::optional<ApiReply> add_members(const json::object& body, Fields& fields) {
       text.emplace();
       for (const json::value& one : value.get_array()) {
         const auto id = one.is_string() || one.is_int64() ? as_text(one) : std::nullopt;
-        if (!id) return problem("bad_value", shown + ": ids, or the word all");
+        if (!id) return problem("bad_value", shown + ": expected ids, or the string all");
         *text += (text->empty() ? "" : " ") + *id;
       }
     }
-    if (!text) return problem("bad_value", shown + ": a text is wanted here");
+    if (!text) return problem("bad_value", shown + ": expected a string");
     fields.emplace_back(name, *text);
   }
   return std::nullopt;
@@ -79,13 +79,14 @@ std::optional<ApiReply> fields_of(std::string_view op, const ApiCall& call, std:
   if (!body.empty()) {
     boost::system::error_code error;
     const json::value value = json::parse(body, error);
-    if (error) return problem("bad_json", "the body is no JSON: " + error.message());
-    if (!value.is_object()) return problem("bad_json", "the body is no JSON object");
+    if (error) return problem("bad_json", "the body is not valid JSON: " + error.message());
+    if (!value.is_object()) return problem("bad_json", "the body is not a JSON object");
     if (auto wrong = add_members(value.get_object(), fields)) return wrong;
   }
   const std::size_t bytes = op.size() + call.app.size() + size_of(fields);
   if (bytes > longest_request - 1024 || fields.size() > most_fields - 3) {
-    return problem("too_long", fmt::format("a request has {} KiB and {} values", longest_request >> 10U, most_fields));
+    return problem("too_long",
+                   fmt::format("a request has at most {} KiB and {} values", longest_request >> 10U, most_fields));
   }
   return std::nullopt;
 }
@@ -99,12 +100,15 @@ json::object told(const ApiAsk& ask, const RequestStream::Answer& answer) {
 }
 
 ApiReply reply_of(const ApiAsk& ask, const RequestStream::Answer& answer, bool repeated) {
-  if (answer.hash != ask.hash) return problem("ref_reused", "this key was given before, to something else");
+  if (answer.hash != ask.hash) return problem("ref_reused", "this key was used before for a different request");
   json::object object = told(ask, answer);
   if (repeated) object["repeated"] = true;
   if (!answer.done) {
     const std::string reason(string_member(object, "reason")), detail(string_member(object, "detail"));
-    ApiReply refused = problem(reason, detail.empty() ? "it was refused: " + reason : detail, object);
+    std::string text = detail;
+    if (text.empty())
+      text = reason == "paused" ? "the feed is paused; resume it first" : "the request was refused: " + reason;
+    ApiReply refused = problem(reason, text, object);
     const json::value* const due = object.if_contains("due");
     if (reason == "too_early" && due != nullptr && due->is_int64()) {
       using namespace std::chrono;
@@ -152,9 +156,9 @@ StoreResult<std::optional<ApiReply>> begin_asking(Store& store, std::string_view
   record.fields.emplace_back("ref", ask.ref);
   const Request request = read_request(record);
   if (request.asked.ref != ask.ref) {
-    return std::optional(problem("bad_key",
-                                 "Idempotency-Key: 1 to 128 letters, digits, dots, colons, dashes and "
-                                 "underscores of ASCII, as a UUID has"));
+    return std::optional(problem(
+        "bad_key",
+        "Idempotency-Key: 1 to 128 ASCII letters, digits, dots, colons, dashes and underscores, such as a UUID"));
   }
   ask.hash = request.asked.hash;
   RequestStream stream(store);
@@ -166,7 +170,7 @@ StoreResult<std::optional<ApiReply>> begin_asking(Store& store, std::string_view
   if (request.problem) return std::optional(problem(request.problem->reason, request.problem->detail));
   const auto id = stream.ask(record.fields, most_waiting);
   if (!id) return id.error();
-  if (!*id) return std::optional(problem("queue_full", fmt::format("{} requests wait already", most_waiting)));
+  if (!*id) return std::optional(problem("queue_full", fmt::format("{} requests are already waiting", most_waiting)));
   ask.id = **id;
   return std::optional<ApiReply>();
 }

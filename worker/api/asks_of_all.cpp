@@ -188,7 +188,7 @@ asio::awaitable<ApiReply> Api::ask_of_channel(const ApiRoute& route, const ApiCa
     const std::vector<std::string> uids = channels_in(body);
     const auto home = [count](const std::string& uid) { return home_of_channel(uid, count); };
     if (std::ranges::adjacent_find(uids, std::ranges::not_equal_to(), home) != uids.end())
-      co_return problem("bad_value", "channels: those of one user at a time, where there are partitions");
+      co_return problem("bad_value", "channels: in a store with partitions, only of one user at a time");
     if (!uids.empty() && uids.size() <= most_channels_of_request) {
       const auto given = co_await give_places(call, uids);
       if (!given) co_return store_is_away(given.error());
@@ -252,7 +252,7 @@ asio::awaitable<ApiReply> Api::ask_of_membership(const ApiRoute& route, const Ap
       const auto look = [&](Store& store) { return RequestStream(store).answer(call.app, key); };
       const auto answer = co_await partitions_[its]->with_store(call.app, look);
       if (!answer) co_return store_is_away(answer.error());
-      if (!*answer) co_return problem("no_such_channel", "nothing of that name is there");
+      if (!*answer) co_return problem("no_such_channel", "no such channel");
     }
   }
   const ApiReply reply = co_await ask_partition(its, route, call, visit.head(), visit.body(), place);

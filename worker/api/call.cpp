@@ -138,12 +138,12 @@ std::optional<ApiReply> read_parameters(ApiCall& call, std::string_view query, s
     const auto name = percent_decoded(one.substr(0, sign), Plus::space);
     const auto value = percent_decoded(one.substr(std::min(sign + 1, one.size())), Plus::space);
     if (!name || !value || !is_utf8(*name) || !is_utf8(*value) || value->size() > longest_parameter) {
-      return problem("bad_parameter", "the query is no UTF-8 in percent-encoding, or longer than 8 KiB");
+      return problem("bad_parameter", "the query is not percent-encoded UTF-8, or is longer than 8 KiB");
     }
     const std::string shown = visible(name->substr(0, 100));
     if (!is_known(*name, known)) {
       return problem("unknown_parameter",
-                     fmt::format("{} is no parameter here; there are: {}", shown, known.empty() ? "none" : known));
+                     fmt::format("unknown parameter {}; one of: {}", shown, known.empty() ? "none" : known));
     }
     if (call.parameters.size() == most_parameters || !call.parameters.emplace(*name, *value).second) {
       return problem("bad_parameter", shown + " is given twice");

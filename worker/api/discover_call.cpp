@@ -66,7 +66,7 @@ asio::awaitable<ApiReply> Api::discover(const ApiCall& call, Visit& visit) {
   if (!is_there) co_return store_is_away(is_there.error());
   const bool may_look = looking_.size() < most_looks && !looking_.contains(call.app);
   const auto look = may_look ? looks_.begin(*url) : nullptr;
-  if (!look) co_return problem("busy", "other addresses are being looked at");
+  if (!look) co_return problem("busy", "too many URLs are being checked");
   const Looking looking(*this, call.app);
   asio::steady_timer timer(executor_);
   while (!look->done()) {

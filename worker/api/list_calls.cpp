@@ -48,7 +48,7 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit, Parts p
   const std::string& user = call.get("user");
   const std::string_view unfit = call.parameters.contains("user") ? unfit_new_user(user) : std::string_view();
   if (!unfit.empty()) co_return problem("bad_parameter", fmt::format("user: {}", unfit));
-  if (importing_) co_return problem("busy", "another list is being imported");
+  if (importing_) co_return problem("busy", "another import is running");
   importing_ = true;
   struct Ended {
     bool& importing;
@@ -114,7 +114,7 @@ asio::awaitable<ApiReply> Api::export_list(const ApiCall& call, Visit& visit, Pa
   const std::string& user = call.get("user");
   const std::string_view unfit = call.parameters.contains("user") ? unfit_name(user) : std::string_view();
   if (!unfit.empty()) co_return problem("bad_parameter", fmt::format("user: {}", unfit));
-  if (exporting_) co_return problem("busy", "another list is being exported");
+  if (exporting_) co_return problem("busy", "another export is running");
   exporting_ = true;
   struct Ended {
     bool& exporting;

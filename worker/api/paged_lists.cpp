@@ -74,7 +74,7 @@ NamePage page_together(std::vector<NamePage> parts, std::size_t limit) {
 }
 
 ApiReply no_such_channel() {
-  return problem("no_such_channel", "nothing of that name is there");
+  return problem("no_such_channel", "no such channel");
 }
 
 std::vector<std::string> picked(const std::vector<std::string>& all, const std::vector<std::size_t>& places) {

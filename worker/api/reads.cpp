@@ -32,8 +32,8 @@ ApiReply bad_url(std::string_view error) {
 
 ApiReply no_such_feed(const Store& store, const std::string& url) {
   const auto its = store.elsewhere(url);
-  return its ? problem("bad_parameter", fmt::format("url: partition {} has it: ask there", *its))
-             : problem("no_such_feed", "it is none of the feeds here");
+  return its ? problem("bad_parameter", fmt::format("url: it is in partition {}; ask there", *its))
+             : problem("no_such_feed", "no such feed");
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ namespace {
 
 StoreResult<ApiReply> one_entry(Store& store, const StoreResult<std::optional<StoredEntry>>& entry) {
   if (!entry) return entry.error();
-  if (!*entry) return problem("no_such_entry", "nothing of that name is stored");
+  if (!*entry) return problem("no_such_entry", "no such entry");
   const auto same_as = Stories(store).same_as(std::span(&(*entry)->id, 1));
   if (!same_as) return same_as.error();
   return resource(entry_json(**entry, same_as->front()));
@@ -143,7 +143,7 @@ StoreResult<ApiReply> read_entry(const ApiReading& reading) {
   std::uint64_t number = 0;
   const std::string_view digits = std::string_view(id).substr(id.rfind(':') + 1);
   if (!read_number(digits, number) || id != entries.id_of(std::string(digits))) {
-    return problem("no_such_entry", "an entry is Entry:17 or 17");
+    return problem("no_such_entry", "expected an entry id such as Entry:17 or 17");
   }
   return one_entry(reading.store, entries.get(id));
 }
@@ -153,7 +153,7 @@ StoreResult<ApiReply> read_events(const ApiReading& reading) {
   if (limit == 0) return bad_limit();
   std::string after = reading.call.get("after");
   if (!after.empty() && !is_sequence(after))
-    return problem("bad_parameter", "after: the seq of an event, as 1795437223358-1");
+    return problem("bad_parameter", "after: expected the seq of an event, such as 1795437223358-1");
   json::array events;
   for (std::size_t bytes = 0; events.size() < limit && bytes < enough_bytes;) {
     const std::size_t most = std::min(events_at_once, limit - events.size());
@@ -162,7 +162,7 @@ StoreResult<ApiReply> read_events(const ApiReading& reading) {
     if (!since->records) {
       return problem(
           "too_old",
-          fmt::format("events behind {} have been trimmed, or the store was put back; the oldest there is: {}", after,
+          fmt::format("events after {} have been trimmed, or the store was restored; the oldest available is {}", after,
                       since->oldest),
           {{"oldest", since->oldest}});
     }
@@ -180,7 +180,7 @@ StoreResult<ApiReply> read_events(const ApiReading& reading) {
 StoreResult<ApiReply> read_answer(const ApiReading& reading) {
   const ApiCall& call = reading.call;
   const std::string& id = call.get("id");
-  if (!id.empty() && !is_sequence(id)) return problem("bad_parameter", "id: as the answer 202 has given it");
+  if (!id.empty() && !is_sequence(id)) return problem("bad_parameter", "id: expected the id from the 202 answer");
   RequestStream stream(reading.store);
   const auto waits = id.empty() ? StoreResult<bool>(false) : stream.waits(id, call.app, call.item);
   if (!waits) return waits.error();
@@ -194,7 +194,8 @@ StoreResult<ApiReply> read_answer(const ApiReading& reading) {
     if (data.is_object()) object.insert(data.as_object().begin(), data.as_object().end());
     return resource(object);
   }
-  if (!*waits) return problem("no_such_request", "none of that ref was answered, nor waits under the id given");
+  if (!*waits)
+    return problem("no_such_request", "no request with this ref was answered or is waiting under the given id");
   object["state"] = "waiting";
   return resource(object);
 }

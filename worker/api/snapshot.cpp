@@ -74,7 +74,7 @@ StoreResult<ApiReply> read_snapshot(const ApiReading& reading) {
   if (limit == 0) return bad_limit();
   Place place;
   if (!read_cursor(reading.call.get("after"), place)) {
-    return problem("bad_parameter", "after: `next` of the page before");
+    return problem("bad_parameter", "after: expected `next` of the previous page");
   }
   // Before anything is read: what changes meanwhile is told behind it.
   const auto seq = EventStream(reading.store).last_seq();

@@ -31,7 +31,7 @@ struct NamedTopic {
 };
 
 NamedTopic name_topic(const std::string& url, const std::string& channel, std::string_view missing_reason) {
-  if (url.empty() == channel.empty()) return {{}, problem(missing_reason, "give url or channel, and one of them")};
+  if (url.empty() == channel.empty()) return {{}, problem(missing_reason, "give either url or channel")};
   if (!channel.empty()) {
     const std::string_view wrong = unfit_name(channel);
     if (!wrong.empty()) return {{}, problem("bad_value", fmt::format("channel: {}", wrong))};
@@ -75,9 +75,9 @@ StoreResult<ApiReply> add_topic(const ApiChange& change) {
   for (const auto& [key, value] : change.body) {
     const std::string_view name = key;
     if (name != "url" && name != "channel") {
-      return problem("unknown_field", visible(fmt::format("{} is no member of a topic", name.substr(0, 100))));
+      return problem("unknown_field", visible(fmt::format("{} is not a member of a topic", name.substr(0, 100))));
     }
-    if (!value.is_string()) return problem("bad_value", fmt::format("{}: a text is wanted here", name));
+    if (!value.is_string()) return problem("bad_value", fmt::format("{}: expected a string", name));
     (name == "url" ? url : channel) = std::string(value.get_string());
   }
   const NamedTopic named = name_topic(url, channel, "missing_field");

@@ -28,7 +28,7 @@ namespace json = boost::json;
 constexpr std::size_t calls_per_sample = 5;  // as which a request to a receiver counts
 
 ApiReply no_such_webhook() {
-  return problem("no_such_webhook", "it is none of the webhooks here");
+  return problem("no_such_webhook", "no such webhook");
 }
 
 /// "id" of the call; the reply where it cannot be one.
@@ -94,7 +94,8 @@ StoreResult<ApiReply> read_webhooks(const ApiReading& reading) {
   const std::size_t limit = limit_of(reading.call);
   if (limit == 0) return bad_limit();
   const std::string& after = reading.call.get("after");
-  if (!after.empty() && !is_webhook_id(after)) return problem("bad_parameter", "after: next of the page before");
+  if (!after.empty() && !is_webhook_id(after))
+    return problem("bad_parameter", "after: expected `next` of the previous page");
   const auto page = Subscribers(reading.store).list(Subscriber::Kind::webhook, after, limit);
   if (!page) return page.error();
   const auto now = reading.store.now();
@@ -125,7 +126,7 @@ StoreResult<ApiReply> add_webhook(const ApiChange& change) {
   }
   Subscriber webhook;
   if (auto wrong = take_body(body, change.fetching, webhook)) return *wrong;
-  if (webhook.url.empty()) return problem("missing_field", "url: where events are to be posted to");
+  if (webhook.url.empty()) return problem("missing_field", "url: the URL that receives events");
   json::array notes;
   const auto wrong = look_at_filter(change.store, webhook, notes);
   if (!wrong) return wrong.error();
@@ -202,7 +203,7 @@ asio::awaitable<ApiReply> Api::test_webhook(const ApiCall& call, Visit& visit) {
   if (visit.gone()) co_return ApiReply();
   if (auto wrong = objection_to_id(call)) co_return *wrong;
   if (looking_.size() >= most_looks || looking_.contains(call.app)) {
-    co_return problem("busy", "other addresses are being asked");
+    co_return problem("busy", "too many URLs are being tested");
   }
   const Looking looking(*this, call.app);
   Milliseconds now{};
