@@ -41,10 +41,10 @@ StoreResult<std::optional<TopicObjection>> objection_to(Store& store, const Topi
   }
   if (*known) return std::optional<TopicObjection>();
   if (const auto its = is_feed ? store.elsewhere(topic.name) : std::nullopt) {
-    return std::optional(TopicObjection{"no_such_feed", fmt::format("partition {} has it: ask there", *its)});
+    return std::optional(TopicObjection{"no_such_feed", fmt::format("it is in partition {}; ask there", *its)});
   }
-  return std::optional(is_feed ? TopicObjection{"no_such_feed", "it is none of the feeds here"}
-                               : TopicObjection{"no_such_channel", "there is no such channel"});
+  return std::optional(is_feed ? TopicObjection{"no_such_feed", "no such feed"}
+                               : TopicObjection{"no_such_channel", "no such channel"});
 }
 
 StoreResult<std::string> deny_subscribers(Store& store, const Topic& topic, const std::string& after,

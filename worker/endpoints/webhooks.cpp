@@ -29,13 +29,13 @@ constexpr std::array<std::string_view, 8> keys = {"url",  "name",    "feed",    
                                                   "type", "initial", "private", "at_once"};
 
 std::string set_truth(std::string_view key, std::string_view value, std::optional<bool>& to) {
-  if (value != "yes" && value != "no") return fmt::format("{} is yes or no", key);
+  if (value != "yes" && value != "no") return fmt::format("{} must be yes or no", key);
   to = value == "yes";
   return {};
 }
 
 std::string set_number(std::uint64_t value, std::optional<std::uint32_t>& to) {
-  if (value < 1 || value > most_requests_at_once) return fmt::format("at_once is 1 to {}", most_requests_at_once);
+  if (value < 1 || value > most_requests_at_once) return fmt::format("at_once must be 1 to {}", most_requests_at_once);
   to = static_cast<std::uint32_t>(value);
   return {};
 }
@@ -49,7 +49,7 @@ void add_to(std::optional<std::vector<std::string>>& list, std::string_view valu
 std::string read_texts(std::string_view member, const json::value& value, std::optional<std::vector<std::string>>& to) {
   to.emplace();
   if (value.is_null()) return {};
-  auto wrong = fmt::format("{}: a list of texts is wanted here", member);
+  auto wrong = fmt::format("{}: expected a list of strings", member);
   if (!value.is_array()) return wrong;
   for (const json::value& one : value.get_array()) {
     if (!one.is_string()) return wrong;
@@ -82,8 +82,7 @@ std::string change_webhook(WebhookSettings& settings, std::string_view assignmen
   const std::size_t sign = assignment.find('=');
   const std::string_view key = assignment.substr(0, sign);
   if (sign == std::string_view::npos || std::ranges::find(keys, key) == keys.end()) {
-    return fmt::format("\"{}\" cannot be set: write key=value with one of {}", key.substr(0, 100),
-                       fmt::join(keys, " "));
+    return fmt::format("\"{}\" cannot be set: write key=value; keys: {}", key.substr(0, 100), fmt::join(keys, " "));
   }
   const std::string_view value = assignment.substr(sign + 1);
   if (key == "url") settings.url = value;
@@ -109,17 +108,17 @@ std::string read_webhook(const json::object& object, WebhookSettings& settings, 
       auto& list = name == "feeds" ? settings.feeds : name == "channels" ? settings.channels : settings.types;
       wrong = read_texts(name, value, list);
     } else if (name == "url" || name == "name") {
-      if (!value.is_string()) return fmt::format("{}: a text is wanted here", name);
+      if (!value.is_string()) return fmt::format("{}: expected a string", name);
       (name == "url" ? settings.url : settings.name) = std::string(value.get_string());
     } else if (name == "initial" || name == "private") {
-      if (!value.is_bool()) return fmt::format("{}: true or false is wanted here", name);
+      if (!value.is_bool()) return fmt::format("{}: expected true or false", name);
       (name == "initial" ? settings.initial : settings.with_private) = value.get_bool();
     } else if (name == "at_once") {
       const bool is_number = value.is_int64() && value.get_int64() > 0;
       wrong = set_number(is_number ? static_cast<std::uint64_t>(value.get_int64()) : 0, settings.at_once);
     } else {
       unknown = true;
-      wrong = fmt::format("{} is no member of a webhook", name.substr(0, 100));
+      wrong = fmt::format("{} is not a member of a webhook", name.substr(0, 100));
     }
     if (!wrong.empty()) return wrong;
   }
@@ -129,12 +128,12 @@ std::string read_webhook(const json::object& object, WebhookSettings& settings, 
 std::string set_webhook(const WebhookSettings& settings, Subscriber& webhook) {
   if (settings.url) {
     const auto url = canonical_feed_url(*settings.url);
-    if (!url) return fmt::format("\"{}\" is no address for a webhook: {}", redact(*settings.url), url.error());
+    if (!url) return fmt::format("\"{}\" is not a webhook URL: {}", redact(*settings.url), url.error());
     webhook.url = *url;
   }
   if (settings.name) {
     if (settings.name->size() > longest_name || !is_clean_text(*settings.name)) {
-      return fmt::format("a name has {} bytes of clean UTF-8 at most", longest_name);
+      return fmt::format("a name is at most {} bytes of valid UTF-8", longest_name);
     }
     webhook.name = *settings.name;
   }
@@ -142,7 +141,7 @@ std::string set_webhook(const WebhookSettings& settings, Subscriber& webhook) {
     webhook.filter.feeds.clear();
     for (const std::string& feed : *settings.feeds) {
       const auto url = canonical_feed_url(feed);
-      if (!url) return fmt::format("\"{}\" is no feed address: {}", redact(feed), url.error());
+      if (!url) return fmt::format("\"{}\" is not a feed URL: {}", redact(feed), url.error());
       auto& feeds = webhook.filter.feeds;
       if (std::ranges::find(feeds, *url) == feeds.end()) feeds.push_back(*url);
     }
@@ -150,7 +149,7 @@ std::string set_webhook(const WebhookSettings& settings, Subscriber& webhook) {
   if (settings.channels) {
     for (const std::string& uid : *settings.channels) {
       const std::string_view wrong = unfit_text_name(uid);
-      if (!wrong.empty()) return fmt::format("a channel cannot be called \"{}\": {}", uid, wrong);
+      if (!wrong.empty()) return fmt::format("invalid channel name \"{}\": {}", uid, wrong);
     }
     webhook.filter.channels = *settings.channels;
   }
@@ -207,19 +206,19 @@ StoreResult<FilterRemarks> remarks_on(Store& store, const Subscriber& webhook) {
     if (!(*records)[i]) {
       const auto its = store.is_of_all() ? std::nullopt : store.elsewhere(feeds[i]);
       remarks.unknown_feed =
-          its ? fmt::format("partition {} has {}, and the webhook is of another one", *its, redact(feeds[i]))
-              : fmt::format("{} is none of the feeds here: add it first", redact(feeds[i]));
+          its ? fmt::format("partition {} has {}, but the webhook belongs to another", *its, redact(feeds[i]))
+              : fmt::format("no such feed: {}; add it first", redact(feeds[i]));
       return remarks;
     }
     if (webhook.with_private) continue;
     const Republishing republishing = republishing_of(*(*records)[i]);
     if (republishing.allowed) continue;
-    note(fmt::format("nothing is told of {} without \"private\": {}", redact(feeds[i]), republishing.why_not));
+    note(fmt::format("no events of {} are sent without \"private\": {}", redact(feeds[i]), republishing.why_not));
   }
   for (const std::string& uid : webhook.filter.channels) {
     const auto known = is_known_channel(store, uid);
     if (!known) return known.error();
-    if (!*known) note(fmt::format("there is no channel {} yet: nothing is told of it until there is", uid));
+    if (!*known) note(fmt::format("no channel {} yet: no events are sent until it exists", uid));
   }
   if (left_out > 0) remarks.notes.push_back(fmt::format("and {} more", left_out));
   return remarks;
@@ -271,7 +270,7 @@ std::vector<std::pair<std::string, std::string>> webhook_lines(const Subscriber&
   add("at once", std::to_string(webhook.at_once));
   const std::string public_key = public_key_of(webhook.secret);
   add("signed with", public_key.empty() ? "HMAC-SHA256" : "ed25519, " + public_key);
-  if (signs_with_old(webhook, now)) add("old secret", "signs too, until " + rfc3339(webhook.old_until));
+  if (signs_with_old(webhook, now)) add("old secret", "also signs, until " + rfc3339(webhook.old_until));
   add("created", rfc3339(webhook.created));
   add("cursor", webhook.cursor);
   if (webhook.due) add("next request", from_now(*webhook.due, now));
@@ -290,7 +289,7 @@ std::string filter_words(const EventFilter& filter) {
   if (!filter.feeds.empty()) words += counted(filter.feeds.size(), "feed");
   if (!filter.feeds.empty() && !filter.channels.empty()) words += " and ";
   if (!filter.channels.empty()) words += counted(filter.channels.size(), "channel");
-  return filter.initial ? words + ", first imports too" : words;
+  return filter.initial ? words + ", including first imports" : words;
 }
 
 ReceiverKey receiver_key(std::string_view secret) {

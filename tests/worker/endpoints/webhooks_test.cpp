@@ -44,7 +44,7 @@ TEST(WebhookSettings, AreTheSameAsWordsAndAsJson) {
   EXPECT_EQ(words.filter, object.filter);
   EXPECT_EQ(words.filter.feeds, (std::vector<std::string>{"http://example.org/"}));
   EXPECT_EQ(webhook_json(words, 1ms), webhook_json(object, 1ms));
-  EXPECT_EQ(filter_words(words.filter), "post_created feed_gone of 1 feed and 1 channel, first imports too");
+  EXPECT_EQ(filter_words(words.filter), "post_created feed_gone of 1 feed and 1 channel, including first imports");
   EXPECT_EQ(set({"feed=", "channel=", "type=", "initial=no", "name="}, words), "");
   EXPECT_EQ(filter_words(words.filter), "all events");
   EXPECT_EQ(words.url, "https://example.org/hook") << "what is not named stays";

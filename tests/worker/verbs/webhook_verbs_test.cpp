@@ -162,21 +162,22 @@ TEST_F(WebhookVerbs, RefuseAFeedThatIsNoneAndNoteWhatIsNotTold) {
   const std::string secret_feed = "https://example.org/feed.xml?token=canary";
   const Outcome unknown = feedmill({"webhook", "add", hook, "--feed", secret_feed});
   EXPECT_EQ(unknown.exit, 1);
-  EXPECT_NE(unknown.err.find("is none of the feeds here"), std::string::npos) << unknown.err;
+  EXPECT_NE(unknown.err.find("no such feed:"), std::string::npos) << unknown.err;
   EXPECT_EQ(unknown.err.find("canary"), std::string::npos) << unknown.err;
   EXPECT_EQ(Subscribers(store).counts()->webhooks_active, 0U);
   know();
   EXPECT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = secret_feed}}));
   const std::string id = add({"--feed", feed});
-  EXPECT_EQ(added.err.find("nothing is told"), std::string::npos) << added.err;
+  EXPECT_EQ(added.err.find("no events of"), std::string::npos) << added.err;
   const Outcome closed = feedmill({"webhook", "set", id, "feed=" + secret_feed, "channel=nobody/yet"});
   EXPECT_EQ(closed.exit, 0) << closed.err;
-  EXPECT_NE(closed.err.find("nothing is told of https://example.org/feed.xml?token=<redacted> without \"private\": "),
-            std::string::npos)
+  EXPECT_NE(
+      closed.err.find("no events of https://example.org/feed.xml?token=<redacted> are sent without \"private\": "),
+      std::string::npos)
       << closed.err;
-  EXPECT_NE(closed.err.find("there is no channel nobody/yet yet"), std::string::npos) << closed.err;
+  EXPECT_NE(closed.err.find("no channel nobody/yet yet"), std::string::npos) << closed.err;
   const Outcome open = feedmill({"webhook", "set", id, "private=yes"});
-  EXPECT_EQ(open.err.find("nothing is told of https"), std::string::npos) << open.err;
+  EXPECT_EQ(open.err.find("no events of https"), std::string::npos) << open.err;
   EXPECT_EQ(feedmill({"webhook", "set", id, "feed=https://example.org/none.xml"}).exit, 1);
   EXPECT_EQ(stored(id).filter.feeds, Words{secret_feed});
   for (const Words& words : std::vector<Words>{{"webhook", "show", id}, {"webhook", "show", id, "--json"}}) {
