@@ -185,7 +185,7 @@ TEST_F(HubBadInput, CallbacksThatPointBackComeToNothing) {
   world.start();
   for (const std::string& path : {std::string("/hub"), std::string("/hub?x=1"), std::string("/events?topic=x"),
                                   world.topic.substr(world.public_url.size())}) {
-    expect_refused(world.public_url + path, "an address of this hub");
+    expect_refused(world.public_url + path, "a URL of this hub");
   }
   EXPECT_EQ(world.known(), 0U);
   // Under another name nobody knows that it is we: no such address answers with a challenge.
@@ -307,7 +307,7 @@ TEST_F(HubBadInput, NobodyTakesThePlacesOfAll) {
   HttpAnswer more = world.subscribe(silent.url("/5"));
   EXPECT_EQ(more.status, 429);
   EXPECT_EQ(more.header("Retry-After"), "3600");
-  EXPECT_THAT(more.body, HasSubstr("too many subscriptions of that domain or network"));
+  EXPECT_THAT(more.body, HasSubstr("too many subscriptions from that domain or network"));
   EXPECT_EQ(world.subscribe(silent.url("/0")).status, 202) << "who is there may ask again";
   EXPECT_EQ(world.subscribe(silent.url("/5"), "", "unsubscribe").status, 404);
   Reader other(boost::asio::ip::make_address_v4("127.0.1.1"));

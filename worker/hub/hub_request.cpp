@@ -52,9 +52,9 @@ boost::system::result<HubRequest, std::string> read_hub_request(std::string_view
     if (!name) continue;
     const auto known = std::ranges::find(parameters, *name, &Parameter::name);
     if (known == parameters.end()) continue;
-    if (std::exchange(known->seen, true)) return refused(std::string(known->name) + " stands twice");
+    if (std::exchange(known->seen, true)) return refused(std::string(known->name) + " is given twice");
     auto value = percent_decoded(pair.substr(std::min(equals + 1, pair.size())), Plus::space);
-    if (!value) return refused(std::string(known->name) + " has a broken escape");
+    if (!value) return refused(std::string(known->name) + " has an invalid percent-escape");
     *known->value = std::move(*value);
   }
   if (request.mode != "subscribe" && request.mode != "unsubscribe")
@@ -67,7 +67,7 @@ boost::system::result<HubRequest, std::string> read_hub_request(std::string_view
   request.callback = std::move(*callback);
   if (request.secret.size() > longest_secret) return refused("hub.secret is 200 bytes or longer");
   const std::optional<Milliseconds> wanted = lease_of(lease);
-  if (!wanted) return refused("hub.lease_seconds is no number of seconds from 1 on");
+  if (!wanted) return refused("hub.lease_seconds is not a number of seconds from 1");
   request.lease = *wanted;
   return request;
 }

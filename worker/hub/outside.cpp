@@ -30,13 +30,13 @@ HttpReply refused(http::status status, std::string why) {
 
 /// Why what was asked for is not remembered (WEBSUB U3, U18).
 HttpReply not_taken(AskedOfHub::Is why) {
-  if (why == AskedOfHub::Is::nothing) return refused(http::status::not_found, "there is no such subscription");
+  if (why == AskedOfHub::Is::nothing) return refused(http::status::not_found, "no such subscription");
   const bool soon = why == AskedOfHub::Is::not_verified;
-  HttpReply answer = why == AskedOfHub::Is::too_many
-                         ? refused(http::status::service_unavailable, "there are too many subscribers")
-                         : refused(http::status::too_many_requests,
-                                   soon ? "too many subscriptions wait to be verified"
-                                        : "there are too many subscriptions of that domain or network");
+  HttpReply answer =
+      why == AskedOfHub::Is::too_many
+          ? refused(http::status::service_unavailable, "too many subscribers")
+          : refused(http::status::too_many_requests, soon ? "too many subscriptions are waiting for verification"
+                                                          : "too many subscriptions from that domain or network");
   answer.set(http::field::retry_after, soon ? "60" : "3600");
   return answer;
 }
@@ -66,7 +66,8 @@ asio::awaitable<HttpReply> Outside::answer(Visit& visit, std::string_view path, 
   if (!topic) co_return http_reply(http::status::not_found);
   if (method != http::verb::get && method != http::verb::head) co_return not_allowed("GET, HEAD");
   if (topic->unreadable_place)
-    co_return refused(http::status::bad_request, "before is no place in a topic: take the links of its documents");
+    co_return refused(http::status::bad_request,
+                      "before is not a position in the topic: use the links in its documents");
   HttpReply page = co_await pages_.answer(visit, *topic);
   way_.note(page.result() != http::status::service_unavailable);
   co_return page;
@@ -83,7 +84,7 @@ std::string Outside::objection_to_callback(const std::string& callback) const {
   if (const auto named = named_partition(path)) path = named->second;
   path = path.substr(0, path.find('?'));
   const bool ours = path == "/hub" || path == "/events" || path.starts_with("/t/");
-  return ours ? "it is an address of this hub" : "";
+  return ours ? "it is a URL of this hub" : "";
 }
 
 /// Whoever has a domain, or addresses in one place, is one, whatever hosts and ports there are below.
@@ -115,7 +116,7 @@ asio::awaitable<HttpReply> Outside::ask_hub(Visit& visit) {
   if (refusal || visit.gone()) co_return refusal.value_or(HttpReply());
   const std::string_view type = visit.head()[http::field::content_type];
   if (!iequals(type.substr(0, type.find_first_of("; ")), "application/x-www-form-urlencoded"))
-    co_return refused(http::status::unsupported_media_type, "write a form: application/x-www-form-urlencoded");
+    co_return refused(http::status::unsupported_media_type, "send a form: application/x-www-form-urlencoded");
   auto request = read_hub_request(visit.body());
   if (!request) co_return refused(http::status::bad_request, request.error());
   const std::string objection = objection_to_callback(request->callback);
@@ -123,11 +124,11 @@ asio::awaitable<HttpReply> Outside::ask_hub(Visit& visit) {
   std::optional<TopicTarget> target;
   if (request->topic.starts_with(options_.public_url))
     target = read_topic_target(std::string_view(request->topic).substr(options_.public_url.size()), {});
-  if (!target) co_return refused(http::status::not_found, "hub.topic is none of this hub's");
+  if (!target) co_return refused(http::status::not_found, "hub.topic is not a topic of this hub");
   const StoreResult<std::optional<Topic>> topic = co_await pages_.topic_of(target->token);
   way_.note(topic.has_value());
   if (!topic) co_return try_later("30");
-  if (!*topic) co_return refused(http::status::not_found, "hub.topic is none of this hub's");
+  if (!*topic) co_return refused(http::status::not_found, "hub.topic is not a topic of this hub");
   Subscriber subscriber;
   subscriber.site = site_of(request->callback);
   if (!subscriber.site.empty() && request->mode == "subscribe") {
@@ -160,8 +161,8 @@ asio::awaitable<HttpReply> Outside::follow(Visit& visit, std::string_view query)
     if (!topic) co_return try_later("30");
     if (!*topic) {
       co_return refused(http::status::not_found, options_.public_url.empty() && !options_.of_listener.empty()
-                                                     ? "topics are behind the /p0, /p1 … of their partitions"
-                                                     : "there is no such topic");
+                                                     ? "topics are served under the /p0, /p1 … of their partitions"
+                                                     : "no such topic");
     }
     access.only = std::move(**topic);
     access.token = *token;
@@ -171,8 +172,7 @@ asio::awaitable<HttpReply> Outside::follow(Visit& visit, std::string_view query)
     const bool may = !options_.token.empty() &&
                      (shows_token(authorization, options_.token) || shows_token("Bearer " + shown, options_.token));
     if (!may) {
-      HttpReply no =
-          refused(http::status::unauthorized, "name a topic (topic=…), or show the token of push_out.token_file");
+      HttpReply no = refused(http::status::unauthorized, "give a topic (topic=…) or the token of push_out.token_file");
       no.set(http::field::www_authenticate, "Bearer");
       co_return no;
     }

@@ -79,7 +79,8 @@ asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {
     } else if (visit.head().method() != http::verb::get) {
       reply = not_allowed("GET");
     } else if (outside == nullptr) {
-      constexpr const char* where = "events are behind the /p0, /p1 … of their partitions; here with signals.merged\n";
+      constexpr const char* where =
+          "events are served under the /p0, /p1 … of their partitions; here only with signals.merged\n";
       reply = partition ? http_reply(http::status::not_found)
                         : http_reply(http::status::not_found, "text/plain; charset=utf-8", where);
     } else {

@@ -65,7 +65,7 @@ asio::awaitable<void> PushOut::keep_figures() {
     const bool is_down = counts.has_error();
     if (tells_of_store_ && is_down != std::exchange(down, is_down)) {
       log_.write(is_down ? LogLevel::error : LogLevel::info, is_down ? "redis_down" : "redis_up",
-                 is_down ? "nobody can be told of anything; it is tried again" : "Redis serves again",
+                 is_down ? "no events can be delivered; feedmill retries" : "Redis is available again",
                  {{"detail", is_down ? std::string_view(counts.error().detail) : std::string_view()}});
     }
     metrics_.set_streams(streams_.figures().open);

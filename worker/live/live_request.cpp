@@ -21,7 +21,7 @@ void add_once(std::vector<std::string>& names, std::string_view name) {
 std::string take(std::string_view name, const std::string& value, LiveRequest& request, std::string& place) {
   if (name == "feed") {
     const auto url = canonical_feed_url(value);
-    if (!url) return "feed: no feed address: " + url.error();
+    if (!url) return "feed: not a feed URL: " + url.error();
     add_once(request.filter.feeds, *url);
   } else if (name == "channel") {
     add_once(request.filter.channels, value);
@@ -30,12 +30,12 @@ std::string take(std::string_view name, const std::string& value, LiveRequest& r
     do add_once(request.filter.types, take_until(types, ','));
     while (!types.empty() && request.filter.types.size() <= outside_event_types.size());
   } else if (name == "initial") {
-    if (value != "0" && value != "1") return "initial: 0 or 1";
+    if (value != "0" && value != "1") return "initial: expected 0 or 1";
     request.filter.initial = value == "1";
   } else if (name == "last_event_id") {
     place = value;
   } else if (name != "topic" && name != "token") {
-    return "there are no other parameters than topic, token, feed, channel, type, initial and last_event_id";
+    return "allowed parameters: topic, token, feed, channel, type, initial and last_event_id";
   }
   return {};
 }
@@ -63,7 +63,7 @@ boost::system::result<LiveRequest, LiveObjection> read_live_request(std::string_
     const auto name = percent_decoded(one.substr(0, sign), Plus::space);
     const auto value = percent_decoded(one.substr(std::min(sign + 1, one.size())), Plus::space);
     if (!name || !value || !is_utf8(*name) || !is_utf8(*value))
-      return LiveObjection{"the query is no UTF-8 in percent-encoding"};
+      return LiveObjection{"the query is not percent-encoded UTF-8"};
     std::string wrong = take(*name, *value, request, place);
     if (!wrong.empty()) return LiveObjection{std::move(wrong)};
   }
@@ -72,7 +72,8 @@ boost::system::result<LiveRequest, LiveObjection> read_live_request(std::string_
   if (!last_event_id.empty()) place = last_event_id;
   if (place.empty()) return request;
   request.after = read_place(place);
-  if (!request.after) return LiveObjection{"Last-Event-ID, last_event_id: the id of an event, as 1795437223358-1"};
+  if (!request.after)
+    return LiveObjection{"Last-Event-ID, last_event_id: expected the id of an event, such as 1795437223358-1"};
   return request;
 }
 

@@ -63,7 +63,7 @@ HttpReply problem(http::status status, std::string_view reason, std::string_view
 HttpReply too_old(const std::string& oldest) {
   HttpReply reply =
       problem(http::status::gone, "too_old",
-              "events behind that id have been trimmed, or the store was put back; the oldest there is: " + oldest,
+              "events after that id have been trimmed, or the store was restored; the oldest available is " + oldest,
               {{"oldest", oldest}});
   reply.set("Feedmill-Oldest-Event-Id", oldest);
   reply.set(http::field::access_control_expose_headers, "Feedmill-Oldest-Event-Id");
@@ -139,8 +139,9 @@ asio::awaitable<void> LiveStreams::run() {
 // --- who comes and goes ----------------------------------------------------------------------------------------------
 
 std::optional<HttpReply> LiveStreams::refusal(const asio::ip::address& network) {
-  if (stopping_) return problem(http::status::service_unavailable, "stopping", "this server stops");
-  if (tail_.newest().empty()) return problem(http::status::service_unavailable, "store_away", "there is no store yet");
+  if (stopping_) return problem(http::status::service_unavailable, "stopping", "this server is stopping");
+  if (tail_.newest().empty())
+    return problem(http::status::service_unavailable, "store_away", "the store does not exist yet");
   const auto same = of_network_.find(network);
   const bool full = figures_.open >= options_.most;
   const bool crowded = same != of_network_.end() && same->second >= options_.per_network;
@@ -160,7 +161,7 @@ asio::awaitable<HttpReply> LiveStreams::answer(Visit& visit, LiveQuery access) {
     const unsigned its = partition_of(feed, mine.count);
     if (its == mine.index) continue;
     co_return problem(http::status::bad_request, "bad_parameter",
-                      fmt::format("feed: partition {} has it: /p{}/events", its, its));
+                      fmt::format("feed: it is in partition {}: /p{}/events", its, its));
   }
   const auto network = client_network(visit.client());
   if (auto refused = refusal(network)) co_return std::move(*refused);

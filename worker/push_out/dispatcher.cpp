@@ -482,14 +482,14 @@ Dispatcher::Next Dispatcher::judge(Served& served, SubscriberSettlement& end, co
       set(served.changes, "delivered", std::to_string(subscriber.delivered));
       set(served.changes, "last_success", std::to_string(redis_now().count()));
       if (subscriber.failures > 0) {
-        log_.write(webhook ? LogLevel::info : LogLevel::debug, "push_out", "a receiver is told of events again",
+        log_.write(webhook ? LogLevel::info : LogLevel::debug, "push_out", "a receiver accepts events again",
                    {{"id", subscriber.id}, {"url", subscriber.url}, {"failures", subscriber.failures}});
       }
       note_success(served);
       return Next::more;
     case Told::Is::gone:
       metrics_.push_out_sent(webhook, Metrics::PushOut::gone);
-      if (webhook) tell_operators(subscriber, "webhook_ended", "nobody wants to be told there any more");
+      if (webhook) tell_operators(subscriber, "webhook_ended", "the receiver no longer accepts events");
       end.then = Then::remove;
       return Next::settled;
     case Told::Is::not_asked:
@@ -503,7 +503,7 @@ Dispatcher::Next Dispatcher::judge(Served& served, SubscriberSettlement& end, co
   ++subscriber.failures;
   if (subscriber.failures == 1) {
     subscriber.failing_since = redis_now();
-    log_.write(webhook ? LogLevel::info : LogLevel::debug, "push_out", "a receiver fails and is tried again",
+    log_.write(webhook ? LogLevel::info : LogLevel::debug, "push_out", "a receiver fails; feedmill retries",
                {{"id", subscriber.id}, {"url", subscriber.url}, {"detail", told.why}});
   }
   subscriber.last_error = told.why;
@@ -534,7 +534,7 @@ void Dispatcher::note_success(Served& served) {
 
 void Dispatcher::tell_operators(const Subscriber& subscriber, std::string_view what, const std::string& why) {
   log_.write(LogLevel::warn, "push_out",
-             what == "webhook_ended" ? "a webhook has ended" : "a webhook has failed for so long that it waits for you",
+             what == "webhook_ended" ? "a webhook has ended" : "a webhook is suspended: it has failed for too long",
              {{"id", subscriber.id}, {"url", subscriber.url}, {"detail", why}});
   notices_.push_back(webhook_notice(subscriber.id, subscriber.url, what, why, redis_now()));
 }
