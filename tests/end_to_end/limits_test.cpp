@@ -57,7 +57,7 @@ TEST_F(Limits, FewDescriptorsAreSaidAtTheStart) {
   world.environment["FEEDMILL_LANES"] = "5000";
   const Program worker({"run"}, world.environment, "ulimit -n 256");
   EXPECT_TRUE(eventually([&] {
-    return worker.err().find("of 5000 lanes can work with the files") != std::string::npos;
+    return worker.err().find("of 5000 lanes are usable with this process's file limit") != std::string::npos;
   })) << worker.err();
 }
 

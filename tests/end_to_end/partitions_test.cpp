@@ -515,7 +515,7 @@ TEST_F(Partitions, TellWebhooksOfAllByTheOneStream) {
   ASSERT_EQ(added.exit, 0) << added.err;
   ASSERT_EQ(world.run({"webhook", "add", receiver.url("/private"), "--private"}).exit, 0);
   const Finished of_none = world.run({"webhook", "add", receiver.url("/none"), "--channel", "anna/none"});
-  EXPECT_NE(of_none.err.find("there is no channel anna/none yet"), std::string::npos) << of_none.err;
+  EXPECT_NE(of_none.err.find("no channel anna/none yet"), std::string::npos) << of_none.err;
   EXPECT_EQ(world.run({"webhook", "add", receiver.url("/none"), "--feed", "http://none.example/"}).exit, 1);
   const HttpAnswer of_two =
       call("POST", "/webhooks",
@@ -857,7 +857,7 @@ TEST_F(Partitions, HaveChannelsTogether) {
   }
   ASSERT_EQ(theirs.size(), partitions);
   ASSERT_EQ(world.run(add).exit, 0);
-  EXPECT_EQ(world.run(follow).exit, 1) << "there is no such channel, and none is made";
+  EXPECT_EQ(world.run(follow).exit, 1) << "no such channel, and none is made";
   EXPECT_EQ(world.run({"channel", "list", "--json"}).out, "");
   EXPECT_EQ(world.run({"channel", "add", "anna/work", "anna/news"}).exit, 0);
   EXPECT_EQ(count_of(world.run({"channel", "add", "anna/news", "--json"}).out, "\"present\""), 1U);

@@ -212,7 +212,7 @@ TEST_F(Reloading, TheServiceManagerHearsOfEachStep) {
   world.redis.start();
   EXPECT_TRUE(hear("STATUS=ready").starts_with("STATUS=ready, http://127.0.0.1:"));
   world.redis.kill();
-  EXPECT_TRUE(hear("STATUS=Redis is away").starts_with("STATUS=Redis is away: "));
+  EXPECT_TRUE(hear("STATUS=Redis is away").starts_with("STATUS=Redis is unavailable: "));
   world.redis.start();
   EXPECT_TRUE(hear("STATUS=ready").starts_with("STATUS=ready, http://127.0.0.1:"));
   worker.signal(SIGTERM);

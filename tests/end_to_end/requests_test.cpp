@@ -89,7 +89,7 @@ TEST(RequestsOfPrograms, ARecordFromTheFutureIsToldAndEndsNothing) {
   EXPECT_TRUE(eventually([&] { return world.redis_text({"SISMEMBER", "feeds", url}) == "1"; })) << worker.err();
   EXPECT_EQ(world.count("request_failed"), 1U);
   const std::string address = listening_at(worker);
-  const std::string told = "1 set aside in state:requests:poison";
+  const std::string told = "1 moved to state:requests:poison";
   EXPECT_TRUE(eventually([&] { return get(address, "/readyz?verbose").find(told) != std::string::npos; }));
   EXPECT_TRUE(get(address, "/readyz").starts_with("HTTP/1.1 200"));
   EXPECT_NE(get(address, "/metrics").find("feedmill_requests_set_aside 1\n"), std::string::npos);

@@ -76,17 +76,17 @@ void note_clock(ServedParts& parts, Milliseconds offset) {
   const double seconds = std::chrono::duration<double>(offset).count();
   if (is_off) {
     parts.log.write(abs(offset) > clock_fault ? LogLevel::error : LogLevel::warn, "clock",
-                    "this machine's clock and the one of Redis differ; set both by NTP: due times go by Redis', "
-                    "certificates and dates by ours",
+                    "this machine's clock differs from Redis' clock; synchronise both by NTP: due times use Redis' "
+                    "clock, certificates and dates use this one",
                     {{"offset_seconds", seconds}});
   } else {
-    parts.log.write(LogLevel::info, "clock", "this machine's clock and the one of Redis agree again",
+    parts.log.write(LogLevel::info, "clock", "this machine's clock agrees with Redis' clock again",
                     {{"offset_seconds", seconds}});
   }
 }
 
 asio::awaitable<void> tell_of_requests(ServedParts& parts, const RequestFigures& figures) {
-  parts.log.write(LogLevel::warn, "notice", "requests of programs come faster than they are answered",
+  parts.log.write(LogLevel::warn, "notice", "programs send requests faster than they are processed",
                   {{"waiting", figures.waiting}, {"bytes", figures.bytes}});
   const auto work = [&](Store& store) -> StoreResult<void> {
     const auto now = store.now();

@@ -28,11 +28,10 @@ asio::awaitable<int> check_contact(ServedParts& parts) {
   if (!figures) co_return exits::done;  // the worker finds out by itself
   parts.metrics.set_fleet(*figures);
   if (figures->feeds <= feeds_without_contact || !parts.config.fetch.contact.empty()) co_return exits::done;
-  parts.log.write(
-      LogLevel::error, "config_error",
-      "fetch.contact is required above 1000 feeds: set it (--contact, FEEDMILL_FETCH_CONTACT) to a URL where "
-      "publishers can learn who fetches their feeds",
-      {{"feeds", figures->feeds}});
+  parts.log.write(LogLevel::error, "config_error",
+                  "fetch.contact is required above 1000 feeds: set it (--contact, FEEDMILL_FETCH_CONTACT) to a contact "
+                  "URL for publishers",
+                  {{"feeds", figures->feeds}});
   co_return exits::configuration;
 }
 
@@ -80,7 +79,7 @@ asio::awaitable<int> open_store(ServedParts& parts) {
       parts.ingest.refresher.set_store_id(std::move(id));
       parts.metrics.set_store(*server);
       test_point("B5");
-      if (!told.empty()) tell_back(parts.log, parts.shared.away.came(&parts.outages, 0), "Redis serves now");
+      if (!told.empty()) tell_back(parts.log, parts.shared.away.came(&parts.outages, 0), "Redis is available");
       co_return co_await check_contact(parts);
     }
     if (parts.ingest.worker.stopping()) break;

@@ -128,7 +128,7 @@ void OtherLoops::add_to(std::vector<Check>& checks) const {
       const auto same = std::ranges::find(loops_[i]->checks, first.name, &Check::name);
       if (same != loops_[i]->checks.end() && !same->passed) first = *same;
       if (first.name == "loop" && SteadyClock::now() - loops_[i]->checked > longest_silence)
-        first = {"loop", false, fmt::format("event loop {} has not turned for 10 s", i + 2)};
+        first = {"loop", false, fmt::format("event loop {} has been blocked for 10 s", i + 2)};
     }
   }
 }

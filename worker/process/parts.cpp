@@ -141,7 +141,7 @@ std::vector<Check> ServedParts::live_checks() const {
 std::string ServedParts::trouble() const {
   if (ingest.worker.stopping()) return "draining";
   if (!opened) return "waiting for Redis: " + opening_trouble.detail;
-  if (!outages.is_up()) return "Redis is away: " + outages.trouble();
+  if (!outages.is_up()) return "Redis is unavailable: " + outages.trouble();
   return "";
 }
 

@@ -80,8 +80,8 @@ int Process::run() {
   }
   if (stores_.size() > 1 && first().mode == RunMode::daemon && first().ingest.worker.stopping()) {
     log_.write(LogLevel::info, "stopped",
-               code_ == exits::done ? "stopped; what was claimed is stored or given back"
-                                    : "stopped; what could not be given back comes due when its lease ends");
+               code_ == exits::done ? "stopped; all claims were stored or released"
+                                    : "stopped; claims that could not be released come due when their leases end");
   }
   return code_;
 }
@@ -190,8 +190,7 @@ void Process::leave(const ServedStore& store, int code) {
   if (stores_.size() > 1) {
     const auto left = std::ranges::count_if(stores_, [](const auto& one) { return one->has_left(); });
     log_.write(LogLevel::warn, "stopped",
-               "stopped; Redis does not answer for some partitions, and what is claimed there comes due when its lease "
-               "ends",
+               "stopped; Redis does not answer for some partitions, and their claims come due when their leases end",
                {{"partitions", left}});
   }
   end_now(std::max(code_, *left_));
@@ -216,7 +215,7 @@ asio::awaitable<void> Process::obey(BlockedPosixSignals& signals) {
     if (stores_.size() > 1 && first().mode == RunMode::daemon) {
       const bool again = first().ingest.worker.stopping();
       log_.write(LogLevel::info, again ? "stop" : "drain",
-                 again ? "told to stop now: refreshes in flight are cancelled and given back"
+                 again ? "told to stop now: cancelling and releasing running refreshes"
                        : what_a_stop_waits_for(first(), in_flight(), at_terminal),
                  {{"in_flight", in_flight()}, {"partitions", stores_.size()}});
     }

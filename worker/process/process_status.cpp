@@ -26,9 +26,8 @@ std::vector<Check> ready_checks(const ServedParts& parts) {
   std::vector<Check> checks{{"redis", parts.opened && parts.outages.is_up(), trouble},
                             {"not_draining", !parts.ingest.worker.stopping(), ""}};
   if (parts.requests_set_aside > 0) {  // a program's fault, which must not take this worker away from others
-    checks.push_back(
-        {"requests", true,
-         fmt::format("{} set aside in state:requests:poison; see feedmill doctor", parts.requests_set_aside)});
+    checks.push_back({"requests", true,
+                      fmt::format("{} moved to state:requests:poison; see feedmill doctor", parts.requests_set_aside)});
   }
   return checks;
 }

@@ -86,7 +86,7 @@ asio::awaitable<void> reload(ServedParts& parts) {
     if (!known) parts.metrics.store_error(known.error());
   }
   log_of(parts).write(is_said_by_another(parts) ? LogLevel::debug : LogLevel::info, "reload",
-                      "read the configuration, the resolver's and this machine's addresses again",
+                      "reloaded the configuration, the resolver's settings and this machine's addresses",
                       {{"changed", joined(read->changed)}, {"needs_restart", parts.restart_awaited}});
 }
 

@@ -59,7 +59,7 @@ boost::system::result<std::unique_ptr<EmbeddedRedis>, int> open_private_server(c
     if (mode == RunMode::daemon) {
       const EmbeddedRedis& server = **opened;
       log.write(LogLevel::info, "start",
-                (server.adopted() ? "uses the running private " : "started a private ") + server.server(),
+                (server.adopted() ? "using the running private " : "started a private ") + server.server(),
                 {{"pid", server.pid()}, {"url", server.url()}});
     }
     return Opened(boost::system::in_place_value, std::move(*opened));
@@ -79,20 +79,19 @@ std::string objection_to_limits(const Config& config) {
   const std::string what = stores > 1 ? fmt::format("serving {} partitions", stores)
                                       : fmt::format("worker.threads = {}", config.worker.threads);
   const std::string_view or_less =
-      stores > 1 ? "or name one partition a process (--partition)" : "or lower worker.threads or store.connections";
+      stores > 1 ? "or run one process per partition (--partition)" : "or lower worker.threads or store.connections";
   const auto tasks = cgroup_limit("pids.max");
   const std::size_t threads = least_tasks(config);
   if ((stores > 1 || config.worker.threads > 1) && tasks && *tasks < threads) {
     return fmt::format(
-        "{} takes {} threads at least, and this service may have {}: raise its limit (TasksMax=, "
-        "--pids-limit), {}",
+        "{} needs at least {} threads, but this service may have {}: raise its limit (TasksMax=, --pids-limit), {}",
         what, threads, *tasks, or_less);
   }
   const std::size_t files = descriptor_limit(), least = least_descriptors(config);
   if (files == 0 || files >= least) return "";
   return fmt::format(
-      "{} takes {} files and sockets at least, and this process may have {}: raise its limit "
-      "(LimitNOFILE=, ulimit -Hn), {}",
+      "{} needs at least {} files and sockets, but this process may have {}: raise its limit (LimitNOFILE=, ulimit "
+      "-Hn), {}",
       what, least, files, or_less);
 }
 

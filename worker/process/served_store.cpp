@@ -32,8 +32,8 @@ void tell_of_few_files(const ServedParts& parts) {
   if (parts.lanes >= wanted) return;
   parts.shared.log.write(
       LogLevel::warn, "few_files",
-      fmt::format("only {} of {} lanes{} can work with the files that this process may open: raise the limit "
-                  "(LimitNOFILE=, ulimit -Hn) or lower worker.lanes to {}",
+      fmt::format("only {} of {} lanes{} are usable with this process's file limit: raise the limit (LimitNOFILE=, "
+                  "ulimit -Hn) or lower worker.lanes to {}",
                   parts.lanes, wanted, lanes_of_each(parts.shared.stores, parts.loops), parts.lanes));
 }
 

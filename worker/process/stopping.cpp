@@ -50,7 +50,7 @@ void Stopping::stop(bool at_terminal) {
   if (parts_.mode != RunMode::daemon) return;
   if (!first) {
     parts_.log.write(parts_.level_among_others(), "stop",
-                     "told to stop now: refreshes in flight are cancelled and given back",
+                     "told to stop now: cancelling and releasing running refreshes",
                      {{"in_flight", parts_.in_flight()}});
     return;
   }
@@ -64,10 +64,10 @@ std::string what_a_stop_waits_for(const ServedParts& parts, std::size_t in_fligh
   if (in_flight > 0)
     waits = fmt::format("up to {} for {} refreshes in flight", format_duration(parts.config.drain.timeout), in_flight);
   if (hubs)
-    waits += fmt::format("{}{} for answers of hubs (drain.listen)", waits.empty() ? "" : ", and ",
+    waits += fmt::format("{}{} for callbacks of hubs (drain.listen)", waits.empty() ? "" : ", and ",
                          format_duration(parts.config.drain.listen));
   return waits.empty() ? "told to stop; nothing is in flight"
-                       : "told to stop: waits " + waits + "; a second signal ends it at once";
+                       : "told to stop: waiting " + waits + "; a second signal stops at once";
 }
 
 void Stopping::ended(int exit_code) {
@@ -76,8 +76,9 @@ void Stopping::ended(int exit_code) {
   const auto took =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - *since_).count();
   parts_.log.write(exit_code != exits::done ? LogLevel::info : parts_.level_among_others(), "stopped",
-                   exit_code == exits::done ? "stopped; what was claimed is stored or given back"
-                                            : "stopped; what could not be given back comes due when its lease ends",
+                   exit_code == exits::done
+                       ? "stopped; all claims were stored or released"
+                       : "stopped; claims that could not be released come due when their leases end",
                    {{"took_ms", took}});
 }
 
@@ -90,8 +91,8 @@ void Stopping::leave_soon() {
     if (parts_.shared.stores == 1) {  // of several the process tells how many it has left
       const bool claims = parts_.opened && (parts_.loops > 1 || parts_.ingest.worker.holds_claims());
       parts_.log.write(LogLevel::warn, "stopped",
-                       claims ? "stopped; Redis does not answer, so what is claimed comes due when its lease ends"
-                              : "stopped; Redis does not answer, and nothing is claimed");
+                       claims ? "stopped; Redis does not answer, so claims come due when their leases end"
+                              : "stopped; Redis does not answer, but nothing is claimed");
     }
     if (parts_.server != nullptr) parts_.server->abandon();
     left_ = true;

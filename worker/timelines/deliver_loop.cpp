@@ -138,26 +138,27 @@ void DeliverLoop::tell(const Deliverer::Step& step) {
   metrics_.delivered(step.applied, step.repeated, step.failed);
   metrics_.told_same_as(step.same_as);
   if (step.rebuilt) {
-    log_.write(LogLevel::warn, "notice", "delivery fell behind the stream: timelines were rebuilt from the feeds");
+    log_.write(LogLevel::warn, "notice",
+               "delivery fell behind the trimmed stream; timelines were rebuilt from the feeds");
   }
   if (step.missed) {
-    log_.write(LogLevel::warn, "notice", "delivery fell behind the stream: notices of what is missing were not given");
+    log_.write(LogLevel::warn, "notice", "delivery fell behind the trimmed stream; notices were lost");
   }
   if (step.unmerged) {
     log_.write(LogLevel::warn, "notice",
-               "copying fell behind the stream: events are missing in that of all partitions");
+               "copying fell behind the trimmed stream; events are missing from the merged stream");
   }
   if (step.merge_trouble) {
     metrics_.store_error(*step.merge_trouble);
     if (!std::exchange(merge_down_, true)) {
-      log_.write(LogLevel::error, "redis_down", "the stream of all partitions takes no events; it is tried again",
+      log_.write(LogLevel::error, "redis_down", "the merged stream accepts no events; feedmill retries",
                  {{"detail", step.merge_trouble->detail}});
     }
   } else if (step.merges && std::exchange(merge_down_, false)) {
-    log_.write(LogLevel::info, "redis_up", "the stream of all partitions takes events again");
+    log_.write(LogLevel::info, "redis_up", "the merged stream accepts events again");
   }
   if (step.failed > 0) {
-    log_.write(LogLevel::warn, "notice", "records of the stream are no signals, or keys of channels of another type",
+    log_.write(LogLevel::warn, "notice", "records in the stream are not signals, or channel keys have the wrong type",
                {{"records", step.failed}});
   }
 }
@@ -168,7 +169,7 @@ void DeliverLoop::store_went(const StoreError& error) {
   if (error.code == StoreError::Code::refused || error.code == StoreError::Code::bug) {
     refused_.tell(error);
   } else if (options_.tells_of_store && !std::exchange(outage_told_, true)) {
-    log_.write(LogLevel::error, "redis_down", "delivery cannot go on; it is tried again", {{"detail", error.detail}});
+    log_.write(LogLevel::error, "redis_down", "delivery cannot continue; feedmill retries", {{"detail", error.detail}});
   }
 }
 
@@ -177,7 +178,7 @@ void DeliverLoop::store_came() {
   store_down_ = false;
   refused_.goes_on();
   if (std::exchange(outage_told_, false)) {
-    log_.write(LogLevel::info, "redis_up", "Redis serves again");
+    log_.write(LogLevel::info, "redis_up", "Redis is available again");
   }
 }
 

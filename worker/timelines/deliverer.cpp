@@ -332,7 +332,7 @@ StoreResult<void> Deliverer::go_on() {
   const auto right = cancelled() ? StoreResult<bool>(false) : hold();
   if (!right) return right.error();
   if (*right) return {};
-  return StoreError{StoreError::Code::unavailable, "delivery ended in the middle, and goes on with whoever is next"};
+  return StoreError{StoreError::Code::unavailable, "delivery stopped midway; another worker continues"};
 }
 
 /// An error when it could not be done to the end.

@@ -82,7 +82,7 @@ std::vector<std::string> words_of(std::string_view text) {
 
 std::string_view unfit_words(std::string_view words) {
   const bool fit = words.size() <= 1024 && is_clean_text(words) && !words_of(words).empty();
-  return fit ? std::string_view() : "UTF-8 of 1024 bytes at most that holds a word";
+  return fit ? std::string_view() : "expected at most 1024 bytes of UTF-8 with at least one word";
 }
 
 NotificationMatcher::NotificationMatcher(std::vector<Watch> rules) : rules_(std::move(rules)) {

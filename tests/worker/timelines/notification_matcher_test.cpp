@@ -30,7 +30,7 @@ TEST(WordsOfARule, AreTextThatHoldsAWord) {
   EXPECT_EQ(unfit_words("redis cluster"), "");
   for (const std::string& bad :
        {std::string(), std::string("..."), std::string("w\xff"), std::string("w\x01"), std::string(1025, 'w')}) {
-    EXPECT_EQ(unfit_words(bad), "UTF-8 of 1024 bytes at most that holds a word") << bad;
+    EXPECT_EQ(unfit_words(bad), "expected at most 1024 bytes of UTF-8 with at least one word") << bad;
   }
 }
 
