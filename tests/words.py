@@ -18,7 +18,8 @@ BASELINE = pathlib.Path(__file__).with_name("words.json")
 PATTERNS = [re.compile(pattern, re.IGNORECASE) for pattern in (
     r"\bwho(ever|m|se)?\b(?! is who)", r"\bwhat (is|was|are|were|has|had|it|they|we|came|comes|there)\b",
     r"\b(some|any|no)body\b", r"\bnone of (them|these|those|ours)\b", r"\bone of them\b",
-    r"\bstands? (in|behind|beside|for itself|there|before)\b", r"\b(behind|beside|besides|meanwhile)\b", r"\bof late\b",
+    r"\bstands? (in|behind|beside|for itself|there|before)\b", r"\bof late\b",
+    r"\b((?<!fell )(?<!fall )(?<!falls )behind(?! (a|the|its) prox)|beside|besides|meanwhile)\b",
     r"\b(is|are|was|were|be) told\b", r"\btells? (of|that|what|who|how|whether)\b", r"\bsays? (so|that|what|how|who)\b",
     r"\b(goes|go|going|went) on\b", r"\bcomes? to (an end|its end|nothing)\b", r"\banew\b", r"\bno more\b",
     r"\bby turns\b", r"\bin its turn\b", r"\bwanted\b", r"\bmend(s|ed|ing)?\b(?!_)", r"(?<!there )\bis no (?=[a-z])",
