@@ -215,7 +215,7 @@ TEST_F(Failover, OfAKilledPrimaryLosesNoPostAndIsToldOnce) {
   const Finished told = world.run({"doctor"});
   EXPECT_NE(told.out.find("the primary of mymaster as its sentinels say"), std::string::npos) << told.out;
   EXPECT_NE(told.out.find("1 failover"), std::string::npos) << told.out;
-  EXPECT_NE(told.out.find("ready to take its place: 127.0.0.1:"), std::string::npos) << told.out;
+  EXPECT_NE(told.out.find("ready to take over: 127.0.0.1:"), std::string::npos) << told.out;
 }
 
 /// A server gets replicas and sentinels, and its workers are told of them one by one (docs/PAST_ONE_MACHINE.md).
@@ -318,7 +318,7 @@ TEST_F(InACluster, AKilledPrimaryLosesNoPostAndIsToldOnce) {
   ASSERT_NO_FATAL_FAILURE(go_on_without(first, listener));
   const Finished told = world.run({"doctor"});
   EXPECT_NE(told.out.find("which holds slot"), std::string::npos) << told.out;
-  EXPECT_NE(told.out.find("ready to take its place: 127.0.0.1:"), std::string::npos) << told.out;
+  EXPECT_NE(told.out.find("ready to take over: 127.0.0.1:"), std::string::npos) << told.out;
   EXPECT_NE(told.out.find("1 failover"), std::string::npos) << told.out;
 
   // Moved to one server, entries keep their numbers.

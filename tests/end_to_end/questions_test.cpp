@@ -338,9 +338,9 @@ TEST_F(Questions, DoctorNamesFeedsThatThePolicyRefuses) {
             0);
   const Finished all = world.run({"doctor"});
   EXPECT_TRUE(
-      has(all.out, "10.0.0.7: its 2 feeds will not be asked for: egress.blocked: 10.0.0.7 is no public address"))
+      has(all.out, "10.0.0.7: its 2 feeds will not be fetched: egress.blocked: 10.0.0.7 is not a public address"))
       << all.out;
-  EXPECT_TRUE(has(all.out, "127.0.0.1:23: its 1 feed will not be asked for: egress.port")) << all.out;
+  EXPECT_TRUE(has(all.out, "127.0.0.1:23: its 1 feed will not be fetched: egress.port")) << all.out;
   for (const char* const url : {"http://10.0.0.7/feed.xml", "http://10.0.0.7/rss.xml"}) {
     ASSERT_EQ(world.run({"set", url, "policy=intranet", "--config", config}).exit, 0);
   }
@@ -350,11 +350,10 @@ TEST_F(Questions, DoctorNamesFeedsThatThePolicyRefuses) {
   const std::string open = "http://93.184.216.34/feed.xml";
   ASSERT_EQ(world.run({"add", open, "--policy", "intranet", "--config", config}).exit, 0);
   const Finished gone = world.run({"doctor"});
-  EXPECT_TRUE(has(gone.out,
-                  "93.184.216.34: its 1 feed will not be asked for: egress.blocked: its policy intranet is "
-                  "not configured"))
+  EXPECT_TRUE(has(
+      gone.out, "93.184.216.34: its 1 feed will not be fetched: egress.blocked: its policy intranet is not configured"))
       << gone.out;
-  EXPECT_TRUE(has(gone.out, "put it back into the configuration")) << gone.out;
+  EXPECT_TRUE(has(gone.out, "restore it in the configuration")) << gone.out;
 }
 
 TEST_F(Questions, DoctorAsksWhetherTheProxyIsThere) {

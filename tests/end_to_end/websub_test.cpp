@@ -332,7 +332,7 @@ TEST_F(Subscribing, WhenALeaseEndsWithoutRenewalTheFeedIsPolledAtOnce) {
   ASSERT_TRUE(world.hub.await_requests(2));
   EXPECT_TRUE(eventually([&] { return world.state(url, "push_state") == "failed"; })) << world.state(url, "push_state");
   EXPECT_TRUE(eventually([&] { return world.http.count("/feed") == 2; }));
-  EXPECT_NE(world.worker().program().err().find("its lease is over and was not renewed"), std::string::npos);
+  EXPECT_NE(world.worker().program().err().find("its lease has expired and was not renewed"), std::string::npos);
 }
 
 // WEBSUB P10

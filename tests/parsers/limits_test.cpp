@@ -181,7 +181,7 @@ TEST(Limits, AListFarLargerThanItsFileIsReadUpToACap) {
   const Opml opml = read_opml(file + repeat("<outline xmlUrl='a'/>", 10'000));
   EXPECT_GT(opml.rows.size(), 100U);
   EXPECT_LT(opml.rows.size(), 10'000U);
-  EXPECT_EQ(opml.problems.at(0).detail, "there is more in it than its length allows: the rest was not read");
+  EXPECT_EQ(opml.problems.at(0).detail, "it has more elements than its length allows: the rest was not read");
 }
 
 }  // namespace

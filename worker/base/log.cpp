@@ -304,35 +304,37 @@ void log_move(Log& log, const Report& report, const std::string& feed) {
   const std::string detail = "from " + report.moved_from + " to " + report.moved_to;
   const std::initializer_list<LogField> fields{{"feed", feed}, {"url", report.feed_url}, {"detail", detail}};
   if (report.moved) {
-    log.write(LogLevel::info, "feed_moved", "feed has moved for good; feedmill move URL --undo takes that back",
+    log.write(LogLevel::info, "feed_moved", "feed has moved permanently; feedmill move URL --undo reverts the move",
               fields);
   } else {
     log.write(LogLevel::warn, "notice",
-              "feed would move to a URL that is a feed already; nothing was merged: remove one of the two", fields);
+              "feed would move to the URL of another feed; feeds are not merged: remove one of the two", fields);
   }
 }
 
 /// HTTP H4, H5, H11; RELIABILITY G1.
 void log_host(Log& log, const Report& report) {
   if (report.storm && report.circuit_opened) {
-    log.write(LogLevel::warn, "host_storm", "feeds of this host fail alike: they wait as they are, one at a time asks",
+    log.write(LogLevel::warn, "host_storm",
+              "feeds of this host fail alike: they keep their state, and one at a time is tried",
               {{"host", report.host}, {"reason", report.host_cause}});
     return;
   }
   if (report.storm) {
     const bool well = report.outcome != Outcome::failed;
-    log.write(well ? LogLevel::info : LogLevel::warn, "host_storm",
-              well ? "host serves its feeds again" : "feeds of this host have failed for a week: they fail alone now",
-              {{"host", report.host}});
+    log.write(
+        well ? LogLevel::info : LogLevel::warn, "host_storm",
+        well ? "host serves its feeds again" : "feeds of this host have failed for a week: they now fail individually",
+        {{"host", report.host}});
     return;
   }
   if (!report.circuit_opened) {
-    log.write(LogLevel::info, "host_backoff", "host serves again, and is asked more slowly for now",
+    log.write(LogLevel::info, "host_backoff", "host serves again; requests to it are slowed for now",
               {{"host", report.host}});
     return;
   }
   const std::string until = format_time(std::chrono::system_clock::now() + report.circuit_open_for);
-  log.write(LogLevel::warn, "host_backoff", "host asks to be left alone; all its feeds wait",
+  log.write(LogLevel::warn, "host_backoff", "host asked for a pause; all its feeds wait",
             {{"host", report.host}, {"why", "host_backoff"}, {"reason", report.host_cause}, {"next_due", until}});
 }
 
@@ -370,8 +372,7 @@ void log_refresh(Log& log, const Report& report) {
     std::vector<LogField> with_states = fields;
     with_states.emplace_back("state_from", report.state_from);
     with_states.emplace_back("state_to", report.state_to);
-    const std::string message =
-        never_read ? "feed cannot be read, and never could; is its address right?" : "feed is " + report.state_to;
+    const std::string message = never_read ? "feed has never been read; check its URL" : "feed is " + report.state_to;
     const bool known = !report.state_from.empty() && report.state_from != "new";
     log.write(worse && (known || never_read) ? LogLevel::warn : LogLevel::info, "feed_state", message, with_states);
   }
@@ -381,7 +382,8 @@ void log_refresh(Log& log, const Report& report) {
               {{"feed", feed}, {"url", report.feed_url}, {"detail", report.ignored}});
   }
   if (has_backlog) {
-    log.write(LogLevel::info, "backlog", "posts older than all that were stored came at once; their events say backlog",
+    log.write(LogLevel::info, "backlog",
+              "posts older than all stored posts arrived together; their events are marked backlog",
               {{"feed", feed}, {"url", report.feed_url}, {"entries_new", report.backlog}});
   }
   if (!report.host.empty()) log_host(log, report);

@@ -200,7 +200,7 @@ std::string objection_to_memory(std::optional<std::uint64_t> budget, std::uint64
   if (const std::uint64_t given = budget.value_or(automatic_memory_budget(least, root)); given < least) {
     return "at least " + std::to_string(limits::reading_multiple) + " × fetch.max_body + 68MiB, which is " +
            format_size(least) + (budget ? "" : "; this machine's limit gives " + format_size(given)) +
-           ": give more memory or lower fetch.max_body";
+           ": allow more memory or lower fetch.max_body";
   }
   const MemoryPlan plan = plan_memory(budget, least, private_server, root);
   if (plan.private_server == 0 || plan.private_server >= least_of_private_server) return "";

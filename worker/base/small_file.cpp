@@ -51,12 +51,11 @@ FileContent read_small_file(const fs::path& file, std::size_t max_bytes, std::ch
     pollfd readable{in.get(), POLLIN, 0};
     const int ready = ::poll(&readable, 1, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, look_interval)));
     if (ready < 0 && errno != EINTR) return unreachable(errno);
-    if (ready == 0 && is_end_waiting()) return refused("told to stop while nothing was written into this pipe");
+    if (ready == 0 && is_end_waiting()) return refused("told to stop while waiting for data from this pipe");
     if (ready == 0 && left.count() > look_interval) continue;
     if (ready == 0) {
-      return refused(content.empty()
-                         ? "nothing was written into this pipe within " + format_duration(patience)
-                         : "whoever writes into this pipe had not closed it after " + format_duration(patience));
+      return refused(content.empty() ? "no data arrived in this pipe within " + format_duration(patience)
+                                     : "the writer of this pipe had not closed it after " + format_duration(patience));
     }
     const ssize_t got = ready < 0 ? -1 : ::read(in.get(), block.data(), block.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
@@ -106,7 +105,7 @@ bool readable_by_all(const fs::path& file) {
 }
 
 std::string readable_warning(const fs::path& file) {
-  return file.string() + " holds a secret and every user may read it; chmod 600 it";
+  return file.string() + " holds a secret but is readable by every user; chmod 600 it";
 }
 
 }  // namespace feedmill

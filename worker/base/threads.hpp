@@ -37,7 +37,7 @@ bool is_short_of_threads(const std::exception& error);
 
 /// What to do about it, for people.
 inline constexpr const char* short_of_threads =
-    "the system gives this process no more threads; raise what it may have: TasksMax= of a unit, the limit of "
-    "processes of a pod, a container or a user";
+    "this process has reached its thread limit; raise it: TasksMax= of a unit, the process limit of a pod, a "
+    "container or a user";
 
 }  // namespace feedmill

@@ -81,7 +81,7 @@ Finding check_clock(Milliseconds skew) {
   const std::string text = fmt::format("ours and the server's differ by {:.1f} s", seconds);
   if (abs(skew) <= clock_warning) return ok("clock", text);
   return {"clock", abs(skew) > clock_fault ? Verdict::fail : Verdict::warn, text,
-          "set both by NTP: due times go by the server's clock, certificates and dates by ours"};
+          "synchronise both by NTP: due times use the server's clock, certificates and dates use ours"};
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ Finding check_descriptors(std::size_t limit, const Config& config) {
   const std::string text =
       fmt::format("{} files may be open, {} lanes configured{}", limit, lanes, lanes_of_each(stores, loops));
   if (carried >= lanes) return ok("descriptors", text);
-  return {"descriptors", Verdict::warn, fmt::format("{}: only {} of them can work", text, carried),
+  return {"descriptors", Verdict::warn, fmt::format("{}: only {} of them are usable", text, carried),
           fmt::format("raise the limit (LimitNOFILE=, ulimit -Hn) or lower worker.lanes to {}", carried)};
 }
 
@@ -131,9 +131,9 @@ Finding check_websub(const Config& config) {
   const auto address = asio::ip::make_address(bracketed ? host.substr(1, host.size() - 2) : host, no_address);
   if (host == "localhost" || (!no_address && address.is_loopback())) {
     return {"websub", Verdict::warn, url + " is this machine's own: hubs elsewhere cannot reach it",
-            "set websub.public_url to what they see from outside"};
+            "set websub.public_url to the URL they can reach from outside"};
   }
-  if (!config.websub.listen) return ok("websub", url + ", answered by another worker");
+  if (!config.websub.listen) return ok("websub", url + ", served by another worker");
   boost::system::error_code error;
   asio::io_context loop(1);
   asio::ip::tcp::acceptor acceptor(loop);
@@ -146,8 +146,8 @@ Finding check_websub(const Config& config) {
             "set websub.listen to an address of this machine"};
   }
   if (url.starts_with("http:")) {
-    return {"websub", Verdict::warn, url + " is http: what hubs send there can be read and forged",
-            "put a proxy with a certificate before websub.listen, and write https"};
+    return {"websub", Verdict::warn, url + " is http: what hubs send can be read and forged",
+            "put a proxy with a certificate in front of websub.listen, and use https"};
   }
   return ok("websub", fmt::format("{} leads to {}, port {}{}", url, listen, config.websub.listen->port(),
                                   error ? ", which a worker has" : ""));
@@ -179,12 +179,13 @@ Finding check_data_directory(const Config& config) {
 Finding check_poison_directory(const Config& config) {
   const fs::path& directory = config.debug.keep_poison;
   constexpr const char* check = "keep_poison";
-  if (directory.empty()) return ok(check, "off: documents that meet a bug are not kept");
+  if (directory.empty()) return ok(check, "off: documents that trigger a bug are not kept");
   std::error_code error;
   if (!fs::is_directory(directory, error)) {
-    return {check, Verdict::fail,
-            fmt::format("{} is {}", directory.string(), fs::exists(directory, error) ? "no directory" : "not there"),
-            "create it for the worker's user, or leave debug.keep_poison empty"};
+    return {
+        check, Verdict::fail,
+        fmt::format("{} is {}", directory.string(), fs::exists(directory, error) ? "no directory" : "does not exist"),
+        "create it for the worker's user, or leave debug.keep_poison empty"};
   }
   if (::access(directory.c_str(), W_OK | X_OK) == 0) return ok(check, directory.string());
   if (errno == EROFS) {  // as all but a few directories are for the service (ProtectSystem=strict)
@@ -219,12 +220,12 @@ Finding check_egress_policy(const Config& config, const EgressPolicy& standard) 
   if (const std::string_view secret = open_metadata(standard); !secret.empty()) {
     return {"egress", Verdict::warn,
             fmt::format("{}: {}, which hands out a cloud machine's credentials, is open to feeds", text, secret),
-            "name less in egress.allow, or this address in egress.deny"};
+            "narrow egress.allow, or add this address to egress.deny"};
   }
   // Two of the root name servers' addresses: public for certain, and only held against the policy.
   if (!opens(standard, "198.41.0.4") && !opens(standard, "2001:503:ba3e::2:30")) {
-    return {"egress", Verdict::warn, text + ": nothing public is open on port 80 or 443",
-            "look at egress.deny and egress.ports, unless all feeds are in the networks that egress.allow names"};
+    return {"egress", Verdict::warn, text + ": no public address is open on port 80 or 443",
+            "check egress.deny and egress.ports, unless all feeds are in the networks of egress.allow"};
   }
   return ok("egress", text);
 }
@@ -238,7 +239,7 @@ std::vector<Finding> check_named_policies(const std::map<std::string, EgressPoli
         {"egress", Verdict::warn,
          fmt::format("egress.policy.\"{}\": {}, which hands out a cloud machine's credentials, is open to its feeds",
                      name, secret),
-         fmt::format("name less in egress.policy.\"{}\".allow, or this address in its deny", name)});
+         fmt::format("narrow egress.policy.\"{}\".allow, or add this address to its deny", name)});
   }
   return findings;
 }
@@ -283,12 +284,12 @@ namespace {
 /// What to do about a server of feeds that no request will be sent to.
 std::string_view remedy_of_refusal(const EgressView& view) {
   if (view.unusable_settings) {
-    return "put it back into the configuration, or feedmill set URL policy= (auth=, proxy=) takes it off the feed";
+    return "restore it in the configuration, or remove it from the feed with feedmill set URL policy= (auth=, proxy=)";
   }
   if (view.reason == to_string(Reason::egress_port)) {
-    return "add the port to egress.ports, if it is meant; else remove the feeds";
+    return "add the port to egress.ports if it should be allowed; else remove the feeds";
   }
-  return "if it is yours, open it in egress.allow or a policy of its own (set URL policy=NAME); else remove the feeds";
+  return "if it is yours, open it in egress.allow or a separate policy (set URL policy=NAME); else remove the feeds";
 }
 
 }  // namespace
@@ -300,18 +301,18 @@ std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, st
     if (server.view.verdict == EgressView::Verdict::unknown) ++unknown;
     if (server.view.verdict != EgressView::Verdict::refused || ++refused > shown_hosts) continue;
     findings.push_back({"feeds' servers", Verdict::warn,
-                        fmt::format("{}: its {} feed{} will not be asked for: {}: {}", server.host, server.feeds,
+                        fmt::format("{}: its {} feed{} will not be fetched: {}: {}", server.host, server.feeds,
                                     server.feeds == 1 ? "" : "s", server.view.reason, server.view.detail),
                         std::string(remedy_of_refusal(server.view))});
   }
   if (refused > shown_hosts) {
     findings.push_back({"feeds' servers", Verdict::warn, fmt::format("{} more", refused - shown_hosts),
-                        "feedmill list --state blocked shows those that were tried"});
+                        "feedmill list --state blocked lists those that were tried"});
   }
   if (refused > 0 && unknown == 0 && asked.size() == all) return findings;
   std::string text = refused > 0 ? fmt::format("{} of {} are refused", refused, asked.size())
-                                 : fmt::format("the policy refuses none of the {} looked at", asked.size());
-  if (asked.size() < all) text += fmt::format(", out of {}", all);
+                                 : fmt::format("all {} feed hosts allowed", asked.size());
+  if (asked.size() < all) text += fmt::format(", sampled from {}", all);
   if (unknown > 0) text += fmt::format("; {} could not be looked up", unknown);
   findings.push_back(ok("feeds' servers", text));
   return findings;
@@ -322,11 +323,11 @@ namespace {
 std::string_view remedy_of_refused_write(const ServerFacts& facts) {
   const StoreError error = redis_error(facts.write_error);
   if (error.code == StoreError::Code::loading) {
-    return "wait for the server; of a cluster, redis-cli --cluster check tells of slots on their way and of lost ones";
+    return "wait for the server; for a cluster, redis-cli --cluster check reports moving and lost slots";
   }
   if (error.code == StoreError::Code::out_of_memory) return remedy_of_full_server;
   if (facts.role != "master") return "point redis.url at the primary";
-  return "let this user write all keys and run scripts (ACL), look at the server's disk";
+  return "allow this user to write all keys and run scripts (ACL); check the server's disk";
 }
 
 /// What would go wrong once it is the primary; nothing when all is well.
@@ -335,21 +336,22 @@ std::vector<Finding> check_standby(const StandbyFacts& standby, bool needs_file)
     return Finding{"redis replicas", Verdict::warn, standby.address + " " + std::move(text), std::move(remedy)};
   };
   if (!standby.trouble.empty()) {
-    return {warning("cannot be asked: " + standby.trouble,
-                    "let workers reach it by this address (replica-announce-ip, cluster-announce-ip), and give it the "
-                    "same users: when it is the primary they go there")};
+    return {warning("cannot be reached: " + standby.trouble,
+                    "make it reachable for workers at this address (replica-announce-ip, cluster-announce-ip), with "
+                    "the same users: after a failover they use it")};
   }
   std::vector<Finding> findings;
   if (!standby.policy.empty() && standby.policy != "noeviction") {
-    findings.push_back(warning("has maxmemory-policy '" + standby.policy + "'", "set it to 'noeviction' there, too"));
+    findings.push_back(
+        warning("has maxmemory-policy '" + standby.policy + "'", "set it to 'noeviction' there as well"));
   }
   if (needs_file && !standby.append_only)
     findings.push_back(warning("has no append-only file", "set appendonly yes there, too"));
   const Milliseconds skew = standby.now - standby.then;
   if (abs(skew) > clock_warning) {
-    findings.push_back(warning(fmt::format("has a clock that differs by {:.1f} s from that of the primary",
+    findings.push_back(warning(fmt::format("has a clock that differs by {:.1f} s from the primary's",
                                            std::abs(static_cast<double>(skew.count())) / 1000.0),
-                               "set both by NTP: due times go by the clock of whoever is the primary"));
+                               "synchronise both by NTP: due times use the primary's clock"));
   }
   return findings;
 }
@@ -359,16 +361,16 @@ std::vector<Finding> check_standby(const StandbyFacts& standby, bool needs_file)
 std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
   std::vector<Finding> findings;
   if (facts.write_error.empty()) {
-    findings.push_back(ok("redis writes", "a key could be written and removed"));
+    findings.push_back(ok("redis writes", "a key was written and removed"));
   } else {
     findings.push_back({"redis writes", Verdict::fail, facts.write_error, std::string(remedy_of_refused_write(facts))});
   }
   if (facts.last_save != "ok") {
     findings.push_back({"redis disk", Verdict::fail, "its last write to disk failed: " + facts.last_save,
-                        "look at the server's log and disk"});
+                        "check the server's log and disk"});
   } else if (!facts.append_only) {
-    findings.push_back({"redis disk", Verdict::warn, "no append-only file: a crash loses all since the last snapshot",
-                        "set appendonly yes"});
+    findings.push_back({"redis disk", Verdict::warn,
+                        "no append-only file: a crash loses everything since the last snapshot", "set appendonly yes"});
   } else {
     findings.push_back(ok("redis disk", "append-only file in use"));
   }
@@ -386,8 +388,8 @@ std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
                         "raise maxclients of the server, or lower worker.threads or store.connections of the workers"});
   }
   if (facts.replicas == 0) {
-    findings.push_back({"redis replicas", Verdict::warn, "none: nobody takes the place of this server when it is lost",
-                        "start a replica of it, or let one log in (masteruser, masterauth)"});
+    findings.push_back({"redis replicas", Verdict::warn, "none: no server takes over when this one fails",
+                        "start a replica, or let one log in (masteruser, masterauth)"});
   }
   std::string ready;
   for (const StandbyFacts& standby : facts.standbys) {
@@ -395,7 +397,7 @@ std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
     if (wrong.empty()) ready += (ready.empty() ? "" : ", ") + standby.address;
     findings.insert(findings.end(), wrong.begin(), wrong.end());
   }
-  if (!ready.empty()) findings.push_back(ok("redis replicas", "ready to take its place: " + ready));
+  if (!ready.empty()) findings.push_back(ok("redis replicas", "ready to take over: " + ready));
   if (facts.failovers > 0) {
     findings.push_back(ok("redis failovers",
                           fmt::format("{} failover{}, the last {} ago", facts.failovers,
@@ -427,7 +429,7 @@ std::vector<Finding> check_partitions(const std::vector<PlacedPartition>& partit
         {"partitions", Verdict::warn,
          fmt::format("partition {} has {} of the {} feeds at {}: a host, or a few, with many feeds", one.partition,
                      grouped(std::int64_t(one.feeds)), grouped(std::int64_t(node.feeds)), one.node),
-         "move the slots of others away from that node: feeds of one host stay together"});
+         "move slots of other hosts away from that node: feeds of one host stay together"});
   }
   std::string text;
   std::size_t told = 0;
@@ -441,15 +443,14 @@ std::vector<Finding> check_partitions(const std::vector<PlacedPartition>& partit
 }
 
 Finding check_requests(const RequestFigures& figures) {
-  const std::string text = fmt::format("{} of programs wait, {} in Redis", grouped(std::int64_t(figures.waiting)),
+  const std::string text = fmt::format("{} of programs waiting, {} in Redis", grouped(std::int64_t(figures.waiting)),
                                        bytes_text(figures.bytes));
   if (figures.set_aside > 0) {
-    return {"requests", Verdict::warn,
-            fmt::format("{}; {} set aside in state:requests:poison", text, figures.set_aside),
-            "find out which program appended them (redis-cli xrange state:requests:poison - +), then delete that key"};
+    return {"requests", Verdict::warn, fmt::format("{}; {} moved to state:requests:poison", text, figures.set_aside),
+            "find the program that appended them (redis-cli xrange state:requests:poison - +), then delete that key"};
   }
   if (!figures.piles_up()) return ok("requests", text);
-  return {"requests", Verdict::warn, text, "look at what writes to stream:requests, and whether a worker runs"};
+  return {"requests", Verdict::warn, text, "check what writes to stream:requests, and whether a worker runs"};
 }
 
 std::vector<Finding> check_fleet(const FleetFigures& fleet, const StreamFigures& stream) {
@@ -467,7 +468,7 @@ std::vector<Finding> check_fleet(const FleetFigures& fleet, const StreamFigures&
   const std::string feeds = fmt::format("{} of {} cannot be read", unread, fleet.feeds);
   if (unread * 20 > fleet.feeds) {
     findings.push_back(
-        {"feeds", Verdict::warn, feeds, "feedmill stats has their states, feedmill list --state STATE the reasons"});
+        {"feeds", Verdict::warn, feeds, "feedmill stats shows their states, feedmill list --state STATE the reasons"});
   } else {
     findings.push_back(ok("feeds", feeds));
   }
@@ -476,14 +477,14 @@ std::vector<Finding> check_fleet(const FleetFigures& fleet, const StreamFigures&
     if (!stream.lags(group)) continue;
     lags = true;
     findings.push_back({"consumers", Verdict::warn,
-                        fmt::format("{} is {} records behind, the oldest {} old", group.name,
+                        fmt::format("{} lags by {} records, the oldest {} old", group.name,
                                     grouped(std::int64_t(group.lag)), span_text(stream.now - *group.oldest)),
-                        "start what reads it, or XGROUP DESTROY stream:signals " + group.name});
+                        "start its consumer, or XGROUP DESTROY stream:signals " + group.name});
   }
   if (!lags) {
-    findings.push_back(ok("consumers", stream.groups.empty() ? std::string("no group reads the stream")
-                                                             : fmt::format("groups that read the stream: {}, none lags",
-                                                                           stream.groups.size())));
+    findings.push_back(ok("consumers", stream.groups.empty()
+                                           ? std::string("no consumer group")
+                                           : fmt::format("consumer groups: {}, none lags", stream.groups.size())));
   }
   return findings;
 }
@@ -496,7 +497,7 @@ std::vector<Finding> check_push_out(const Config& config, const SubscriberCounts
                                        webhooks == 1 ? "" : "s", grouped(std::int64_t(at_hub)), at_hub == 1 ? "" : "s");
   std::vector<Finding> findings;
   if (!led && counts.webhooks_active + at_hub > 0) {
-    findings.push_back({check, Verdict::warn, text + ", and no worker tells them of anything",
+    findings.push_back({check, Verdict::warn, text + ", but no worker delivers to them",
                         "start one that does: feedmill run --push-out"});
   }
   if (counts.webhooks_suspended > 0) {
@@ -504,11 +505,11 @@ std::vector<Finding> check_push_out(const Config& config, const SubscriberCounts
                         fmt::format("{} of {} webhook{} suspended after failing for push_out.give_up",
                                     grouped(std::int64_t(counts.webhooks_suspended)), grouped(std::int64_t(webhooks)),
                                     webhooks == 1 ? " is" : "s are"),
-                        "feedmill webhook list names them, feedmill webhook resume ID lets one go on"});
+                        "feedmill webhook list shows them; feedmill webhook resume ID resumes one"});
   }
   if (config.push_out.listen && config.push_out.public_url.empty()) {
     findings.push_back({check, Verdict::warn, "push_out.listen without push_out.public_url: no hub and no documents",
-                        "set push_out.public_url to where the listener is reached from outside"});
+                        "set push_out.public_url to the listener's URL as seen from outside"});
   }
   if (findings.empty()) findings.push_back(ok(check, text + (led ? "" : "; no worker pushes out")));
   return findings;
@@ -516,14 +517,14 @@ std::vector<Finding> check_push_out(const Config& config, const SubscriberCounts
 
 Finding check_contact(std::uint64_t feeds, const std::string& contact) {
   if (!contact.empty()) return ok("fetch.contact", contact);
-  if (feeds <= 1000) return ok("fetch.contact", fmt::format("not set; needed above 1000 feeds, there are {}", feeds));
-  return {"fetch.contact", Verdict::fail, fmt::format("not set, and there are {} feeds: no worker will start", feeds),
-          "set fetch.contact to a URL where publishers learn who fetches their feeds"};
+  if (feeds <= 1000) return ok("fetch.contact", fmt::format("not set; required above 1000 feeds (now {})", feeds));
+  return {"fetch.contact", Verdict::fail, fmt::format("not set, with {} feeds: no worker will start", feeds),
+          "set fetch.contact to a contact URL for publishers"};
 }
 
 std::vector<Finding> check_hosts(const std::vector<HostLoad>& do_not_fit, std::size_t hosts) {
   if (do_not_fit.empty())
-    return {ok("hosts", hosts == 1 ? std::string("the feeds of the one host fit its limits")
+    return {ok("hosts", hosts == 1 ? std::string("the feeds of the only host fit its limits")
                                    : fmt::format("the feeds of each of {} hosts fit its limits", hosts))};
   std::vector<Finding> findings;
   for (const HostLoad& host : do_not_fit) {
@@ -533,7 +534,7 @@ std::vector<Finding> check_hosts(const std::vector<HostLoad>& do_not_fit, std::s
       break;
     }
     findings.push_back({"hosts", Verdict::warn,
-                        fmt::format("{}: its {} feeds want {} polls a day, {} fit", host.host, host.feeds,
+                        fmt::format("{}: its {} feeds need {} polls a day, but only {} fit", host.host, host.feeds,
                                     count_text(host.wanted_a_day), count_text(host.possible_a_day)),
                         "poll them less often, or lower host.spacing if the host allows it"});
   }

@@ -259,7 +259,7 @@ boost::system::result<EgressPolicy::Entry, std::string> EgressPolicy::parse_entr
   if (rest.starts_with('/')) {
     const std::size_t end = rest.find(':');
     const auto bits = parse_number<unsigned>(rest.substr(1, end == rest.npos ? end : end - 1), width);
-    if (!bits) return refuse("after the slash stands a number from 0 to " + std::to_string(width));
+    if (!bits) return refuse("after the slash, expected a number from 0 to " + std::to_string(width));
     entry.bits = *bits;
     rest = end == rest.npos ? std::string_view() : rest.substr(end);
   }

@@ -114,7 +114,7 @@ Result canonical(CURLU* url) {
   if (!host || !is_ascii(*host) || has_control(*host))
     return refuse("its host name has characters that are not allowed in one");
   curl_url_set(url, CURLUPART_FRAGMENT, nullptr, 0);
-  if (part_of(url, CURLUPART_ZONEID)) return refuse("addresses with a zone cannot be fetched");
+  if (part_of(url, CURLUPART_ZONEID)) return refuse("addresses with a zone are not supported");
   if (host->ends_with('.')) host->pop_back();  // the same host (RFC 1034 §3.1): resolving never searches
   if (host->empty() || host->ends_with('.') || curl_url_set(url, CURLUPART_HOST, lower(*host).c_str(), 0) != CURLUE_OK)
     return refuse("its host name is not valid");
@@ -123,7 +123,7 @@ Result canonical(CURLU* url) {
     if (curl_url_set(url, CURLUPART_URL, whole->c_str(), 0) != CURLUE_OK) return refuse("its host name is not valid");
     whole = part_of(url, CURLUPART_URL, CURLU_NO_DEFAULT_PORT);
   }
-  if (!whole) return refuse("it cannot be written down");
+  if (!whole) return refuse("it cannot be normalised");
   if (whole->size() > max_url_bytes) return refuse("it is longer than " + std::to_string(max_url_bytes) + " bytes");
   return accept(std::move(*whole));
 }
@@ -174,7 +174,7 @@ Result canonical_feed_url(std::string_view text) {
   const std::string encoded = path_encoded(given);
   const Url url = new_url();
   const CURLUcode code = curl_url_set(url.get(), CURLUPART_URL, encoded.c_str(), CURLU_DISALLOW_USER);
-  if (code == CURLUE_USER_NOT_ALLOWED) return refuse("it holds credentials; they belong into the configuration");
+  if (code == CURLUE_USER_NOT_ALLOWED) return refuse("it contains credentials; they belong in the configuration");
   if (code == CURLUE_BAD_SCHEME) return refuse("it must begin with http:// or https://");
   if (code == CURLUE_UNSUPPORTED_SCHEME) return refuse("only http and https are fetched");
   if (code == CURLUE_OUT_OF_MEMORY) throw std::bad_alloc();
@@ -194,7 +194,7 @@ Result resolve_location(const std::string& base, std::string_view location) {
   if (target.find('\\') != target.npos) return refuse("it has a backslash");
   const std::string encoded = path_encoded(target);
   const Url url = new_url();
-  if (curl_url_set(url.get(), CURLUPART_URL, base.c_str(), 0) != CURLUE_OK) return refuse("its base is no URL");
+  if (curl_url_set(url.get(), CURLUPART_URL, base.c_str(), 0) != CURLUE_OK) return refuse("its base is not a URL");
   const CURLUcode code = curl_url_set(url.get(), CURLUPART_URL, encoded.c_str(), CURLU_DISALLOW_USER);
   if (code == CURLUE_USER_NOT_ALLOWED) return refuse("it holds credentials");
   if (code == CURLUE_OUT_OF_MEMORY) throw std::bad_alloc();

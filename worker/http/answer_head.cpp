@@ -35,7 +35,7 @@ std::optional<Refusal> AnswerHead::take(std::string_view line, int status) {
   }
   if (whole_) return std::nullopt;  // a trailer
   if (!begun_) {                    // those before were 1xx
-    if (!is_status_line(line)) return Refusal{Reason::http_malformed, "begins with something else than a status line"};
+    if (!is_status_line(line)) return Refusal{Reason::http_malformed, "does not begin with a status line"};
     begun_ = true;
     fields_.clear();
     fields_.reserve(usual_fields);
@@ -49,12 +49,12 @@ std::optional<Refusal> AnswerHead::take(std::string_view line, int status) {
     whole_ = status >= 200;
     if (whole_) test_point("S4");
     if (whole_ && !is_framed_clearly()) {
-      return Refusal{Reason::http_malformed, "does not say clearly where its body ends"};
+      return Refusal{Reason::http_malformed, "has an ambiguous body length"};
     }
     return std::nullopt;
   }
   if (line.front() == ' ' || line.front() == '\t') {  // folded: RFC 9112 §5.2
-    if (fields_.empty()) return Refusal{Reason::http_malformed, "begins its header with half a line"};
+    if (fields_.empty()) return Refusal{Reason::http_malformed, "begins its header with a partial line"};
     fields_.back().second.append(" ").append(text);
     return std::nullopt;
   }

@@ -44,7 +44,7 @@ struct Bound {
   DecodeError exceeded() const {
     if (reason == Reason::worker_memory) return {reason, "needs more memory when decoded"};
     return {reason, reason == Reason::limit_body ? "more than " + std::to_string(bytes) + " bytes when decoded"
-                                                 : "decodes to suspiciously many times its size"};
+                                                 : "has a suspiciously high compression ratio"};
   }
 };
 
@@ -265,7 +265,7 @@ Result decode_content(std::string&& body, std::string_view content_encoding, con
   if (coding == "gzip") return bound.as_far_as_it_goes ? gunzip_start(body, bound) : gunzip(body, bound);
   if (coding == "br") return unbrotli(body, bound);
   if (coding == "zstd") return unzstd(body, bound);
-  return DecodeError{Reason::limit_coding, "a content coding that was not asked for: " + coding.substr(0, 40)};
+  return DecodeError{Reason::limit_coding, "an unsupported content coding: " + coding.substr(0, 40)};
 }
 
 bool can_decode(std::string_view content_encoding) {

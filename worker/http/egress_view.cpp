@@ -71,7 +71,7 @@ EgressView EgressViewer::of_text(const EgressQuestion& question) const {
   const EgressPolicy& policy = style->policy.empty() ? options_.egress : options_.policies.at(style->policy);
   const Origin origin = origin_of(question.url);
   if (is_address(origin.host)) return view_of({bare(origin.host)}, policy, origin.port);
-  return {EgressView::Verdict::unknown, {}, "", "its name was not looked up"};
+  return {EgressView::Verdict::unknown, {}, "", "its name was not resolved"};
 }
 
 std::vector<EgressView> EgressViewer::of(std::span<const EgressQuestion> questions,

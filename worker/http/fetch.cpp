@@ -179,13 +179,13 @@ Turn turn(const std::string& url, const HttpResponse& answer, std::size_t follow
   const auto no = [](Reason reason, std::string detail) { return Turn{"", reason, std::move(detail)}; };
   const std::string_view location = field(answer.headers, "location");
   if (!is_redirect(answer.status) || location.empty()) {
-    return no(Reason::redirect_invalid, "status " + std::to_string(answer.status) + " without a place to go to");
+    return no(Reason::redirect_invalid, "status " + std::to_string(answer.status) + " without a usable Location");
   }
   if (followed == most_redirects) {
     return no(Reason::redirect_limit, "more than " + std::to_string(most_redirects) + " redirects");
   }
   auto target = resolve_location(url, location);
-  if (!target) return no(Reason::redirect_invalid, "redirect to an address that is not followed: " + target.error());
+  if (!target) return no(Reason::redirect_invalid, "redirect to an unsupported address: " + target.error());
   if (!allow_downgrade && url.starts_with("https:") && target->starts_with("http:")) {
     return no(Reason::redirect_downgrade, "redirect from https to " + *target);
   }

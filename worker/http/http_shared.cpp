@@ -35,7 +35,7 @@ Refusal refusal_of(Egress verdict, std::string_view address, unsigned port) {
   if (verdict == Egress::blocked_port) {
     return {Reason::egress_port, "port " + std::to_string(port) + " is not open for requests"};
   }
-  return {Reason::egress_blocked, std::string(address) + " is no public address"};
+  return {Reason::egress_blocked, std::string(address) + " is not a public address"};
 }
 
 }  // namespace feedmill

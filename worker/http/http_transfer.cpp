@@ -248,7 +248,7 @@ std::size_t HttpTransfer::on_body(char* data, std::size_t, std::size_t size, voi
 /// libcurl does not find a host among what it was told. It may read an address, but not ask anybody (HTTP D1).
 int HttpTransfer::resolve() {
   if (held_.lines().empty()) return 0;
-  refuse(Reason::dns_failed, "its addresses are not known any more");
+  refuse(Reason::dns_failed, "its addresses are no longer known");
   return 1;
 }
 
@@ -295,7 +295,7 @@ bool HttpTransfer::enter_network(std::string_view address, unsigned port) {
   places_.reserve(places_.size() + 1);  // a place that is taken is noted
   if (!networks_.enter(network)) {
     crowded_ = network;
-    return refuse(Reason::worker_host_wait, "enough requests are under way to the network of " + std::string(address));
+    return refuse(Reason::worker_host_wait, "too many requests in progress to the network of " + std::string(address));
   }
   places_.push_back(std::move(network));
   return true;
@@ -328,7 +328,7 @@ int HttpTransfer::request(const char* peer, std::uint16_t port) {
   // A kept connection may have died meanwhile, and then libcurl asks again over another. A new one that refuses its
   // stream is not asked again and again, as libcurl 8.14 does up to five times (HTTP P20).
   if (long_of(easy_.get(), CURLINFO_NUM_CONNECTS) > 1) {
-    refuse(Reason::http_stream, "takes no stream over a new connection");
+    refuse(Reason::http_stream, "accepts no stream on a new connection");
     return CURL_PREREQFUNC_ABORT;
   }
   return CURL_PREREQFUNC_OK;
@@ -439,7 +439,7 @@ bool HttpTransfer::moves() {
 HttpFailure HttpTransfer::given_up() {
   if (guard_) return failure(guard_.reason(), guard_.detail());
   if (paused_until_ && !stalled_) return failure(Reason::worker_memory, "no memory for more of its body");
-  return with_what_came(stalled_ ? failure(Reason::http_stalled, "next to nothing has come for a while")
+  return with_what_came(stalled_ ? failure(Reason::http_stalled, "received almost nothing for too long")
                                  : failure(Reason::http_timeout, "no complete answer within the time allowed"));
 }
 

@@ -26,7 +26,7 @@ std::optional<UnusableSettings> take_proxy(RequestStyle& style, const FetchOptio
   if (url.empty() || url == "none") return {};
   if (!options.proxy_enforces_egress) {
     return UnusableSettings{Reason::egress_blocked,
-                            "its proxy is not known to refuse private addresses (fetch.proxy_enforces_egress)"};
+                            "its proxy is not declared to reject private addresses (fetch.proxy_enforces_egress)"};
   }
   auto proxy = read_proxy(url);
   if (!proxy) return UnusableSettings{Reason::egress_blocked, "its proxy cannot be read; " + proxy.error()};

@@ -34,12 +34,12 @@ std::vector<Check> Liveness::checks(Clock::time_point now) const {
   const auto longest = std::chrono::duration_cast<std::chrono::seconds>(reading.longest).count();
   std::string detail;
   if (reading.stuck) {
-    detail = fmt::format("stuck: a thread has been at one document for {} s", longest);
+    detail = fmt::format("stuck: a thread has been reading one document for {} s", longest);
   } else if (reading.busy > 0) {
-    detail = fmt::format("busy: {} of {} threads read, the longest for {} s; {} documents wait, {} have been read",
+    detail = fmt::format("busy: {} of {} threads reading, the longest for {} s; {} documents waiting, {} read",
                          reading.busy, reading.threads, longest, reading.waiting, reading.read);
   }
-  return {{"loop", loop, loop ? "" : "the event loop has not turned for 10 s"},
+  return {{"loop", loop, loop ? "" : "the event loop has been blocked for 10 s"},
           {"threads", !reading.stuck, std::move(detail)}};
 }
 

@@ -32,7 +32,7 @@ constexpr Milliseconds patience{30'000};                   // of a worker with a
 constexpr std::size_t max_released = 500;                  // claims given back in one call
 constexpr std::chrono::milliseconds slow_commit{250};      // RELIABILITY B2
 constexpr Milliseconds worth_a_notice{5'000};              // an outage that passes by itself
-constexpr const char* suspected = "workers died while this feed was the one suspect among theirs";
+constexpr const char* suspected = "workers crashed while this feed was the only suspect";
 constexpr Milliseconds between_wishes{20};
 constexpr Milliseconds listens_again{500};
 constexpr Milliseconds gather{10};  // how long free lanes are gathered before one claim takes them all
@@ -256,10 +256,10 @@ void Worker::note_batch(const ClaimBatch& batch) {
     report.feed_url = url;
     report.outcome = Outcome::failed;
     report.reason = Reason::store_refused;
-    report.detail = "the key of its state is no hash; the feed is put off for a day";
+    report.detail = "state key has the wrong type (want hash); feed postponed for one day";
     report.next_in = std::chrono::hours(24);
     metrics_.record(report);
-    log_.write(LogLevel::error, "refresh", "the store refuses a feed: the key of its state is no hash",
+    log_.write(LogLevel::error, "refresh", "the store refuses a feed: its state key has the wrong type (want hash)",
                {{"feed", feed_id(url)}, {"url", url}, {"reason", to_string(report.reason)}});
     if (tell_) tell_(report);
   }
@@ -293,9 +293,7 @@ void Worker::note_quarantined(const ClaimBatch& batch) {
   for (const ClaimBatch::Deferred& feed : batch.quarantined) {
     const std::chrono::duration<double> wait = feed.due - batch.now;
     log_.write(LogLevel::error, "quarantine",
-               std::string(suspected) +
-                   "; it is tried again later, alone. Please report it with the document behind "
-                   "the URL",
+               std::string(suspected) + "; it is retried later, alone. Please report it with the document at the URL",
                {{"feed", feed_id(feed.feed_url)},
                 {"url", feed.feed_url},
                 {"why", feed.code},

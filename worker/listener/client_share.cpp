@@ -93,7 +93,8 @@ boost::system::result<TrustedProxies, std::string> TrustedProxies::parse(std::sp
     const bool read = slash == text.size() || read_number(std::string_view(text).substr(slash + 1), bits);
     if (error || !read || bits > most)
       return boost::system::result<TrustedProxies, std::string>(
-          boost::system::in_place_error, "\"" + text + "\" is not an address or a network, as 10.0.0.5 or fd00::/64");
+          boost::system::in_place_error,
+          "\"" + text + "\" is not an address or a network, such as 10.0.0.5 or fd00::/64");
     proxies.networks_.push_back({masked(mapped(address), bits + 128 - most), bits + 128 - most});
   }
   return proxies;

@@ -35,7 +35,7 @@ void tell(const Listener::Host& host, const std::exception_ptr& thrown) {
   } catch (const std::exception& error) {
     host.bug(error.what());
   } catch (...) {
-    host.bug("an exception that is none of ours");
+    host.bug("a foreign exception");
   }
 }
 
@@ -59,7 +59,7 @@ boost::system::result<std::unique_ptr<Listener>, ListenError> Listener::open(con
   if (error) {
     std::ostringstream text;
     text << "cannot listen on " << endpoint << ": " << error.message() << "; choose another address with " << how
-         << ", port 0 for any free one, or off";
+         << ", port 0 for any free port, or off";
     return ListenError{text.str(), error == boost::asio::error::address_in_use};
   }
   return std::unique_ptr<Listener>(new Listener(std::move(acceptor)));

@@ -17,7 +17,9 @@ namespace {
 constexpr std::string_view own_namespace = "urn:feedmill:opml:1";
 constexpr std::string_view own_prefix = "feedmill";
 
-constexpr std::string_view blank_characters = " \t\r\n\f\v";
+constexpr std::string_view blank_characters =
+    " \t\r\n"
+    "\f\v";
 constexpr std::string_view utf8_mark = "\xEF\xBB\xBF";
 
 std::string_view trimmed(std::string_view text) {
@@ -59,7 +61,7 @@ struct Repair {
 };
 
 Repair repaired(std::string_view text) {
-  if (text.find_first_of(blank_characters) != std::string_view::npos) return {{}, "white space inside the address"};
+  if (text.find_first_of(blank_characters) != std::string_view::npos) return {{}, "white space in the URL"};
   const std::string lowered = lower(text);
   if (lowered.starts_with("http://") || lowered.starts_with("https://")) return {std::string(text), {}};
   if (lowered.starts_with("feed:")) {
@@ -82,7 +84,7 @@ Repair repaired(std::string_view text) {
       lowered.substr(0, colon).find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-.") == std::string::npos;
   if (has_scheme)
     return {{}, "scheme " + lowered.substr(0, std::min<std::size_t>(colon, 32)) + ": only http and https"};
-  return {{}, "no http or https address"};
+  return {{}, "not an http or https URL"};
 }
 
 /// Gathers rows: repaired, canonical, each URL once.
@@ -184,7 +186,7 @@ void gather_lines(Gatherer& gatherer, std::string_view text) {
     const auto others = std::count_if(line.begin(), line.end(), [](char c) { return (c & 0x80) != 0; });
     const std::uint64_t cost = row_bytes + 2 * (line.size() + static_cast<std::size_t>(others));
     if (room < cost) {
-      gatherer.broken(number, "there is more in it than its length allows: the rest was not read");
+      gatherer.broken(number, "it has more elements than its length allows: the rest was not read");
       return;
     }
     room -= cost;

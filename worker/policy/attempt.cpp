@@ -148,8 +148,8 @@ Reading salvaged(FetchResponse& response, const FeedState& state, const ReadingO
   if (!document) return failure;
   print.body_bytes = body->size();
   if (is_of_framing(failure.reason) && !document->cut_short) {
-    response.fault =
-        fmt::format("its document is whole, its transfer is not: {} ({})", failure.detail, to_string(failure.reason));
+    response.fault = fmt::format("its document is complete, but its transfer failed: {} ({})", failure.detail,
+                                 to_string(failure.reason));
     print.body_hash = fingerprint(*body);
     if (print.body_hash == state.document.body_hash && !state.document.ends_early) return SameBody{std::move(print)};
     document->print = std::move(print);
@@ -218,7 +218,7 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
   auto document = read_document(*body, response, state, options, again ? CutPost::kept : CutPost::left_out);
   if (again && (!document || document->cut_post.empty())) return SameBody{std::move(print)};
   if (!document && is_challenge_page(*body)) {
-    return Unreadable{Reason::status_challenge, "the server wants to see a browser", std::move(print)};
+    return Unreadable{Reason::status_challenge, "the server requires a browser", std::move(print)};
   }
   if (!document) return Unreadable{reason_of(document.error().code), document.error().detail, std::move(print)};
   document->print = std::move(print);

@@ -232,14 +232,14 @@ class Decider {
       return;
     }
     if (answer.challenge) {
-      draft_.fail(failure_of_challenge(), "the server wants to see a browser (" + std::to_string(answer.status) + ")");
+      draft_.fail(failure_of_challenge(), "the server requires a browser (" + std::to_string(answer.status) + ")");
       return;
     }
     if (answer.status == 403 &&
         draft_.host_serves_others()) {  // throttling, perhaps: for three answers it is taken for that
       Failure forbidden = failure_of_status(403);
       ++forbidden.blocks_after;
-      draft_.fail(forbidden, "the server answered 403, and serves others of its feeds");
+      draft_.fail(forbidden, "the server answered 403, but serves other feeds");
       return;
     }
     std::string detail = "the server answered " + std::to_string(answer.status);

@@ -86,7 +86,7 @@ void DecisionDraft::succeed(Outcome outcome, std::uint32_t created, bool first) 
   const std::string fault = exchange_.fault.value_or(stays ? claim_.state.last.detail : "");
   state.last.detail = utf8_prefix(redact(fault), longest_detail);
   if (decision.backlog > 0)
-    state.last.detail = fmt::format("{} new posts are older than all that were stored (backlog)", decision.backlog);
+    state.last.detail = fmt::format("{} new posts are older than all stored posts (backlog)", decision.backlog);
   if (!first) {
     state.rhythm.new_per_week = decayed_rate(state.rhythm.new_per_week, now_ - claim_.state.last.at, created);
   }
@@ -170,7 +170,7 @@ void DecisionDraft::quarantine() {
 
 void DecisionDraft::end_as_gone() {
   set_state("gone");
-  fail(failure_of_the_gone(), "the server says the feed is gone (410) for good");
+  fail(failure_of_the_gone(), "the server reports the feed as gone (410)");
 }
 
 void DecisionDraft::end_push(std::uint32_t created, bool wrote) {

@@ -98,7 +98,7 @@ class PageDecider {
     } else if (server_of(answered) != server_of(address_of(claim_))) {
       end("it is on another server");
     } else if (!as_ever) {
-      end("its posts are told apart in another way");
+      end("its posts are identified differently");
     } else {
       take(document);
     }

@@ -96,7 +96,7 @@ boost::system::result<std::unique_ptr<EmbeddedRedis>, EmbeddedError> EmbeddedRed
 
 std::string EmbeddedRedis::warning() const {
   if (!is_open_to_others(options_.data_dir)) return {};
-  return "other users may enter the data directory " + options_.data_dir.string() + "; chmod 700 it";
+  return "other users can enter the data directory " + options_.data_dir.string() + "; chmod 700 it";
 }
 
 EmbeddedRedis::Status EmbeddedRedis::prepare_directories() {
@@ -173,7 +173,7 @@ EmbeddedRedis::Status EmbeddedRedis::attach() {
     reason = adopted.error().detail;
   }
   return EmbeddedError{Code::occupied, "the data directory " + options_.data_dir.string() +
-                                           " is in use, and not by a server of ours: " + reason};
+                                           " is in use by a server that feedmill did not start: " + reason};
 }
 
 /// RELIABILITY R5. Succeeds with true; an error says what does not agree, and may be gone a moment later.
@@ -188,7 +188,7 @@ boost::system::result<bool, EmbeddedError> EmbeddedRedis::adopt(ServerRecord& re
   const auto info = talk->ask({"INFO", "server"});
   if (!process || !info || info->type != '$') return disagree("the server at " + record.socket.string() + " is silent");
   const std::string run_id = info_field(info->text, "run_id");
-  if (!record.run_id.empty() && record.run_id != run_id) return disagree("server.json tells of another run");
+  if (!record.run_id.empty() && record.run_id != run_id) return disagree("server.json belongs to another run");
   if (record.run_id.empty()) {  // its starter was killed before it could write that down
     record.run_id = run_id;
     record.write(in_data("server.json"));
@@ -281,7 +281,8 @@ EmbeddedError EmbeddedRedis::died_at_start() const {
   std::istringstream lines(log);
   for (std::string line; std::getline(lines, line);)
     if (!line.empty()) last = std::move(line);
-  return EmbeddedError{Code::start_failed, server() + " did not start: " + (last.empty() ? "it said nothing" : last)};
+  return EmbeddedError{Code::start_failed,
+                       server() + " did not start: " + (last.empty() ? "without any output" : last)};
 }
 
 EmbeddedRedis::Status EmbeddedRedis::await_loaded() {
@@ -301,16 +302,16 @@ EmbeddedRedis::Status EmbeddedRedis::await_loaded() {
 EmbeddedRedis::Status EmbeddedRedis::check_marker() {
   auto talk = ServerTalk::connect(socket_);
   const auto found = talk ? talk->ask({"GET", marker_key}) : std::nullopt;
-  if (!found) return EmbeddedError{Code::start_failed, "the server at " + socket_.string() + " fell silent"};
+  if (!found) return EmbeddedError{Code::start_failed, "the server at " + socket_.string() + " stopped answering"};
   if (found->type == '$' && found->text == marker_) return {};
   if (found->type == '_') {
     talk->ask({"SET", marker_key, marker_});
     return {};
   }
   process_.reset();  // not ours to stop
-  return EmbeddedError{Code::occupied, "the data behind " + socket_.string() + " does not belong to " +
+  return EmbeddedError{Code::occupied, "the data at " + socket_.string() + " does not belong to " +
                                            options_.data_dir.string() + ": " + std::string(marker_key) +
-                                           " is not what server.json says; was a file copied from elsewhere?"};
+                                           " does not match server.json; was a file copied from elsewhere?"};
 }
 
 // --- closing ---------------------------------------------------------------------------------------------------------

@@ -97,7 +97,8 @@ std::string objection_to(const ServerProgram& program, const ServerWriter& write
   if (version_of(program.version) < Version{7, 0}) return what + " is too old; version 7.0 or later is needed";
   if (reads_files_of(program.name, version_of(program.version), writer.name, version_of(writer.version))) return {};
   return what + " cannot read the data in " + writer.data_dir + ", which " + std::string(writer.name) + " " +
-         std::string(writer.version) + " wrote; install that, or move the data with `store export` and `store import`";
+         std::string(writer.version) +
+         " wrote; install that server, or move the data with `store export` and `store import`";
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ asio::awaitable<void> EmbeddedRedis::watch(BlockingCalls& calls, std::function<v
       if (crashes.size() >= 5 || !process_) {
         state_ = State::failed;
         const EmbeddedEvent gave_up{Kind::gave_up, LogLevel::error,
-                                    "the server does not stay up; look into it and restart feedmill"};
+                                    "the server keeps stopping; check it and restart feedmill"};
         tell(gave_up);
         timer.expires_at(asio::steady_timer::time_point::max());
         co_await timer.async_wait(asio::use_awaitable);

@@ -19,11 +19,11 @@ bool has_secret(const std::string& url) {
 /// Why not anybody could have fetched it; "" when anybody could.
 std::string_view why_private(const std::string& feed_url, const FeedState& state, const FeedSettings& settings) {
   if (!settings.auth.empty()) return "it is fetched with credentials (auth)";
-  if (!settings.headers.empty()) return "it is fetched with headers of its own";
-  if (!settings.policy.empty()) return "it is fetched under a policy of its own";
-  if (has_secret(feed_url) || has_secret(state.address.fetch_url)) return "its address holds a secret";
-  if (state.exposure == Exposure::opened_by_allow) return "egress.allow has opened its server";
-  if (state.exposure == Exposure::unknown) return "it was not fetched yet, or not since it is noted from where";
+  if (!settings.headers.empty()) return "it is fetched with custom headers";
+  if (!settings.policy.empty()) return "it is fetched under a custom policy";
+  if (has_secret(feed_url) || has_secret(state.address.fetch_url)) return "its URL contains a secret";
+  if (state.exposure == Exposure::opened_by_allow) return "its server is allowed by egress.allow";
+  if (state.exposure == Exposure::unknown) return "it has not been fetched since feedmill records its source";
   return {};
 }
 
@@ -35,7 +35,7 @@ Republishing republishing_of(const std::string& feed_url, const FeedState& state
   if (settings.republish == "no") return {false, true, "its record says republish=no"};
   const std::string_view why = why_private(feed_url, state, settings);
   if (why.empty()) return {true, true, ""};
-  return {false, true, std::string(why) + "; set republish=yes if others may have it all the same"};
+  return {false, true, std::string(why) + "; set republish=yes to share it anyway"};
 }
 
 Republishing republishing_of(const FeedRecord& feed) {
@@ -55,7 +55,7 @@ StoreResult<std::vector<Republishing>> read_republishing(Store& store, std::span
   std::vector<Republishing> all;
   all.reserve(records->size());
   for (const std::optional<FeedRecord>& record : *records) {
-    all.push_back(record ? republishing_of(*record) : Republishing{false, false, "there is no such feed"});
+    all.push_back(record ? republishing_of(*record) : Republishing{false, false, "no such feed"});
   }
   return all;
 }

@@ -77,13 +77,13 @@ class RequestReader {
     const auto op = request_op(word);
     request_.asked.op = op ? word : shown(word);
     if (record_.too_long) {
-      refuse("too_long", fmt::format("a request has {} KiB and 200 fields at most", longest_request >> 10U));
+      refuse("too_long", fmt::format("a request has at most {} KiB and 200 fields", longest_request >> 10U));
       return std::move(request_);
     }
     request_.asked.hash = content_hash(record_.fields);
     if (!op) {
       refuse(word.empty() ? "missing_field" : "unknown_op",
-             word.empty() ? "op is missing" : "there is no such op; docs/REQUESTS.md lists them");
+             word.empty() ? "op is missing" : "no such op; see docs/REQUESTS.md");
       return std::move(request_);
     }
     request_.op = *op;
@@ -107,13 +107,13 @@ class RequestReader {
   void read_name() {
     const std::string_view app = value("app"), ref = value("ref");
     if (app.size() > 64 || !is_one_of(app, "._-")) {
-      refuse("bad_value", "app: 1 to 64 letters, digits, dots, dashes and underscores of ASCII");
+      refuse("bad_value", "app: expected 1 to 64 ASCII letters, digits, dots, dashes and underscores");
     } else {
       request_.asked.app = app.empty() ? "default" : app;
     }
     if (ref.size() > 128 || !is_one_of(ref, "._:-")) {
       refuse("bad_value",
-             "ref: 1 to 128 letters, digits, dots, colons, dashes and underscores of ASCII, as a UUID has");
+             "ref: expected 1 to 128 ASCII letters, digits, dots, colons, dashes and underscores, such as a UUID");
     } else if (!request_.asked.app.empty()) {
       request_.asked.ref = ref;
     }
@@ -152,7 +152,8 @@ class RequestReader {
 
   bool read_yes(std::string_view name) {
     const std::string_view text = value(name);
-    if (!text.empty() && text != "yes" && text != "no") refuse("bad_value", fmt::format("{}: yes or no", name));
+    if (!text.empty() && text != "yes" && text != "no")
+      refuse("bad_value", fmt::format("{}: expected yes or no", name));
     return text == "yes";
   }
 
@@ -170,13 +171,14 @@ class RequestReader {
     }
     request_.title = value("title");
     if (!is_clean_text(request_.title) || request_.title.size() > longest_title) {
-      refuse("bad_value", fmt::format("title: UTF-8 of {} bytes at most, without control characters", longest_title));
+      refuse("bad_value",
+             fmt::format("title: expected at most {} bytes of UTF-8 without control characters", longest_title));
     }
     for (const auto& [name, text] : record_.fields) {
       if (name.starts_with("set.")) request_.settings.push_back(name.substr(4) + "=" + text);
     }
     if (request_.op == RequestOp::set && request_.settings.empty()) {
-      refuse("missing_field", "set needs a field that begins with set., as set.keep");
+      refuse("missing_field", "set needs a field that begins with set., such as set.keep");
     }
     if (request_.op == RequestOp::move) {
       request_.undo = read_yes("undo");
@@ -189,7 +191,7 @@ class RequestReader {
     if (request_.op == RequestOp::entry_put) read_entry();
     if (request_.op == RequestOp::entry_remove) request_.entries = {std::string(value("id"))};
     for (const std::string& id : request_.entries) {
-      if (!is_entry_id(id)) refuse("bad_value", "an entry is Entry:17 or 17, not " + shown(id));
+      if (!is_entry_id(id)) refuse("bad_value", "expected an entry id such as Entry:17 or 17, not " + shown(id));
     }
     if (request_.op == RequestOp::entry_remove && !request_.problem) member("id", request_.entries.front());
   }
@@ -200,7 +202,7 @@ class RequestReader {
     if (page == "yes") request_.page = Request::Page::one;
     if (page == "first") request_.page = Request::Page::first;
     if (request_.page == Request::Page::no && !page.empty() && page != "no") {
-      refuse("bad_value", "page: yes, first or no");
+      refuse("bad_value", "page: expected yes, first or no");
     }
     if (request_.page != Request::Page::no && looks_like_feed(request_.url)) request_.page = Request::Page::no;
     if (request_.page == Request::Page::no && !request_.url.empty()) member("feed", request_.url);
@@ -210,19 +212,19 @@ class RequestReader {
   std::vector<std::string> read_mark(std::string_view name) {
     const std::string_view as = value("as");
     request_.unread = as == "unread";
-    if (as != "read" && as != "unread") refuse("bad_value", "as: read or unread");
+    if (as != "read" && as != "unread") refuse("bad_value", "as: expected read or unread");
     std::vector<std::string> ids;
     std::string_view rest = value(name);
     if (rest == "all" && !request_.unread) return ids;
-    if (rest == "all") refuse("bad_value", fmt::format("{}: all of them are only marked read", name));
+    if (rest == "all") refuse("bad_value", fmt::format("{}: all can only be marked read", name));
     while (!rest.empty()) {
       const std::size_t space = std::min(rest.find(' '), rest.size());
       if (space > 0) ids.emplace_back(rest.substr(0, space));
       rest.remove_prefix(std::min(space + 1, rest.size()));
     }
     if (ids.empty() || ids.size() > most_entries_of_request) {
-      refuse("bad_value", fmt::format("{}: 1 to {} ids with spaces between; as read also the word all", name,
-                                      most_entries_of_request));
+      refuse("bad_value", fmt::format("{}: expected 1 to {} ids separated by spaces; with as read also the word all",
+                                      name, most_entries_of_request));
     }
     return ids;
   }
@@ -239,7 +241,7 @@ class RequestReader {
     read_user();
     request_.notices = read_mark("notices");
     for (const std::string& id : request_.notices) {
-      if (id.size() > 64 || !is_one_of(id, "-")) refuse("bad_value", "a notice is named as 1795398540945-1");
+      if (id.size() > 64 || !is_one_of(id, "-")) refuse("bad_value", "expected a notice id such as 1795398540945-1");
     }
   }
 
@@ -247,7 +249,7 @@ class RequestReader {
     boost::system::error_code error;
     const json::value list = json::parse(value("channels"), error);
     const std::string wanted =
-        fmt::format("channels: a JSON array of 1 to {} channels, each once", most_channels_of_request);
+        fmt::format("channels: expected a JSON array of 1 to {} channels, each once", most_channels_of_request);
     if (error || !list.is_array() || list.get_array().empty() || list.get_array().size() > most_channels_of_request) {
       return refuse("bad_value", wanted);
     }
@@ -266,7 +268,7 @@ class RequestReader {
     if (request_.op == RequestOp::watch_remove) {
       watch.id = value("id");
       std::uint64_t number = 0;
-      if (!read_number(value("id"), number)) refuse("bad_value", "a rule is named by a number");
+      if (!read_number(value("id"), number)) refuse("bad_value", "expected a rule number");
       return;
     }
     const std::string_view unfit = objection_to_user(watch.user);
@@ -286,7 +288,7 @@ class RequestReader {
     request_.replace = read_yes("replace");
     boost::system::error_code error;
     const json::value object = json::parse(value("entry"), error);
-    if (error) return refuse("bad_value", "entry: no JSON: " + error.message());
+    if (error) return refuse("bad_value", "entry: not valid JSON: " + error.message());
     auto entry = read_given_entry(object, request_.url, std::string(value("guid")));
     if (!entry) return refuse("bad_value", "entry: " + shown(entry.error()));
     request_.entry = std::move(*entry);

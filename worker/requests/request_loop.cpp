@@ -64,7 +64,7 @@ asio::awaitable<void> RequestLoop::run(bool once) {
     if (step->poison > 0) {
       log_.write(
           LogLevel::error, "notice",
-          "requests that three workers died of, or with ids from the future, were set aside in state:requests:poison",
+          "requests that crashed three workers, or with ids from the future, were moved to state:requests:poison",
           {{"requests", step->poison}});
     }
     if (step->no_memory) metrics_.store_error(*step->no_memory);
@@ -93,7 +93,7 @@ bool RequestLoop::look_behind(const std::vector<SoughtPage>& pages) {
     if (!look || !look->done()) continue;
     if (!look->bug().empty()) {
       metrics_.bug();
-      log_.write(LogLevel::error, "bug", "the feed of a page cannot be looked for", {{"detail", look->bug()}});
+      log_.write(LogLevel::error, "bug", "feed discovery for a page failed", {{"detail", look->bug()}});
     }
     work_.found(page.request, found_page(look->discovery(), look->is_complete()));
     found = true;

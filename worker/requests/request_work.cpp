@@ -58,7 +58,7 @@ std::string change_all(FeedSettings& settings, const Request& request, const Req
     if (remedy.empty()) remedy = change_setting(settings, change);
   }
   if (remedy.empty() && !settings.ca_file.empty() && settings.ca_file != before.ca_file) {
-    remedy = "ca_file: a program names no files of the workers' machines; an operator sets it: feedmill set";
+    remedy = "ca_file: programs cannot name files on the workers' machines; an operator sets it: feedmill set";
   }
   if (remedy.empty()) remedy = check_settings(settings);
   if (remedy.empty()) remedy = unusable_names(rules.config, before, settings);
@@ -71,7 +71,7 @@ FoundPage found_page(const Discovery& discovery, bool complete) {
   FoundPage page{discovery.feeds, "no_feed", "the page offers no feed"};
   if (!complete) {
     page.reason = "unreachable";
-    page.detail = "looking behind it takes too long";
+    page.detail = "checking the page takes too long";
   } else if (discovery.look && discovery.look->is_refused()) {
     page.reason = "refused_address";
   } else if (discovery.look && discovery.look->may_answer_later()) {
@@ -261,7 +261,7 @@ StoreResult<RequestWork::Came> RequestWork::work_on(const Request& request, cons
 std::optional<RequestProblem> RequestWork::elsewhere(const std::string& feed_url) const {
   const auto its = feed_url.empty() ? std::nullopt : store_.elsewhere(feed_url);
   if (!its) return {};
-  return RequestProblem{"bad_value", fmt::format("partition {} has {}: ask there", *its, visible(feed_url))};
+  return RequestProblem{"bad_value", fmt::format("partition {} has {}; ask there", *its, visible(feed_url))};
 }
 
 /// All rules of a user stand at home, those that watch feeds of other partitions, too (RELIABILITY L32).
@@ -306,7 +306,7 @@ StoreResult<void> RequestWork::carry_out(const Request& request, const std::stri
     case RequestOp::entry_remove: {
       const Requests::Step step(requests_, request.asked, request.op);
       const std::string id = entries_.id_of(request.entries.front());
-      if (!entries_.is_id(id)) return requests_.fail(request.asked, "no_such_entry", "no entry here has such an id");
+      if (!entries_.is_id(id)) return requests_.fail(request.asked, "no_such_entry", "no such entry");
       return only_done(entries_.remove(id));
     }
     case RequestOp::channel_add: {
@@ -357,7 +357,7 @@ StoreResult<void> RequestWork::add(const Request& request, const RequestRules& r
       if (feeds.empty()) return requests_.fail(asked, reason, detail);
       if (feeds.size() > 1 && request.page != Request::Page::first) {
         asked.members += "\"feeds\":" + feeds_json(feeds) + ",";
-        return requests_.fail(asked, "many_feeds", "the page has several: add one of them, or say page first");
+        return requests_.fail(asked, "many_feeds", "the page has several feeds: add one, or use page first");
       }
       feed.feed_url = feeds.front().url;
     }

@@ -123,7 +123,7 @@ Report RefreshObserver::committed(const Decision& decision, const Committed& don
   if (done.result == Committed::Result::stale) {
     note_nothing_written();
     report_.reason = Reason::store_stale;
-    report_.detail = "another worker has claimed the feed since; nothing was written";
+    report_.detail = "another worker has since claimed the feed; nothing was written";
   } else {
     note_committed(decision, done);
   }

@@ -60,7 +60,7 @@ void TraceText::claimed(const Claim& claim) {
                                                  : std::string()));
   tell("claim", fmt::format("state {}, {} so far, {} in a row failed", state.state, plural(state.counts.polls, "poll"),
                             state.failures.count));
-  if (claim.alone) tell("claim", "alone: an earlier attempt did not come back (SECURITY Q2)");
+  if (claim.alone) tell("claim", "alone: an earlier attempt did not finish (SECURITY Q2)");
 }
 
 void TraceText::answered(const FetchRequest& request, const FetchResult& fetched) {
@@ -103,14 +103,14 @@ void TraceText::committed(const StoreResult<Committed>& done) {
   if (!done) {
     tell("commit", "not yet: " + done.error().detail);
   } else if (done->result == Committed::Result::stale) {
-    tell("commit", "refused: another process has claimed the feed since; nothing was written");
+    tell("commit", "refused: another process has since claimed the feed; nothing was written");
   } else {
     tell("commit", fmt::format("{}: {} created, {} modified, {} trimmed, {}",
-                               done->result == Committed::Result::dup ? "had gone through before" : "stored",
+                               done->result == Committed::Result::dup ? "had already been committed" : "stored",
                                done->created, done->modified, done->trimmed, plural(done->events, "signal")));
     if (done->move_taken) tell("commit", "not moved: the new address is a feed of its own");
     if (done->circuit == Committed::Circuit::opened) {
-      tell("commit", "its host is left alone until " + rfc3339(done->circuit_open_until));
+      tell("commit", "its host is backing off until " + rfc3339(done->circuit_open_until));
     }
   }
 }
@@ -119,14 +119,14 @@ void TraceText::tell_request(const FetchRequest& request) {
   tell("request", "GET " + request.url);
   const Validators& validators = request.validators;
   if (validators.etag.empty() && validators.last_modified.empty()) {
-    tell("request", "without condition: no validators are known, or a probe leaves them out");
+    tell("request", "unconditional: no validators are known, or a probe omits them");
   } else {
     if (!validators.etag.empty()) tell("request", "If-None-Match: " + validators.etag);
     if (!validators.last_modified.empty()) tell("request", "If-Modified-Since: " + validators.last_modified);
     if (validators.url != request.url) tell("request", "conditions are sent to " + validators.url + " alone");
   }
-  if (request.identity) tell("request", "no content coding: this host fails at them");
-  if (request.http1) tell("request", "HTTP/1.1: this host fails at HTTP/2");
+  if (request.identity) tell("request", "no content coding: this host mishandles it");
+  if (request.http1) tell("request", "HTTP/1.1: this host mishandles HTTP/2");
   for (const std::string& setting : setting_texts(request.settings)) tell("request", "set for this feed: " + setting);
 }
 
@@ -135,14 +135,14 @@ void TraceText::tell_reading(const Document& document) {
   tell("read", plural(document.entries.size(), "post"));
   for (const auto& [flaw, count] : document.flaws) tell("read", fmt::format("flaw {}: {}", to_string(flaw), count));
   if (document.failure) {
-    tell("read", fmt::format("{}: {}; what had come whole is taken", to_string(document.failure->reason),
+    tell("read", fmt::format("{}: {}; the complete part is used", to_string(document.failure->reason),
                              document.failure->detail));
   }
 }
 
 void TraceText::tell_reading(const SameBody& same) {
   tell("read", size_text(wire_bytes_, same.print, max_body_bytes_));
-  tell("read", "the very bytes that are stored: not parsed");
+  tell("read", "identical to the stored bytes: not parsed");
 }
 
 void TraceText::tell_reading(const NotModified&) {

@@ -50,7 +50,7 @@ PushStep plan_push(const PushTask& task, Milliseconds now) {
 
   PushStep subscribe{Do::subscribe, push_pending_for, hub_to_ask(task, advert), advert.topic, ""};
   const bool was_running = standing.state == "unproven" || standing.state == "healthy" || standing.state == "doubtful";
-  PushStep lapsed{Do::lost, push_retry_after(standing.tries), "", "", "its lease is over and was not renewed"};
+  PushStep lapsed{Do::lost, push_retry_after(standing.tries), "", "", "its lease has expired and was not renewed"};
   if (task.asked_for && task.asked_for->state == "pending") {
     const Milliseconds over = task.asked_for->pending_since + push_pending_for;
     const bool still_meant = task.asked_for->topic == advert.topic &&
@@ -58,7 +58,7 @@ PushStep plan_push(const PushTask& task, Milliseconds now) {
     if (!still_meant) return subscribe;
     if (was_running && !running) return lapsed;  // WEBSUB L2: a late answer may bring it back
     if (now < over) return wait_until(running ? std::min(over, task.subscription->lease_end) : over, now);
-    const std::string note = "its hub took the subscription and did not verify it within an hour";
+    const std::string note = "its hub accepted the subscription but did not verify it within an hour";
     if (running) return {Do::retry, hub_retry_after(standing.tries, {}), "", "", note};
     return {Do::lost, push_retry_after(standing.tries), "", "", note};
   }

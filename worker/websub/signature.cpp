@@ -43,7 +43,7 @@ bool read_hex(std::string_view hex, std::span<unsigned char> into) {
 template <std::size_t N>
 std::array<unsigned char, N> random_bytes() {
   std::array<unsigned char, N> bytes{};
-  if (RAND_bytes(bytes.data(), static_cast<int>(N)) != 1) throw std::runtime_error("no random numbers to be had");
+  if (RAND_bytes(bytes.data(), static_cast<int>(N)) != 1) throw std::runtime_error("no random numbers available");
   return bytes;
 }
 
@@ -80,7 +80,7 @@ std::string hub_signature(std::string_view secret, std::string_view body) {
   unsigned size = 0;
   if (HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
            reinterpret_cast<const unsigned char*>(body.data()), body.size(), digest.data(), &size) == nullptr) {
-    throw std::runtime_error("no SHA-256 to be had");
+    throw std::runtime_error("no SHA-256 available");
   }
   return "sha256=" + hex_of(std::span(digest).first(size));
 }
@@ -93,7 +93,7 @@ std::string hash_of_token(std::string_view token) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
   if (EVP_Digest(token.data(), token.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
-    throw std::runtime_error("no SHA-256 to be had");
+    throw std::runtime_error("no SHA-256 available");
   }
   return hex_of(std::span(digest).first(size));
 }

@@ -401,7 +401,7 @@ asio::awaitable<HubClient::Reply> HubClient::ask(const PushTask& task, const Pus
         continue;
       }
       reply.is = Reply::Is::refused;
-      reply.why = downgrade ? "leads from https to http" : "leads nowhere";
+      reply.why = downgrade ? "redirects from https to http" : "redirects without a usable Location";
       co_return reply;
     }
     reply.why = reason_of_hub("answered " + std::to_string(answer.status) + ": " + answer.body, record);

@@ -243,7 +243,7 @@ TEST_F(AutomaticBudget, RefusesToStarveAPrivateServer) {
   EXPECT_EQ(objection_to_memory(limit - 40 * mebi, max_body, true, root_), "");
   EXPECT_EQ(objection_to_memory({}, max_body, true, root_), "");
   EXPECT_EQ(objection_to_memory(300 * mebi, max_body, true, root_),
-            "at least 16 × fetch.max_body + 68MiB, which is 324MiB: give more memory or lower fetch.max_body");
+            "at least 16 × fetch.max_body + 68MiB, which is 324MiB: allow more memory or lower fetch.max_body");
   write("sys/fs/cgroup/feedmill/memory.max", std::to_string(400 * mebi));
   EXPECT_EQ(objection_to_memory({}, max_body, true, root_).find("at least 16 × fetch.max_body + 68MiB"), 0u);
 }

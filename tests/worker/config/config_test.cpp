@@ -246,7 +246,7 @@ TEST_F(ConfigTest, WaitsForAPipeAndNotForEver) {
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   const auto nobody = read_small_file(pipe, 1000, std::chrono::milliseconds(20));
   ASSERT_FALSE(nobody);
-  EXPECT_EQ(nobody.error(), "the file cannot be read: nothing was written into this pipe within 20ms");
+  EXPECT_EQ(nobody.error(), "the file cannot be read: no data arrived in this pipe within 20ms");
   {
     const UniqueFd writer(::open(pipe.c_str(), O_RDWR | O_CLOEXEC));
     ASSERT_EQ(::write(writer.get(), "[redis]", 7), 7);
@@ -374,7 +374,7 @@ TEST_F(ConfigTest, TakesCertificatesForTlsAlone) {
   write("own.key", "");
   EXPECT_THAT(load().warnings, testing::IsEmpty());
   fs::permissions(home / "own.key", fs::perms::others_read, fs::perm_options::add);
-  EXPECT_THAT(load().warnings, ElementsAre(HasSubstr("every user may read it")));
+  EXPECT_THAT(load().warnings, ElementsAre(HasSubstr("readable by every user")));
 }
 
 TEST_F(ConfigTest, SaysWhatToDoWhereHiredisHasNoTls) {
@@ -439,7 +439,7 @@ TEST_F(ConfigTest, ReadsSecretsFromFiles) {
   EXPECT_EQ(config.redis.password, "swordfish");
   EXPECT_THAT(config.warnings, testing::IsEmpty());
   fs::permissions(home / "password", fs::perms::others_read, fs::perm_options::add);
-  EXPECT_THAT(load().warnings, ElementsAre(HasSubstr("every user may read it")));
+  EXPECT_THAT(load().warnings, ElementsAre(HasSubstr("readable by every user")));
   env("REDIS_PASSWORD_FILE", (home / "absent").string());
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("the file cannot be read")));
 }
@@ -578,7 +578,7 @@ TEST_F(ConfigTest, WarnsOfSecretsThatEveryUserMayRead) {
   file("[feed_auth.news]\nuser = \"me\"\npassword_file = \"" + password.string() +
        "\"\norigin = \"https://news.example\"\n");
   EXPECT_THAT(load().warnings,
-              ElementsAre(password.string() + " holds a secret and every user may read it; chmod 600 it"));
+              ElementsAre(password.string() + " holds a secret but is readable by every user; chmod 600 it"));
 }
 
 struct RowCase {

@@ -91,7 +91,7 @@ TEST(Doctor, NamesWhatWouldBeWrongOnceAnotherIsThePrimary) {
   facts.standbys[0].trouble = "WRONGPASS";
   const auto findings = check_server(facts, facts.now);
   EXPECT_EQ(shown(findings), "ok redis writes, warn redis disk, ok redis memory, warn redis replicas, ok clock");
-  EXPECT_EQ(findings[3].text, "10.0.0.2:6379 cannot be asked: WRONGPASS");
+  EXPECT_EQ(findings[3].text, "10.0.0.2:6379 cannot be reached: WRONGPASS");
 }
 
 TEST(Doctor, TellsHowPartitionsArePlacedAndWhichAreCrowded) {
@@ -126,7 +126,7 @@ TEST(Doctor, NamesIdleFleetsFeedsThatCannotBeReadAndReadersThatLag) {
   stream.groups = {{"search", 31'000, stream.now - 6min}, {"mail", 0, {}}};
   const auto findings = check_fleet(fleet, stream);
   EXPECT_EQ(shown(findings), "warn workers, warn feeds, warn consumers");
-  EXPECT_EQ(findings.back().text, "search is 31 000 records behind, the oldest 6 min old");
+  EXPECT_EQ(findings.back().text, "search lags by 31 000 records, the oldest 6 min old");
   for (const Finding& finding : findings) EXPECT_NE(finding.remedy, "") << finding.check;
 }
 
@@ -181,7 +181,7 @@ TEST(Doctor, WarnsOfHostsThatCannotFit) {
   const std::vector<HostLoad> unfit(25, HostLoad{"big.example", 100'000, 0, 104'000, 86'400});
   const auto findings = check_hosts(unfit, 40);
   EXPECT_EQ(findings.size(), 21U);
-  EXPECT_EQ(findings.front().text, "big.example: its 100000 feeds want 104 000 polls a day, 86 400 fit");
+  EXPECT_EQ(findings.front().text, "big.example: its 100000 feeds need 104 000 polls a day, but only 86 400 fit");
   EXPECT_EQ(shown(findings.back()), "warn hosts");
   EXPECT_EQ(findings.back().text, "5 more");
 }
@@ -261,15 +261,15 @@ TEST(Doctor, SaysWhatFeedsMayReachAndWhatOfThatIsUnwise) {
 TEST(Doctor, NamesServersThatThePolicyRefuses) {
   using Seen = EgressView::Verdict;
   const EgressView open{Seen::allowed, {"192.0.2.1"}, "", ""}, unknown{Seen::unknown, {}, "dns.timeout", "no"};
-  const EgressView shut{Seen::refused, {"10.0.0.1"}, "egress.blocked", "10.0.0.1 is no public address"};
+  const EgressView shut{Seen::refused, {"10.0.0.1"}, "egress.blocked", "10.0.0.1 is not a public address"};
   EXPECT_EQ(check_feed_servers({{"a.example", 2, open}, {"b.example", 1, unknown}}, 2).front().text,
-            "the policy refuses none of the 2 looked at; 1 could not be looked up");
+            "all 2 feed hosts allowed; 1 could not be looked up");
   EXPECT_EQ(check_feed_servers({{"a.example", 2, open}}, 700).front().text,
-            "the policy refuses none of the 1 looked at, out of 700");
+            "all 1 feed hosts allowed, sampled from 700");
   const auto findings = check_feed_servers(std::vector<FeedServer>(25, {"in.example", 3, shut}), 25);
   EXPECT_EQ(findings.size(), 21U);
   EXPECT_EQ(findings.front().text,
-            "in.example: its 3 feeds will not be asked for: egress.blocked: 10.0.0.1 is no public address");
+            "in.example: its 3 feeds will not be fetched: egress.blocked: 10.0.0.1 is not a public address");
   EXPECT_EQ(findings.back().text, "5 more");
 
   const auto some = check_feed_servers({{"in.example", 3, shut}, {"a.example", 2, open}, {"b.example", 1, unknown}}, 9);
@@ -291,7 +291,9 @@ TEST(Doctor, TellsFeedsWhoseSettingsNameWhatIsGoneFromTheRest) {
   for (const Finding& finding : check_feed_servers(asked, 2)) {
     EXPECT_EQ(shown(finding), "warn feeds' servers");
     EXPECT_NE(finding.text.find("is not configured"), std::string::npos) << finding.text;
-    EXPECT_EQ(finding.remedy.find("put it back into the configuration, or feedmill set URL policy="), 0U)
+    EXPECT_EQ(finding.remedy.find(
+                  "restore it in the configuration, or remove it from the feed with feedmill set URL policy="),
+              0U)
         << finding.remedy;
   }
 }

@@ -465,7 +465,7 @@ TEST(EgressPolicy, NamesTheEntryThatIsWrong) {
   EXPECT_EQ(EgressPolicy::parse({}, {}, Strings{"80", "eighty"}).error(),
             "egress.ports: \"eighty\": a port is a number from 1 to 65535, a range two of them: 8000-8999");
   EXPECT_EQ(EgressPolicy::parse({}, Strings{"10.0.0.0/40"}, {}).error(),
-            "egress.deny: \"10.0.0.0/40\": after the slash stands a number from 0 to 32");
+            "egress.deny: \"10.0.0.0/40\": after the slash, expected a number from 0 to 32");
   for (const char* prefix : {"", "2001:db8::", "2001:db8::/95", "10.0.0.0/32", "::/96", "ff00::/64", "::ffff:0:0/96",
                              "2001:db8::/96:80", "2001:db8::/"}) {
     const auto parsed = EgressPolicy::parse({}, {}, {}, Strings{prefix});

@@ -117,7 +117,7 @@ TEST(CanonicalFeedUrl, KnowsHowLongIsTooLong) {
 
 TEST(CanonicalFeedUrl, SaysWhy) {
   EXPECT_EQ(canonical_feed_url("http://u:p@example.org/").error(),
-            "it holds credentials; they belong into the configuration");
+            "it contains credentials; they belong in the configuration");
   EXPECT_EQ(canonical_feed_url("example.org").error(), "it must begin with http:// or https://");
 }
 

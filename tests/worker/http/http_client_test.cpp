@@ -145,7 +145,7 @@ TEST_F(HttpClientTest, DoesNotConnectToBlockedAddresses) {
   HttpRequest asked = request("/");
   const HttpFailure refused = failure(test::await(context, strict.get(asked)));
   EXPECT_EQ(refused.reason, Reason::egress_blocked);
-  EXPECT_EQ(refused.detail, "127.0.0.1 is no public address");
+  EXPECT_EQ(refused.detail, "127.0.0.1 is not a public address");
   EXPECT_FALSE(refused.trace.sent);
   EXPECT_EQ(server.connections(), 0u);
 }

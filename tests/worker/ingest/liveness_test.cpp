@@ -55,9 +55,9 @@ TEST_F(LivenessTest, TellsBusyThreadsFromStuckOnes) {
   const auto threads_after = [&](std::chrono::seconds time) { return liveness.checks(now + time)[1]; };
   EXPECT_TRUE(threads_after(37s).passed);
   EXPECT_THAT(threads_after(37s).detail,
-              StartsWith("busy: 1 of 1 threads read, the longest for 37 s; 1 documents wait"));
+              StartsWith("busy: 1 of 1 threads reading, the longest for 37 s; 1 documents waiting"));
   EXPECT_FALSE(threads_after(39s).passed);
-  EXPECT_THAT(threads_after(39s).detail, StartsWith("stuck: a thread has been at one document for 39 s"));
+  EXPECT_THAT(threads_after(39s).detail, StartsWith("stuck: a thread has been reading one document for 39 s"));
   go.set_value();
   loop.restart();
   loop.run();

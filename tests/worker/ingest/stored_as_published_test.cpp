@@ -311,7 +311,7 @@ TEST_F(StoredAsPublished, ABacklogIsToldFromNews) {
   poll(channel(item_of_day("news", 29) + known + old));
   EXPECT_EQ(count("post_created"), 43U);
   EXPECT_EQ(backlog(), 21) << "the new one beside them is news";
-  EXPECT_EQ(state().last.detail, "21 new posts are older than all that were stored (backlog)");
+  EXPECT_EQ(state().last.detail, "21 new posts are older than all stored posts (backlog)");
   poll(channel(item_of_day("news", 30) + known));
   EXPECT_EQ(state().last.detail, "");
   std::string fresh;

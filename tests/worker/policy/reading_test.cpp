@@ -493,8 +493,8 @@ TEST(Reading, BelievesTheEndOfADocumentAndNotThatOfItsTransfer) {
     const auto& whole = std::get<FetchResponse>(fetched);
     EXPECT_EQ(whole.validators().etag, "\"1\"");
     EXPECT_EQ(whole.hops.back().status, 200);
-    EXPECT_EQ(whole.fault,
-              "its document is whole, its transfer is not: bytes are missing (" + std::string(to_string(reason)) + ")");
+    EXPECT_EQ(whole.fault, "its document is complete, but its transfer failed: bytes are missing (" +
+                               std::string(to_string(reason)) + ")");
     state.document.body_hash = document.print.body_hash;
     fetched = broken_off(feed_text + "\n<!-- cached -->");
     EXPECT_TRUE(std::holds_alternative<SameBody>(read(fetched, state, {}))) << "again";

@@ -69,7 +69,7 @@ TEST(WhatMayBeRepublished, KnowsSecretsAsTheLogDoes) {
 }
 
 TEST(WhatMayBeRepublished, OfARemovedFeedIsWhatItsLastEventSays) {
-  const Republishing gone{false, false, "there is no such feed"};
+  const Republishing gone{false, false, "no such feed"};
   const auto removed = [](const std::string& republish, const std::string& url = "https://example.org/feed.xml") {
     Event event;
     event.type = "feed_removed";

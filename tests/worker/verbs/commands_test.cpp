@@ -452,7 +452,7 @@ TEST_F(Commands, ImportsWhatIsReadableAndSaysWhatIsNot) {
   EXPECT_EQ(outcome.exit, 65);
   EXPECT_EQ(outcome.out, "added 1, present 0, repaired 0, refused 2, merged 0\n");
   EXPECT_EQ(outcome.err,
-            "feedmill: import: line 3: refused: \"nonsense\": no http or https address\n"
+            "feedmill: import: line 3: refused: \"nonsense\": not an http or https URL\n"
             "feedmill: import: line 5: refused: \"ftp://c.example/\": scheme ftp: only http and https\n" +
                 nobody_fetches);
   EXPECT_EQ(feedmill({"import", (server_.directory() / "absent").string()}).exit, 65);

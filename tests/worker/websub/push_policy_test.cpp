@@ -79,7 +79,7 @@ TEST(PushPlan, ARenewalThatIsNotVerifiedWhenTheLeaseEndsIsNotWaitedFor) {
     EXPECT_EQ(plan_push(asked, now).what, Do::wait) << state;
     EXPECT_EQ(plan_push(asked, now).delay, 10min) << state;
     EXPECT_EQ(plan_push(asked, now + 10min).what, Do::lost) << state;
-    EXPECT_EQ(plan_push(asked, now + 10min).note, "its lease is over and was not renewed");
+    EXPECT_EQ(plan_push(asked, now + 10min).note, "its lease has expired and was not renewed");
     asked.state.push.advert.topic = "https://example.org/another";
     EXPECT_EQ(plan_push(asked, now + 10min).what, Do::subscribe) << state;
   }
