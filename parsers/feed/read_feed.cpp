@@ -283,7 +283,7 @@ boost::system::result<Feed, ParseError> read_once(std::string_view body, const D
     trim_in_place(decoded.text);
     const ItemHashing items = hashing(hints, base);
     if (!parse_json_feed(std::move(decoded.text), base, feed, allowance, items.seed, items.known)) {
-      return not_a_feed("JSON that is no JSON Feed");
+      return not_a_feed("JSON, but not a JSON Feed");
     }
     if (allowance.out_of_memory()) end_at_cap(feed);
   } else {

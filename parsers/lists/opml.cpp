@@ -82,7 +82,7 @@ class OpmlScanner {
   Opml scan() {
     while (at_ < text_.size() && !full_) {
       if (allowance_.out_of_memory()) {
-        broken(line(), "there is more in it than its length allows: the rest was not read");
+        broken(line(), "it has more elements than its length allows: the rest was not read");
         full_ = true;
         break;
       }
@@ -448,7 +448,7 @@ class OpmlScanner {
     }
     std::string url(has_address ? trim(address->second) : std::string_view{});
     if (!has_address) {
-      refuse(begin, "type is \"" + type + "\" but there is no xmlUrl");
+      refuse(begin, "type is \"" + type + "\" but xmlUrl is missing");
     } else if (url.empty()) {
       refuse(begin, "xmlUrl is empty");
     } else if (outlines_ >= max_opml_depth) {

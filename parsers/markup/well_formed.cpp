@@ -403,7 +403,7 @@ class Checker {
     if (colon == qualified.size()) return;
     const std::string_view prefix = qualified.substr(0, colon);
     if (prefix.empty() || colon + 1 == qualified.size() || qualified.find(':', colon + 1) != std::string_view::npos) {
-      note(Bozo::undeclared_namespace, std::string(utf8_prefix(qualified, 64)) + " is no qualified name");
+      note(Bozo::undeclared_namespace, std::string(utf8_prefix(qualified, 64)) + " is not a qualified name");
     } else if (!known_prefix(prefix)) {
       note(Bozo::undeclared_namespace, std::string(utf8_prefix(prefix, 64)));
     }

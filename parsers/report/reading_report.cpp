@@ -35,7 +35,7 @@ std::string_view recognised_by(Format format) {
     case Format::rss11:
       return "RSS 1.1: by its namespace";
     case Format::rss20:
-      return "RSS 2.0: <rss> whose version begins with 2";
+      return "RSS 2.0: <rss> with a version that begins with 2";
     case Format::rss:
       return "RSS: <rss> without a version that exists, or a <channel> without it";
     case Format::atom01:
@@ -94,12 +94,12 @@ std::string_view repair(Bozo bozo) {
     case Bozo::undefined_entity:
       return "HTML's entities are read as such, others stay as they are written";
     case Bozo::undeclared_namespace:
-      return "a usual prefix is read as its usual namespace, others are kept under extensions";
+      return "usual prefixes are read as their usual namespaces, others are kept under extensions";
     case Bozo::truncated:
-      return "what was complete is kept, the last element is closed";
+      return "complete parts are kept, the last element is closed";
     case Bozo::encoding_override:
     case Bozo::encoding_undetermined:
-      return "the text was decoded all the same";
+      return "the text was decoded anyway";
     case Bozo::non_xml_content_type:
       return "the content decides, not the Content-Type";
     case Bozo::none:
@@ -203,11 +203,11 @@ class Explainer {
     if (account.encoding_rule == EncodingRule::standard) text += ": nothing else names one that fits";
     say("encoding", std::move(text));
     if (!account.encoding_named.empty()) {
-      say("encoding", account.encoding_named + " stands in " + std::string(rule_name(account.named_by)) +
+      say("encoding", account.encoding_named + " appears in " + std::string(rule_name(account.named_by)) +
                           " and cannot be right: it is unknown, the bytes are not of it, or they are UTF-8");
     }
     if (account.replaced > 0) {
-      say("encoding", number(account.replaced, "sequence", "sequences") + " did not decode, U+FFFD stands in place");
+      say("encoding", number(account.replaced, "sequence", "sequences") + " did not decode, replaced by U+FFFD");
     }
     if (account.dropped > 0) {
       say("encoding", number(account.dropped, "character", "characters") + " that XML forbids left out");
@@ -228,9 +228,9 @@ class Explainer {
                           "first fault: " + account.fault);
     }
     if (account.wrapped) {
-      say("document", "the feed was taken out of what it lies in");
+      say("document", "the feed was extracted from the document around it");
     } else if (account.salvaged) {
-      say("document", "read from a copy whose nesting was repaired");
+      say("document", "read from a copy with repaired nesting");
     }
   }
 
@@ -287,15 +287,15 @@ class Explainer {
       if (entry.guid.starts_with("sha256:")) ++hashed;
     }
     Parts parts;
-    parts.add(own, "by the guid or id that the entry names");
-    parts.add(link, "by the link, there is no guid");
-    parts.add(digest, "by a digest of title, date and text, there is neither");
-    say("guid", "entries are told apart: " + parts.take());
+    parts.add(own, "by the guid or id of the entry");
+    parts.add(link, "by the link, without a guid");
+    parts.add(digest, "by a digest of title, date and text, without either");
+    say("guid", "entries are identified: " + parts.take());
     if (unnamed.count() > 0) say("guid", "without guid: " + unnamed.take());
-    if (hashed > 0) say("guid", entries(hashed) + " with a guid longer than 1 KiB, its SHA-256 stands in place");
+    if (hashed > 0) say("guid", entries(hashed) + " with a guid longer than 1 KiB, replaced by its SHA-256");
     if (repeated.count() > 0) {
       say("guid", "the same guid twice: " + repeated.take() +
-                      "; told apart by link, of those with equal links the first stays");
+                      "; distinguished by link; of those with equal links, the first stays");
     }
   }
 

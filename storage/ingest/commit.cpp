@@ -258,7 +258,7 @@ StoreResult<Committed> read_committed(const StoreResult<Reply>& reply) {
     const std::string_view what = word.substr(6);
     return StoreError{StoreError::Code::misconfigured,
                       "nothing can be written while " + std::string(what) + ": " +
-                          (what.ends_with("is no number") ? "" : "rename that key, then ") +
+                          (what.ends_with("is not a number") ? "" : "rename that key, then ") +
                           "run feedmill verify --repair"};
   } else {
     return StoreError{StoreError::Code::refused, "nothing was written: " + std::string(word)};

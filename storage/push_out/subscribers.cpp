@@ -95,7 +95,7 @@ StoreResult<AskedOfHub> write(Store::Impl& impl, std::string_view op, const std:
   constexpr std::array words{AskedOfHub::Is::nothing, AskedOfHub::Is::taken, AskedOfHub::Is::too_many,
                              AskedOfHub::Is::of_site, AskedOfHub::Is::not_verified};
   const auto said = static_cast<std::size_t>(reply->integer());
-  if (said >= words.size()) return StoreError{StoreError::Code::bug, "push_out_put answered what it does not know"};
+  if (said >= words.size()) return StoreError{StoreError::Code::bug, "push_out_put returned an unknown answer"};
   return AskedOfHub{words[said]};
 }
 
@@ -272,7 +272,7 @@ StoreResult<std::string> Subscribers::deny(const Topic& topic, const std::string
   std::string last;
   for (std::size_t i = 0; i < ids->size(); ++i) {
     last = (*ids)[i].text();
-    auto denied = put(impl_, "ask", last, intent_fields({"denied", "", {}, "the topic is no longer published", 0}));
+    auto denied = put(impl_, "ask", last, intent_fields({"denied", "", {}, "the topic was removed", 0}));
     if (!denied) return denied.error();
   }
   return ids->size() < most ? std::string() : last;

@@ -74,7 +74,7 @@ EventFilter read_filter(std::string_view text) {
 
 std::string objection_to(const EventFilter& filter) {
   for (const std::string& type : filter.types) {
-    if (!is_outside_type(type)) return "no event that is told to others has the type " + type;
+    if (!is_outside_type(type)) return "unknown event type " + type;
   }
   if (filter.feeds.size() + filter.channels.size() > most_names)
     return "more than " + std::to_string(most_names) + " feeds and channels";

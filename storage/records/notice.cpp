@@ -6,7 +6,7 @@
 namespace feedmill {
 
 std::string_view objection_to_user(std::string_view user) {
-  if (user == "global") return "the channel notifications:global is everybody's";
+  if (user == "global") return "the channel notifications:global belongs to all users";
   if (user.starts_with("topic:")) return "the channels notifications:topic:… are those of watches";
   return {};
 }

@@ -118,14 +118,14 @@ struct SlotMap {
 
 StoreResult<SlotMap> ask(const NodeAddress& asked, const RedisAddress& address, Milliseconds timeout) {
   using Code = StoreError::Code;
-  if (is_silent(asked)) return StoreError{Code::unavailable, "it did not answer a moment ago"};
+  if (is_silent(asked)) return StoreError{Code::unavailable, "it did not answer recently"};
   const RedisAddress its = as_node(asked, address);
   const auto answer = Redis(its, timeout).command({"CLUSTER", "SLOTS"});
   if (!answer) {
     const std::string& why = answer.error().detail;
     const bool is_none = why.starts_with("ERR unknown command") || why.find("cluster support disabled") != why.npos;
     if (is_none) {
-      return StoreError{Code::unsupported, "it is no node of a cluster; for one server write " + url_as("", its) +
+      return StoreError{Code::unsupported, "it is not a cluster node; for one server write " + url_as("", its) +
                                                ", for a sentinel " + url_as("+sentinel", its) + "/service"};
     }
     return answer.error();
@@ -190,7 +190,7 @@ std::optional<StoreError> find_holder(RedisAddress& address, Milliseconds timeou
     }
   };
   learn(known_nodes().of(cluster));
-  auto told = ask_in_turn<SlotMap>(all, timeout, "no node of the cluster tells where the store is",
+  auto told = ask_in_turn<SlotMap>(all, timeout, "no cluster node reports where the store is",
                                    [&](const NodeAddress& one, Milliseconds time) { return ask(one, address, time); });
   if (!told) return told.error();
   auto& [at, map] = *told;

@@ -137,7 +137,7 @@ Redis::Result<bool> Redis::greet() {
     const auto cluster = command({"INFO", "cluster"});
     if (!cluster) return cluster.error();
     if (info_value(cluster->text(), "cluster_enabled") != "1") {
-      return StoreError{StoreError::Code::unavailable, "the Redis at " + where() + ", is no node of a cluster"};
+      return StoreError{StoreError::Code::unavailable, "the Redis at " + where() + ", is not a cluster node"};
     }
   }
   if (sentinels_ || !address_.cluster.empty()) {
@@ -344,7 +344,7 @@ StoreError Redis::lost(int kind, int number, const std::string& words) {
   } else if (kind == REDIS_ERR_OOM) {
     error.detail = "an answer of Redis is too large: over 16.7 million elements, or no memory";
   } else if (!answered_ && !address_.tls && address_.socket.empty()) {
-    error.detail += "; if it speaks TLS alone, write rediss in place of redis into redis.url";
+    error.detail += "; if it only speaks TLS, use rediss:// in redis.url";
   }
   disconnect();
   return error;

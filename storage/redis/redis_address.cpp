@@ -111,7 +111,7 @@ std::string_view read_sentinels(std::string_view hosts, std::string_view& path, 
   path = path.substr(std::min(address.service.size() + 1, path.size()));
   const auto may_name = [](unsigned char c) { return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_'; };
   if (address.service.empty() || !std::all_of(address.service.begin(), address.service.end(), may_name)) {
-    return "behind the sentinels stands what they call the primary, as in redis+sentinel://host:26379/mymaster";
+    return "after the sentinels: the primary's name, as in redis+sentinel://host:26379/mymaster";
   }
   return read_nodes(hosts, 26379, address.sentinels);
 }
@@ -151,10 +151,10 @@ ReadAddress parse_url(std::string_view url) {
                                   : read_endpoint(rest, address.host, address.port);
   if (!wrong.empty()) return bad_url(wrong);
   if (in_cluster && !path.empty() && path != "0") {
-    return bad_url("a cluster has no databases; end the URL behind the port, as in redis+cluster://host:6379");
+    return bad_url("a cluster has no databases; end the URL after the port, as in redis+cluster://host:6379");
   }
   if (!path.empty() && (!read_number(path, address.database) || address.database < 0)) {
-    return bad_url(by_sentinels ? "behind the name stands a database number, as in redis+sentinel://host/mymaster/0"
+    return bad_url(by_sentinels ? "after the name: a database number, as in redis+sentinel://host/mymaster/0"
                                 : "the path must be a database number, as in redis://host/0");
   }
   return address;

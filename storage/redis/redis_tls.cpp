@@ -103,7 +103,7 @@ StoreError bad_certificate(const RedisAddress& address, long result) {
   switch (result) {
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-      return distrust(what + "is not for " + address.host + ": write a name that stands in it into redis.url");
+      return distrust(what + "is not for " + address.host + ": use a name from it in redis.url");
     case X509_V_ERR_CERT_HAS_EXPIRED:
       return distrust(what + "has expired: renew it, or set this machine's clock");
     case X509_V_ERR_CERT_NOT_YET_VALID:

@@ -31,23 +31,24 @@ StoreResult<NodeAddress> ask(Redis& sentinel, const NodeAddress& one, const Redi
       RedisAddress server = address;  // with the login of servers, not that of sentinels
       server.host = one.host;
       server.port = one.port;
-      return StoreError{StoreError::Code::unsupported, "it is no sentinel; for one server write " + url_as("", server) +
-                                                           ", for a node of a cluster " + url_as("+cluster", server)};
+      return StoreError{StoreError::Code::unsupported, "it is not a sentinel; for one server write " +
+                                                           url_as("", server) + ", for a cluster node " +
+                                                           url_as("+cluster", server)};
     }
     StoreError error = answer.error();
     if (error.detail.starts_with("NOAUTH")) {
-      error = {StoreError::Code::auth, "it wants redis.sentinel_password_file"};
+      error = {StoreError::Code::auth, "it requires redis.sentinel_password_file"};
     } else if (error.code == StoreError::Code::auth) {
       error.detail += "; check redis.sentinel_user and redis.sentinel_password_file";
     }
     return error;
   }
   if (answer->is_nil()) {
-    return StoreError{StoreError::Code::unsupported, "it knows no \"" + address.service + "\""};
+    return StoreError{StoreError::Code::unsupported, "it does not know \"" + address.service + "\""};
   }
   NodeAddress primary{std::string((*answer)[0].text()), static_cast<std::uint16_t>((*answer)[1].integer())};
   if (answer->size() != 2 || primary.host.empty() || primary.port == 0) {
-    return StoreError{StoreError::Code::bug, "its answer names no address"};
+    return StoreError{StoreError::Code::bug, "its answer has no address"};
   }
   return primary;
 }
@@ -56,7 +57,7 @@ StoreResult<NodeAddress> ask(Redis& sentinel, const NodeAddress& one, const Redi
 
 std::optional<StoreError> Sentinels::find_primary(RedisAddress& address, Milliseconds timeout) {
   std::vector<NodeAddress>& all = address.sentinels;
-  auto told = ask_in_turn<NodeAddress>(all, timeout, "no sentinel tells where \"" + address.service + "\" is",
+  auto told = ask_in_turn<NodeAddress>(all, timeout, "no sentinel reports where \"" + address.service + "\" is",
                                        [&](const NodeAddress& one, Milliseconds time) {
                                          Redis sentinel(address_of(one, address), time);
                                          return ask(sentinel, one, address);

@@ -112,7 +112,8 @@ StoreResult<void> Store::Impl::meet_server() {
 
 StoreError Store::Impl::leave_older_server() {
   redis.disconnect();
-  return {StoreError::Code::unavailable, "the server is one that another has taken over from; it does not know yet"};
+  return {StoreError::Code::unavailable,
+          "the server has been replaced by another after a failover but does not know it yet"};
 }
 
 StoreResult<std::string> Store::Impl::open(bool create) {
@@ -339,7 +340,7 @@ std::vector<StoreResult<Reply>> Store::Impl::run_all(Script script, std::span<co
   std::vector<StoreResult<Reply>> replies;
   replies.reserve(calls.size());
   if (options.reads_only) {
-    const StoreError refused{StoreError::Code::bug, "a script was asked for where nothing but reading was wanted"};
+    const StoreError refused{StoreError::Code::bug, "a script was requested on a read-only connection"};
     replies.assign(calls.size(), refused);
     return replies;
   }

@@ -32,7 +32,7 @@ std::string_view unfit_name(std::string_view name) {
 
 std::string_view unfit_text_name(std::string_view name) {
   if (const std::string_view unfit = unfit_name(name); !unfit.empty()) return unfit;
-  return is_utf8(name) ? std::string_view() : "it is no UTF-8";
+  return is_utf8(name) ? std::string_view() : "it is not valid UTF-8";
 }
 
 std::string_view unfit_new_channel(std::string_view uid) {
@@ -40,8 +40,8 @@ std::string_view unfit_new_channel(std::string_view uid) {
   if (is_blank(uid)) return "it is blank";
   const std::size_t slash = uid.find('/');
   const bool in_halves = slash != std::string_view::npos;
-  if (in_halves && is_blank(uid.substr(0, slash))) return "no user stands before its slash";
-  if (in_halves && is_blank(uid.substr(slash + 1))) return "nothing stands behind its slash";
+  if (in_halves && is_blank(uid.substr(0, slash))) return "the user before its slash is missing";
+  if (in_halves && is_blank(uid.substr(slash + 1))) return "the name after its slash is missing";
   return {};
 }
 
@@ -326,9 +326,8 @@ StoreResult<std::optional<std::vector<EntryCursor>>> Channels::places(const std:
     const auto built = is_built(uid);
     if (!built) return built.error();
     if (!*built) {
-      return StoreError{
-          StoreError::Code::refused,
-          "the list of all posts of this channel is not built yet: a worker that delivers does that by itself"};
+      return StoreError{StoreError::Code::refused,
+                        "the list of all posts of this channel is not built yet: a delivering worker builds it"};
     }
   }
   return std::optional(std::move(*found));

@@ -62,7 +62,7 @@ StoreResult<void> Notifications::add(std::span<const Notice> notices) {
   const auto reply = impl_.run(Script::deliver_notices, args);
   if (!reply) return reply.error();
   if ((*reply)[3].integer() > 0) {
-    return StoreError{StoreError::Code::refused, "a user's list of notices is no list, or their hash no hash"};
+    return StoreError{StoreError::Code::refused, "a user's list of notices is not a list, or their hash is not a hash"};
   }
   return {};
 }

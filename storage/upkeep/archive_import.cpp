@@ -36,7 +36,7 @@ namespace json = boost::json;
 
 constexpr std::size_t entries_per_call = 50, bytes_per_call = 4U << 20U;
 constexpr std::ptrdiff_t tombs_per_call = 1000;
-constexpr std::string_view no_export = "is no export of feedmill's store";
+constexpr std::string_view no_export = "is not an export of feedmill's store";
 constexpr std::size_t most_tombs = 20'000;
 constexpr std::uint64_t highest_moment = std::uint64_t{1} << 47;  // of an event: thousands of years from now
 constexpr std::int64_t highest_number = std::int64_t{1} << 49;    // of an entry: there are as many above it
@@ -48,7 +48,7 @@ std::vector<std::string> store_ids_of(const json::object& object) {
   if (object.contains("store")) ids = {text_of(object, "store")};
   for (const std::string& id : ids) {
     const bool fits = id.size() == 32 && id.find_first_not_of("0123456789abcdef") == std::string::npos;
-    if (!id.empty() && !fits) throw BadLine{"\"store\" is no id of a store"};
+    if (!id.empty() && !fits) throw BadLine{"\"store\" is not a store id"};
   }
   return ids;
 }
@@ -62,7 +62,7 @@ std::string newest_event_of(const json::object& object) {
   for (const std::string& seq : seqs) {
     const EventPlace place = event_place(seq);
     if (to_string(place) != seq || place.milliseconds > highest_moment || place.number > highest_moment)
-      throw BadLine{"\"seq\" is no id of an event"};
+      throw BadLine{"\"seq\" is not an event id"};
     newest = std::max(newest, place);
   }
   return to_string(newest);
@@ -86,13 +86,13 @@ class Archive::Reader {
         if (line.size() > max_line) throw BadLine{"is longer than " + std::to_string(max_line >> 20U) + " MiB"};
         boost::system::error_code error;
         const json::value value = json::parse(line, error);
-        if (error || !value.is_object()) throw BadLine{"is no JSON object" + (error ? ": " + error.message() : "")};
+        if (error || !value.is_object()) throw BadLine{"is not a JSON object" + (error ? ": " + error.message() : "")};
         take(value.as_object());
         if (failure_) return failed(*failure_, false);
       }
       if (finished_ && next_(line)) {
         ++number_;
-        throw BadLine{"stands behind the end"};
+        throw BadLine{"follows the end"};
       }
       if (!finished_) {
         ++number_;
@@ -137,7 +137,7 @@ class Archive::Reader {
     if (type == "entry") return entry(object);
     if (type == "end") return end(object);
     if (type == "again") return again(object);
-    if (in_feed_) throw BadLine{"stands inside of a feed"};
+    if (in_feed_) throw BadLine{"is inside a feed"};
     if (type == "channel") return channel(object);
     if (type == "key") return key(object);
     if (type == "total") return total(object);
@@ -201,7 +201,7 @@ class Archive::Reader {
       now_seconds_ = now->count() / 1000;
     }
     url_ = text_of(object, "url");
-    if (!options_.is_feed_url(url_) || !forbidden_ending(url_).empty()) throw BadLine{"\"url\" is no feed address"};
+    if (!options_.is_feed_url(url_) || !forbidden_ending(url_).empty()) throw BadLine{"\"url\" is not a feed URL"};
     state_ = fields_of(object, "state");
     feed_ = fields_of(object, "feed");
     tombs_ = fields_of(object, "tombs", most_tombs);
@@ -269,7 +269,7 @@ class Archive::Reader {
   }
 
   void entry(const json::object& object) {
-    if (!in_feed_) throw BadLine{"is an entry of no feed"};
+    if (!in_feed_) throw BadLine{"is an entry without a feed"};
     ++entries_;
     EntryWrite write;
     const std::int64_t number = whole(text_of(object, "id"), "id", highest_number);
@@ -423,7 +423,7 @@ class Archive::Reader {
     if (!unfit_name(uid).empty()) throw BadLine{"\"uid\" cannot be the name of a channel"};
     const std::vector<std::string> urls = words_of(object, "feeds", 1'000'000);
     for (const std::string& url : urls) {
-      if (!options_.is_feed_url(url)) throw BadLine{"\"feeds\" holds what is no feed address"};
+      if (!options_.is_feed_url(url)) throw BadLine{"\"feeds\" contains something other than a feed URL"};
     }
     if (uid != channel_) ++figures_.channels;  // a large one has several lines
     channel_ = uid;

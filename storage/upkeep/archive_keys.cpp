@@ -88,12 +88,12 @@ StoreResult<void> ArchiveKeys::marks(const object& line, const std::string& uid,
   if (line.contains("feed")) {
     store = stores_.with_feed(text_of(line, "feed"));
   } else if (stores_.all.size() > 1) {
-    throw BadLine{"does not say of what feed the entries are that were read; export once more with this feedmill"};
+    throw BadLine{"does not name the feed of the read entries; export again with this feedmill"};
   }
   std::vector<std::string> scored;
   for (std::size_t i = 0; i < words.size(); i += 2) {
     const auto entry = archive_name(words[i]);
-    if (!entry) throw BadLine{"\"words\" name what is no entry"};
+    if (!entry) throw BadLine{"\"words\" name something other than an entry"};
     whole(words[i + 1], "words");
     if (store != nullptr) scored.insert(scored.end(), {words[i + 1], store->prefix() + *entry});
   }

@@ -31,7 +31,7 @@ inline const boost::json::value& member(const boost::json::object& object, std::
 
 inline std::string bytes_of(const boost::json::value& value, std::string_view name) {
   auto bytes = read_byte_text(value);
-  if (!bytes) throw BadLine{"\"" + std::string(name) + "\" is no text"};
+  if (!bytes) throw BadLine{"\"" + std::string(name) + "\" is not a string"};
   return std::move(*bytes);
 }
 
@@ -41,7 +41,8 @@ inline std::string text_of(const boost::json::object& object, std::string_view n
 
 inline std::vector<std::string> words_of(const boost::json::object& object, std::string_view name, std::size_t most) {
   const boost::json::array* const array = member(object, name).if_array();
-  if (array == nullptr || array->size() > most) throw BadLine{"\"" + std::string(name) + "\" is no list, or too long"};
+  if (array == nullptr || array->size() > most)
+    throw BadLine{"\"" + std::string(name) + "\" is not a list, or is too long"};
   std::vector<std::string> words;
   for (const boost::json::value& word : *array) words.push_back(bytes_of(word, name));
   return words;
@@ -60,14 +61,14 @@ inline Fields fields_of(const boost::json::object& object, std::string_view name
 inline std::int64_t whole(std::string_view text, std::string_view name, std::int64_t most = std::int64_t{1} << 50) {
   std::int64_t value = -1;
   if (!read_number(text, value) || value < 0 || value > most) {
-    throw BadLine{"\"" + std::string(name) + "\" is no number from 0 to " + std::to_string(most)};
+    throw BadLine{"\"" + std::string(name) + "\" is not a number from 0 to " + std::to_string(most)};
   }
   return value;
 }
 
 inline std::uint64_t count_of(const boost::json::object& object, std::string_view name) {
   const boost::json::value& value = member(object, name);
-  if (!value.is_int64() || value.as_int64() < 0) throw BadLine{"\"" + std::string(name) + "\" is no count"};
+  if (!value.is_int64() || value.as_int64() < 0) throw BadLine{"\"" + std::string(name) + "\" is not a count"};
   return static_cast<std::uint64_t>(value.as_int64());
 }
 

@@ -284,7 +284,7 @@ StoreResult<void> Verifier::Work::told_of() {
                          "entry.lost",
                          (*told)->feed_url,
                          {id, impl_.keys.signals()},
-                         "the stream tells of it, and not of its going; it is not there",
+                         "the stream reports it but not its deletion; it does not exist",
                          {{"gone", id, (*told)->feed_url, {}, (*told)->guid}}});
         } else if (const std::int64_t rev = revs[i]->integer(); rev > 0 && rev < post.rev) {
           const std::string heard = std::to_string(post.rev);
@@ -292,7 +292,7 @@ StoreResult<void> Verifier::Work::told_of() {
                          "entry.back",
                          "",
                          {id, impl_.keys.signals()},
-                         "is revision " + std::to_string(rev) + ", the stream told of " + heard,
+                         "is revision " + std::to_string(rev) + ", but the stream reported " + heard,
                          {{"hset", id, "rev", std::string(revs[i]->text()), heard}}});
         }
       }

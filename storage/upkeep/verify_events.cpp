@@ -40,7 +40,7 @@ void EventLedger::read(const EventRecord& record, std::vector<Violation>& wrong)
   const json::value value = json::parse(record.json, error);
   const json::object* const object = error ? nullptr : value.if_object();
   if (object == nullptr) {
-    tell("signal.unreadable", "", {}, "no JSON object");
+    tell("signal.unreadable", "", {}, "not a JSON object");
     return;
   }
   const std::string url(string_member(*object, "feed_url")), seq(string_member(*object, "seq")),
@@ -60,12 +60,12 @@ void EventLedger::read(const EventRecord& record, std::vector<Violation>& wrong)
   if (record.type == "post_same_as") return;  // tells of no revision
   const json::value* const member = object->if_contains("rev");
   const std::int64_t rev = member != nullptr && member->is_int64() ? member->as_int64() : 0;
-  if (rev < 1) tell("signal.rev", url, {id}, "tells of no revision");
+  if (rev < 1) tell("signal.rev", url, {id}, "has no revision");
   const auto [known, is_new] = posts_.try_emplace(number);
   Revision& post = known->second;
   const bool goes_on = !is_new && !post.gone;  // what is gone may be brought back, by an import that was killed before
   if (goes_on && rev == post.rev) {
-    tell("signal.twice", url, {id}, "revision " + std::to_string(rev) + " is told of a second time");
+    tell("signal.twice", url, {id}, "revision " + std::to_string(rev) + " is reported twice");
   } else if (goes_on && rev != post.rev + 1) {
     tell(rev < post.rev ? "signal.back" : "signal.missing", url, {id},
          "revision " + std::to_string(rev) + " after revision " + std::to_string(post.rev));

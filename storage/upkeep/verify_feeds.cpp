@@ -52,7 +52,7 @@ Verifier::Work::Names Verifier::Work::look_at_markup(const std::string& id, cons
     }
   }
   if (!options_.journal) violation.changes.push_back({"hset", id, wanted.front().first, {}, {}});  // it can be mended
-  violation.detail += " would be stored otherwise today";
+  violation.detail += " would be stored differently today";
   all.push_back(std::move(violation));
   return stored_anew;
 }

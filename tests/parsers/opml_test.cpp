@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenCase{"NoAddress",
                    "<opml><body>\n<outline type=\"rss\" text=\"x\"/></body></opml>",
                    {},
-                   "refused 2: type is \"rss\" but there is no xmlUrl"},
+                   "refused 2: type is \"rss\" but xmlUrl is missing"},
         BrokenCase{
             "EmptyAddress", "<opml><body>\n<outline xmlUrl=\" \"/></body></opml>", {}, "refused 2: xmlUrl is empty"},
         BrokenCase{"UndeclaredPrefix",

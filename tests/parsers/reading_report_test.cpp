@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
         ExplainCase{"EncodingHidesNoFault", "<rss version='2.0'><channel>\n<title>a & b</title></channel></rss>",
                     "text/xml; charset=nonsense", "document: line 2: first fault: \"&\" that begins no reference"},
         ExplainCase{"Wrapped", "<page><rss version='2.0'><channel><title>t</title></channel></rss></page>", "",
-                    "document: the feed was taken out of what it lies in"},
+                    "document: the feed was extracted from the document around it"},
         ExplainCase{"Type", "<rss version='2.0'><channel/></rss>", "text/plain",
                     "document: bozo, non-xml-content-type: text/plain; the content decides, not the Content-Type"},
         ExplainCase{"Base", "<rss version='2.0'><channel><link>http://site.example/</link></channel></rss>", "",
@@ -82,8 +82,8 @@ INSTANTIATE_TEST_SUITE_P(
         ExplainCase{
             "Twice",
             "<rss version='2.0'><channel><item><guid>g</guid></item><item><guid>g</guid></item></channel></rss>", "",
-            "guid: the same guid twice: entry 2 (as entry 1, \"g\"); told apart by link, of those with equal "
-            "links the first stays"},
+            "guid: the same guid twice: entry 2 (as entry 1, \"g\"); distinguished by link; of those with equal links, "
+            "the first stays"},
         ExplainCase{"Links",
                     "<rss version='2.0'><channel><item><link>http://a.example/1</link></item>"
                     "<item><guid>http://a.example/2</guid></item></channel></rss>",

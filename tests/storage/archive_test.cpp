@@ -462,13 +462,13 @@ TEST_P(Hostile, LinesAreRefusedByNumber) {
 INSTANTIATE_TEST_SUITE_P(
     All, Hostile,
     testing::Values(
-        Garbage{"Text", "hello", "no JSON object"}, Garbage{"List", "[1,2]", "no JSON object"},
+        Garbage{"Text", "hello", "not a JSON object"}, Garbage{"List", "[1,2]", "not a JSON object"},
         Garbage{"NoKind", "{}", "\"t\" is missing"}, Garbage{"UnknownKind", R"({"t":"bomb"})", "inside of a feed"},
         Garbage{"KeyInsideAFeed", R"({"t":"key","key":"feeds","type":"set","words":["x"]})", "inside of a feed"},
         Garbage{"NumberZero", R"({"t":"entry","id":"0","score":"1","fields":[]})", "\"id\" is 0"},
         Garbage{"NumberHuge", R"({"t":"entry","id":"99999999999999999999","score":"1","fields":[]})",
-                "\"id\" is no number"},
-        Garbage{"ScoreNegative", R"({"t":"entry","id":"1","score":"-1","fields":[]})", "\"score\" is no number"},
+                "\"id\" is not a number"},
+        Garbage{"ScoreNegative", R"({"t":"entry","id":"1","score":"-1","fields":[]})", "\"score\" is not a number"},
         Garbage{"NoGuid", R"({"t":"entry","id":"1","score":"1","fields":["title","x"]})", "lack guid"},
         Garbage{"NameWithoutValue", R"({"t":"entry","id":"1","score":"1","fields":["title"]})", "without a value"},
         Garbage{"OtherTimestamp",

@@ -213,7 +213,7 @@ TEST(ChannelNames, AreCheckedForWhatNoKeyShouldHold) {
   EXPECT_NE(unfit_name("a\nb"), "");
   EXPECT_NE(unfit_name(std::string_view("a\0b", 3)), "");
   EXPECT_EQ(unfit_name("\xff"), "") << "one of an older store is read and removed";
-  EXPECT_EQ(unfit_text_name("\xff"), "it is no UTF-8");
+  EXPECT_EQ(unfit_text_name("\xff"), "it is not valid UTF-8");
   EXPECT_EQ(unfit_text_name("/"), "");
 }
 

@@ -78,7 +78,7 @@ TEST(NoCluster, IsRefusedWithTheLineToWrite) {
   const RedisServer single({"--port", std::to_string(port)});
   const StoreError said = refusal(cluster_url(port));
   EXPECT_EQ(said.code, Code::unsupported);
-  EXPECT_NE(said.detail.find("it is no node of a cluster; for one server write redis://127.0.0.1:" +
+  EXPECT_NE(said.detail.find("it is not a cluster node; for one server write redis://127.0.0.1:" +
                              std::to_string(port) + ", for a sentinel redis+sentinel://127.0.0.1:"),
             std::string::npos)
       << said.detail;
@@ -134,7 +134,7 @@ TEST(ANodesAddress, ThatLeadsToAnotherServerIsNotBelieved) {
   ASSERT_NE(redis_command(node, {"CLUSTER", "SLOTS"}).find(std::to_string(stranger_port)), std::string::npos);
   const StoreError said = refusal(cluster_url(port));
   EXPECT_EQ(said.code, Code::unavailable);
-  EXPECT_NE(said.detail.find("is no node of a cluster"), std::string::npos) << said.detail;
+  EXPECT_NE(said.detail.find("is not a cluster node"), std::string::npos) << said.detail;
   EXPECT_EQ(redis_command(stranger, {"DBSIZE"}), "0");
 }
 

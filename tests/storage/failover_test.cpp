@@ -286,7 +286,7 @@ TEST_F(Sentinels, ThatKnowNoSuchServiceSaySo) {
   const auto opened = store.open();
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Code::unsupported);
-  EXPECT_NE(opened.error().detail.find("it knows no \"theirs\""), std::string::npos) << opened.error().detail;
+  EXPECT_NE(opened.error().detail.find("it does not know \"theirs\""), std::string::npos) << opened.error().detail;
 }
 
 TEST_F(Sentinels, ThatAreServersAreToldApart) {
@@ -295,8 +295,8 @@ TEST_F(Sentinels, ThatAreServersAreToldApart) {
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Code::unsupported);
   const std::string server = at(watched->port(watched->primary()));
-  EXPECT_NE(opened.error().detail.find("it is no sentinel; for one server write redis://" + server +
-                                       ", for a node of a cluster redis+cluster://" + server),
+  EXPECT_NE(opened.error().detail.find("it is not a sentinel; for one server write redis://" + server +
+                                       ", for a cluster node redis+cluster://" + server),
             std::string::npos)
       << opened.error().detail;
 }
