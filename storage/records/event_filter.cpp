@@ -74,7 +74,10 @@ EventFilter read_filter(std::string_view text) {
 
 std::string objection_to(const EventFilter& filter) {
   for (const std::string& type : filter.types) {
-    if (!is_outside_type(type)) return "unknown event type " + type;
+    if (is_outside_type(type)) continue;
+    std::string text = "unknown event type \"" + type + "\"; one of:";
+    for (const std::string_view known : outside_event_types) text.append(" ").append(known);
+    return text;
   }
   if (filter.feeds.size() + filter.channels.size() > most_names)
     return "more than " + std::to_string(most_names) + " feeds and channels";
