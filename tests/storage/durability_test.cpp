@@ -19,8 +19,9 @@ using test::RedisServer;
 class Durable : public test::StoreTest {
  protected:
   Durable() : proxy(server.admin_url(), FaultProxy::Speaks::redis) {}
-  StoreResult<std::string> open(Durability durability) {
-    StoreOptions options{.url = proxy.redis_url_of("feedmill"), .timeout = Milliseconds(1000)};
+  /// `timeout`: short only where a wait is to end without success; a disk may take seconds for an fsync.
+  StoreResult<std::string> open(Durability durability, Milliseconds timeout = StoreOptions().timeout) {
+    StoreOptions options{.url = proxy.redis_url_of("feedmill"), .timeout = timeout};
     options.durability = durability;
     store = Store(options);
     return store.open();
@@ -98,7 +99,7 @@ TEST_F(Durable, OnDiskAsTheServerInstalledHereHasIt) {
 }
 
 TEST_F(Durable, OnAReplicaIsWaitedForAndCounted) {
-  ASSERT_TRUE(open(Durability::replica));
+  ASSERT_TRUE(open(Durability::replica, Milliseconds(1000)));
   add();
   const Commit commit = plan(claim_one(), {post("a", 1)});
   const auto alone = try_to_send(commit);

@@ -258,7 +258,8 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
     refused.headers.emplace_back("Allow", allowed);
     co_return refused;
   }
-  const bool asks_for = (!route->op.empty() && route->op != "export") || route->change != nullptr;
+  const bool asks_for = (!route->op.empty() && route->op != "export") ||
+                        (route->operation != nullptr && route->operation->access != Operation::Access::read);
   if (asks_for && !asks) co_return problem("read_only", "this token is read-only (asks = false)");
   if (!Place::is_free(*this, call.app)) co_return problem("busy", "too many calls in progress");
   std::optional<Place> place(std::in_place, *this, call.app);
@@ -300,12 +301,12 @@ asio::awaitable<ApiReply> Api::lead(const ApiRoute& route, ApiCall call, Visit& 
     if (!its) co_return store_is_away(its.error());
     partition = its->front();
   }
-  if (!partition && of_all_ != nullptr && is_of_all(route))
+  if (!partition && of_all_ != nullptr && route.of_all)
     co_return co_await of_all_->carry_out(route, call, visit, place);
   if (!partition) {
     co_return problem("missing_parameter",
                       fmt::format("this call is for one partition: give partition in the query, 0 to {}{}", count - 1,
-                                  is_of_all(route) ? ", or set signals.merged to use the merged stream" : ""));
+                                  route.of_all ? ", or set signals.merged to use the merged stream" : ""));
   }
   if (*partition >= count) co_return problem("bad_parameter", fmt::format("partition: 0 to {}", count - 1));
   call.parameters.erase("partition");  // it is no field of what is asked for
@@ -328,9 +329,7 @@ asio::awaitable<ApiReply> Api::carry_out(const ApiRoute& route, const ApiCall& c
   if (route.op == "import") co_return co_await import(call, visit, Parts(&alone, 1));
   if (route.op == "export") co_return co_await export_list(call, visit, Parts(&alone, 1));
   if (route.op == "discover") co_return co_await discover(call, visit);
-  if (route.op == "webhook_test") co_return co_await test_webhook(call, visit);
-  if (route.op == "topic_remove") co_return co_await remove_topic(call, visit);
-  if (route.change != nullptr) co_return co_await change(route, call, visit);
+  if (route.operation != nullptr) co_return co_await operate(*route.operation, call, visit);
   if (!route.op.empty()) co_return co_await ask(route, call, visit, place);
   if (route.list != ApiList::none) co_return co_await read_list(route.list, call, Parts(&alone, 1));
   co_return co_await read(route, call);
@@ -342,7 +341,7 @@ asio::awaitable<ApiReply> Api::read(const ApiRoute& route, const ApiCall& call) 
     description.body = api_description;
     co_return description;
   }
-  const auto work = [&](Store& store) { return route.read({store, hosts_, stretches_, call, public_url_}); };
+  const auto work = [&](Store& store) { return route.read({store, hosts_, stretches_, call}); };
   StoreResult<ApiReply> reply = co_await with_store(call.app, work);
   if (!reply) co_return store_is_away(reply.error());
   co_return std::move(*reply);
@@ -362,24 +361,18 @@ asio::awaitable<std::optional<ApiReply>> Api::read_body(Visit& visit, std::uint6
   co_return problem("bad_json", "the body cannot be read");
 }
 
-asio::awaitable<ApiReply> Api::change(const ApiRoute& route, const ApiCall& call, Visit& visit) {
-  const Visit::Header& head = visit.head();
+/// Nothing: the body was an object, or there was none.
+asio::awaitable<std::optional<ApiReply>> Api::read_object(Visit& visit, boost::json::object& body) {
   if (auto refused = co_await read_body(visit, longest_request)) co_return *refused;
-  if (visit.gone()) co_return ApiReply();
-  boost::json::object body;
-  if (!visit.body().empty()) {
-    if (!is_json(head[http::field::content_type])) {
-      co_return problem("unsupported_media_type", "send Content-Type: application/json");
-    }
-    boost::system::error_code error;
-    boost::json::value value = boost::json::parse(visit.body(), error);
-    if (error || !value.is_object()) co_return problem("bad_json", "the body is not a JSON object");
-    body = std::move(value.get_object());
+  if (visit.gone() || visit.body().empty()) co_return std::nullopt;
+  if (!is_json(visit.head()[http::field::content_type])) {
+    co_return problem("unsupported_media_type", "send Content-Type: application/json");
   }
-  const auto work = [&](Store& store) { return route.change({store, looks_.fetching(), call, body, public_url_}); };
-  StoreResult<ApiReply> reply = co_await with_store(call.app, work);
-  if (!reply) co_return store_is_away(reply.error());
-  co_return std::move(*reply);
+  boost::system::error_code error;
+  boost::json::value value = boost::json::parse(visit.body(), error);
+  if (error || !value.is_object()) co_return problem("bad_json", "the body is not a JSON object");
+  body = std::move(value.get_object());
+  co_return std::nullopt;
 }
 
 asio::awaitable<ApiReply> Api::ask(const ApiRoute& route, const ApiCall& call, Visit& visit,

@@ -147,11 +147,10 @@ class Api {
   boost::asio::awaitable<StoreResult<void>> make_channels(const ApiCall& call, const SubscriptionList& list,
                                                           Parts parts);
   boost::asio::awaitable<ApiReply> export_list(const ApiCall& call, Visit& visit, Parts parts);
-  boost::asio::awaitable<ApiReply> change(const ApiRoute& route, const ApiCall& call, Visit& visit);
-  boost::asio::awaitable<ApiReply> remove_topic(const ApiCall& call, Visit& visit);
-  boost::asio::awaitable<ApiReply> test_webhook(const ApiCall& call, Visit& visit);
+  boost::asio::awaitable<ApiReply> operate(const Operation& operation, const ApiCall& call, Visit& visit);
   boost::asio::awaitable<ApiReply> discover(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<std::optional<ApiReply>> read_body(Visit& visit, std::uint64_t most);
+  boost::asio::awaitable<std::optional<ApiReply>> read_object(Visit& visit, boost::json::object& body);
   boost::asio::awaitable<ApiReply> ask(const ApiRoute& route, const ApiCall& call, Visit& visit,
                                        std::optional<Place>& place);
   /// The same with what was read of the visit.
@@ -197,7 +196,7 @@ class Api {
     const auto ask = [&](std::size_t part) -> boost::asio::awaitable<void> {
       Api& its = *parts[part];
       const auto read = [&](Store& store) -> StoreResult<Found> {
-        return work(ApiReading{store, its.hosts_, its.stretches_, call, its.public_url_}, part);
+        return work(ApiReading{store, its.hosts_, its.stretches_, call}, part);
       };
       Clock::duration took{};
       answers[part] = co_await its.ask_store(read, took);

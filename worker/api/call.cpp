@@ -1,7 +1,6 @@
 #include "worker/api/call.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include <boost/beast/http/status.hpp>
 #include <boost/json/value.hpp>
@@ -11,58 +10,13 @@
 #include "worker/base/json_text.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/listener/query.hpp"
+#include "worker/operations/reasons.hpp"
 
 namespace feedmill {
 namespace {
 
 namespace http = boost::beast::http;
 namespace json = boost::json;
-
-struct ReasonStatus {
-  std::string_view reason;
-  unsigned status;
-};
-
-constexpr std::array reason_statuses{
-    ReasonStatus{"bad_parameter", 400},
-    ReasonStatus{"missing_parameter", 400},
-    ReasonStatus{"unknown_parameter", 400},
-    ReasonStatus{"bad_json", 400},
-    ReasonStatus{"bad_key", 400},
-    ReasonStatus{"unauthorized", 401},
-    ReasonStatus{"read_only", 403},
-    ReasonStatus{"no_such_resource", 404},
-    ReasonStatus{"no_such_feed", 404},
-    ReasonStatus{"no_such_channel", 404},
-    ReasonStatus{"no_such_entry", 404},
-    ReasonStatus{"no_such_request", 404},
-    ReasonStatus{"no_such_rule", 404},
-    ReasonStatus{"no_such_webhook", 404},
-    ReasonStatus{"no_such_topic", 404},
-    ReasonStatus{"method_not_allowed", 405},
-    ReasonStatus{"paused", 409},
-    ReasonStatus{"taken", 409},
-    ReasonStatus{"too_many", 409},
-    ReasonStatus{"not_moved", 409},
-    ReasonStatus{"not_republished", 409},
-    ReasonStatus{"too_old", 410},
-    ReasonStatus{"too_long", 413},
-    ReasonStatus{"unsupported_media_type", 415},
-    ReasonStatus{"unknown_op", 422},
-    ReasonStatus{"unknown_field", 422},
-    ReasonStatus{"missing_field", 422},
-    ReasonStatus{"bad_value", 422},
-    ReasonStatus{"refused_address", 422},
-    ReasonStatus{"no_feed", 422},
-    ReasonStatus{"many_feeds", 422},
-    ReasonStatus{"unreachable", 422},
-    ReasonStatus{"ref_reused", 422},
-    ReasonStatus{"too_early", 429},
-    ReasonStatus{"too_fast", 429},
-    ReasonStatus{"busy", 429},
-    ReasonStatus{"queue_full", 429},
-    ReasonStatus{"store_away", 503},
-};
 
 constexpr std::size_t most_parameters = 16, longest_parameter = 8192;
 
@@ -118,8 +72,7 @@ ApiReply problem(unsigned status, std::string_view reason, std::string_view deta
 }
 
 ApiReply problem(std::string_view reason, std::string_view detail, const json::object& more) {
-  const auto row = std::ranges::find(reason_statuses, reason, &ReasonStatus::reason);
-  return problem(row == reason_statuses.end() ? 500 : row->status, reason, detail, more);
+  return problem(status_of(reason), reason, detail, more);
 }
 
 const std::string& ApiCall::get(std::string_view name) const {

@@ -26,16 +26,15 @@ std::string feed_in(std::string_view body) {
 }  // namespace
 
 bool names_feed_in_body(const ApiRoute& route) {
-  return route.op == "add" || route.op == "entry_put" || route.change == add_topic;
+  if (route.operation == nullptr) return route.op == "add" || route.op == "entry_put";
+  return std::ranges::any_of(route.operation->fields, [&](const OperationField& field) {
+    return field.kind == OperationField::Kind::feed && !field.repeats && !is_in_query(*route.operation, field);
+  });
 }
 
 bool names_entry_by_number(const ApiRoute& route, const ApiCall& call, unsigned count) {
   return route.path == "/entries/{id}" && is_entry_id(call.item) && !call.parameters.contains("partition") &&
          !partition_of_key(call.item, count);
-}
-
-bool is_of_all(const ApiRoute& route) {
-  return route.path == "/events" || route.path.starts_with("/webhook");
 }
 
 std::optional<unsigned> partition_of_call(const ApiRoute& route, const ApiCall& call, std::string_view body,
@@ -49,7 +48,7 @@ std::optional<unsigned> partition_of_call(const ApiRoute& route, const ApiCall& 
   const std::string& url = call.get("url");
   const auto feed = canonical_feed_url(url.empty() ? feed_in(body) : url);
   if (feed) return partition_of(*feed, count);
-  const bool says_what_is_wrong = !url.empty() || (names_feed_in_body(route) && route.change == nullptr);
+  const bool says_what_is_wrong = !url.empty() || (names_feed_in_body(route) && route.operation == nullptr);
   return says_what_is_wrong ? std::optional(0U) : std::nullopt;
 }
 

@@ -15,9 +15,6 @@ bool names_feed_in_body(const ApiRoute& route);
 /// were as many, that is to be asked.
 bool names_entry_by_number(const ApiRoute& route, const ApiCall& call, unsigned count);
 
-/// Whether a call of this route may be for all partitions together, by the one stream of their events (L28).
-bool is_of_all(const ApiRoute& route);
-
 /// The partition that `partition` in the query names, else the one of the feed or the entry that the call names; of
 /// `count`, or `count` where there is no such. Nothing where it names neither. `body`: "" where it does not matter.
 std::optional<unsigned> partition_of_call(const ApiRoute& route, const ApiCall& call, std::string_view body,

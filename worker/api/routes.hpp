@@ -15,7 +15,7 @@
 #include "storage/store/store.hpp"
 #include "worker/api/call.hpp"
 #include "worker/config/host_rules.hpp"
-#include "worker/http/fetch.hpp"
+#include "worker/operations/operation.hpp"
 
 namespace feedmill {
 
@@ -39,16 +39,6 @@ struct ApiReading {
   const HostRules& hosts;
   NameStretches& stretches;
   const ApiCall& call;
-  const std::string& public_url;  ///< push_out.public_url
-};
-
-/// What a call changes itself, where no request may stand for it (OPERATIONS A2).
-struct ApiChange {
-  Store& store;
-  const FetchOptions& fetching;  ///< which addresses may be asked
-  const ApiCall& call;
-  const boost::json::object& body;  ///< empty without one
-  const std::string& public_url;    ///< push_out.public_url
 };
 
 /// The lists that are of a store, or of all partitions together (RELIABILITY L31, L32).
@@ -56,20 +46,23 @@ enum class ApiList { none, feeds, channels, channel_feeds, timeline, notices, ru
 
 struct ApiRoute {
   boost::beast::http::verb method{};
-  std::string_view path;        ///< "/entries/{id}", behind api_base; {…} is one segment
-  std::string_view parameters;  ///< of its query, as read_parameters() takes them
+  std::string path;        ///< "/entries/{id}", behind api_base; {…} is one segment
+  std::string parameters;  ///< of its query, as read_parameters() takes them
   /// Reads, blocking and bounded; or null, and
   StoreResult<ApiReply> (*read)(const ApiReading& reading) = nullptr;
-  /// the operation that is asked for (docs/REQUESTS.md), or `import`, `export`, `discover`, `webhook_test`,
-  /// `topic_remove`; or null and
+  /// the operation that is asked for (docs/REQUESTS.md), or `import`, `export`, `discover`; or "", and
   std::string_view op = {};
-  /// changes the store, blocking and bounded; or null, and
-  StoreResult<ApiReply> (*change)(const ApiChange& change) = nullptr;
-  /// the list that is read. None of them: api_description.
+  /// the list that is read; or none, and
   ApiList list = ApiList::none;
+  /// the operation that is carried out. None of them: api_description.
+  const Operation* operation = nullptr;
+  bool of_all = false;  ///< may be about the one stream of all partitions
 
-  bool is_of_none() const { return read == nullptr && op.empty() && change == nullptr && list == ApiList::none; }
+  bool is_of_none() const { return read == nullptr && op.empty() && list == ApiList::none && operation == nullptr; }
 };
+
+/// Whether HTTP has a value in the query: else in the body.
+bool is_in_query(const Operation& operation, const OperationField& field);
 
 inline constexpr std::string_view api_base = "/api/v1";
 
@@ -111,15 +104,5 @@ StoreResult<ApiReply> read_entry(const ApiReading& reading);
 StoreResult<ApiReply> read_events(const ApiReading& reading);
 StoreResult<ApiReply> read_snapshot(const ApiReading& reading);
 StoreResult<ApiReply> read_answer(const ApiReading& reading);
-StoreResult<ApiReply> read_webhooks(const ApiReading& reading);
-StoreResult<ApiReply> read_webhook(const ApiReading& reading);
-StoreResult<ApiReply> add_webhook(const ApiChange& change);
-StoreResult<ApiReply> set_webhook(const ApiChange& change);
-StoreResult<ApiReply> remove_webhook(const ApiChange& change);
-StoreResult<ApiReply> rotate_webhook(const ApiChange& change);
-StoreResult<ApiReply> resume_webhook(const ApiChange& change);
-StoreResult<ApiReply> read_topics(const ApiReading& reading);
-StoreResult<ApiReply> read_topic_subscribers(const ApiReading& reading);
-StoreResult<ApiReply> add_topic(const ApiChange& change);
 
 }  // namespace feedmill

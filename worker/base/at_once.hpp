@@ -19,8 +19,8 @@ template <class Work>
 boost::asio::awaitable<void> at_once(boost::asio::any_io_executor executor, std::size_t count, const Work& work) {
   namespace asio = boost::asio;
   if (count == 0) co_return;
-  using Operation = decltype(asio::co_spawn(executor, work(0), asio::deferred));
-  std::vector<Operation> all;
+  using Started = decltype(asio::co_spawn(executor, work(0), asio::deferred));
+  std::vector<Started> all;
   for (std::size_t i = 0; i < count; ++i) all.push_back(asio::co_spawn(executor, work(i), asio::deferred));
   auto group = asio::experimental::make_parallel_group(std::move(all));
   const auto [order, failures] = co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);

@@ -58,14 +58,14 @@ void Arguments::among_channels() {
   last_->channels = true;
 }
 
-void Arguments::add_argument(const std::string& name, std::string& to, const char* about, bool required) {
+void Arguments::add_argument(const std::string& name, std::string& to, std::string_view about, bool required) {
   app_.add_option(plain(name), to);
-  last_ = &node_.arguments.emplace_back(CommandArgument{name, about, required, false, {}}).values;
+  last_ = &node_.arguments.emplace_back(CommandArgument{name, std::string(about), required, false, {}}).values;
 }
 
-void Arguments::add_argument(const std::string& name, std::vector<std::string>& to, const char* about, bool required) {
+void Arguments::add_argument(const std::string& name, std::vector<std::string>& to, std::string_view about, bool required) {
   app_.add_option(plain(name), to);
-  last_ = &node_.arguments.emplace_back(CommandArgument{name, about, required, true, {}}).values;
+  last_ = &node_.arguments.emplace_back(CommandArgument{name, std::string(about), required, true, {}}).values;
 }
 
 void Arguments::add_flag(const std::string& names, const std::string& unit, const std::string& about) {

@@ -29,7 +29,7 @@ class Arguments {
 
   /// An argument that must be given, a std::string or several of them; `missing` is what is said without it.
   template <class To>
-  void required(const std::string& name, To& to, const char* about, const std::string& missing = {}) {
+  void required(const std::string& name, To& to, std::string_view about, const std::string& missing = {}) {
     add_argument(name, to, about, true);
     check([&to, text = missing.empty() ? name + " is missing" : missing] {
       if (to.empty()) refuse(text);
@@ -37,7 +37,7 @@ class Arguments {
   }
   /// One that may be left out.
   template <class To>
-  void optional(const std::string& name, To& to, const char* about) {
+  void optional(const std::string& name, To& to, std::string_view about) {
     add_argument(name, to, about, false);
   }
 
@@ -66,8 +66,8 @@ class Arguments {
   const std::vector<std::function<void()>>& checks() const { return checks_; }
 
  private:
-  void add_argument(const std::string& name, std::string& to, const char* about, bool required);
-  void add_argument(const std::string& name, std::vector<std::string>& to, const char* about, bool required);
+  void add_argument(const std::string& name, std::string& to, std::string_view about, bool required);
+  void add_argument(const std::string& name, std::vector<std::string>& to, std::string_view about, bool required);
   void add_flag(const std::string& names, const std::string& unit, const std::string& about);
 
   CLI::App& app_;

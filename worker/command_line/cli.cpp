@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -41,6 +42,10 @@ class Tree {
     take_general(everywhere);
     take_configuration(everywhere);
     std::apply([this](auto... groups) { (add_group(groups), ...); }, VerbGroups());
+    for (const OperationFamily& family : operation_families()) {
+      for (const Operation& operation : family.operations) add_operation(family, operation);
+    }
+    std::apply([this](auto... groups) { (add_group(groups), ...); }, LaterVerbGroups());
   }
 
   const CommandNode& tree() const { return tree_; }
@@ -116,26 +121,43 @@ class Tree {
 
   template <class Kind>
   void add_verb(std::string_view group) {
-    if constexpr (requires { Kind::family; }) {
-      if (tree_.verbs.empty() || tree_.verbs.back().name != Kind::family.name) {
-        CommandNode family = node_of(Kind::family, group);
-        Arguments none(add_app(family.name), family);
-        tree_.verbs.push_back(std::move(family));
-      }
-    }
-    CommandNode node = node_of(Kind::row, group);
-    node.example = {std::string(Kind::row.example)};
-    node.exits = Kind::row.exits;
-    CLI::App& app = add_app(std::string(Kind::row.name));
     const auto verb = std::make_shared<Kind>();
+    const VerbRow* family = nullptr;
+    if constexpr (requires { Kind::family; }) family = &Kind::family;
+    const auto take = [&verb](Arguments& line) {
+      if constexpr (requires { verb->take(line); }) verb->take(line);
+    };
+    add_verb(group, Kind::row, family, take, [this, verb] { chosen_ = *verb; });
+  }
+
+  void add_operation(const OperationFamily& family, const Operation& operation) {
+    const auto verb = std::make_shared<OperationVerb>(family, operation);
+    const VerbRow row{family.verb, family.about, ""};
+    add_verb(
+        family.group, verb->row, &row, [&verb](Arguments& line) { verb->take(line); },
+        [this, verb] { chosen_ = *verb; });
+  }
+
+  /// `take` is called at once, `chosen` when the verb was named and its values have been read.
+  void add_verb(std::string_view group, const VerbRow& row, const VerbRow* family,
+                const std::function<void(Arguments&)>& take, const std::function<void()>& chosen) {
+    if (family != nullptr && (tree_.verbs.empty() || tree_.verbs.back().name != family->name)) {
+      CommandNode above = node_of(*family, group);
+      Arguments none(add_app(std::string(family->name)), above);
+      tree_.verbs.push_back(std::move(above));
+    }
+    CommandNode node = node_of(row, group);
+    node.example = {std::string(row.example)};
+    node.exits = row.exits;
+    CLI::App& app = add_app(std::string(row.name));
     Arguments arguments(app, node);
-    if constexpr (requires { verb->take(arguments); }) verb->take(arguments);
-    app.callback([this, &app, verb, checks = arguments.checks()] {
+    take(arguments);
+    app.callback([&app, chosen, checks = arguments.checks()] {
       if (!app.get_subcommands().empty()) return;  // it was a verb below this one that was named
       for (const auto& check : checks) check();
-      chosen_ = *verb;
+      chosen();
     });
-    const bool is_below = Kind::row.name.find(' ') != std::string_view::npos;
+    const bool is_below = row.name.find(' ') != std::string_view::npos;
     (is_below ? tree_.verbs.back() : tree_).verbs.push_back(std::move(node));
   }
 

@@ -14,24 +14,25 @@
 #include "worker/base/terminal.hpp"
 #include "worker/command_line/command_tree.hpp"
 #include "worker/command_line/feed_verbs.hpp"
+#include "worker/command_line/operation_verb.hpp"
 #include "worker/command_line/operation_verbs.hpp"
 #include "worker/command_line/post_verbs.hpp"
-#include "worker/command_line/push_verbs.hpp"
 #include "worker/command_line/question_verbs.hpp"
 #include "worker/command_line/user_verbs.hpp"
 
 namespace feedmill {
 
-/// All lists of verbs, in the order of the help.
-using VerbGroups = std::tuple<FeedVerbs, PostVerbs, UserVerbs, PushVerbs, QuestionVerbs, OperationVerbs>;
+/// Lists of verbs, in the order of the help; operations stand between the second and the third.
+using VerbGroups = std::tuple<FeedVerbs, PostVerbs, UserVerbs>;
+using LaterVerbGroups = std::tuple<QuestionVerbs, OperationVerbs>;
 
 template <class... Groups>
 auto all_verbs(std::tuple<Groups...>) -> decltype(std::tuple_cat(typename Groups::List()...));
 template <class... Kinds>
-auto any_verb(std::tuple<Kinds...>) -> std::variant<VersionVerb, Kinds...>;
+auto any_verb(std::tuple<Kinds...>) -> std::variant<VersionVerb, OperationVerb, Kinds...>;
 
 /// One of the structs in those lists.
-using Verb = decltype(any_verb(all_verbs(VerbGroups())));
+using Verb = decltype(any_verb(std::tuple_cat(all_verbs(VerbGroups()), all_verbs(LaterVerbGroups()))));
 
 struct CommandLine {
   Verb verb;

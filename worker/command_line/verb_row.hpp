@@ -31,8 +31,8 @@ constexpr std::string_view name_in_failures(const Kind&) {
   }
 }
 
-/// What a verb does with the store; one whose Kind has no use() changes it. One whose Kind has `is_of_all` is, where no
-/// partition is named, about the one stream of all (RELIABILITY L28).
+/// What a verb does with the store; one whose Kind has no use() changes it. One that is_of_all() is, where no partition
+/// is named, about the one stream of all (RELIABILITY L28).
 enum class StoreUse {
   change,   ///< writes; an empty store becomes one of ours: a key is written
   inspect,  ///< runs scripts, but leaves an empty store empty

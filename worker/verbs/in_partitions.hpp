@@ -15,8 +15,8 @@
 #include "storage/store/partition.hpp"
 #include "worker/base/exits.hpp"
 #include "worker/base/terminal.hpp"
+#include "worker/command_line/operation_verb.hpp"
 #include "worker/command_line/operation_verbs.hpp"
-#include "worker/command_line/push_verbs.hpp"
 #include "worker/config/config.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/verbs/open_store.hpp"
@@ -32,7 +32,6 @@ std::vector<std::string>* named_feeds(Kind& verb) {
 }
 template <class Kind>
 std::string* named_feed(Kind& verb) {
-  if constexpr (std::is_base_of_v<WebhookVerb, Kind>) return nullptr;  // its address is that of a receiver
   if constexpr (requires { verb.url; }) return &verb.url;
   if constexpr (requires { verb.guid; }) return &verb.feed;
   return nullptr;
@@ -54,6 +53,10 @@ int in_partitions(Kind verb, const Config& config, Terminal& terminal, const Wor
     }
     return code;
   };
+  if constexpr (std::is_same_v<Kind, OperationVerb>) {
+    const std::string url = feed_of(*verb.operation, verb.given);
+    return url.empty() ? work(verb, config) : at(partition_of(url, count));
+  }
   if (std::vector<std::string>* const urls = named_feeds(verb)) {
     if (urls->empty()) return at_all();
     std::map<unsigned, std::vector<std::string>> shares;

@@ -76,8 +76,9 @@ int with_store(const Kind& verb, const Config& config, Terminal& terminal, Work 
   return carry_out(verb, terminal, [&] {
     StoreUse use = StoreUse::change;
     if constexpr (requires { verb.use(); }) use = verb.use();
-    StoreSession session = StoreSession::open(
-        config, use, requires { Kind::is_of_all; });
+    bool of_all = false;
+    if constexpr (requires { verb.is_of_all(); }) of_all = verb.is_of_all();
+    StoreSession session = StoreSession::open(config, use, of_all);
     const int code = carry_out(verb, terminal, [&] { return work(VerbContext{config, session.store(), terminal}); });
     terminal.flush();  // before a private server is stopped, which takes its time
     return code;

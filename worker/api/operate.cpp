@@ -1,0 +1,131 @@
+// Operations over HTTP. They change the store themselves: a secret, or a URL that nobody can guess, has no place in a
+// stream of requests that every program reads (OPERATIONS A2, B4).
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "storage/requests/requests.hpp"
+#include "worker/api/api.hpp"
+#include "worker/base/terminal.hpp"
+#include "worker/operations/operation.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace asio = boost::asio;
+namespace json = boost::json;
+
+constexpr std::size_t calls_per_ask = 5;  // as which a request to somebody else counts
+
+std::string named(const OperationField& field) {
+  return std::string(field.name);
+}
+
+std::optional<ApiReply> take_query(const Operation& operation, const ApiCall& call, OperationValues& given) {
+  const auto take = [&](const OperationField& field) -> std::optional<ApiReply> {
+    const auto value = call.parameters.find(field.name);
+    if (value == call.parameters.end()) return std::nullopt;
+    const std::string wrong = given.take_text(field, value->second);
+    if (wrong.empty()) return std::nullopt;
+    return problem("bad_parameter", visible(fmt::format("{}: {}", field.name, wrong)));
+  };
+  for (const OperationField& field : operation.fields) {
+    if (!is_in_query(operation, field)) continue;
+    if (auto wrong = take(field)) return wrong;
+  }
+  if (!operation.is_list()) return std::nullopt;
+  for (const OperationField& field : page_fields()) {
+    if (auto wrong = take(field)) return wrong;
+  }
+  return std::nullopt;
+}
+
+std::optional<ApiReply> take_body(const Operation& operation, const json::object& body, OperationValues& given) {
+  for (const auto& [member, value] : body) {
+    const std::string_view name = member;
+    const auto field = std::ranges::find(operation.fields, name, &OperationField::name);
+    if (field == operation.fields.end() || is_in_query(operation, *field)) {
+      return problem("unknown_field", visible(fmt::format("{} is not a member of the body", name.substr(0, 100))));
+    }
+    const std::string wrong = given.take_json(*field, value);
+    if (!wrong.empty()) return problem("bad_value", visible(fmt::format("{}: {}", name, wrong)));
+  }
+  return std::nullopt;
+}
+
+/// What a call gives; what is wrong with it instead.
+std::optional<ApiReply> take(const Operation& operation, const ApiCall& call, const json::object& body,
+                             OperationValues& given) {
+  if (auto wrong = take_query(operation, call, given)) return wrong;
+  if (auto wrong = take_body(operation, body, given)) return wrong;
+  const std::string missing = objection_to(operation, given, named);
+  if (missing.empty()) return std::nullopt;
+  const bool in_query = std::ranges::all_of(
+      operation.fields, [&](const OperationField& field) { return !field.required || is_in_query(operation, field); });
+  return problem(in_query ? "missing_parameter" : "missing_field", missing);
+}
+
+ApiReply reply_of(const Operation& operation, const OperationOutcome& outcome) {
+  if (operation.is_list()) {
+    const json::value next = outcome.next.empty() ? json::value() : json::value(json::string(outcome.next));
+    return resource({{operation.rows, json::array(outcome.rows.begin(), outcome.rows.end())}, {"next", next}});
+  }
+  json::object object;
+  if (!outcome.result.empty()) object["result"] = outcome.result;
+  for (const auto& [member, value] : outcome.rows.front()) object[member] = value;
+  if (!outcome.notes.empty()) {
+    json::array& notes = object["notes"].emplace_array();
+    for (const std::string& note : outcome.notes) notes.emplace_back(json::string(visible(note)));
+  }
+  ApiReply reply = resource(object, outcome.made.empty() ? 200 : 201);
+  if (!outcome.made.empty()) reply.headers.emplace_back("Location", std::string(api_base) + outcome.made);
+  return reply;
+}
+
+}  // namespace
+
+asio::awaitable<ApiReply> Api::operate(const Operation& operation, const ApiCall& call, Visit& visit) {
+  json::object body;
+  if (auto refused = co_await read_object(visit, body)) co_return *refused;
+  if (visit.gone()) co_return ApiReply();
+  OperationValues given;
+  if (auto wrong = take(operation, call, body, given)) co_return *wrong;
+  std::optional<Looking> asking;
+  if (operation.access == Operation::Access::ask) {
+    if (looking_.size() >= most_looks || looking_.contains(call.app)) {
+      co_return problem("busy", "too many URLs are being tested");
+    }
+    asking.emplace(*this, call.app);
+  }
+  OperationOutcome outcome;
+  std::optional<OperationRefused> refused;
+  do {  // others are answered between two parts
+    const auto run = [&](Store& store) -> StoreResult<OperationOutcome> {
+      try {
+        return operation.run({store, looks_.fetching(), public_url_, sample_patience_, outcome.progress}, given);
+      } catch (const StoreFailure& failure) {
+        return failure.error;
+      } catch (const OperationRefused& why) {
+        refused = why;
+        return OperationOutcome();
+      }
+    };
+    auto part = co_await with_store(call.app, run);
+    if (!part) co_return store_is_away(part.error());
+    if (refused) co_return problem(refused->reason, visible(refused->detail));
+    outcome = std::move(*part);
+  } while (!outcome.progress.empty());
+  if (outcome.then) {
+    Fetcher fetcher(executor_, looks_.fetching());
+    OperationOutcome answer = co_await outcome.then(fetcher);
+    charge(call.app, static_cast<std::int64_t>(calls_per_ask) * options_.call_time);
+    co_return reply_of(operation, answer);
+  }
+  co_return reply_of(operation, outcome);
+}
+
+}  // namespace feedmill

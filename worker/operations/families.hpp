@@ -1,0 +1,22 @@
+// The families of operations, one file each.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "storage/push_out/subscribers.hpp"
+#include "worker/operations/operation.hpp"
+
+namespace feedmill {
+
+OperationFamily webhook_family();
+OperationFamily topic_family();
+
+/// Looks like the id of a webhook.
+bool is_webhook_id(std::string_view id);
+
+/// Notes that nobody pushes out yet, where no living worker does.
+void note_without_push_out(Store& store, std::vector<std::string>& notes);
+
+}  // namespace feedmill

@@ -1,0 +1,208 @@
+// Topics: what of the store others may subscribe to (WEBSUB §10).
+#include <array>
+#include <optional>
+#include <span>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "storage/feeds/feeds.hpp"
+#include "storage/push_out/subscribers.hpp"
+#include "storage/push_out/topics.hpp"
+#include "storage/timelines/channels.hpp"
+#include "worker/base/redact.hpp"
+#include "worker/operations/families.hpp"
+#include "worker/republish/republishing.hpp"
+#include "worker/words/record_text.hpp"
+
+namespace feedmill {
+namespace topic_operations {
+namespace {
+
+namespace json = boost::json;
+using Access = Operation::Access;
+using Kind = OperationField::Kind;
+
+constexpr std::size_t denied_at_once = 200;
+
+constexpr std::array of_any{
+    OperationField{.name = "url", .kind = Kind::feed, .unit = "URL", .about = "Feed URL", .either = true},
+    OperationField{.name = "channel",
+                   .kind = Kind::channel,
+                   .flag = "--channel",
+                   .unit = "CHANNEL",
+                   .about = "This channel instead",
+                   .either = true}};
+constexpr std::array of_new = [] {
+  std::array fields = of_any;
+  for (OperationField& field : fields) field.required = true;
+  return fields;
+}();
+constexpr std::array of_known = [] {
+  std::array fields = of_new;
+  for (OperationField& field : fields) field.is_key = true;
+  return fields;
+}();
+constexpr std::array topic_columns{OperationColumn{"url", 32, "channel"}, OperationColumn{"atom", 0}};
+constexpr std::array subscriber_columns{OperationColumn{"state", 9}, OperationColumn{"lease_end", 20},
+                                        OperationColumn{"failures", 8, {}, true}, OperationColumn{"url", 32, "channel"},
+                                        OperationColumn{"callback", 0}};
+
+/// The one that was given.
+std::optional<Topic> given_topic(const OperationValues& given) {
+  if (given.has("channel")) return Topic{TopicKind::channel, given.text("channel")};
+  if (given.has("url")) return Topic{TopicKind::feed, given.text("url")};
+  return std::nullopt;
+}
+
+json::object named(const Topic& topic) {
+  const bool is_feed = topic.kind == TopicKind::feed;
+  return {{is_feed ? "url" : "channel", topic.name}, {"kind", is_feed ? "feed" : "channel"}};
+}
+
+/// Where a topic is found: its documents, the hub that tells of them, its live stream. Its URLs are secrets, shown to
+/// who may see all that they lead to.
+json::object row_of(const TopicAddress& address, const std::string& public_url) {
+  json::object row = named(address.topic);
+  const std::string document = public_url + "/t/" + address.token;
+  row["atom"] = document + ".atom";
+  row["json"] = document + ".json";
+  row["hub"] = public_url + "/hub";
+  row["events"] = public_url + "/events?topic=" + address.token;
+  return row;
+}
+
+/// No secret, and its callback without those in it (SECURITY K1).
+json::object row_of(const Subscriber& subscriber) {
+  json::object row{{"id", subscriber.id}, {"state", to_string(subscriber.state)}, {"callback", redact(subscriber.url)}};
+  for (const auto& [name, value] : named(subscriber.topic)) row[name] = value;
+  row["signed"] = !subscriber.secret.empty();
+  row["lease_end"] = time_json(subscriber.lease_end);
+  row["created"] = time_json(subscriber.created);
+  row["cursor"] = text_or_null(subscriber.cursor);
+  row["delivered"] = subscriber.delivered;
+  row["last_success"] = time_json(subscriber.last_success);
+  row["failures"] = subscriber.failures;
+  row["last_error"] = text_or_null(redact(subscriber.last_error));
+  return row;
+}
+
+/// It exists, and others may be shown it.
+void check(Store& store, const Topic& topic) {
+  if (topic.kind == TopicKind::channel) {  // feeds that are not republished are left out of it
+    if (!answered(Channels(store).is_known(topic.name)))
+      throw OperationRefused{"no_such_channel", "no such channel: " + topic.name};
+    return;
+  }
+  if (!answered(Feeds(store).is_registered(topic.name))) {
+    const auto its = store.elsewhere(topic.name);
+    throw OperationRefused{"no_such_feed", its ? fmt::format("{} is in partition {}; ask there", topic.name, *its)
+                                               : "no such feed: " + topic.name};
+  }
+  const auto republishing = answered(read_republishing(store, std::span(&topic.name, 1)));
+  if (!republishing.front().allowed) {
+    throw OperationRefused{"not_republished",
+                           fmt::format("{} is not shared: {}", topic.name, republishing.front().why_not)};
+  }
+}
+
+OperationOutcome add(const OperationContext& context, const OperationValues& given) {
+  const Topic topic = *given_topic(given);
+  check(context.store, topic);
+  Topics topics(context.store);
+  const bool is_present = answered(topics.find(topic)).has_value();
+  OperationOutcome outcome{.result = is_present ? "present" : "added",
+                           .rows = {row_of(answered(topics.share(topic)), context.public_url)},
+                           .shown = {"atom", "json", "hub", "events"}};
+  outcome.made = is_present ? "" : "/topics";
+  if (context.public_url.empty())
+    outcome.notes.emplace_back("not reachable from outside: set push_out.public_url and push_out.listen");
+  outcome.notes.emplace_back("anyone with these URLs can read it");
+  note_without_push_out(context.store, outcome.notes);
+  return outcome;
+}
+
+OperationOutcome list(const OperationContext& context, const OperationValues& given) {
+  OperationOutcome outcome;
+  const auto most = static_cast<std::size_t>(given.number("limit", usual_page));
+  const Topics::Page page = answered(Topics(context.store).list(given.text("after"), most));
+  for (const TopicAddress& address : page.topics) outcome.rows.push_back(row_of(address, context.public_url));
+  outcome.next = page.next;
+  return outcome;
+}
+
+/// Subscribers are told first, a part at a time.
+OperationOutcome remove(const OperationContext& context, const OperationValues& given) {
+  const Topic topic = *given_topic(given);
+  const OperationRefused unshared{"no_such_topic", topic.name + " is not shared (see feedmill topic list)"};
+  Topics topics(context.store);
+  if (!answered(topics.find(topic))) throw unshared;
+  std::string progress(context.progress);
+  progress = answered(Subscribers(context.store).deny(topic, progress, denied_at_once));
+  if (!progress.empty()) return {.progress = progress};
+  if (!answered(topics.unshare(topic))) throw unshared;
+  return {.result = "removed", .rows = {named(topic)}};
+}
+
+OperationOutcome subscribers(const OperationContext& context, const OperationValues& given) {
+  OperationOutcome outcome;
+  const std::optional<Topic> only = given_topic(given);
+  const auto most = static_cast<std::size_t>(given.number("limit", usual_page));
+  const auto page = answered(Subscribers(context.store).list(Subscriber::Kind::hub, given.text("after"), most));
+  for (const Subscriber& one : page) {
+    if (!only || one.topic == *only) outcome.rows.push_back(row_of(one));
+  }
+  if (page.size() == most) outcome.next = page.back().id;
+  return outcome;
+}
+
+constexpr Operation operations[] = {
+    {.verb = "topic add",
+     .method = "POST",
+     .path = "/topics",
+     .about = "Share a feed's or a channel's posts; prints their URLs",
+     .example = "feedmill topic add https://example.org/feed.xml",
+     .access = Access::change,
+     .fields = of_new,
+     .run = add},
+    {.verb = "topic list",
+     .method = "GET",
+     .path = "/topics",
+     .about = "List all shared topics with their URLs",
+     .example = "feedmill topic list --json",
+     .access = Access::read,
+     .run = list,
+     .rows = "topics",
+     .columns = topic_columns,
+     .none = "nothing is shared yet: feedmill topic add URL, or --channel CHANNEL"},
+    {.verb = "topic remove",
+     .method = "DELETE",
+     .path = "/topic",
+     .about = "Stop sharing: the URL stops working, subscriptions are denied",
+     .example = "feedmill topic remove --channel anna/news --yes",
+     .access = Access::change,
+     .fields = of_known,
+     .run = remove,
+     .question = "Deny all subscribers of {}?",
+     .unasked = "the URL stops working, and subscriptions are denied"},
+    {.verb = "topic subscribers",
+     .method = "GET",
+     .path = "/topics/subscribers",
+     .about = "List hub subscribers of all topics or of one",
+     .example = "feedmill topic subscribers --channel anna/news",
+     .access = Access::read,
+     .fields = of_any,
+     .run = subscribers,
+     .rows = "subscribers",
+     .columns = subscriber_columns,
+     .none = "no subscribers"},
+};
+
+}  // namespace
+}  // namespace topic_operations
+
+OperationFamily topic_family() {
+  return {"topic", "Share feeds and channels at unguessable URLs", "Pushing out", false, topic_operations::operations};
+}
+
+}  // namespace feedmill

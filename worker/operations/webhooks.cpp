@@ -1,0 +1,433 @@
+// Webhooks: who is sent events as signed POSTs (OPERATIONS B3 to B6).
+#include <algorithm>
+#include <array>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "storage/feeds/feeds.hpp"
+#include "storage/push_out/subscribers.hpp"
+#include "storage/records/tokens.hpp"
+#include "storage/timelines/channels.hpp"
+#include "worker/base/redact.hpp"
+#include "worker/http/egress_view.hpp"
+#include "worker/operations/families.hpp"
+#include "worker/operations/sample.hpp"
+#include "worker/republish/republishing.hpp"
+#include "worker/webhooks/secret.hpp"
+#include "worker/words/moments.hpp"
+#include "worker/words/record_text.hpp"
+
+namespace feedmill {
+namespace webhook_operations {
+namespace {
+
+namespace json = boost::json;
+using Access = Operation::Access;
+using Kind = OperationField::Kind;
+
+constexpr std::size_t most_notes = 5, most_names = 1000;
+constexpr std::int64_t longest_rotation = std::int64_t{30} * 24 * 3600 * 1000;
+constexpr std::array<std::string_view, 2> signatures{"v1", "v1a"};
+
+constexpr OperationField id{.name = "id",
+                            .kind = Kind::webhook,
+                            .unit = "ID",
+                            .about = "Webhook id (see webhook list)",
+                            .required = true,
+                            .is_key = true};
+constexpr OperationField url{.name = "url",
+                             .kind = Kind::url,
+                             .unit = "URL",
+                             .about = "Absolute http or https URL that accepts POSTs",
+                             .required = true};
+constexpr OperationField signature{.name = "signature",
+                                   .kind = Kind::choice,
+                                   .flag = "--signature",
+                                   .unit = "SCHEME",
+                                   .about = "v1: HMAC-SHA256 with a shared secret (default); v1a: ed25519, where the "
+                                            "receiver gets only the public key",
+                                   .choices = signatures};
+constexpr OperationField feeds{.name = "feeds",
+                               .kind = Kind::feed,
+                               .flag = "--feed",
+                               .unit = "URL",
+                               .about = "Only events of this feed; may be repeated",
+                               .repeats = true,
+                               .most = most_names};
+constexpr OperationField channels{.name = "channels",
+                                  .kind = Kind::channel,
+                                  .flag = "--channel",
+                                  .unit = "CHANNEL",
+                                  .about = "Only events of feeds in this channel; may be repeated",
+                                  .repeats = true,
+                                  .most = most_names};
+constexpr OperationField types{.name = "types",
+                               .kind = Kind::choice,
+                               .flag = "--type",
+                               .unit = "TYPE",
+                               .about = "Only events of this type; may be repeated",
+                               .repeats = true,
+                               .most = most_names,
+                               .choices = outside_event_types};
+constexpr OperationField initial{.name = "initial",
+                                 .kind = Kind::truth,
+                                 .flag = "--initial",
+                                 .about = "Also send the posts that a new feed starts with"};
+constexpr OperationField with_private{
+    .name = "private",
+    .kind = Kind::truth,
+    .flag = "--private",
+    .about = "Also events of feeds that are not re-published: those with credentials or a secret URL"};
+constexpr OperationField name{
+    .name = "name", .flag = "--name", .unit = "NAME", .about = "Display name", .most = 200};
+constexpr OperationField at_once{.name = "at_once",
+                                 .kind = Kind::number,
+                                 .flag = "--at-once",
+                                 .unit = "N",
+                                 .about = "Concurrent requests (default 1, which keeps the order)",
+                                 .least = 1,
+                                 .most = 100};
+constexpr OperationField old_for{.name = "old_for",
+                                 .kind = Kind::duration,
+                                 .flag = "--old-for",
+                                 .unit = "DURATION",
+                                 .about = "How long the old secret also signs (default 24h, at most 30d)",
+                                 .most = longest_rotation};
+
+constexpr std::array of_one{id};
+constexpr std::array of_add{url, feeds, channels, types, initial, with_private, name, at_once, signature};
+constexpr OperationField new_url = [] {
+  OperationField field = url;
+  field.required = false;
+  return field;
+}();
+constexpr std::array of_set{id, new_url, name, feeds, channels, types, initial, with_private, at_once};
+constexpr std::array of_rotate{id, old_for};
+constexpr std::array columns{OperationColumn{"id", 29},      OperationColumn{"state", 9},
+                             OperationColumn{"last_success", 20}, OperationColumn{"failures", 8, {}, true},
+                             OperationColumn{"name", 16},    OperationColumn{"url", 0}};
+
+json::array redacted(const std::vector<std::string>& texts) {
+  json::array all;
+  for (const std::string& text : texts) all.emplace_back(json::string(redact(text)));
+  return all;
+}
+
+/// All that may be shown of a webhook: no secret, and its URL without those in it (SECURITY K1).
+json::object row_of(const Subscriber& webhook, Milliseconds now) {
+  const std::string public_key = public_key_of(webhook.secret);
+  const bool signs_with_old = secrets_in_use(webhook, now).size() > 1;
+  json::object row;
+  row["id"] = webhook.id;
+  row["name"] = text_or_null(webhook.name);
+  row["url"] = redact(webhook.url);
+  row["state"] = to_string(webhook.state);
+  row["feeds"] = redacted(webhook.filter.feeds);
+  row["channels"] = redacted(webhook.filter.channels);
+  row["types"] = redacted(webhook.filter.types);
+  row["initial"] = webhook.filter.initial;
+  row["private"] = webhook.with_private;
+  row["at_once"] = webhook.at_once;
+  row["signature"] = public_key.empty() ? "v1" : "v1a";
+  row["public_key"] = text_or_null(public_key);
+  row["old_until"] = signs_with_old ? time_json(webhook.old_until) : json::value();
+  row["created"] = time_json(webhook.created);
+  row["cursor"] = text_or_null(webhook.cursor);
+  row["due"] = webhook.due ? time_json(*webhook.due) : json::value();
+  row["delivered"] = webhook.delivered;
+  row["last_success"] = time_json(webhook.last_success);
+  row["failures"] = webhook.failures;
+  row["failing_since"] = time_json(webhook.failing_since);
+  row["last_error"] = text_or_null(redact(webhook.last_error));
+  return row;
+}
+
+OperationRefused no_such_webhook(const OperationContext& context, const std::string& its_id) {
+  const std::string_view where = context.store.is_of_all() ? " in the merged stream; name a partition for its own" : "";
+  return {"no_such_webhook", fmt::format("no such webhook: {}{}", its_id, where)};
+}
+
+Subscriber known(const OperationContext& context, const OperationValues& given) {
+  auto webhook = answered(Subscribers(context.store).get(given.text("id")));
+  if (!webhook) throw no_such_webhook(context, given.text("id"));
+  return std::move(*webhook);
+}
+
+/// Names are looked up at each request, not now.
+void check_address(const OperationContext& context, const std::string& address, std::vector<std::string>& notes) {
+  const EgressView view = EgressViewer(context.fetching).of_text({address, {}});
+  if (view.verdict == EgressView::Verdict::refused) {
+    throw OperationRefused{"refused_address",
+                           fmt::format("events will not be sent to {}: {}: {}; addresses closed to feeds are closed to "
+                                       "webhooks (egress.allow)",
+                                       redact(address), view.reason, view.detail)};
+  }
+  if (address.starts_with("http:")) notes.emplace_back("the URL is not https: events are sent in clear text");
+}
+
+/// As Feeds::records(), each from the partition that has it.
+std::vector<std::optional<FeedRecord>> records_of(Store& store, const std::vector<std::string>& urls) {
+  if (!store.is_of_all()) return answered(Feeds(store).records(urls));
+  std::vector<std::optional<FeedRecord>> all(urls.size());
+  for (const auto& [partition, places] : shares_of(urls, store.options_at(0).partition.count)) {
+    std::vector<std::string> share;
+    for (const std::size_t place : places) share.push_back(urls[place]);
+    Store home(store.options_at(partition));
+    auto found = answered(Feeds(home).records(share));
+    for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = std::move(found[i]);
+  }
+  return all;
+}
+
+/// Whether there is a channel of that name, in any partition where it is asked of all.
+bool is_known_channel(Store& store, const std::string& uid) {
+  if (!store.is_of_all()) return answered(Channels(store).is_known(uid));
+  for (unsigned i = 0; i < store.options_at(0).partition.count; ++i) {
+    Store one(store.options_at(i));
+    if (answered(Channels(one).is_known(uid))) return true;
+  }
+  return false;
+}
+
+/// Notes what of its filter is not sent, or not yet; an unknown feed is a mistake, a channel may come later.
+void check_filter(Store& store, const Subscriber& webhook, std::vector<std::string>& notes) {
+  std::size_t left_out = 0;
+  const auto note = [&](std::string text) {
+    if (notes.size() < most_notes)
+      notes.push_back(std::move(text));
+    else
+      ++left_out;
+  };
+  const auto& urls = webhook.filter.feeds;
+  const auto records = records_of(store, urls);
+  for (std::size_t i = 0; i < urls.size(); ++i) {
+    const std::string feed = redact(urls[i]);
+    if (!records[i]) {
+      const auto its = store.is_of_all() ? std::nullopt : store.elsewhere(urls[i]);
+      throw OperationRefused{
+          "no_such_feed", its ? fmt::format("partition {} has {}, but the webhook belongs to another", *its, feed)
+                              : fmt::format("no such feed: {}; add it first", feed)};
+    }
+    const Republishing republishing = republishing_of(*records[i]);
+    if (!webhook.with_private && !republishing.allowed)
+      note(fmt::format("no events of {} are sent without \"private\": {}", feed, republishing.why_not));
+  }
+  for (const std::string& uid : webhook.filter.channels) {
+    if (!is_known_channel(store, uid)) note(fmt::format("no channel {} yet: no events are sent until it exists", uid));
+  }
+  if (left_out > 0) notes.push_back(fmt::format("and {} more", left_out));
+}
+
+/// Puts what was given into `webhook`, and notes what of it does not hold yet.
+std::vector<std::string> take(const OperationContext& context, const OperationValues& given, Subscriber& webhook) {
+  if (given.has("url")) webhook.url = given.text("url");
+  if (given.has("name")) webhook.name = given.text("name");
+  if (given.has("feeds")) webhook.filter.feeds = given.texts("feeds");
+  if (given.has("channels")) webhook.filter.channels = given.texts("channels");
+  if (given.has("types")) webhook.filter.types = given.texts("types");
+  if (given.has("initial")) webhook.filter.initial = given.truth("initial");
+  if (given.has("private")) webhook.with_private = given.truth("private");
+  webhook.at_once = static_cast<std::uint32_t>(given.number("at_once", webhook.at_once));
+  if (const std::string wrong = objection_to(webhook.filter); !wrong.empty())
+    throw OperationRefused{"bad_value", wrong};
+  std::vector<std::string> notes;
+  if (given.has("url")) check_address(context, webhook.url, notes);
+  if (given.has("feeds") || given.has("channels") || given.has("private")) check_filter(context.store, webhook, notes);
+  return notes;
+}
+
+/// It as it is stored now.
+OperationOutcome changed(std::string_view result, const OperationContext& context, const std::string& its_id) {
+  const auto webhook = answered(Subscribers(context.store).get(its_id));
+  if (!webhook) throw no_such_webhook(context, its_id);
+  return {.result = result, .rows = {row_of(*webhook, answered(context.store.now()))}};
+}
+
+/// With what the receiver is configured with, which is shown this once.
+void show_key(OperationOutcome& outcome, const std::string& secret) {
+  const std::string public_key = public_key_of(secret);
+  const std::string_view member = public_key.empty() ? "secret" : "public_key";
+  outcome.rows.front()[member] = public_key.empty() ? secret : public_key;
+  outcome.shown = {member};
+  if (public_key.empty()) outcome.notes.emplace_back("the secret will not be shown again: give it to the receiver now");
+}
+
+std::string new_secret(bool is_pair) {
+  return is_pair ? new_signing_key() : new_shared_secret();
+}
+
+OperationOutcome add(const OperationContext& context, const OperationValues& given) {
+  Subscriber webhook;
+  std::vector<std::string> notes = take(context, given, webhook);
+  webhook.secret = new_secret(given.text("signature") == "v1a");
+  const auto made = Subscribers(context.store).add(webhook);
+  if (!made && made.error().code == StoreError::Code::unsupported)
+    throw OperationRefused{"too_many", made.error().detail};
+  const std::string its_id = answered(made);
+  OperationOutcome outcome = changed("added", context, its_id);
+  outcome.made = "/webhook?id=" + its_id;
+  show_key(outcome, webhook.secret);
+  outcome.notes.insert(outcome.notes.end(), notes.begin(), notes.end());
+  note_without_push_out(context.store, outcome.notes);
+  return outcome;
+}
+
+OperationOutcome list(const OperationContext& context, const OperationValues& given) {
+  OperationOutcome outcome;
+  const auto most = static_cast<std::size_t>(given.number("limit", usual_page));
+  const std::string after = given.text("after");
+  if (!after.empty() && !is_webhook_id(after))
+    throw OperationRefused{"bad_parameter", "after: expected `next` of the previous page"};
+  const auto page = answered(Subscribers(context.store).list(Subscriber::Kind::webhook, after, most));
+  const Milliseconds now = answered(context.store.now());
+  for (const Subscriber& webhook : page) outcome.rows.push_back(row_of(webhook, now));
+  if (page.size() == most) outcome.next = page.back().id;
+  return outcome;
+}
+
+OperationOutcome show(const OperationContext& context, const OperationValues& given) {
+  return changed("", context, given.text("id"));
+}
+
+OperationOutcome set(const OperationContext& context, const OperationValues& given) {
+  Subscriber webhook = known(context, given);
+  std::vector<std::string> notes = take(context, given, webhook);
+  if (!answered(Subscribers(context.store).edit(webhook))) throw no_such_webhook(context, webhook.id);
+  OperationOutcome outcome = changed("set", context, webhook.id);
+  outcome.notes = std::move(notes);
+  return outcome;
+}
+
+OperationOutcome rotate(const OperationContext& context, const OperationValues& given) {
+  const Subscriber webhook = known(context, given);
+  const std::string secret = new_secret(!public_key_of(webhook.secret).empty());
+  const Milliseconds span = given.duration("old_for", std::chrono::hours(24));
+  const bool had_two = secrets_in_use(webhook, answered(context.store.now())).size() > 1;
+  if (!answered(Subscribers(context.store).rotate(webhook.id, secret, span)))
+    throw no_such_webhook(context, webhook.id);
+  OperationOutcome outcome = changed("rotated", context, webhook.id);
+  show_key(outcome, secret);
+  if (had_two) {
+    outcome.notes.push_back(fmt::format(
+        "only the newest two secrets sign: the previous one, valid until {}, no longer signs", rfc3339(webhook.old_until)));
+  }
+  return outcome;
+}
+
+OperationOutcome resume(const OperationContext& context, const OperationValues& given) {
+  const std::string its_id = given.text("id");
+  if (!answered(Subscribers(context.store).resume(its_id))) throw no_such_webhook(context, its_id);
+  OperationOutcome outcome = changed("resumed", context, its_id);
+  note_without_push_out(context.store, outcome.notes);
+  return outcome;
+}
+
+OperationOutcome remove(const OperationContext& context, const OperationValues& given) {
+  const std::string its_id = given.text("id");
+  if (!answered(Subscribers(context.store).remove(its_id))) throw no_such_webhook(context, its_id);
+  return {.result = "removed", .rows = {{{"id", its_id}}}};
+}
+
+OperationOutcome test(const OperationContext& context, const OperationValues& given) {
+  OperationOutcome outcome;
+  outcome.then = [webhook = known(context, given), now = answered(context.store.now()),
+                  patience = context.patience](Fetcher& fetcher) -> boost::asio::awaitable<OperationOutcome> {
+    return send_sample(fetcher, webhook, now, patience);
+  };
+  return outcome;
+}
+
+constexpr Operation operations[] = {
+    {.verb = "webhook add",
+     .method = "POST",
+     .path = "/webhooks",
+     .about = "Register a webhook; prints its id and, once, its signing secret",
+     .example = "feedmill webhook add https://example.org/hook --type post_created --channel anna/news",
+     .access = Access::change,
+     .fields = of_add,
+     .run = add},
+    {.verb = "webhook list",
+     .method = "GET",
+     .path = "/webhooks",
+     .about = "List all webhooks, one per line",
+     .example = "feedmill webhook list --json",
+     .access = Access::read,
+     .run = list,
+     .rows = "webhooks",
+     .columns = columns,
+     .none = "no webhooks yet: feedmill webhook add URL"},
+    {.verb = "webhook show",
+     .method = "GET",
+     .path = "/webhook",
+     .about = "Show everything about one webhook except its secret",
+     .example = "feedmill webhook show wh_aaaaaaaaaaaaaaaaaaaaaaaaaa",
+     .access = Access::read,
+     .fields = of_one,
+     .run = show},
+    {.verb = "webhook set",
+     .method = "PATCH",
+     .path = "/webhook",
+     .about = "Change a webhook: key=value; values given for a key replace all its old ones, key= clears it",
+     .example = "feedmill webhook set wh_aaaaaaaaaaaaaaaaaaaaaaaaaa type=post_created type=post_modified feed=",
+     .access = Access::change,
+     .fields = of_set,
+     .run = set,
+     .assigns = true},
+    {.verb = "webhook rotate",
+     .method = "POST",
+     .path = "/webhook/rotate",
+     .about = "Create a new secret, printed once; the old one also signs for a while",
+     .example = "feedmill webhook rotate wh_aaaaaaaaaaaaaaaaaaaaaaaaaa --old-for 7d",
+     .access = Access::change,
+     .fields = of_rotate,
+     .run = rotate},
+    {.verb = "webhook resume",
+     .method = "POST",
+     .path = "/webhook/resume",
+     .about = "Resume a suspended webhook where it stopped",
+     .example = "feedmill webhook resume wh_aaaaaaaaaaaaaaaaaaaaaaaaaa",
+     .access = Access::change,
+     .fields = of_one,
+     .run = resume},
+    {.verb = "webhook remove",
+     .method = "DELETE",
+     .path = "/webhook",
+     .about = "Delete a webhook",
+     .example = "feedmill webhook remove wh_aaaaaaaaaaaaaaaaaaaaaaaaaa --yes",
+     .access = Access::change,
+     .fields = of_one,
+     .run = remove,
+     .question = "Delete webhook {}?",
+     .unasked = "this deletes a webhook with its cursor"},
+    {.verb = "webhook test",
+     .method = "POST",
+     .path = "/webhook/test",
+     .about = "Send a signed sample to a webhook now, from this machine",
+     .example = "feedmill webhook test wh_aaaaaaaaaaaaaaaaaaaaaaaaaa",
+     .access = Access::ask,
+     .fields = of_one,
+     .run = test,
+     .exits = "1 when it is not accepted: no answer, or a status outside 200 to 299"},
+};
+
+}  // namespace
+}  // namespace webhook_operations
+
+bool is_webhook_id(std::string_view text) {
+  return text.starts_with("wh_") && is_token(text.substr(3));
+}
+
+void note_without_push_out(Store& store, std::vector<std::string>& notes) {
+  const auto led = Subscribers(store).is_led();
+  if (led.has_error() || *led) return;
+  notes.emplace_back(store.is_of_all() ? "no worker that serves all partitions pushes out yet: feedmill run --push-out "
+                                         "(worker.push_out, without --partition)"
+                                       : "no worker pushes out yet: feedmill run --push-out (worker.push_out)");
+}
+
+OperationFamily webhook_family() {
+  return {"webhook", "Send events to webhooks as signed POSTs", "Pushing out", true, webhook_operations::operations};
+}
+
+}  // namespace feedmill

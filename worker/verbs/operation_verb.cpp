@@ -1,0 +1,198 @@
+// What people and programs are told of an operation that was called as a verb.
+#include <algorithm>
+#include <cctype>
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/json.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "worker/base/json_text.hpp"
+#include "worker/command_line/operation_verb.hpp"
+#include "worker/operations/reasons.hpp"
+#include "worker/process/run_options.hpp"
+#include "worker/verbs/open_store.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace asio = boost::asio;
+namespace json = boost::json;
+
+constexpr std::size_t widest_label = 14;
+
+std::string words(std::string_view member) {
+  std::string text(member);
+  std::ranges::replace(text, '_', ' ');
+  return text;
+}
+
+/// A value as people read it; "" = nothing.
+std::string text_of(const json::value& value) {
+  if (value.is_null()) return {};
+  if (value.is_string()) return std::string(value.get_string());
+  if (value.is_bool()) return value.get_bool() ? "yes" : "no";
+  return json_text(value);
+}
+
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+/// A line for each value, of a list for each of its values.
+void add_lines(std::string_view member, const json::value& value, Lines& lines) {
+  if (const json::array* const list = value.if_array()) {
+    for (const json::value& one : *list) lines.emplace_back(words(member), text_of(one));
+  } else if (std::string text = text_of(value); !text.empty()) {
+    lines.emplace_back(words(member), std::move(text));
+  }
+}
+
+void tell_row(const OperationOutcome& outcome, Terminal& terminal) {
+  const json::object& row = outcome.rows.front();
+  Lines lines;
+  if (outcome.result.empty()) {
+    for (const auto& [member, value] : row) add_lines(member, value, lines);
+    terminal.tell(row, lines, widest_label);
+    return;
+  }
+  lines.emplace_back(words(outcome.result), text_of(row.begin()->value()));
+  for (const std::string_view member : outcome.shown) add_lines(member, row.at(member), lines);
+  json::object told{{"result", outcome.result}};
+  for (const auto& [member, value] : row) told[member] = value;
+  if (lines.size() == 1)
+    terminal.tell(std::move(told), visible(lines.front().first + " " + lines.front().second));
+  else
+    terminal.tell(std::move(told), lines, widest_label);
+}
+
+/// Does what is left of an outcome on a loop of its own. Throws Interrupted.
+OperationOutcome finished(const OperationOutcome& begun, const FetchOptions& fetching) {
+  asio::io_context loop(1);
+  Fetcher fetcher(loop.get_executor(), fetching);
+  std::optional<OperationOutcome> outcome;
+  std::exception_ptr failed;
+  bool ended = false;
+  asio::cancellation_signal cancel;
+  asio::co_spawn(loop, begun.then(fetcher),
+                 asio::bind_cancellation_slot(cancel.slot(), [&](const std::exception_ptr& error, OperationOutcome end) {
+                   ended = true;
+                   failed = error;
+                   outcome = std::move(end);
+                 }));
+  while (!ended) {
+    loop.run_one_for(interrupt_interval);
+    if (interrupted()) cancel.emit(asio::cancellation_type::terminal);  // libcurl lets go of the transfer first
+  }
+  stop_if_interrupted();
+  if (failed) std::rethrow_exception(failed);
+  return std::move(*outcome);
+}
+
+/// A verb that was called, over an open store.
+class Call {
+ public:
+  Call(const OperationVerb& verb, const VerbContext& context)
+      : operation_(*verb.operation),
+        given_(verb.given),
+        context_(context),
+        fetching_(look_options(context.config)),
+        public_url_(context.config.url_of_partition(context.config.push_out.public_url)) {}
+
+  int tell() {
+    if (operation_.is_list()) return tell_pages();
+    OperationOutcome outcome = run();
+    if (outcome.then) outcome = finished(outcome, fetching_);
+    tell_row(outcome, context_.terminal);
+    context_.terminal.flush();
+    for (const std::string& note : outcome.notes) context_.terminal.note(visible(note));
+    return outcome.is_no ? exits::no : exits::done;
+  }
+
+ private:
+  OperationOutcome run() const {
+    OperationOutcome outcome;
+    do {
+      stop_if_interrupted();
+      const std::string progress = std::move(outcome.progress);
+      outcome = operation_.run(
+          {context_.store, fetching_, public_url_, context_.config.push_out.timeout, progress}, given_);
+    } while (!outcome.progress.empty());
+    return outcome;
+  }
+
+  int tell_pages() {
+    const auto& columns = operation_.columns;
+    std::vector<std::string> names;
+    for (const OperationColumn& column : columns) {
+      names.push_back(words(column.member));
+      std::ranges::transform(names.back(), names.back().begin(), [](unsigned char c) { return std::toupper(c); });
+    }
+    std::vector<Columns::Column> heads;
+    for (std::size_t i = 0; i < names.size(); ++i) heads.push_back({names[i], columns[i].width, columns[i].right});
+    Columns table(context_.terminal, std::move(heads));
+    table.heading();
+    bool any = false;
+    given_.take_text(page_fields()[1], std::to_string(most_page));
+    for (OperationOutcome page;;) {
+      page = run();
+      for (const json::object& row : page.rows) table.row(row, cells(row));
+      any = any || !page.rows.empty();
+      if (page.next.empty()) break;
+      given_.take_text(page_fields()[0], page.next);
+    }
+    if (!any) context_.terminal.note(operation_.none);
+    return exits::done;
+  }
+
+  std::vector<std::string> cells(const json::object& row) const {
+    std::vector<std::string> texts;
+    for (const OperationColumn& column : operation_.columns) {
+      const json::value* value = row.if_contains(column.member);
+      if (value == nullptr) value = &row.at(column.otherwise);
+      const std::string text = text_of(*value);
+      texts.push_back(text.empty() ? "-" : text);
+    }
+    return texts;
+  }
+
+  const Operation& operation_;
+  OperationValues given_;
+  const VerbContext& context_;
+  const FetchOptions fetching_;
+  const std::string public_url_;
+};
+
+/// The values that name what an operation is about.
+std::string keys_of(const OperationVerb& verb) {
+  std::vector<std::string> keys;
+  for (const OperationField& field : verb.operation->fields) {
+    if (field.is_key && verb.given.has(field.name)) keys.push_back(visible(verb.given.text(field.name)));
+  }
+  return fmt::format("{}", fmt::join(keys, " "));
+}
+
+}  // namespace
+
+int run_verb(const OperationVerb& verb, const VerbContext& context) {
+  const Operation& operation = *verb.operation;
+  if (!operation.question.empty() && !verb.yes) {
+    confirm(context.terminal, fmt::format(fmt::runtime(operation.question), keys_of(verb)),
+            fmt::format("{}; use --yes", operation.unasked), "nothing was changed");
+  }
+  try {
+    return Call(verb, context).tell();
+  } catch (const OperationRefused& refused) {
+    throw VerbFailure{exit_of(refused.reason), visible(refused.detail)};
+  } catch (const StoreFailure& failure) {
+    throw failure_of(failure.error);
+  }
+}
+
+}  // namespace feedmill
