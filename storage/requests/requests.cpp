@@ -289,6 +289,10 @@ Requests::Step::~Step() {
   impl_.request = nullptr;
 }
 
+bool Requests::is_one_step(RequestOp op) {
+  return op_rows[static_cast<std::size_t>(op)].outcomes.find(" begun ") == std::string_view::npos;
+}
+
 bool Requests::needs_memory(RequestOp op) {
   const Script script = op_rows[static_cast<std::size_t>(op)].script;
   return !std::string_view(script_rows[static_cast<std::size_t>(script)].text).starts_with("#!lua flags=allow-oom\n");

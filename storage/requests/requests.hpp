@@ -57,7 +57,7 @@ struct TakenRequests {
 
 /// A request as its answer names it.
 struct Asked {
-  std::string id;        ///< of the record
+  std::string id;        ///< of the record; "" of a request that is called without the stream, which needs a ref
   std::string app, ref;  ///< fit for keys and JSON; an empty ref is none, and nothing is remembered
   std::string op;        ///< likewise
   std::string feed_url;  ///< "" where it is about no feed
@@ -160,6 +160,9 @@ class Requests {
     Store::Impl& impl_;
     std::unique_ptr<RequestInHand> in_hand_;
   };
+  /// Whether one script carries the operation out, so that it can be called without the stream: nothing of it is left
+  /// to resume after a crash. Of a channel_mark with ids, and an add without a page.
+  static bool is_one_step(RequestOp op);
   /// Whether what an operation is ended by is refused by a Redis that is out of memory.
   static bool needs_memory(RequestOp op);
   /// The answer of a step that did nothing because the request is in another hand, or was answered.

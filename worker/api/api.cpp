@@ -153,6 +153,7 @@ void Api::set_config(const Config& config) {
   tokens_ = config.api_tokens;
   std::erase_if(buckets_, [&](const auto& one) { return !tokens_.contains(one.first); });
   hosts_ = HostRules(config);
+  rules_ = std::make_shared<RequestRules>(RequestRules{config, EgressViewer(looks_.fetching())});
   import_rate_ = config.schedule.import_rate;
   public_url_ = config.url_of_partition(config.push_out.public_url);
   sample_patience_ = config.push_out.timeout;
@@ -392,7 +393,8 @@ asio::awaitable<ApiReply> Api::ask(const ApiRoute& route, const ApiCall& call, c
   if (key.empty() && head.count("Idempotency-Key") > 0) co_return problem("bad_key", "Idempotency-Key is empty");
   const auto until = Clock::now() + wished_wait(head["Prefer"], options_.wait);
   ApiAsk asking;
-  const auto begin = [&](Store& store) { return begin_asking(store, route.op, call, body, key, asking); };
+  const auto rules = rules_;
+  const auto begin = [&](Store& store) { return begin_asking(store, route.op, call, body, key, *rules, asking); };
   const auto at_once = co_await with_store(call.app, begin);
   if (!at_once) co_return store_is_away(at_once.error());
   if (*at_once) co_return **at_once;

@@ -25,6 +25,7 @@
 #include "worker/discovery/looks.hpp"
 #include "worker/listener/connection.hpp"
 #include "worker/lists/subscriptions.hpp"
+#include "worker/requests/request_actions.hpp"
 
 namespace feedmill {
 
@@ -219,6 +220,7 @@ class Api {
   Options options_;
   Named<ApiToken> tokens_;
   HostRules hosts_;
+  std::shared_ptr<const RequestRules> rules_;  // a call under way keeps those it began with
   std::function<void()> asked_;
   std::function<void(const char*)> bug_;
   std::map<std::string, Bucket, std::less<>> buckets_;  // by token's name

@@ -146,8 +146,26 @@ std::string random_ref() {
   return hex;
 }
 
+namespace {
+
+/// Carries out what one script does. A call that another with its key overtook has that one's answer.
+StoreResult<std::optional<ApiReply>> carry_out(Store& store, const Request& request, const RequestRules& rules,
+                                               const ApiAsk& ask) {
+  Requests requests(store, {.token = "", .keep = rules.config.requests.keep});
+  InParts parts;
+  const auto done = RequestActions(store, requests).carry_out(request, "", parts, rules);
+  if (!done && !Requests::is_in_other_hands(done.error())) return done.error();
+  const auto answer = RequestStream(store).answer(ask.app, ask.ref);
+  if (!answer) return answer.error();
+  if (!*answer) return StoreError{StoreError::Code::bug, "the call was carried out without an answer"};
+  return std::optional(reply_of(ask, **answer, !done));
+}
+
+}  // namespace
+
 StoreResult<std::optional<ApiReply>> begin_asking(Store& store, std::string_view op, const ApiCall& call,
-                                                  std::string_view body, const std::string& key, ApiAsk& ask) {
+                                                  std::string_view body, const std::string& key,
+                                                  const RequestRules& rules, ApiAsk& ask) {
   RequestRecord record;
   record.fields = {{"op", std::string(op)}, {"app", call.app}};
   if (auto wrong = fields_of(op, call, body, record.fields)) return wrong;
@@ -168,6 +186,7 @@ StoreResult<std::optional<ApiReply>> begin_asking(Store& store, std::string_view
     if (*answer) return std::optional(reply_of(ask, **answer, true));
   }
   if (request.problem) return std::optional(problem(request.problem->reason, request.problem->detail));
+  if (is_one_step(request)) return carry_out(store, request, rules, ask);
   const auto id = stream.ask(record.fields, most_waiting);
   if (!id) return id.error();
   if (!*id) return std::optional(problem("queue_full", fmt::format("{} requests are already waiting", most_waiting)));

@@ -8,6 +8,7 @@
 #include "storage/requests/requests.hpp"
 #include "storage/store/store.hpp"
 #include "worker/api/call.hpp"
+#include "worker/requests/request_actions.hpp"
 
 namespace feedmill {
 
@@ -24,10 +25,12 @@ std::string key_in(std::string_view field);
 /// A name for a request whose program gives none: a UUID.
 std::string random_ref();
 
-/// Appends what `op`, the call's parameters and `body` (a JSON object, "" = none) ask for, unless it makes no sense or
-/// was answered before: then the reply. Blocking; linear in the body. `key`: of the client, "" = none.
+/// Does what `op`, the call's parameters and `body` (a JSON object, "" = none) ask for, if one script does it; the reply,
+/// also if it makes no sense or was answered before. Else appends it to stream:requests: absent, and `ask.id` is set.
+/// Blocking; linear in the body. `key`: the client's, "" = none.
 StoreResult<std::optional<ApiReply>> begin_asking(Store& store, std::string_view op, const ApiCall& call,
-                                                  std::string_view body, const std::string& key, ApiAsk& ask);
+                                                  std::string_view body, const std::string& key,
+                                                  const RequestRules& rules, ApiAsk& ask);
 
 /// What became of it; absent while it waits. Blocking.
 StoreResult<std::optional<ApiReply>> look_for_answer(Store& store, const ApiAsk& ask);

@@ -101,12 +101,15 @@ asio::awaitable<ApiReply> Api::operate(const Operation& operation, const ApiCall
     }
     asking.emplace(*this, call.app);
   }
+  const FetchOptions fetching = looks_.fetching();  // a reload may replace them
+  const std::string public_url = public_url_;
+  const std::chrono::milliseconds patience = sample_patience_;
   OperationOutcome outcome;
   std::optional<OperationRefused> refused;
   do {  // others are answered between two parts
     const auto run = [&](Store& store) -> StoreResult<OperationOutcome> {
       try {
-        return operation.run({store, looks_.fetching(), public_url_, sample_patience_, outcome.progress}, given);
+        return operation.run({store, fetching, public_url, patience, outcome.progress}, given);
       } catch (const StoreFailure& failure) {
         return failure.error;
       } catch (const OperationRefused& why) {
@@ -120,7 +123,7 @@ asio::awaitable<ApiReply> Api::operate(const Operation& operation, const ApiCall
     outcome = std::move(*part);
   } while (!outcome.progress.empty());
   if (outcome.then) {
-    Fetcher fetcher(executor_, looks_.fetching());
+    Fetcher fetcher(executor_, fetching);
     OperationOutcome answer = co_await outcome.then(fetcher);
     charge(call.app, static_cast<std::int64_t>(calls_per_ask) * options_.call_time);
     co_return reply_of(operation, answer);

@@ -42,7 +42,7 @@ std::string text_objection(const OperationField& field, std::string& text) {
       return wrong.empty() ? std::string() : fmt::format("invalid channel name \"{}\": {}", text, wrong);
     }
     case Kind::webhook:
-      return is_webhook_id(text) ? "" : "expected a webhook id (see feedmill webhook list)";
+      return is_webhook_id(text) ? "" : "expected a webhook id, as webhook list shows it";
     case Kind::choice:
       if (std::ranges::find(field.choices, text) != field.choices.end()) return {};
       return fmt::format("unknown {} \"{}\"; one of: {}", field.key(), text.substr(0, 100),

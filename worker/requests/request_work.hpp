@@ -9,39 +9,19 @@
 #include <string>
 
 #include "storage/entries/entries.hpp"
-#include "storage/feeds/feeds.hpp"
 #include "storage/redis/server_wait.hpp"
 #include "storage/requests/requests.hpp"
 #include "storage/store/store.hpp"
-#include "storage/timelines/channels.hpp"
-#include "worker/config/config.hpp"
-#include "worker/discovery/discover.hpp"
-#include "worker/http/egress_view.hpp"
-#include "worker/requests/read_request.hpp"
+#include "worker/requests/request_actions.hpp"
 #include "worker/requests/request_order.hpp"
 
 namespace feedmill {
-
-/// What holds for requests of the configuration, which a reload replaces. A value that nobody changes.
-struct RequestRules {
-  Config config;
-  EgressViewer egress;
-};
 
 /// An address behind which the feed is looked for that a request wants added.
 struct SoughtPage {
   std::string request;  ///< its id
   std::string url;      ///< canonical
 };
-
-/// What was found there.
-struct FoundPage {
-  std::vector<FoundFeed> feeds;  ///< the surest first
-  std::string_view reason;       ///< of the answer where there are none
-  std::string detail;            ///< likewise
-};
-/// `complete`: the time for looking did not end first.
-FoundPage found_page(const Discovery& discovery, bool complete);
 
 /// What one step came to.
 struct RequestStep {
@@ -91,29 +71,14 @@ class RequestWork {
   void forget();
   bool is_short_of_memory() const { return Clock::now() < memory_again_; }
   StoreResult<Came> work_on(const Request& request, const RequestRules& rules, RequestStep& step);
-  /// What is wrong with a feed that another partition has.
-  std::optional<RequestProblem> elsewhere(const std::string& feed_url) const;
-  bool is_rule_at_home(const Request& request) const;
-  StoreResult<void> carry_out(const Request& request, const std::string& note, InParts& parts,
-                              const RequestRules& rules);
   Came ended(const std::string& id);
   std::size_t sought() const;
   const RequestOrder::Waiting* next();
-  StoreResult<void> add(const Request& request, const RequestRules& rules);
-  StoreResult<void> remove(const Request& request, const std::string& note, InParts& parts);
-  StoreResult<void> set(const Request& request, const RequestRules& rules);
-  StoreResult<void> move(const Request& request, const RequestRules& rules);
-  StoreResult<void> follow(const Request& request);
-  StoreResult<void> unfollow(const Request& request, const std::string& note, InParts& parts);
-  StoreResult<void> remove_channel(const Request& request);
-  StoreResult<void> mark(const Request& request, const std::string& note, InParts& parts);
-  StoreResult<void> put_entry(const Request& request, const RequestRules& rules);
+  const FoundPage* page_of(const Request& request);
 
   Store store_;
   Requests requests_;
-  Feeds feeds_{store_};
-  Channels channels_{store_};
-  Notifications notifications_{store_};
+  RequestActions actions_{store_, requests_};
   Entries entries_{store_};
   bool holding_ = false;
 

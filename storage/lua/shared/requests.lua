@@ -34,17 +34,20 @@ local function hand_of(id)
   return token, tonumber(times), note
 end
 
--- Answers a request and takes it out of the stream. `repeated`: it was answered before, and is remembered as it was.
+-- Answers a request and removes it from the stream. `repeated`: the remembered answer is published again. A request that
+-- was called without the stream has no id; its ref is the entity id of the event.
 local function settle(asked, kind, data, repeated)
   local now = clock()
   local signal, finish_signals = signal_writer(now, asked.stream_cap, true)
-  signal(kind, 'request', '"' .. asked.id .. '"',
+  local shown = asked.id ~= '' and asked.id or string.match(asked.ref, ':(.*)$')
+  signal(kind, 'request', '"' .. shown .. '"',
          '"action":"updated","timestamp":' .. text(math.floor(now / 1000)) .. asked.head ..
          (repeated and ',"repeated":true' or '') .. ',"data":' .. data .. '}', asked.channel_prefix .. kind)
   finish_signals()
   if asked.ref ~= '' and not repeated then
     redis.call('SET', ref_key(asked.ref), asked.hash .. ' ' .. kind .. ' ' .. data, 'PX', asked.keep)
   end
+  if asked.id == '' then return end
   redis.call('XDEL', requests_key, asked.id)
   redis.call('HDEL', in_hand_key, asked.id)
   if is_ahead(asked.id) then renew_if_ahead() end
@@ -60,8 +63,11 @@ local function answered(work)
   local last = #ARGV
   local asked, mine, outcomes = asked_at(last - 9), ARGV[last - 1], ARGV[last]
   for i = last, last - 9, -1 do ARGV[i] = nil end
-  local token, times, note = hand_of(asked.id)
-  if token ~= mine then return redis.error_reply('ANSWERED ' .. asked.id) end
+  local token, times, note = mine, 0, ''
+  if asked.id ~= '' then token, times, note = hand_of(asked.id) end
+  if token ~= mine or (asked.id == '' and redis.call('EXISTS', ref_key(asked.ref)) == 1) then
+    return redis.error_reply('ANSWERED ' .. asked.id)
+  end
   local result = work()
   local code, second = result, nil
   while type(code) == 'table' do

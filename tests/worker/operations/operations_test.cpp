@@ -133,6 +133,15 @@ TEST(Operations, AreSaidInFull) {
   }
 }
 
+TEST(OldSecret, SignsUntilItsTime) {
+  Subscriber webhook;
+  webhook.secret = "new";
+  webhook.old_secret = "old";
+  webhook.old_until = 1000ms;
+  EXPECT_EQ(secrets_in_use(webhook, 999ms), (std::vector<std::string>{"new", "old"}));
+  EXPECT_EQ(secrets_in_use(webhook, 1000ms), (std::vector<std::string>{"new"}));
+}
+
 TEST(Operations, KnowAnIdOfAWebhook) {
   EXPECT_TRUE(is_webhook_id("wh_" + std::string(26, 'a')));
   for (const std::string& id : {std::string(), std::string("wh_"), "hub_" + std::string(26, 'a'),

@@ -235,6 +235,7 @@ TEST_F(WebhookVerbs, RotateLetsBothSecretsSignForAWhile) {  // OPERATIONS B3
 TEST_F(WebhookVerbs, NeverShowASecretAfterwards) {  // OPERATIONS B6
   const std::string id = add({"--name", "One"});
   feedmill({"webhook", "rotate", id});
+  test::redis_command(server, {"HSET", "push_out:subscriber:" + id, "last_error", "no answer from " + hook});
   const Subscriber webhook = stored(id);
   for (const Words& words : std::vector<Words>{{"webhook", "list"},
                                                {"webhook", "list", "--json"},
