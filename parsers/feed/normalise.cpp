@@ -1,6 +1,8 @@
 #include "parsers/feed/normalise.hpp"
 
 #include <algorithm>
+#include <array>
+#include <initializer_list>
 #include <unordered_map>
 
 #include <openssl/sha.h>
@@ -351,6 +353,9 @@ class Normaliser {
     for (std::string* url : {&common.link, &common.icon, &common.logo, &common.favicon, &common.banner_image}) {
       spell_url(*url);
     }
+    std::erase_if(common.links, [](const Link& link) {  // a relation is a word or a URI (RFC 8288 §3.3)
+      return !std::ranges::all_of(link.rel, [](char c) { return c > 0x20 && c < 0x7f; });
+    });
     for (Link& link : common.links) {
       spell_url(link.href);
       link.type = media_type(link.type);
@@ -402,10 +407,8 @@ class Normaliser {
 
   void spell(Media& media) {
     const auto spell_all = [&](Media::Attributes& attributes) {
-      for (auto& [name, value] : attributes) {
-        if (name == "url" || name == "href") spell_url(value);
-        if (name == "lang") value = language_tag(std::move(value));
-      }
+      for (auto& [name, value] : attributes) spell_attribute(name, value);
+      std::erase_if(attributes, [](const auto& one) { return one.second.empty(); });
     };
     for (auto* list : {&media.content, &media.thumbnails, &media.credits, &media.peer_links}) {
       for (Media::Attributes& attributes : *list) spell_all(attributes);
@@ -413,6 +416,24 @@ class Normaliser {
     for (auto* one : {&media.rating, &media.license, &media.restriction, &media.player, &media.community}) {
       spell_all(*one);
     }
+  }
+
+  // Of an attribute that is no text for people: "" unless its value is of the attribute's type.
+  void spell_attribute(std::string_view name, std::string& value) {
+    using Words = std::initializer_list<std::string_view>;
+    const auto keep = [&](const Words& words) {
+      if (std::ranges::none_of(words, [&](std::string_view word) { return iequals(word, value); })) value.clear();
+    };
+    const auto is_of_number = [](char c) { return is_digit(c) || c == '.' || c == ':' || c == ',' || c == '%'; };
+    constexpr std::array<std::string_view, 8> numbers{"file_size", "bitrate",  "frame_rate", "sampling_rate",
+                                                      "channels",  "duration", "height",     "width"};
+    if (name == "url" || name == "href") spell_url(value);
+    if (name == "lang") value = language_tag(std::move(value));
+    if (name == "scheme") spell_scheme(value);
+    if (name == "medium") keep({"image", "audio", "video", "document", "executable"});
+    if (name == "expression") keep({"sample", "full", "nonstop"});
+    if (name == "is_default") keep({"true", "false"});
+    if (std::ranges::find(numbers, name) != numbers.end() && !std::ranges::all_of(value, is_of_number)) value.clear();
   }
 
   static void spell(SharedText& language) {

@@ -1,6 +1,7 @@
 #include "parsers/text/url.hpp"
 
 #include <algorithm>
+#include <arpa/inet.h>
 #include <array>
 #include <optional>
 #include <span>
@@ -125,8 +126,13 @@ namespace {
 /// RFC 3986 §2: unreserved and reserved, "[", "]", "#" and "%" apart, which depend on their place.
 constexpr ByteSet uri_characters("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?@!$&'()*+,;=");
 
+bool is_ipv6(std::string_view text) {
+  in6_addr address{};
+  return inet_pton(AF_INET6, std::string(text).c_str(), &address) == 1;
+}
+
 /// RFC 3986 §3.2, before percent-encoding: [user@]host[:port], the host a name or an IPv6 address in brackets.
-bool is_authority(std::string_view authority) {
+bool is_authority(std::string_view authority, bool needs_host) {
   const std::size_t at = authority.rfind('@');
   std::string_view user, host = authority;
   if (at != npos) {
@@ -139,10 +145,14 @@ bool is_authority(std::string_view authority) {
     host = host.substr(0, port);
   }
   const auto fits = [](char c) { return (uri_characters.has(c) && c != '@') || c == '%' || !is_ascii(c); };
-  if (!host.starts_with('[')) return std::ranges::all_of(user, fits) && std::ranges::all_of(host, fits);
-  const auto is_address = [](char c) { return hex_value(c) >= 0 || c == ':' || c == '.'; };
-  return host.size() > 2 && host.ends_with(']') && std::ranges::all_of(user, fits) &&
-         std::ranges::all_of(host.substr(1, host.size() - 2), is_address);
+  if (!std::ranges::all_of(user, fits) || (needs_host && host.empty())) return false;
+  if (!host.starts_with('[')) return std::ranges::all_of(host, fits);
+  return host.ends_with(']') && host.size() < 64 && is_ipv6(host.substr(1, host.size() - 2));
+}
+
+/// Whether "//" and the first character of a host follow a scheme of `scheme` bytes: what nearly all URLs have.
+bool has_plain_host(std::string_view url, std::size_t scheme) {
+  return url.substr(scheme + 1).starts_with("//") && url.size() > scheme + 3 && is_alnum(url[scheme + 3]);
 }
 
 }  // namespace
@@ -150,9 +160,12 @@ bool is_authority(std::string_view authority) {
 std::string uri_of(std::string url) {
   const bool is_plain = uri_characters.find_outside(url) == npos;
   const bool has_port = url.find(':', url.find(':') + 1) != npos;
-  if (is_plain && !has_port && url.find('@') == npos) return url;  // nearly all
+  const std::string_view scheme = url_scheme(url);
+  const bool needs_host = iequals(scheme, "http") || iequals(scheme, "https");  // RFC 9110 §4.2.1
+  const bool has_host = !needs_host || has_plain_host(url, scheme.size());
+  if (is_plain && has_host && !has_port && url.find('@') == npos) return url;  // nearly all
   const UrlParts parts = split_url(url);
-  if (!is_authority(parts.authority)) return {};
+  if ((needs_host && !parts.has_authority) || !is_authority(parts.authority, needs_host)) return {};
   if (is_plain) return url;
   const auto place = [&](std::string_view part) { return static_cast<std::size_t>(part.data() - url.data()); };
   const std::size_t host = parts.has_authority ? place(parts.authority) : 0, host_end = host + parts.authority.size();

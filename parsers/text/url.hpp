@@ -44,7 +44,7 @@ class UrlBase {
 
 /// `url` as RFC 3986 spells it: bytes that may not stand in a URI (spaces, quotes, < and >, controls, everything beyond
 /// ASCII) percent-encoded, and a % that escapes nothing. "" where the authority holds such ASCII or is malformed
-/// (`host:port`, `[zz]`), since no server has that name. At most three times as long; what is a URI stays as it is.
+/// (`host:port`, `[zz]`), and for http and https without a host, since no server has that name. At most three times as long; what is a URI stays as it is.
 /// Linear.
 std::string uri_of(std::string url);
 

@@ -76,6 +76,7 @@ struct HostAnswer {
   std::string cause;
   Milliseconds retry_at{};                           ///< refused: until when its Retry-After holds, 0 = none
   bool document = false;                             ///< it was a 200
+  bool moved_here = false;  ///< to a feed that moved from another site: it says nothing of the host's pace
   bool needs_identity = false, needs_http1 = false;  ///< to be remembered for 7 days (HTTP §4, P20)
   bool over_quota = false;                           ///< refused: there may have been too many requests
   std::string egress{};                              ///< the name that it was asked under, "" = none

@@ -182,7 +182,7 @@ class TakenOver : public testing::Test {
     ASSERT_NO_FATAL_FAILURE(let_work(50));
     eventually([&] { return workers[0]->err().find("Redis is available again") != std::string::npos; });
     const std::string log = workers[0]->err();
-    EXPECT_EQ(count(log, "Redis does not serve"), 1U) << log;
+    EXPECT_EQ(count(log, "Redis is unavailable"), 1U) << log;
     EXPECT_EQ(count(log, "Redis is available again"), 1U) << log;
     EXPECT_EQ(wrongs_at_the_end(), "");
     compare(listener);
@@ -209,7 +209,7 @@ TEST_F(Failover, OfAKilledPrimaryLosesNoPostAndIsToldOnce) {
   const std::size_t first = redis.primary();
   redis.kill_sentinel(0);  // whom everybody asks
   redis.node(first).kill();
-  EXPECT_TRUE(eventually([&] { return workers[0]->err().find("Redis does not serve") != std::string::npos; }));
+  EXPECT_TRUE(eventually([&] { return workers[0]->err().find("Redis is unavailable") != std::string::npos; }));
   EXPECT_NE(get(admin, "/livez").find(" 200 "), std::string::npos);
   ASSERT_NO_FATAL_FAILURE(go_on_without(first, listener));
   const Finished told = world.run({"doctor"});
@@ -314,7 +314,7 @@ TEST_F(InACluster, AKilledPrimaryLosesNoPostAndIsToldOnce) {
   ASSERT_NO_FATAL_FAILURE(let_work(100));
   const std::size_t first = redis.primary();
   redis.node(first).kill();
-  EXPECT_TRUE(eventually([&] { return workers[0]->err().find("Redis does not serve") != std::string::npos; }));
+  EXPECT_TRUE(eventually([&] { return workers[0]->err().find("Redis is unavailable") != std::string::npos; }));
   ASSERT_NO_FATAL_FAILURE(go_on_without(first, listener));
   const Finished told = world.run({"doctor"});
   EXPECT_NE(told.out.find("which holds slot"), std::string::npos) << told.out;

@@ -325,7 +325,7 @@ TEST_F(Policy, AnOperatorMovesAFeed) {
   add(world.http.url("/third.xml"));
   const Finished taken = world.run({"move", url, world.http.url("/third.xml")});
   EXPECT_EQ(taken.exit, 1);
-  EXPECT_NE(taken.err.find("is a feed already"), std::string::npos) << taken.err;
+  EXPECT_NE(taken.err.find("is already a feed"), std::string::npos) << taken.err;
 }
 
 // HTTP §4

@@ -529,7 +529,7 @@ TEST_F(Hub, WhatIsNoRequestIsRefusedWithTheReason) {
   refused("hub.mode=subscribe" + good_topic, "hub.callback");
   refused("hub.mode=subscribe" + good_topic + "&hub.callback=ftp://x/", "hub.callback");
   refused("hub.mode=subscribe" + good_topic + callback + callback, "twice");
-  refused("hub.mode=subscribe&hub.topic=https://example.org/" + callback, "none of this hub", 404);
+  refused("hub.mode=subscribe&hub.topic=https://example.org/" + callback, "is not a topic of this hub", 404);
   refused("hub.mode=subscribe" + good_topic + callback + "&hub.secret=" + std::string(200, 's'), "200 bytes");
   refused("hub.mode=unsubscribe" + good_topic + callback, "no such subscription", 404);
   EXPECT_EQ(ask({.url = world.public_url + "/hub"}).status, 405);

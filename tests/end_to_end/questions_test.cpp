@@ -138,10 +138,10 @@ TEST_F(Questions, PlanAndDoctorNameAHostWhoseFeedsCannotFit) {
   const json::array unfit = rows(plan.out).at(0).at("hosts_that_cannot_fit").as_array();
   ASSERT_EQ(unfit.size(), 1U) << plan.out;
   EXPECT_EQ(unfit.at(0).at("host").as_string(), "big.example");
-  EXPECT_TRUE(has(plan.err, "big.example: its 9 000 feeds want")) << plan.err;
+  EXPECT_TRUE(has(plan.err, "big.example: its 9 000 feeds need")) << plan.err;
   EXPECT_FALSE(has(plan.err, "small.example")) << plan.err;
   const Finished doctor = world.run({"doctor"});
-  EXPECT_TRUE(has(doctor.out, "warn hosts           big.example: its 9000 feeds want")) << doctor.out;
+  EXPECT_TRUE(has(doctor.out, "warn hosts           big.example: its 9000 feeds need")) << doctor.out;
   EXPECT_FALSE(has(doctor.out, "small.example: its")) << doctor.out;
   EXPECT_TRUE(has(doctor.out, "fail fetch.contact")) << doctor.out;
   EXPECT_EQ(doctor.exit, 1);
@@ -267,7 +267,7 @@ TEST_F(Questions, AddOfAPageWithSeveralFeedsLetsTheOperatorChoose) {
   EXPECT_EQ(rows(world.run({"add", world.http.url("/blog"), "--json"}).out).size(), 2U);
   const Finished none = world.run({"add", world.http.url("/mute")});
   EXPECT_EQ(none.exit, 1);
-  EXPECT_TRUE(has(none.err, "no feed was found")) << none.err;
+  EXPECT_TRUE(has(none.err, "is a web page without a feed")) << none.err;
   EXPECT_EQ(feeds(), "");
   EXPECT_EQ(world.run({"add", world.http.url("/blog"), "--first"}).exit, 0);
   EXPECT_EQ(feeds(), world.http.url("/one.xml"));

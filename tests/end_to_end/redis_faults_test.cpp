@@ -129,7 +129,7 @@ TEST_P(AWorkerOutlasts, AndStoresOnceWhatItHasFetched) {
       return world.redis_text({"HVALS", "hash:notification:user_id:_operator"}).find("store_outage") !=
              std::string::npos;
     })) << worker.err();
-    EXPECT_NE(world.run({"notices"}).out.find("Redis did not serve"), std::string::npos);
+    EXPECT_NE(world.run({"notices"}).out.find("Redis was unavailable"), std::string::npos);
   }
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait().exit, 0);

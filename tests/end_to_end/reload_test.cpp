@@ -186,7 +186,7 @@ TEST_F(Reloading, AFileThatIsRefusedChangesNothing) {
   EXPECT_NE(worker.err().find("did you mean retention.entries?"), std::string::npos);
   EXPECT_EQ(worker.err().find("event=reload"), std::string::npos);
   const std::string address = listening_at(worker);
-  EXPECT_NE(get(address, "/status.json").find("refused: retention.entrys"), std::string::npos);
+  EXPECT_NE(get(address, "/status.json").find("rejected: retention.entrys"), std::string::npos);
   worker.signal(SIGHUP);
   EXPECT_NE(hear("READY=1").find(", configuration not reloaded: retention.entrys"), std::string::npos);
   write("[retention]\nentries = 6\n[worker]\nlanes = 3\n");
@@ -196,7 +196,7 @@ TEST_F(Reloading, AFileThatIsRefusedChangesNothing) {
   EXPECT_EQ(hear("READY=1").find("not reloaded"), std::string::npos);
   EXPECT_TRUE(eventually([&] {
     const std::string now = get(address, "/status.json");
-    return now.find("refused:") == std::string::npos && now.find("not in use yet: worker.lanes") != std::string::npos;
+    return now.find("rejected:") == std::string::npos && now.find("not in effect yet: worker.lanes") != std::string::npos;
   }));
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait().exit, 0);
@@ -212,7 +212,7 @@ TEST_F(Reloading, TheServiceManagerHearsOfEachStep) {
   world.redis.start();
   EXPECT_TRUE(hear("STATUS=ready").starts_with("STATUS=ready, http://127.0.0.1:"));
   world.redis.kill();
-  EXPECT_TRUE(hear("STATUS=Redis is away").starts_with("STATUS=Redis is unavailable: "));
+  EXPECT_TRUE(hear("STATUS=Redis is unavailable").starts_with("STATUS=Redis is unavailable: "));
   world.redis.start();
   EXPECT_TRUE(hear("STATUS=ready").starts_with("STATUS=ready, http://127.0.0.1:"));
   worker.signal(SIGTERM);

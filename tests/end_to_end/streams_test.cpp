@@ -153,7 +153,7 @@ TEST_F(Streams, TailSaysThatEventsWereTrimmed) {
   const Finished late = world.run({"tail", "--from", events[0].id});
   EXPECT_EQ(late.exit, 65);
   EXPECT_EQ(late.out, "");
-  EXPECT_NE(late.err.find("the oldest there is: " + events[2].id), std::string::npos) << late.err;
+  EXPECT_NE(late.err.find("the oldest available is " + events[2].id), std::string::npos) << late.err;
   EXPECT_EQ(world.run({"tail", "--from", "0-0"}).exit, 65) << "who began before the first has missed some";
   Program in_time({"tail", "--from", events[1].id}, world.environment);
   EXPECT_TRUE(eventually([&] { return in_time.out().find("feed_created") != std::string::npos; })) << in_time.err();

@@ -233,7 +233,7 @@ TEST_F(Top, SaysThatAnotherServerGivesNoStatus) {
     world.environment["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:" + std::to_string(world.http.port());
     const Finished other = world.run({"top"});
     EXPECT_EQ(other.exit, 1);
-    EXPECT_THAT(other.err, HasSubstr("gives no status (200)")) << body;
+    EXPECT_THAT(other.err, HasSubstr("returns no status (200)")) << body;
   }
 }
 

@@ -61,7 +61,7 @@ TEST_F(Trace, TellsARefreshFromTheClaimToTheCommit) {
   }
   EXPECT_EQ(order, (std::vector<std::string>{"host", "claim", "request", "answer", "header", "egress", "time", "read",
                                              "compare", "entry", "signal", "decide", "next", "commit"}));
-  EXPECT_NE(all_of(steps, "request").find("GET " + url + "\nwithout condition"), std::string::npos);
+  EXPECT_NE(all_of(steps, "request").find("GET " + url + "\nunconditional"), std::string::npos);
   EXPECT_EQ(all_of(steps, "compare"), "2 unknown, 0 trimmed before, 0 the same, 0 different\n");
   EXPECT_EQ(all_of(steps, "entry"), "new: Second\nnew: First\n");
   EXPECT_EQ(all_of(steps, "signal"), "feed_created\n");

@@ -20,7 +20,7 @@ TEST(Explain, SaysWhatWasRepairedAndWhichRuleDecided) {
       read_feed("<rss version='2.0'><channel><item><title>a & b</title><pubDate>soon</pubDate></item>", {});
   const std::string all = lines(feed.value());
   for (const char* part : {"format: rss20, RSS 2.0", "encoding: utf-8, by the default", "document: bozo, malformed-xml",
-                           "line 1: first fault", "nesting was repaired", "base: relative URLs stay relative",
+                           "line 1: first fault", "read from a copy with repaired nesting", "base: relative URLs stay relative",
                            "feed: lacks title, link, description", "1 by a digest", "without guid: entry 1 (\"a & b\")",
                            "without link: entry 1", "not readable, kept as text only: entry 1 (\"soon\")", "date 1 (",
                            "missing_guid 1 (", "structure 1 ("}) {
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
         ExplainCase{"Detected", "<rss version='2.0'><channel><title>caf\xE9 \xE9t\xE9</title></channel></rss>", "",
                     "encoding: windows-1252, by what the bytes look like"},
         ExplainCase{"Overridden", "<rss version='2.0'><channel/></rss>", "text/xml; charset=nonsense",
-                    "encoding: nonsense stands in the Content-Type header and cannot be right: it is unknown, the "
+                    "encoding: nonsense appears in the Content-Type header and cannot be right: it is unknown, the "
                     "bytes are not of it, or they are UTF-8"},
         ExplainCase{"Forbidden", "<rss version='2.0'><channel><title>a\x01z</title></channel></rss>", "",
                     "encoding: 1 character that XML forbids left out"},

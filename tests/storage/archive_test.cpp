@@ -463,8 +463,8 @@ INSTANTIATE_TEST_SUITE_P(
     All, Hostile,
     testing::Values(
         Garbage{"Text", "hello", "not a JSON object"}, Garbage{"List", "[1,2]", "not a JSON object"},
-        Garbage{"NoKind", "{}", "\"t\" is missing"}, Garbage{"UnknownKind", R"({"t":"bomb"})", "inside of a feed"},
-        Garbage{"KeyInsideAFeed", R"({"t":"key","key":"feeds","type":"set","words":["x"]})", "inside of a feed"},
+        Garbage{"NoKind", "{}", "\"t\" is missing"}, Garbage{"UnknownKind", R"({"t":"bomb"})", "inside a feed"},
+        Garbage{"KeyInsideAFeed", R"({"t":"key","key":"feeds","type":"set","words":["x"]})", "inside a feed"},
         Garbage{"NumberZero", R"({"t":"entry","id":"0","score":"1","fields":[]})", "\"id\" is 0"},
         Garbage{"NumberHuge", R"({"t":"entry","id":"99999999999999999999","score":"1","fields":[]})",
                 "\"id\" is not a number"},
@@ -488,7 +488,7 @@ TEST_F(ArchiveTest, WritesOnlyKeysOfItsOwnKind) {
   lines[1] = R"({"t":"feed","url":"gopher://a.org/","due":"1","quarantined":"","state":[],"feed":[],"tombs":[]})";
   done = read(second, lines);
   ASSERT_TRUE(done.has_error());
-  EXPECT_NE(done.error().error.detail.find("no feed address"), std::string::npos);
+  EXPECT_NE(done.error().error.detail.find("is not a feed URL"), std::string::npos);
   EXPECT_EQ(redis_command(second_server, {"ZCARD", "schedule"}), "0");
 }
 

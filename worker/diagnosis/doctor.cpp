@@ -184,7 +184,8 @@ Finding check_poison_directory(const Config& config) {
   if (!fs::is_directory(directory, error)) {
     return {
         check, Verdict::fail,
-        fmt::format("{} is {}", directory.string(), fs::exists(directory, error) ? "no directory" : "does not exist"),
+        fmt::format("{} {}", directory.string(),
+                    fs::exists(directory, error) ? "is not a directory" : "does not exist"),
         "create it for the worker's user, or leave debug.keep_poison empty"};
   }
   if (::access(directory.c_str(), W_OK | X_OK) == 0) return ok(check, directory.string());

@@ -382,16 +382,20 @@ asio::awaitable<HttpResult> Fetcher::send(Outbound outbound) {
   request.post = std::move(outbound.body);
   request.deadline = outbound.deadline;
   request.max_body_bytes = outbound.most_answer;
+  request.address = std::move(outbound.address);
   HttpClient& client = generation->clients.at(style->policy);
   co_return co_await client.get(request);
 }
 
-asio::awaitable<std::vector<std::string>> Fetcher::networks_of(std::string url,
-                                                               std::chrono::steady_clock::time_point deadline) {
+asio::awaitable<Fetcher::Peer> Fetcher::peer_of(std::string url, std::chrono::steady_clock::time_point deadline) {
   const std::shared_ptr<Generation> generation = now_;
   const auto style = request_style(generation->options, FetchRequest());
-  if (!style || style->proxy) co_return std::vector<std::string>();
-  co_return co_await generation->clients.at(style->policy).networks_of(url, deadline);
+  if (!style || style->proxy) co_return Peer();
+  HttpClient& client = generation->clients.at(style->policy);
+  Peer peer;
+  peer.address = co_await client.address_of(url, deadline);
+  if (!peer.address.empty()) peer.network = client.egress().network_of(peer.address);
+  co_return peer;
 }
 
 /// The request, and the retries that are owed to the transport rather than to the answer, each at most once (HTTP P20,

@@ -160,12 +160,15 @@ class Fetcher {
     std::shared_ptr<const std::string> body;  ///< null: a GET
     std::chrono::steady_clock::time_point deadline;
     std::uint64_t most_answer = 16U << 10U;  ///< bytes of the answer
+    std::string address{};                   ///< the only one to connect to (peer_of); "": any of the host's
   };
   boost::asio::awaitable<HttpResult> send(Outbound outbound);
-  /// The networks (EgressPolicy::network_of) that send() to a URL may reach; empty if its host is an address or a proxy
-  /// resolves it.
-  boost::asio::awaitable<std::vector<std::string>> networks_of(std::string url,
-                                                               std::chrono::steady_clock::time_point deadline);
+  /// An address that send() to a URL may connect to, and its network (EgressPolicy::network_of). Both are empty if its
+  /// host does not resolve, or a proxy resolves it.
+  struct Peer {
+    std::string address, network;
+  };
+  boost::asio::awaitable<Peer> peer_of(std::string url, std::chrono::steady_clock::time_point deadline);
 
   /// Reads the system's resolver configuration and this machine's addresses again before they are next needed.
   void reload() {

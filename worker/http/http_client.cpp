@@ -62,6 +62,18 @@ Usable usable_of(const Addresses& addresses, const EgressPolicy& egress, unsigne
   return usable;
 }
 
+/// That one of the addresses.
+Usable only(const std::string& address, const Usable& all) {
+  Usable usable;
+  if (std::ranges::find(all.addresses, address) != all.addresses.end()) {
+    add_address(usable, address);
+  } else {
+    usable.reason = Reason::dns_not_found;
+    usable.detail = "it no longer resolves to " + address;
+  }
+  return usable;
+}
+
 }  // namespace
 
 HttpClient::HttpClient(asio::any_io_executor executor, HttpClientOptions options)
@@ -110,6 +122,7 @@ asio::awaitable<HttpResult> HttpClient::get(const HttpRequest& request) {
     co_await look_for_nat64(request.deadline);
     usable = usable_of(*addresses, egress(), port);
   }
+  if (!request.address.empty() && !request.proxy) usable = only(request.address, usable);
   if (usable.list.empty()) {
     failure.reason = usable.reason;
     failure.detail = host + ": " + usable.detail;
@@ -122,18 +135,18 @@ asio::awaitable<HttpResult> HttpClient::get(const HttpRequest& request) {
   co_return result;
 }
 
-asio::awaitable<std::vector<std::string>> HttpClient::networks_of(const std::string& url,
-                                                                  steady_clock::time_point deadline) {
+asio::awaitable<std::string> HttpClient::address_of(const std::string& url, steady_clock::time_point deadline) {
   const Origin origin = origin_of(url);
-  std::vector<std::string> networks;
-  if (is_address(origin.host)) co_return networks;
-  const auto addresses = co_await resolver_.resolve(origin.host, deadline);
-  if (!addresses) co_return networks;
-  for (const std::string& address : usable_of(*addresses, egress(), origin.port).addresses) {
-    std::string network = egress().network_of(address);
-    if (std::ranges::find(networks, network) == networks.end()) networks.push_back(std::move(network));
+  if (is_address(origin.host)) {
+    const bool is_v6 = origin.host.starts_with('[');
+    co_return is_v6 ? origin.host.substr(1, origin.host.size() - 2) : origin.host;
   }
-  co_return networks;
+  const auto resolved = co_await resolver_.resolve(origin.host, deadline);
+  if (!resolved) co_return std::string();
+  const Addresses addresses = usable_of(*resolved, egress(), origin.port).addresses;
+  const auto v4 = std::ranges::find_if(addresses, [](const std::string& one) { return one.find(':') == one.npos; });
+  if (v4 != addresses.end()) co_return *v4;
+  co_return addresses.empty() ? std::string() : addresses.front();
 }
 
 /// Before anything goes to an IPv6 address, at the start and every hour: under a NAT64 prefix of this network may lie a

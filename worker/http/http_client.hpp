@@ -38,10 +38,10 @@ class HttpClient {
 
   const EgressPolicy& egress() const;
 
-  /// The networks (EgressPolicy::network_of) of the addresses that get() may connect to for a URL, each once; empty if
-  /// its host is an address or does not resolve. The lookup stays in the cache for get().
-  boost::asio::awaitable<std::vector<std::string>> networks_of(const std::string& url,
-                                                               std::chrono::steady_clock::time_point deadline);
+  /// An address that get() may connect to for a URL, IPv4 if there is one; "" if none is known. The lookup stays in the
+  /// cache for get().
+  boost::asio::awaitable<std::string> address_of(const std::string& url,
+                                                 std::chrono::steady_clock::time_point deadline);
 
  private:
   boost::asio::awaitable<void> look_for_nat64(std::chrono::steady_clock::time_point deadline);

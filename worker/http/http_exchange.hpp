@@ -50,6 +50,7 @@ struct HttpRequest {
   std::optional<Proxy> proxy{};           ///< goes through it, and then it is the proxy's to say where to (SECURITY E9)
   std::string ca_file{};                  ///< trusted instead of the client's, "" for none
   std::string pin{};                      ///< as CURLOPT_PINNEDPUBLICKEY has it, "" for none
+  std::string address{};                  ///< of those that the host resolves to, the only one to connect to; "": any
   std::shared_ptr<const std::string> post{};      ///< body of a POST, read while it is sent; null: a GET
   std::optional<std::uint64_t> max_body_bytes{};  ///< of the answer, on the wire; none: the client's.
                                                   ///< If set, the head has at most 32 KiB

@@ -151,8 +151,10 @@ asio::awaitable<HttpReply> Outside::ask_hub(Visit& visit) {
 }
 
 /// Who has the address of a topic may follow that; who shows the operator's token, all.
-asio::awaitable<HttpReply> Outside::follow(Visit& visit, std::string_view query) {
+asio::awaitable<HttpReply> Outside::follow(Visit& visit, std::string_view query,
+                                           const std::optional<asio::ip::address>& client) {
   LiveQuery access;
+  access.client = client;
   if (const auto token = parameter(query, "topic")) {
     const auto place = way_.enter();
     if (!place) co_return try_later("30");

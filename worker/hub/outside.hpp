@@ -34,7 +34,9 @@ class Outside {
           LiveStreams& streams, TopicCache& documents, VerificationLimit& sites, Metrics& metrics);
 
   /// To a request for "/events", whose head has been read: takes the connection over, or says why not.
-  boost::asio::awaitable<HttpReply> follow(Visit& visit, std::string_view query);
+  /// `client`: as LiveQuery has it.
+  boost::asio::awaitable<HttpReply> follow(Visit& visit, std::string_view query,
+                                           const std::optional<boost::asio::ip::address>& client);
   /// To any other. `path`: decoded, behind that of public_url.
   boost::asio::awaitable<HttpReply> answer(Visit& visit, std::string_view path, std::string_view query);
   /// For requests from now on.

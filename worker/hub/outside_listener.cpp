@@ -84,7 +84,7 @@ asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {
       reply = partition ? http_reply(http::status::not_found)
                         : http_reply(http::status::not_found, "text/plain; charset=utf-8", where);
     } else {
-      reply = co_await outside->follow(visit, query);
+      reply = co_await outside->follow(visit, query, client);
     }
     // A page elsewhere may read why, too.
     reply.set(http::field::access_control_allow_origin, "*");

@@ -80,7 +80,7 @@ void append_frame(std::string& bytes, const OutsideEvent& event) {
 
 struct LiveStreams::Stream {
   tcp::socket socket;
-  asio::ip::address network;
+  std::optional<asio::ip::address> network;
   EventFilter filter;
   std::optional<Topic> only;
   std::string token;  // that it was opened by
@@ -138,11 +138,11 @@ asio::awaitable<void> LiveStreams::run() {
 
 // --- who comes and goes ----------------------------------------------------------------------------------------------
 
-std::optional<HttpReply> LiveStreams::refusal(const asio::ip::address& network) {
+std::optional<HttpReply> LiveStreams::refusal(const std::optional<asio::ip::address>& network) {
   if (stopping_) return problem(http::status::service_unavailable, "stopping", "this server is stopping");
   if (tail_.newest().empty())
     return problem(http::status::service_unavailable, "store_away", "the store does not exist yet");
-  const auto same = of_network_.find(network);
+  const auto same = network ? of_network_.find(*network) : of_network_.end();
   const bool full = figures_.open >= options_.most;
   const bool crowded = same != of_network_.end() && same->second >= options_.per_network;
   if (!full && !crowded) return std::nullopt;
@@ -163,7 +163,8 @@ asio::awaitable<HttpReply> LiveStreams::answer(Visit& visit, LiveQuery access) {
     co_return problem(http::status::bad_request, "bad_parameter",
                       fmt::format("feed: it is in partition {}: /p{}/events", its, its));
   }
-  const auto network = client_network(visit.client());
+  std::optional<asio::ip::address> network;
+  if (access.client) network = client_network(*access.client);
   if (auto refused = refusal(network)) co_return std::move(*refused);
   OutsideEvents first;
   if (request->after) {
@@ -192,7 +193,7 @@ void LiveStreams::open(Visit& visit, LiveRequest request, LiveQuery access, cons
     wake_.cancel();
   }
   const auto stream = std::make_shared<Stream>(visit.take_over());
-  stream->network = client_network(visit.client());
+  if (access.client) stream->network = client_network(*access.client);
   stream->filter = std::move(request.filter);
   stream->only = std::move(access.only);
   stream->token = std::move(access.token);
@@ -210,7 +211,7 @@ void LiveStreams::open(Visit& visit, LiveRequest request, LiveQuery access, cons
   beats_[stream->list].push_front(stream);
   stream->at = beats_[stream->list].begin();
   with_index(*stream, [&](Streams& streams) { streams.insert(stream.get()); });
-  ++of_network_[stream->network];
+  if (stream->network) ++of_network_[*stream->network];
   memory_.hold(++figures_.open * idle_cost);
   ++figures_.opened;
 
@@ -250,8 +251,10 @@ void LiveStreams::close(Stream& stream) {
   boost::system::error_code ignored;
   stream.socket.close(ignored);
   with_index(stream, [&](Streams& streams) { streams.erase(&stream); });
-  const auto network = of_network_.find(stream.network);
-  if (--network->second == 0) of_network_.erase(network);
+  if (stream.network) {
+    const auto network = of_network_.find(*stream.network);
+    if (--network->second == 0) of_network_.erase(network);
+  }
   beats_[stream.list].erase(stream.at);
   take_left(stream);
   memory_.hold(--figures_.open * idle_cost);

@@ -32,6 +32,8 @@ namespace feedmill {
 struct LiveQuery {
   std::optional<Topic> only{};  ///< events of this feed, or of the feeds that are in this channel; nothing: of all
   std::string token{};          ///< of the topic's address; "" for all
+  /// Absent: clients behind an untrusted proxy, which share no limit of a network (TrustedProxies::client_of).
+  std::optional<boost::asio::ip::address> client{};
 };
 
 /// All members are called on the loop's thread.
@@ -92,7 +94,7 @@ class LiveStreams {
     std::shared_ptr<const OutsideEvent> event;
   };
 
-  std::optional<HttpReply> refusal(const boost::asio::ip::address& network);
+  std::optional<HttpReply> refusal(const std::optional<boost::asio::ip::address>& network);
   void open(Visit& visit, LiveRequest request, LiveQuery access, const OutsideEvents& first);
   void close(Stream& stream);
   template <class Act>

@@ -38,7 +38,7 @@ std::string text_objection(const OperationField& field, std::string& text) {
     case Kind::feed:
       return url_objection(field, text);
     case Kind::channel: {
-      const std::string_view wrong = unfit_text_name(text);
+      const std::string_view wrong = field.is_key ? unfit_name(text) : unfit_text_name(text);
       return wrong.empty() ? std::string() : fmt::format("invalid channel name \"{}\": {}", text, wrong);
     }
     case Kind::webhook:

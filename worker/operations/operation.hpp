@@ -43,7 +43,8 @@ struct OperationField {
   bool required = false;
   bool either = false;   ///< excludes the others that are so; with `required`, one of them is needed
   bool repeats = false;  ///< a list in JSON, of at most `most`
-  bool is_key = false;   ///< names what the operation is about: HTTP has it in the query
+  bool is_key = false;   ///< names what the operation is about, under any name that may be stored: HTTP has it in the
+                         ///< query
   std::int64_t least = 0, most = 0;
   std::span<const std::string_view> choices{};
 

@@ -26,21 +26,22 @@ using Kind = OperationField::Kind;
 constexpr std::size_t denied_at_once = 200;
 
 constexpr std::array of_any{
-    OperationField{.name = "url", .kind = Kind::feed, .unit = "URL", .about = "Feed URL", .either = true},
+    OperationField{.name = "url", .kind = Kind::feed, .unit = "URL", .about = "Feed URL", .either = true, .is_key = true},
     OperationField{.name = "channel",
                    .kind = Kind::channel,
                    .flag = "--channel",
                    .unit = "CHANNEL",
                    .about = "This channel instead",
-                   .either = true}};
-constexpr std::array of_new = [] {
+                   .either = true,
+                   .is_key = true}};
+constexpr std::array of_known = [] {
   std::array fields = of_any;
   for (OperationField& field : fields) field.required = true;
   return fields;
 }();
-constexpr std::array of_known = [] {
-  std::array fields = of_new;
-  for (OperationField& field : fields) field.is_key = true;
+constexpr std::array of_new = [] {
+  std::array fields = of_known;
+  for (OperationField& field : fields) field.is_key = false;
   return fields;
 }();
 constexpr std::array topic_columns{OperationColumn{"url", 32, "channel"}, OperationColumn{"atom", 0}};

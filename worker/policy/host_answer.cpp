@@ -62,7 +62,8 @@ HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status,
   if (!exchange.hops.empty() && !is_one_server(exchange.requested_url, exchange.hops.back().url))
     host.server = server_of(exchange.hops.back().url);
   host.document = status == 200;
-  if (is_of_another_site(claim, exchange)) {  // it has moved here
+  if (is_of_another_site(claim, exchange)) {
+    host.moved_here = true;
     if (status == 200 || status == 304) host.is = HostAnswer::Is::served;
     return host;
   }

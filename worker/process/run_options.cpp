@@ -260,9 +260,6 @@ std::optional<PushOut::Options> push_out_options(const Config& config, const std
         std::min<std::size_t>(outside.bounds.unverified_of_site, config.push_out.per_site);
   }
   options.streams.most = std::min<std::size_t>(config.push_out.streams, descriptors / 2);
-  // Behind a proxy on this machine all come from there.
-  if (config.push_out.listen && config.push_out.listen->address().is_loopback())
-    options.streams.per_network = options.streams.most;
   options.streams.partition = config.partition();
   options.drain = config.drain.listen;
   options.tells_of_store = !config.worker.ingest && !config.worker.deliver;

@@ -32,6 +32,7 @@ constexpr Milliseconds settle_within{50};      // and those of who is done, soon
 constexpr Milliseconds turn{10'000};           // then others may be served
 constexpr Milliseconds least_back_off{60'000}, most_back_off{std::chrono::hours(24)};
 constexpr std::uint32_t most_verifications = 3;
+constexpr std::uint32_t most_rest = 30'000;  // ms, of a verification without a lane
 constexpr std::size_t told_at_once = 5;  // events of a webhook, before it is asked again which may be told
 
 bool is_webhook(const Subscriber& subscriber) {
@@ -140,17 +141,22 @@ asio::awaitable<void> Dispatcher::find_due() {
   }
 }
 
-/// Who may be silent does not have all places: those that serve never wait for them for long (WEBSUB U14).
+/// Receivers that failed or were slow last time get at most half of the lanes, verifications a quarter: neither delays
+/// the deliveries of others (WEBSUB U14).
 void Dispatcher::take(Subscriber&& subscriber, const std::string& claim, Clock::time_point held_until) {
-  const bool failed = subscriber.failures > 0 || sender_.is_slow(subscriber);
-  if (failed && failing_ >= std::max<std::size_t>(1, options_.at_once / 2)) {
-    settled_.push_back({subscriber.id, claim, "", Then::later, with_jitter(2 * options_.poll), {}});
+  const bool verifies = subscriber.state == Subscriber::State::pending;
+  const bool failed = !verifies && (subscriber.failures > 0 || sender_.is_slow(subscriber));
+  const std::size_t lanes = std::max<std::size_t>(1, options_.at_once / (verifies ? 4 : 2));
+  if ((verifies && verifying_ >= lanes) || (failed && failing_ >= lanes)) {
+    const Milliseconds rest = verifies ? Milliseconds(random_() % most_rest) : Milliseconds(0);
+    settled_.push_back({subscriber.id, claim, "", Then::later, with_jitter(2 * options_.poll) + rest, {}});
     write_bell_.ring();
     return;
   }
   ++in_hand_;
+  if (verifies) ++verifying_;
   if (failed) ++failing_;
-  queue_.push_back({std::move(subscriber), claim, held_until, failed});
+  queue_.push_back({std::move(subscriber), claim, held_until, verifies, failed});
 }
 
 /// Null: another lane has it in hand, since the lease of this one ended.
@@ -187,6 +193,7 @@ asio::awaitable<void> Dispatcher::lane() {
       progress_.erase(id);
     }
     --in_hand_;
+    if (served.verifies) --verifying_;
     if (served.failed) --failing_;
     write_bell_.ring();
     if (in_hand_ + 1 == options_.at_once) due_.ring();
@@ -244,10 +251,10 @@ asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
   }
 }
 
-/// Whether the limits of the callback's site and of `networks`, which its name resolves to and which are returned,
-/// allow a request now (WEBSUB U19); the caller then leaves both.
+/// Whether the limits of the callback's site and of the network of `peer`, which is returned, allow a request now
+/// (WEBSUB U19); the caller then leaves both.
 asio::awaitable<Dispatcher::Turn> Dispatcher::turn_at_site(Served& served, SubscriberSettlement& end,
-                                                           std::vector<std::string>& networks) {
+                                                           Fetcher::Peer& peer) {
   const std::string& site = served.subscriber.site;
   bool known = sites_.knows(site);
   if (!known || sites_.closed_for(site) > Milliseconds(0)) {
@@ -257,10 +264,10 @@ asio::awaitable<Dispatcher::Turn> Dispatcher::turn_at_site(Served& served, Subsc
     known = confirmed && sites_.add(site, *confirmed);
   }
   if (sites_.closed_for(site) > Milliseconds(0)) co_return Turn::never;
-  if (!sites_.has_confirmed(site)) networks = co_await sender_.networks_of(served.subscriber);
+  peer = co_await sender_.peer_of(served.subscriber);
   Milliseconds wait = known ? sites_.enter(site) : 5 * options_.poll;
   if (wait == Milliseconds(0)) {
-    wait = networks_.enter(networks, 5 * options_.poll);
+    if (!peer.network.empty()) wait = networks_.enter(peer.network, 5 * options_.poll);
     if (wait == Milliseconds(0)) co_return Turn::now;
     sites_.leave(site, VerificationLimit::Outcome::not_asked);
   }
@@ -275,20 +282,20 @@ asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, Subscriber
   const Subscriber::Intent intent = subscriber.intent;
   const bool limited =
       subscriber.state == Subscriber::State::pending && intent.mode != "denied" && !subscriber.site.empty();
-  std::vector<std::string> networks;
-  const Turn turn_there = limited ? co_await turn_at_site(served, end, networks) : Turn::now;
+  Fetcher::Peer peer;
+  const Turn turn_there = limited ? co_await turn_at_site(served, end, peer) : Turn::now;
   if (turn_there == Turn::later) co_return Next::settled;
   Told told;
   told.is = Told::Is::failed;
   told.status = 403;  // as one that says no
-  if (turn_there == Turn::now) told = co_await sender_.verify(subscriber);
+  if (turn_there == Turn::now) told = co_await sender_.verify(subscriber, peer.address);
   test_point("S21");
   if (limited && turn_there == Turn::now) {
     auto outcome = VerificationLimit::Outcome::failed;
     if (told.is == Told::Is::taken) outcome = VerificationLimit::Outcome::confirmed;
     if (told.is == Told::Is::not_asked) outcome = VerificationLimit::Outcome::not_asked;
     sites_.leave(subscriber.site, outcome);
-    networks_.leave(networks, outcome);
+    networks_.leave(peer.network, outcome);
   }
   if (told.is == Told::Is::not_asked) {
     end.then = Then::later;
@@ -297,10 +304,9 @@ asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, Subscriber
   }
   // It may ask for something else meanwhile; that is asked about next.
   set(served.changes, "want_was", intent.mode + "\n" + std::to_string(intent.lease.count()) + "\n" + intent.secret);
-  // Retry where no answer came, or 5xx or 429; any other is final. A site that has never confirmed is sent one request.
-  const bool trusted = !limited || sites_.has_confirmed(subscriber.site);
+  // Retry on network errors, 5xx and 429; any other answer is final. A callback that never confirmed gets one request.
   const bool unheard = told.is == Told::Is::failed && (told.status == 0 || told.status >= 500 || told.status == 429) &&
-                       (trusted || !told.sent);
+                       (!limited || !told.sent);
   if (unheard && intent.tries + 1 < most_verifications) {
     set(served.changes, "want_tries", std::to_string(intent.tries + 1));
     end.then = Then::later;

@@ -42,7 +42,8 @@ class Dispatcher {
   struct Options {
     std::string token;          ///< of this worker, unique
     std::string hub;            ///< the address of the hub, named in what is delivered
-    std::size_t at_once = 256;  ///< those that failed last time, or were slow, have half of them at most
+    std::size_t at_once = 256;  ///< receivers that failed last time, or were slow, get half of them, verifications a
+                                ///< quarter
     std::size_t per_host = 4;
     Milliseconds timeout{15'000};
     Milliseconds give_up{std::chrono::hours(7 * 24)};  ///< a webhook that has failed for so long is suspended
@@ -83,7 +84,8 @@ class Dispatcher {
     Subscriber subscriber;
     std::string claim;
     Clock::time_point held_until;
-    bool failed = false;  ///< last time, or was slow
+    bool verifies = false;  ///< the subscription is pending
+    bool failed = false;    ///< last time, or was slow
     Fields changes{};     ///< of its record, to be written
   };
   /// How far one has come that is still in hand.
@@ -103,7 +105,7 @@ class Dispatcher {
   boost::asio::awaitable<SubscriberSettlement> serve(Served& served);
   enum class Turn { now, later, never };
   boost::asio::awaitable<Turn> turn_at_site(Served& served, SubscriberSettlement& end,
-                                            std::vector<std::string>& networks);
+                                            Fetcher::Peer& peer);
   boost::asio::awaitable<Next> confirm(Served& served, SubscriberSettlement& end);
   boost::asio::awaitable<Next> tell_page(Served& served, SubscriberSettlement& end, const EventTail::Since& page);
   boost::asio::awaitable<Next> tell_webhook(Served& served, SubscriberSettlement& end, const OutsideEvents& wanted);
@@ -136,6 +138,7 @@ class Dispatcher {
   VerificationLimit networks_{10'000, VerificationLimit::Confirmed::keeps};
 
   std::deque<Served> queue_;                   // for a free lane
+  std::size_t verifying_ = 0;                  // in hand, of pending subscriptions
   std::size_t failing_ = 0;                    // in hand, of those that failed last time
   std::size_t in_hand_ = 0;                    // those that wait for one, and those in one
   std::map<std::string, Progress> progress_;   // of those in a lane

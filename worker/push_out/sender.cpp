@@ -138,8 +138,8 @@ asio::awaitable<Told> Sender::send(const Subscriber& receiver, Fetcher::Outbound
   co_return judge(result);
 }
 
-asio::awaitable<std::vector<std::string>> Sender::networks_of(const Subscriber& subscriber) {
-  return fetcher_.networks_of(subscriber.url, Clock::now() + timeout_);
+asio::awaitable<Fetcher::Peer> Sender::peer_of(const Subscriber& subscriber) {
+  return fetcher_.peer_of(subscriber.url, Clock::now() + timeout_);
 }
 
 asio::awaitable<Told> Sender::tell(const Subscriber& webhook, std::string id, std::string body, Milliseconds now) {
@@ -168,11 +168,12 @@ asio::awaitable<Told> Sender::deliver(const Subscriber& subscriber, const Conten
   co_return co_await send(subscriber, std::move(outbound));
 }
 
-asio::awaitable<Told> Sender::verify(const Subscriber& subscriber) {
+asio::awaitable<Told> Sender::verify(const Subscriber& subscriber, const std::string& address) {
   const std::string challenge = random_token();
   Fetcher::Outbound outbound;
   outbound.url = verification_url(subscriber, challenge);
   outbound.header_lines = {"Accept: */*"};
+  outbound.address = address;
   Told told = co_await send(subscriber, std::move(outbound));
   if (told.is == Told::Is::taken && subscriber.intent.mode != "denied" && told.answer != challenge) {
     told.is = Told::Is::failed;

@@ -50,11 +50,12 @@ class Sender {
   };
   boost::asio::awaitable<Told> deliver(const Subscriber& subscriber, const Content& content);
 
-  /// Asks whether the subscriber meant its intent, or tells it that it is denied. Taken: it has confirmed.
-  boost::asio::awaitable<Told> verify(const Subscriber& subscriber);
+  /// Asks whether the subscriber meant its intent, or tells it that it is denied. Taken: it has confirmed. `address`:
+  /// the only one to connect to, "" = any of its host's.
+  boost::asio::awaitable<Told> verify(const Subscriber& subscriber, const std::string& address);
 
-  /// The networks that its host resolves to (Fetcher::networks_of).
-  boost::asio::awaitable<std::vector<std::string>> networks_of(const Subscriber& subscriber);
+  /// The peer of a verification (Fetcher::peer_of).
+  boost::asio::awaitable<Fetcher::Peer> peer_of(const Subscriber& subscriber);
 
   /// Whether it made us wait the last time, as far as this process knows.
   bool is_slow(const Subscriber& subscriber) const { return slow_.contains(subscriber.id); }

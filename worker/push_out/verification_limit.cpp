@@ -22,7 +22,7 @@ VerificationLimit::Site* VerificationLimit::find(const std::string& site) {
 }
 
 bool VerificationLimit::may_be_forgotten(const Site& site) const {
-  return site.under_way == 0 && (site.failures == 0 || site.until <= Clock::now());
+  return site.under_way == 0 && (site.failures < most_failures || site.until <= Clock::now());
 }
 
 bool VerificationLimit::add(const std::string& site, bool confirmed) {
@@ -50,7 +50,7 @@ bool VerificationLimit::has_confirmed(const std::string& site) const {
 
 Milliseconds VerificationLimit::closed_for(const std::string& site) {
   const Site* const known = find(site);
-  if (known == nullptr || known->confirmed || known->failures < most_failures) return Milliseconds(0);
+  if (known == nullptr || is_lifted(*known) || known->failures < most_failures) return Milliseconds(0);
   return std::chrono::ceil<Milliseconds>(known->until - Clock::now());
 }
 
@@ -59,7 +59,7 @@ Milliseconds VerificationLimit::enter(const std::string& site) {
   if (known == nullptr) return longest_wait;
   const auto now = Clock::now();
   const bool full = known->failures + known->under_way >= most_failures;
-  if (!known->confirmed && (full || now < known->next)) {
+  if (!is_lifted(*known) && (full || (!known->confirmed && now < known->next))) {
     ++known->waiting;
     const auto wait = std::max(known->next - now, Clock::duration(0)) + known->waiting * between_requests;
     return std::chrono::ceil<Milliseconds>(std::min<Clock::duration>(wait, longest_wait));
@@ -75,30 +75,19 @@ void VerificationLimit::leave(const std::string& site, Outcome outcome) {
   if (known == nullptr) return;
   if (known->under_way > 0) --known->under_way;
   if (outcome == Outcome::confirmed) {
-    known->confirmed = confirmed_ == Confirmed::lifts;
-    known->failures = 0;
+    known->confirmed = true;
+    if (is_lifted(*known)) known->failures = 0;
   } else if (outcome == Outcome::failed) {
+    known->confirmed = is_lifted(*known);
     ++known->failures;
     known->until = Clock::now() + closed;
   }
 }
 
-Milliseconds VerificationLimit::enter(const std::vector<std::string>& names, Milliseconds full) {
-  for (const std::string& name : names) {
-    if (!add(name, false)) return full;
-    if (const Milliseconds closed = closed_for(name); closed > Milliseconds(0)) return closed;
-  }
-  for (std::size_t entered = 0; entered < names.size(); ++entered) {
-    const Milliseconds wait = enter(names[entered]);
-    if (wait == Milliseconds(0)) continue;
-    leave(std::span(names).first(entered), Outcome::not_asked);
-    return wait;
-  }
-  return Milliseconds(0);
-}
-
-void VerificationLimit::leave(std::span<const std::string> names, Outcome outcome) {
-  for (const std::string& name : names) leave(name, outcome);
+Milliseconds VerificationLimit::enter(const std::string& name, Milliseconds full) {
+  if (!add(name, false)) return full;
+  const Milliseconds closed = closed_for(name);
+  return closed > Milliseconds(0) ? closed : enter(name);
 }
 
 }  // namespace feedmill

@@ -1,22 +1,20 @@
-// How often callbacks are verified at a site or network of which nothing was ever confirmed, and when nothing new of it
-// is accepted, so that the hub is nobody's amplifier (WEBSUB U19).
+// How often callbacks are verified at a site or in a network, and when nothing new of it is accepted, so that nobody can
+// use the hub as an amplifier (WEBSUB U19).
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <list>
-#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "storage/redis/values.hpp"
 
 namespace feedmill {
 
-/// Limits by name: of a site (Subscriber::site), or of a network that names of sites resolve to. Each gets one request
-/// a second, and after ten failures in a row none for ten minutes. Lives on the loop's thread.
+/// Limits by name: of a site (Subscriber::site), or of the network of the address that is connected to. Each gets one
+/// request a second, and after ten failures none for ten minutes. Lives on the loop's thread.
 class VerificationLimit {
  public:
   enum class Outcome {
@@ -25,11 +23,11 @@ class VerificationLimit {
     not_asked  ///< no request was made
   };
 
-  /// Whether a confirmation lifts the limit. In a network others may be hit although one of its sites confirms.
+  /// What a confirmation does to the limit of its name. A network keeps it, because its other hosts may be victims: a
+  /// second between two requests is not needed until one fails, but failures count until ten minutes have passed.
   enum class Confirmed { lifts, keeps };
 
-  /// `most`: names that are remembered. Those that failed within ten minutes are never forgotten for others: without
-  /// room a new one waits.
+  /// `most`: names that are remembered. One that is closed is never forgotten for another: without room a new one waits.
   explicit VerificationLimit(std::size_t most = 10'000, Confirmed confirmed = Confirmed::lifts)
       : most_(most), confirmed_(confirmed) {}
 
@@ -45,17 +43,15 @@ class VerificationLimit {
   Milliseconds enter(const std::string& site);
   void leave(const std::string& site, Outcome outcome);
 
-  /// The same for several names at once, which need not be known: all are entered, or none. `full`: how long to wait if
-  /// there is no room.
-  Milliseconds enter(const std::vector<std::string>& names, Milliseconds full);
-  void leave(std::span<const std::string> names, Outcome outcome);
+  /// enter() of a name that need not be known. `full`: how long to wait if there is no room for it.
+  Milliseconds enter(const std::string& name, Milliseconds full);
 
  private:
   using Clock = std::chrono::steady_clock;
   struct Site {
     std::string name;
     bool confirmed = false;
-    std::size_t failures = 0;   ///< in a row
+    std::size_t failures = 0;
     std::size_t under_way = 0;  ///< requests
     std::size_t waiting = 0;    ///< told to wait since the last request
     Clock::time_point next{};   ///< request
@@ -64,6 +60,7 @@ class VerificationLimit {
 
   Site* find(const std::string& site);
   bool may_be_forgotten(const Site& site) const;
+  bool is_lifted(const Site& site) const { return site.confirmed && confirmed_ == Confirmed::lifts; }
 
   const std::size_t most_;
   const Confirmed confirmed_;

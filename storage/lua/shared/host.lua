@@ -480,8 +480,9 @@ local function read_marks(marks)
 end
 
 -- Notes how a host answered. `is`: 'served', 'refused' or '' (it says nothing); `marks`: d = a document, i = needs
--- identity, 1 = needs HTTP/1.1, q = its refusal may be for a quota; behind a space the name of who asked, and the quota
--- that was told, ms until the next start, between starts, and until it says something else; `cause`: of a refusal; else how a feed failed that was
+-- identity, 1 = needs HTTP/1.1, q = its refusal may be for a quota, m = the feed moved there from another site, which
+-- says nothing of the host's pace; after a space the name of the client, and the quota of the answer: ms until the next
+-- start, between starts, and for how long it holds; `cause`: of a refusal; else how a feed failed that was
 -- healthy, or that asked whether a storm is over; `retry_at`: its Retry-After, 0 = none. Returns what became of its
 -- circuit breaker: 'opened', 'closed', of a storm: 'storm', 'storm_over', or '' = nothing. The gate was read for that name.
 local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
@@ -534,7 +535,7 @@ local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
       put('refused_at', now)
       put('refused_until', retry_at)
     end
-  elseif is == 'served' and (known or told) then
+  elseif is == 'served' and (known or told) and not string.find(flags, 'm', 1, true) then
     note_quota(gate, url, now, nil, told, 0)
     -- What is paced is refused now and then: only refusals in a row say more of it.
     if gate.refused_by and (gate.refused_as or '-') == gate.egress then

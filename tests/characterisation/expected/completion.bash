@@ -12,7 +12,7 @@ _feedmill() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} verb='' verbs='' flags='' i
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
-    case "${COMP_WORDS[i]}" in --color|--config|--redis|--key-prefix|--partition|--embedded|--data-dir|--keep|--threads|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--feed|--channel|--type|--name|--at-once|--old-for|--channel|--channel|--channel|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) ((i++)); continue ;; esac
+    case "${COMP_WORDS[i]}" in --color|--config|--redis|--key-prefix|--partition|--embedded|--data-dir|--keep|--threads|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--feed|--channel|--type|--name|--at-once|--signature|--old-for|--channel|--channel|--channel|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) ((i++)); continue ;; esac
     case "$verb ${COMP_WORDS[i]}" in
       ' add'|' import'|' run'|' list'|' show'|' refresh'|' set'|' pause'|' resume'|' move'|' remove'|' export'|' entries'|' entry'|' expire'|' tail'|' channel'|' notify'|' webhook'|' topic'|' explain'|' trace'|' check'|' discover'|' parse'|' plan'|' doctor'|' health'|' top'|' stats'|' notices'|' verify'|' where'|' store'|' config'|' completion'|' man') verb="${verb:+$verb }${COMP_WORDS[i]}" ;;
       'entry put'|'entry remove') verb="$verb ${COMP_WORDS[i]}" ;;
@@ -33,13 +33,14 @@ _feedmill() {
     'notify rules --channel') _feedmill_offer < <(_feedmill_channels); return ;;
     'webhook add --channel') _feedmill_offer < <(_feedmill_channels); return ;;
     'webhook add --type') _feedmill_offer < <(printf '%s\n' post_created post_modified post_deleted post_same_as feed_created feed_modified feed_moved feed_removed feed_failing feed_recovered feed_gone feed_rekeyed feed_gap feed_paused); return ;;
+    'webhook add --signature') _feedmill_offer < <(printf '%s\n' v1 v1a); return ;;
     'topic add --channel') _feedmill_offer < <(_feedmill_channels); return ;;
     'topic remove --channel') _feedmill_offer < <(_feedmill_channels); return ;;
     'topic subscribers --channel') _feedmill_offer < <(_feedmill_channels); return ;;
     'parse --html-policy') _feedmill_offer < <(printf '%s\n' strict classic); return ;;
   esac
   case "$previous" in --config|--data-dir|--file|--journal) mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;
-    --color|--config|--redis|--key-prefix|--partition|--embedded|--data-dir|--keep|--threads|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--feed|--channel|--type|--name|--at-once|--old-for|--channel|--channel|--channel|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) return ;; esac
+    --color|--config|--redis|--key-prefix|--partition|--embedded|--data-dir|--keep|--threads|--lanes|--contact|--allow|--listen|--log-level|--channel|--keep|--backfill|--interval-min|--policy|--auth|--user|--state|--host|--user|--limit|--before|--feed|--guid|--feed|--guid|--file|--limit|--age|--bytes|--from|--type|--user|--add|--remove|--limit|--before|--user|--feed|--channel|--words|--remove|--feed|--channel|--type|--name|--at-once|--signature|--old-for|--channel|--channel|--channel|--for|--url|--content-type|--header|--html-policy|--days|--host|--feeds|--interval|--feed|--journal|--feed) return ;; esac
   case "$verb" in
     '') verbs='add import run list show refresh set pause resume move remove export entries entry expire tail channel notify webhook topic explain trace check discover parse plan doctor health top stats notices verify where store config completion man' flags='' ;;
     'add') verbs='' flags='-h --help --now --channel --first --dry-run --keep --backfill --interval-min --policy --auth' ;;
@@ -76,7 +77,7 @@ _feedmill() {
     'notify read') verbs='' flags='-h --help --all' ;;
     'notify delete') verbs='' flags='-h --help --all' ;;
     'webhook') verbs='add list show set rotate resume remove test' flags='-h --help' ;;
-    'webhook add') verbs='' flags='-h --help --feed --channel --type --initial --private --name --at-once --ed25519' ;;
+    'webhook add') verbs='' flags='-h --help --feed --channel --type --initial --private --name --at-once --signature' ;;
     'webhook list') verbs='' flags='-h --help' ;;
     'webhook show') verbs='' flags='-h --help' ;;
     'webhook set') verbs='' flags='-h --help' ;;

@@ -110,7 +110,7 @@ TEST(Concerns, SaysWhatIsWrongWithARemedyAndOnlyThat) {
        }},
       {"No worker fetches feeds", Weight::warning, [](Status& s) { s.store->fleet.workers = 0; }},
       {"“delivery” lags by 6 min", Weight::warning, [](Status& s) { s.store->stream.groups[0].oldest = now - 6min; }},
-      {"filled to 60 %", Weight::warning, [](Status& s) { s.store->stream.records = 600; }},
+      {"60 % full", Weight::warning, [](Status& s) { s.store->stream.records = 600; }},
       {"A feed is quarantined", Weight::warning,
        [](Status& s) { s.store->fleet.states.emplace_back("quarantined", 1); }},
       {"12 feeds are quarantined", Weight::warning,
@@ -177,8 +177,8 @@ TEST(StatusPage, SaysInWordsWhatThereIsNone) {
   status.process.ten_minutes = {};
   const std::string shown = page(status);
   for (const char* const words :
-       {"No feeds yet", "No hosts backing off", "None. Feeds that fail", "No worker sends a heartbeat",
-        "No group reads them", "This worker has contacted no host", "add some: feedmill add URL", "nothing was due"})
+       {"No feeds yet", "No hosts backing off", "None. Failing, moved", "No worker sends a heartbeat",
+        "No consumer groups", "This worker has contacted no host", "add some: feedmill add URL", "nothing was due"})
     EXPECT_THAT(shown, HasSubstr(words));
 }
 
@@ -304,7 +304,7 @@ TEST(FeedListPage, SaysInWordsWhatItDidNotFind) {
   list.fleet.states = {{"healthy", 100'000}, {"paused", 2}};
   EXPECT_THAT(feed_list_page(read_feed_list_query("state=gone"), list).text(), HasSubstr("No feed is gone."));
   EXPECT_THAT(feed_list_page(read_feed_list_query("q=x"), list).text(), HasSubstr("No further matching feeds."));
-  EXPECT_THAT(feed_list_page({}, list_of(1)).text(), Not(HasSubstr("paused feeds")));
+  EXPECT_THAT(feed_list_page({}, list_of(1)).text(), Not(HasSubstr("Paused feeds")));
   list.page.looked_at = 20'000;
   list.page.next = FeedPlace{5, 1};
   const std::string shown = feed_list_page(read_feed_list_query("q=%3Cb%3E&host=h.example"), list).text();
@@ -312,7 +312,7 @@ TEST(FeedListPage, SaysInWordsWhatItDidNotFind) {
                                "000 feeds checked so far."));
   EXPECT_THAT(shown, HasSubstr(">Search on</a>"));
   EXPECT_THAT(shown, HasSubstr("<b><bdi>&lt;b&gt;</bdi></b>"));
-  EXPECT_THAT(shown, HasSubstr("Paused feeds (2) are in no schedule"));
+  EXPECT_THAT(shown, HasSubstr("Paused feeds (2) are not scheduled"));
   list.fleet.states.emplace_back("failing", 7);
   list.page = {};
   EXPECT_THAT(feed_list_page(read_feed_list_query("state=failing"), list).text(),

@@ -52,9 +52,8 @@ TEST_F(WebhookApi, NotesWhatIsNotTold) {
   EXPECT_EQ(Subscribers(store).counts()->webhooks_active, 0U);
   EXPECT_TRUE(Feeds(store).add(std::vector{NewFeed{.feed_url = "https://example.org/feed.xml"}}));
   const auto made = add(body);
-  ASSERT_EQ(made.at("notes").as_array().size(), 1U);
-  EXPECT_NE(made.at("notes").at(0).as_string().find("no events of https://example.org/feed.xml"),
-            boost::json::string::npos);
+  EXPECT_NE(boost::json::serialize(made.at("notes")).find("no events of https://example.org/feed.xml"),
+            std::string::npos);
   const std::string query = "?id=" + std::string(made.at("id").as_string());
   const HttpAnswer set =
       served.call({"PATCH", "/api/v1/webhook" + query, R"({"private":true,"channels":["anna/new"]})"});

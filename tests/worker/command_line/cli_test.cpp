@@ -259,7 +259,7 @@ TEST(CommandLine, ReadsAndRemovesWhatIsThereUnderAnyName) {
     EXPECT_EQ(verb<ChannelUnreadCountVerb>({"channel", "unread-count", name}).channels, Words{name});
     EXPECT_EQ(verb<ChannelOrderVerb>({"channel", "order", name}).channels, Words{name});
     EXPECT_EQ(verb<ChannelFeedsVerb>({"channel", "feeds", name, "--remove", "http://a.example/"}).channel, name);
-    EXPECT_EQ(verb<TopicRemoveVerb>({"topic", "remove", "--channel", name}).channel, name);
+    EXPECT_EQ(std::get<OperationVerb>(line({"topic", "remove", "--channel", name}).verb).given.text("channel"), name);
     EXPECT_EQ(verb<ExportVerb>({"export", "--user", name}).user, name);
     EXPECT_EQ(verb<NotifyRulesVerb>({"notify", "rules", name, "--remove", "1"}).user, name);
     EXPECT_EQ(verb<NotifyDeleteVerb>({"notify", "delete", name, "--all"}).user, name);

@@ -232,9 +232,9 @@ TEST(Doctor, WantsAPlaceForDocumentsThatMeetABug) {
   Config config;
   EXPECT_EQ(shown(check_poison_directory(config)), "ok keep_poison") << "none are kept";
   config.debug.keep_poison = "/nowhere/poison";
-  EXPECT_EQ(check_poison_directory(config).text, "/nowhere/poison is not there");
+  EXPECT_EQ(check_poison_directory(config).text, "/nowhere/poison does not exist");
   config.debug.keep_poison = "/etc/passwd";
-  EXPECT_EQ(check_poison_directory(config).text, "/etc/passwd is no directory");
+  EXPECT_EQ(check_poison_directory(config).text, "/etc/passwd is not a directory");
   EXPECT_EQ(shown(check_poison_directory(config)), "fail keep_poison");
   config.debug.keep_poison = std::filesystem::temp_directory_path();
   EXPECT_EQ(shown(check_poison_directory(config)), "ok keep_poison");
@@ -274,7 +274,7 @@ TEST(Doctor, NamesServersThatThePolicyRefuses) {
 
   const auto some = check_feed_servers({{"in.example", 3, shut}, {"a.example", 2, open}, {"b.example", 1, unknown}}, 9);
   ASSERT_EQ(some.size(), 2U);
-  EXPECT_EQ(some.back().text, "1 of 3 are refused, out of 9; 1 could not be looked up");
+  EXPECT_EQ(some.back().text, "1 of 3 are refused, sampled from 9; 1 could not be looked up");
   EXPECT_EQ(shown(some.back()), "ok feeds' servers");
 }
 

@@ -58,10 +58,10 @@ TEST_P(WrongLiveRequests, AreTold) {
 }
 INSTANTIATE_TEST_SUITE_P(
     All, WrongLiveRequests,
-    testing::Values(WrongCase{"AnotherParameter", "feeds=x", "", "no other parameters"},
-                    WrongCase{"ABrokenEscape", "feed=%4", "", "percent-encoding"},
-                    WrongCase{"NoUtf8", "feed=%ff", "", "UTF-8"}, WrongCase{"NoFeed", "feed=", "", "feed address"},
-                    WrongCase{"NoFeedAddress", "feed=b", "", "feed address"},
+    testing::Values(WrongCase{"AnotherParameter", "feeds=x", "", "allowed parameters"},
+                    WrongCase{"ABrokenEscape", "feed=%4", "", "not percent-encoded"},
+                    WrongCase{"NoUtf8", "feed=%ff", "", "UTF-8"}, WrongCase{"NoFeed", "feed=", "", "not a feed URL"},
+                    WrongCase{"NoFeedAddress", "feed=b", "", "not a feed URL"},
                     WrongCase{"NoChannel", "channel", "", "empty"},
                     WrongCase{"ATypeThatStaysInside", "type=post_mended", "", "type"},
                     WrongCase{"NoType", "type=", "", "type"},

@@ -120,7 +120,10 @@ class LiveStreamsTest : public StoreTest {
     streams.emplace(io.get_executor(), *tail, options);
     listener = Listener::open(io.get_executor(), {asio::ip::address_v4::loopback(), 0}, "").value();
     Listener::Host host;
-    host.answer = [this](Visit& visit) { return streams->answer(visit, access); };
+    host.answer = [this](Visit& visit) {
+      access.client = visit.client();
+      return streams->answer(visit, access);
+    };
     host.bug = [](const char* what) { ADD_FAILURE() << what; };
     asio::co_spawn(io, listener->serve({.connections = 16, .per_network = 16}, RequestLimits(), host),
                    asio::bind_cancellation_slot(cancel.slot(), [](const std::exception_ptr&) {}));

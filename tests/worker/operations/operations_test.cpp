@@ -39,8 +39,9 @@ std::string take(const std::vector<std::string>& assignments, OperationValues& g
 }
 
 std::string take_json(const std::string& object, OperationValues& given) {
-  for (const auto& [name, value] : json::parse(object).as_object()) {
-    const auto field = std::ranges::find(operation("webhook set").fields, name, &OperationField::name);
+  const json::value parsed = json::parse(object);
+  for (const auto& [name, value] : parsed.as_object()) {
+    const auto field = std::ranges::find(operation("webhook set").fields, std::string_view(name), &OperationField::name);
     if (field == operation("webhook set").fields.end()) return "no such member";
     std::string wrong = given.take_json(*field, value);
     if (!wrong.empty()) return wrong;

@@ -48,28 +48,33 @@ TEST(VerificationLimit, AreClosedForTenMinutesAfterTenFailures) {
   EXPECT_EQ(sites.closed_for("a.example"), Milliseconds(0));
 }
 
-TEST(VerificationLimit, OfANetworkIsNotLiftedByAConfirmation) {
+TEST(VerificationLimit, OfANetworkCountsFailuresWhoeverConfirms) {
   VerificationLimit networks(100, VerificationLimit::Confirmed::keeps);
-  ASSERT_TRUE(networks.add("192.0.2.0", false));
-  EXPECT_EQ(networks.enter("192.0.2.0"), Milliseconds(0));
+  const Milliseconds full(777);
+  EXPECT_EQ(networks.enter("192.0.2.0", full), Milliseconds(0));
+  EXPECT_GT(networks.enter("192.0.2.0", full), Milliseconds(0)) << "a second has not passed";
+  networks.leave("192.0.2.0", Outcome::confirmed);
+  EXPECT_EQ(networks.enter("192.0.2.0", full), Milliseconds(0)) << "it has confirmed";
   for (int i = 0; i < 9; ++i) networks.leave("192.0.2.0", Outcome::failed);
   networks.leave("192.0.2.0", Outcome::confirmed);
-  EXPECT_GT(networks.enter("192.0.2.0"), Milliseconds(0)) << "a second has not passed";
-  for (int i = 0; i < 9; ++i) networks.leave("192.0.2.0", Outcome::failed);
-  EXPECT_EQ(networks.closed_for("192.0.2.0"), Milliseconds(0)) << "ten in a row are what counts";
+  EXPECT_EQ(networks.closed_for("192.0.2.0"), Milliseconds(0));
   networks.leave("192.0.2.0", Outcome::failed);
-  EXPECT_GT(networks.closed_for("192.0.2.0"), std::chrono::minutes(9));
+  EXPECT_GT(networks.closed_for("192.0.2.0"), std::chrono::minutes(9)) << "the tenth, with a confirmation before it";
+  EXPECT_GT(networks.enter("192.0.2.0", full), std::chrono::minutes(9));
 }
 
-TEST(VerificationLimit, EntersAllNamesOrNone) {
+TEST(VerificationLimit, ForgetsWhatIsNotClosedForANewName) {
   VerificationLimit networks(2, VerificationLimit::Confirmed::keeps);
   const Milliseconds full(777);
-  EXPECT_EQ(networks.enter({"a", "b"}, full), Milliseconds(0));
-  networks.leave(std::vector<std::string>{"a", "b"}, Outcome::failed);
-  EXPECT_GT(networks.enter({"a", "b"}, full), Milliseconds(0)) << "a second has not passed";
-  close(networks, "a");
-  EXPECT_GT(networks.enter({"b", "a"}, full), std::chrono::minutes(9)) << "one is closed";
-  EXPECT_EQ(networks.enter({"c"}, full), full) << "both failed recently";
+  for (const char* name : {"a", "b"}) {
+    EXPECT_EQ(networks.enter(name, full), Milliseconds(0));
+    networks.leave(name, Outcome::failed);
+  }
+  close(networks, "b");
+  EXPECT_EQ(networks.enter("c", full), Milliseconds(0)) << "in the place of a";
+  networks.leave("c", Outcome::failed);
+  close(networks, "c");
+  EXPECT_EQ(networks.enter("d", full), full) << "both are closed";
 }
 
 TEST(VerificationLimit, AreBoundedAndOthersDoNotMakeAClosedOneForgotten) {
@@ -80,7 +85,7 @@ TEST(VerificationLimit, AreBoundedAndOthersDoNotMakeAClosedOneForgotten) {
   EXPECT_FALSE(sites.knows("1.example"));
   EXPECT_GT(sites.closed_for("closed.example"), Milliseconds(0));
   for (int i = 901; i < 1'000; ++i) close(sites, std::to_string(i) + ".example");
-  EXPECT_FALSE(sites.add("new.example", false)) << "all others have failed of late";
+  EXPECT_FALSE(sites.add("new.example", false)) << "all others are closed";
   EXPECT_GT(sites.enter("new.example"), Milliseconds(0));
 }
 

@@ -269,7 +269,7 @@ TEST_F(Commands, SaysWhenASecretWouldGoNowhere) {
   file("feedmill.toml", "[feed_auth.news]\nheader = \"X-Key\"\nvalue_file = \"" + file("key", "c4nary") +
                             "\"\norigin = \"http://a.example\"\n");
   feedmill({"add", feed_a, feed_b});
-  const auto warned = [](const Outcome& outcome) { return outcome.err.find("alone") != std::string::npos; };
+  const auto warned = [](const Outcome& outcome) { return outcome.err.find("has another origin") != std::string::npos; };
   EXPECT_FALSE(warned(feedmill({"set", feed_a, "auth=news"})));
   EXPECT_TRUE(warned(feedmill({"set", feed_b, "auth=news"})));
 }
@@ -590,7 +590,7 @@ TEST_F(Walks, TellOfAHostThatHasTooManyFeeds) {
   }
   ASSERT_TRUE(Feeds(store_).add(all));
   const Outcome doctor = feedmill({"doctor", "--json"});
-  EXPECT_NE(doctor.out.find("crowded.example: its 2000 feeds want"), std::string::npos) << doctor.out;
+  EXPECT_NE(doctor.out.find("crowded.example: its 2000 feeds need"), std::string::npos) << doctor.out;
 }
 
 TEST_F(Walks, PruneNeedsAYesAndCountsAllThatWouldGo) {

@@ -70,7 +70,7 @@ TEST(Explain, NamesAQuota) {
   EXPECT_NE(host_text(host, now).find("next start in 30 s"), std::string::npos) << host_text(host, now);
   host.state.quotas[0].told = false;
   host.state.quotas.push_back({"two", 2min, now - 30s, now + 5min, false});
-  EXPECT_EQ(quota_text(host, now).substr(0, 68),
+  EXPECT_EQ(quota_text(host, now).substr(0, 72),
             "60 feeds share 1.5 requests a minute over 2 egress names: each at best e");
   host.feeds = 1;
   host.state.quotas.resize(1);
