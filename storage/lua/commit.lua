@@ -79,7 +79,7 @@ local function parse()
   -- How the host answered, as in note_answer; answered_by: '' = the feed's own host.
   local retry_at, seen
   commit.answered_by, commit.is, commit.cause, retry_at = take(4)
-  -- move_to: URL, '' = none. seen: the highest entry number that the worker has seen, and id of an event (RELIABILITY L8).
+  -- move_to: URL, '' = none. seen: highest entry number and an event id that the worker has seen (RELIABILITY L8).
   commit.move_to, seen = take(2)
   local entry, event = string.match(seen, '^(%d+) (%S+)$')
   commit.retry_at, commit.seen, commit.seen_event = tonumber(retry_at), tonumber(entry), event
@@ -360,7 +360,7 @@ local function write_posts()
   return passed_over
 end
 
--- RFC 6721: by whoever publishes it, and who may list it again. Without a tombstone: it comes back then.
+-- RFC 6721: deleted by the publisher, which may list it again. No tombstone, so that it can then come back.
 local function delete_posts()
   for i = commit.deleted, commit.deleted_last do
     local id = redis.call('HGET', map, ARGV[i])
@@ -372,7 +372,7 @@ local function delete_posts()
   end
 end
 
--- A tombstone stays while its guid is listed, and `grace` longer; 20,000 of a feed at most.
+-- A tombstone stays while its guid is listed, plus `grace`; at most 20,000 per feed.
 local function trim_posts(passed_over)
   for i = commit.left, commit.left_last do redis.call('ZADD', tombs, 'XX', text(now), ARGV[i]) end
   for i = commit.back, commit.back_last do redis.call('ZADD', tombs, 'XX', '+inf', ARGV[i]) end
@@ -391,13 +391,14 @@ local function write_feed()
   end
 end
 
--- value: '' = it stays, '-' = it goes.
+-- value: '' = keep it, '-' = remove it.
 local function write_value(key, value)
   if value == '-' then redis.call('DEL', key)
   elseif value ~= '' then redis.call('SET', key, value) end
 end
 
--- Whether the feed moves to a URL that is a feed already: two feeds stay two (HTTP R7), and this one where it is.
+-- Whether the feed moves to a URL that is already a feed: the two stay separate (HTTP R7), and this one stays where it
+-- is.
 local function keep_apart()
   local taken = commit.move_to ~= '' and redis.call('SISMEMBER', feeds_key, commit.move_to) == 1
   if taken then redis.call('HSET', feed_state, 'no_move_to', commit.move_to) end
@@ -405,7 +406,7 @@ local function keep_apart()
 end
 local function is_of_move(name) return name == 'fetch_url' or name == 'moves' end
 
--- Follows the feed from state to state in what is kept of all feeds. Puts into `unset` what it says no more.
+-- Updates the records of all feeds for this feed's change of state. Adds the fields to remove to `unset`.
 local function turn_state(unset)
   local to, was = commit.state_to, old_state
   if paused then was = redis.call('HGET', feed_state, 'before_pause') end
@@ -418,7 +419,7 @@ local function turn_state(unset)
   if to and to ~= old_state and not paused then count_state(url, old_state, to, now) end
 end
 
--- The feed's own state; the claim ends with it.
+-- Writes the feed's own state and ends the claim.
 local function write_state()
   local set, unset = {}, {'claim', 'claim_due', 'claim_part', 'claim_hosts', 'held', 'wake', 'strikes', 'alone',
                           'alone_deaths', 'push_claimed', 'push_due', 'push_wake'}
@@ -437,7 +438,7 @@ local function write_state()
   redis.call('HDEL', feed_state, unpack(unset))
 end
 
--- The subscription at the feed's hub: turned unless somebody else did since.
+-- Updates the feed's subscription, unless its state has changed since.
 local function settle_push()
   if commit.push_turn ~= '' then
     local from, to = string.match(commit.push_turn, '^(%S*) (%S*)$')
@@ -456,8 +457,8 @@ local function signal_changes()
   end
 end
 
--- Sooner than was planned if somebody asked for that meanwhile (RELIABILITY L10), by a push or by hand; but a
--- Retry-After holds for whoever wakes the feed, too.
+-- Schedules the feed: sooner than planned if a push or an operator requested that during the refresh (RELIABILITY L10),
+-- but never before a Retry-After.
 local function schedule()
   local next_due, wake, push_wake = commit.next_due, mine[5], mine[7]
   local granted = wake and math.max(now + tonumber(wake), commit.not_before or 0)
@@ -473,11 +474,11 @@ local function schedule()
   end
 end
 
--- What the hosts showed of themselves, and the slots there.
+-- Records how the hosts answered, and releases their slots.
 local function note_hosts()
   local first, claim_hosts = gate_of(fetch_url), mine[6]
   local _, egress = read_marks(commit.marks)
-  if answering ~= first then  -- the first has answered too, by a redirect
+  if answering ~= first then  -- the first host has answered too, with a redirect
     note_answer(read_host(first, now, egress), url, claim, now, 'served', '', 0, '')
   end
   if commit.is ~= 'served' or commit.cause ~= '' or not nothing_to_note(host_key(answering), commit.marks, now) then

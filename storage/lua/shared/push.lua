@@ -119,7 +119,7 @@ local function after_push(url, now, next_due, wake)
   return at
 end
 
--- Retires one of our callback paths: deliveries get that answer for 30 days (WEBSUB L4), and its hub is told to end it.
+-- Retires a callback path of ours: deliveries are answered as retired for 30 days (WEBSUB L4), and its hub is told.
 local function retire(hash, now)
   local key = callback_key(hash)
   local is = redis.call('HMGET', key, 'state', 'feed_url')
