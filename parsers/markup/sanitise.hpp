@@ -13,7 +13,7 @@ namespace feedmill {
 /// document differently. 0: not sanitised (SECURITY S14).
 ///
 /// 2: types with parameters are markup, types of other markup are text; output ends within its cap; fewer schemes.
-/// 3: policy `classic`, which is no longer stored, became strict for posts.
+/// 3: policy `classic` no longer stores anything: posts are made as by strict.
 inline constexpr int sanitiser_version = 3;
 
 struct SanitiseOptions {

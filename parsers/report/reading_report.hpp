@@ -1,5 +1,5 @@
-// Explains how a document was read and by which rules: to publishers, why a reader shows it this way; to operators,
-// what was lost.
+// Explains how a document was read and by which rules: to publishers, why a reader shows it this way; to operators, the
+// losses.
 #pragma once
 
 #include <string>

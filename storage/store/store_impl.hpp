@@ -77,7 +77,8 @@ std::string server_name(std::string_view info);
 std::vector<EventRecord> read_event_records(ReplyView rows);
 
 /// A request being executed on a connection. Scripts that may answer requests (ScriptRow::answers_requests) do nothing
-/// if this worker no longer has it; the last one answers it in the same step (storage/lua/shared/requests.lua).
+/// if this worker no longer has it; the script that ends it answers it in the same step
+/// (storage/lua/shared/requests.lua).
 struct RequestInHand {
   std::vector<std::string> words;  ///< the scripts' arguments about it
   Script ended_by{};
