@@ -1,4 +1,4 @@
-// Atom 1.0 (RFC 4287) and its forerunners 0.1 … 0.3: the vocabulary and the layout.
+// Atom 1.0 (RFC 4287) and its predecessors 0.1 … 0.3: vocabulary and layout.
 #include "parsers/feed/fields.hpp"
 #include "parsers/feed/formats.hpp"
 #include "parsers/markup/text.hpp"
@@ -10,13 +10,13 @@ namespace {
 
 // RFC 4287 §4.2.7
 bool read_atom_link(const Reading& in) {
-  if (in.target.common.links.size() >= max_links) return true;  // before any of them is resolved
+  if (in.target.common.links.size() >= max_links) return true;  // checked before resolving any link
   Link link;
   link.href = in.url("href");
   if (link.href.empty() && in.xml.has_attribute(in.node, "href") && in.attribute("href").empty()) {
-    link.href = in.xml.effective_base().url();  // RFC 3986 §4.4; but an unsafe address is none
+    link.href = in.xml.effective_base().url();  // RFC 3986 §4.4; an unsafe address does not count
   }
-  if (link.href.empty()) link.href = in.url();  // RSS's form, in another format
+  if (link.href.empty()) link.href = in.url();  // RSS's form, used in another format
   link.rel = in.attribute("rel");
   link.type = in.attribute("type");
   link.hreflang = in.attribute("hreflang");
@@ -26,7 +26,7 @@ bool read_atom_link(const Reading& in) {
   return true;
 }
 
-// RFC 4287 §4.1.3: text, markup, or a media type; with `src` it lies elsewhere.
+// RFC 4287 §4.1.3: text, markup, or a media type; with `src` it is stored elsewhere.
 bool read_content(const Reading& in) {
   if (in.target.entry == nullptr) return false;
   Text text = read_text(in, TextKind::plain);
@@ -93,8 +93,8 @@ bool is_entry(const XmlName& name) {
   return name.ns == Ns::core && (iequals(name.local, "entry") || iequals(name.local, "item"));
 }
 
-// The feed's own page is a better base than the address it came from (which may be a mirror's). Without that address
-// relative URLs stay as they are: the document does not say where it lives.
+// The feed's own page is a better base than the address it was fetched from (perhaps a mirror's). If that address is
+// unknown, relative URLs stay as they are.
 void set_base(XmlDocument& xml, pugi::xml_node feed) {
   if (xml.document_base().empty()) return;
   for (const pugi::xml_node node : ChildElements(feed)) {

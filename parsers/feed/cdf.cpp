@@ -1,5 +1,5 @@
-// Channel Definition Format (Microsoft, 1997): what Internet Explorer 4 subscribed to. Attributes carry what
-// elements carry elsewhere.
+// Channel Definition Format (Microsoft, 1997), Internet Explorer 4's subscription format. It uses attributes where
+// other formats use elements.
 #include "parsers/feed/fields.hpp"
 #include "parsers/feed/formats.hpp"
 #include "parsers/text/strings.hpp"

@@ -8,18 +8,18 @@
 namespace feedmill {
 namespace {
 
-// Sorted, in small letters, without "-" and "_".
+// Sorted, in lower case, without "-" and "_".
 constexpr std::array<std::string_view, 33> counter_names = {
     "bookmarkcount", "bookmarks", "commentcount",  "comments",    "commentscount", "diggcount",  "dislikes",
     "downloadcount", "downloads", "favoritecount", "favorites",   "favourites",    "grabs",      "hitparade",
     "leechers",      "likecount", "likes",         "numcomments", "playcount",     "replycount", "reposts",
     "retweets",      "seeders",   "seeds",         "sharecount",  "shares",        "starrating", "statistics",
     "upvotes",       "viewcount", "views",         "votes",       "votescount"};
-// Counters under a usual prefix only: elsewhere they can be content (a rank in sports, a total in a shop).
+// Counters only under a usual prefix: elsewhere they can be content (a rank in sports, a total in a shop).
 constexpr std::array<std::string_view, 8> usual_counter_names = {"attr",  "community", "count", "hits",
                                                                  "peers", "points",    "rank",  "total"};
-// Usual prefixes of vocabularies with counters. If a document binds one to another vocabulary, a change of such an
-// element alone is read once a day.
+// Usual prefixes of vocabularies with counters. If a document binds one to another vocabulary, changes of only such
+// elements are read once a day.
 constexpr std::array<std::string_view, 10> usual_prefixes = {"digg", "gd",    "hatena", "media",   "newznab",
                                                              "nyaa", "slash", "thr",    "torrent", "torznab"};
 constexpr std::size_t longest_name = 24;
@@ -102,7 +102,7 @@ bool may_have_counters(std::string_view start_tags) {
 std::string_view without_counters(std::string_view item, std::string& buffer) {
   buffer.clear();
   std::size_t copied = 0;
-  int unclosed = 0;  // elements; each costs a search of the rest
+  int unclosed = 0;  // unclosed elements; each costs a search of the rest
   for (std::size_t at = item.find('<'); at != npos && unclosed < 8; at = item.find('<', at)) {
     if (const std::size_t behind = end_of_opaque(item, at); behind != at) {
       at = behind;

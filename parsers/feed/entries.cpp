@@ -1,4 +1,4 @@
-// Which entries of a very long document are kept.
+// Selects the entries to keep of a very long document.
 #include <algorithm>
 #include <numeric>
 
@@ -8,7 +8,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t slack = 2000;  // how many more are gathered before the oldest go: keeps the sorting out linear
+constexpr std::size_t slack = 2000;  // extra entries gathered before the oldest are dropped: keeps the selection linear
 
 Time date_of(const Entry& entry) {
   if (entry.updated.time) return *entry.updated.time;
@@ -24,7 +24,7 @@ bool may_be_entry(pugi::xml_node node) {
 }
 
 void reserve_entries(Feed& feed, std::size_t count, Allowance& allowance) {
-  const std::size_t affordable = allowance.memory() / 4 * 3 / sizeof(Entry);  // there is more than entries
+  const std::size_t affordable = allowance.memory() / 4 * 3 / sizeof(Entry);  // not all memory is for entries
   const std::size_t room = std::min({count, max_entries + slack, affordable});
   if (room <= feed.entries.capacity()) return;
   allowance.take((room - feed.entries.capacity()) * sizeof(Entry));
@@ -35,7 +35,7 @@ Entry* new_entry(Feed& feed, Allowance& allowance) {
   std::vector<Entry>& entries = feed.entries;
   ++feed.account.entries;
   if (entries.size() >= max_entries + slack) keep_newest(entries);
-  if (entries.size() == entries.capacity()) {  // both are there while it grows
+  if (entries.size() == entries.capacity()) {  // old and new buffer coexist while it grows
     const std::size_t more = std::max<std::size_t>(16, entries.size());
     const std::size_t bytes = (entries.size() + more) * sizeof(Entry);
     if (!allowance.affords(bytes)) return nullptr;

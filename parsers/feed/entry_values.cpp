@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t max_excerpt = 300;  // two lines or three
+constexpr std::size_t max_excerpt = 300;  // two or three lines
 
 std::string_view attribute_of(const Media::Attributes& attributes, std::string_view name) {
   const auto found = std::ranges::find(attributes, name, &Element::Attribute::first);
@@ -73,7 +73,7 @@ std::string picture_address(const Common& common) {
     const std::string_view srcset = first_of_srcset(attribute_of(element.attributes, "srcset"));
     for (const std::string_view url : {srcset, attribute_of(element.attributes, "href")}) {
       if (!is_http_url(url)) continue;
-      if (std::string safe = resolve_safe_url("", url); is_usable(safe)) return safe;  // it was kept as written
+      if (std::string safe = resolve_safe_url("", url); is_usable(safe)) return safe;  // extensions keep it as written
     }
   }
   if (common.media) {

@@ -1,5 +1,5 @@
-// What follows from the values of an entry and is stored in addition to them (DESIGN §3.1). A change of these alone is
-// no change of the post (DESIGN §5).
+// Values derived from an entry and stored in addition (DESIGN §3.1). Changing only these does not count as a change of
+// the post (DESIGN §5).
 #pragma once
 
 #include <string>
@@ -8,19 +8,19 @@
 
 namespace feedmill {
 
-/// The content a reader shows: the first with markup, else the first with text; nullptr when there is none.
+/// The content that readers show: the first with markup, else the first with text; nullptr if there is none.
 const Content* best_content(const Entry& entry);
 
-/// The start of a post as plain text, for lists: of its summary, else of its content; at most 300 bytes, "" when it has
+/// The start of a post as plain text, for lists: from its summary, else its content; at most 300 bytes, "" if it has
 /// neither.
 std::string summary_text(const Entry& entry);
 
-/// The address that the post names canonical, else its link, without tracking parameters and fragment; "" when that is
-/// no web address.
+/// The post's canonical address, else its link, without tracking parameters and fragment; "" if it is not a web
+/// address.
 std::string canonical_address(const Entry& entry);
 
-/// The address of the picture that lists show with a post or feed, "" when there is none: of its own image, banner,
-/// logo or icon, podcast:images, media:thumbnail, media:content and enclosures the first that is a picture.
+/// The picture that lists show with a post or feed, "" if there is none: the first picture among its image, banner,
+/// logo or icon, podcast:images, media:thumbnail, media:content and enclosures.
 std::string picture_address(const Common& common);
 
 }  // namespace feedmill

@@ -1,8 +1,8 @@
-// The values all else is about: what a feed document means, whatever format it came in.
+// The values of a feed document, in any format.
 //
-// Every std::string is valid UTF-8 without NUL or C0 controls besides TAB and LF. "" means absent unless said
-// otherwise. URLs are absolute and http(s) unless said otherwise. The JSON that `feedmill parse` prints is a rendering
-// of these values (document_json.hpp); what goes into Redis is another (storage/entry_fields.hpp).
+// Every std::string is valid UTF-8 without NUL or C0 controls except TAB and LF. Unless noted otherwise, "" means
+// absent, and URLs are absolute and http(s). `feedmill parse` prints these values as JSON (document_json.hpp); Redis
+// stores another form (storage/entry_fields.hpp).
 #pragma once
 
 #include <chrono>
@@ -23,16 +23,16 @@ namespace feedmill {
 
 /// A text construct: RFC 4287 §3.1, applied to every format.
 struct Text {
-  std::string value;  ///< plain text, or markup when `type` says so (sanitised unless raw markup was asked for)
+  std::string value;  ///< plain text, or markup if `type` says so (sanitised unless raw markup was requested)
   TextType type;
   SharedText base;       ///< xml:base in force, "" if none
   SharedText language;   ///< xml:lang in force, "" if none
-  bool present = false;  ///< the element was there, even when its value is empty
+  bool present = false;  ///< the element exists, even if its value is empty
 
   bool operator==(const Text&) const = default;
 };
 
-/// A date: `time` is absent when it could not be read; `raw` is what the publisher wrote, trimmed.
+/// A date: `time` is absent if it could not be read; `raw` is the publisher's text, trimmed.
 struct Date {
   std::optional<Time> time;
   std::string raw;
@@ -48,7 +48,7 @@ struct Person {
   bool operator==(const Person&) const = default;
 };
 
-/// A link element of any format. `rel` is "alternate" when the document gave none.
+/// A link element of any format. `rel` is "alternate" if the document gives none.
 struct Link {
   std::string href, rel, type, hreflang, title;
   std::optional<std::uint64_t> length;
@@ -84,18 +84,18 @@ struct Generator {
   bool operator==(const Generator&) const = default;
 };
 
-/// An entry's content element; `src` when the content lies elsewhere (atom:content src).
+/// An entry's content element; `src` if the content is stored elsewhere (atom:content src).
 struct Content {
   std::string value;
   TextType type;              ///< of `value`
-  SharedText base, language;  ///< as Text has them
-  std::string src, src_type;  ///< where there is no `value`
+  SharedText base, language;  ///< as in Text
+  std::string src, src_type;  ///< set if there is no `value`
 
   bool operator==(const Content&) const = default;
 };
 
-/// An element of a namespace without fields of its own, kept as it was: extensions.<prefix>.<name>[].
-/// `prefix` is the usual one of a known namespace, else the document's in lower case; "" for no namespace.
+/// An element of a namespace without fields of its own, kept unchanged: extensions.<prefix>.<name>[]. `prefix` is the
+/// usual one of a known namespace, else the document's in lower case; "" without namespace.
 struct Element {
   using Attribute = std::pair<std::string, std::string>;
   std::string prefix, name, value;
@@ -112,7 +112,7 @@ struct ItunesCategory {
   bool operator==(const ItunesCategory&) const = default;
 };
 
-/// Apple's podcast namespace. `explicit_`: true, false, or present without a value that says either.
+/// Apple's podcast namespace. `explicit_`: yes, no, or present with another value.
 struct Itunes {
   enum class Explicit { absent, yes, no, other };
   std::string author, subtitle, summary, title, image, new_feed_url, episode_type, type, duration_raw;
@@ -127,22 +127,22 @@ struct Itunes {
   bool operator==(const Itunes&) const = default;
 };
 
-/// Media RSS: media:group and its children taken together. Attribute lists keep the JSON names of the parse contract.
+/// Media RSS: media:group merged with its children. Attribute lists keep the JSON names of the parse contract.
 struct Media {
   using Attributes = std::vector<std::pair<std::string, std::string>>;
   std::vector<Attributes> content, thumbnails, credits, peer_links;
   Attributes rating, license, restriction, player, community;
-  std::vector<std::string> tags;  ///< media:community's
+  std::vector<std::string> tags;  ///< from media:community
   std::string title, description;
 
   bool operator==(const Media&) const = default;
 };
 
-/// georss, gml and W3C geo as GeoJSON has it; `coordinates` is JSON text ("[1.5,2]"), "" when unreadable.
+/// georss, gml and W3C geo in GeoJSON form; `coordinates` is JSON text ("[1.5,2]"), "" if unreadable.
 struct Geo {
   std::string type, coordinates, srs_name;
   std::optional<std::int64_t> srs_dimension;
-  std::vector<Geo> more;  ///< the other shapes of the same entry, none of which has more
+  std::vector<Geo> more;  ///< further shapes of the entry; they have no `more` themselves
 
   bool operator==(const Geo&) const = default;
 };
@@ -155,14 +155,14 @@ struct Chapter {
   bool operator==(const Chapter&) const = default;
 };
 
-/// What a feed, each of its entries and an entry's source have in common.
+/// Fields common to feeds, entries and entry sources.
 struct Common {
-  std::string id;    ///< atom:id, RSS guid, rdf:about, JSON id; "" when the document gave none
-  std::string link;  ///< the page this is about
+  std::string id;    ///< atom:id, RSS guid, rdf:about, JSON id; "" if the document gives none
+  std::string link;  ///< the page about the feed or entry
   std::vector<Link> links;
   Text title;
   Rare<Text> rights, info;
-  SharedText author;  ///< display form of the first of `authors`: "Name (email)" or whichever is there
+  SharedText author;  ///< display form of the first author: "Name (email)", or whichever part exists
   Shared<std::vector<Person>> authors;
   std::vector<Person> contributors;
   Rare<Person> publisher;
@@ -185,7 +185,7 @@ struct Common {
   bool operator==(const Common&) const = default;
 };
 
-/// Where an entry was taken from: atom:source, RSS source (then only `title` and `url`).
+/// The feed an entry was taken from: atom:source, RSS source (then only `title` and `url`).
 struct Source : Common {
   Text subtitle;
   std::string url;
@@ -194,24 +194,24 @@ struct Source : Common {
 };
 
 struct Entry : Common {
-  /// What identifies the post inside its feed, never empty: `id`, else `link`, else "digest:" and a hash of title, date
-  /// and content (DESIGN §5). Over 1 KiB it is "sha256:<hex>" (SECURITY T19). Derived, never random.
+  /// Identity of the post within its feed, never empty: `id`, else `link`, else "digest:" and a hash of title, date and
+  /// content (DESIGN §5). Over 1 KiB it is "sha256:<hex>" (SECURITY T19). Derived, never random.
   std::string guid;
   std::optional<bool> guid_is_permalink;
   Text summary;
   std::vector<Content> content;
   std::string comments, comments_feed, comment_api, external_url;
   std::vector<Source> source;  ///< none or one
-  /// The stores of feedmill that the post has passed on its way here, oldest first: their ids, 32 small hex digits each
-  /// (WEBSUB U17). At most limits::trail, and one more where there are more than that. None from any other publisher.
+  /// Ids of the feedmill stores that the post has passed through, oldest first: 32 lower-case hex digits each (WEBSUB
+  /// U17). At most limits::trail, plus one if there are more. Empty from other publishers.
   std::vector<std::string> via;
-  /// Names of the stored fields that lost something to the caps of SECURITY §3, a space between; "" when none did.
+  /// Names of the stored fields that were cut or dropped for the caps of SECURITY §3, separated by spaces; "" if none.
   std::string truncated;
-  /// Of the item as it stands in the document with all that its reading depends on; 0 when it was not asked for, cannot
-  /// be told, or the item has other flaws than a missing guid.
+  /// Hash of the item's source and everything else its reading depends on; 0 if not requested, not computable, or if
+  /// the item has flaws other than a missing guid.
   std::uint64_t item_hash = 0;
-  bool cut_short = false;   ///< the document ends within it: what it says may be half of it …
-  bool half_named = false;  ///< … and what names or dates it is no exception, or may be yet to come
+  bool cut_short = false;   ///< the document ends within the entry, so its values may be incomplete …
+  bool half_named = false;  ///< … including its id or date, which may also be missing
 
   bool operator==(const Entry&) const = default;
 };
@@ -249,40 +249,40 @@ struct TextInput {
   bool operator==(const TextInput&) const = default;
 };
 
-/// sy:updatePeriod and friends, as written (HTTP F6 reads them).
+/// sy:updatePeriod and related elements, as written (HTTP F6 reads them).
 struct Syndication {
   std::string update_period, update_frequency, update_base;
 
   bool operator==(const Syndication&) const = default;
 };
 
-/// How a document came to be read as it was. Readers get nothing of it; explain.hpp puts it in words.
+/// How the document was read. Not shown to readers; reading_report.hpp puts it into words.
 struct Account {
   EncodingRule encoding_rule = EncodingRule::standard;
-  std::string encoding_named;  ///< the label that should have decided and could not be right, "" when none
+  std::string encoding_named;  ///< the label that should have decided but cannot be right, "" if none
   EncodingRule named_by = EncodingRule::standard;
-  std::size_t replaced = 0, dropped = 0;  ///< sequences that did not decode, characters that XML forbids
-  std::string fault;                      ///< the first place where XML or JSON is broken, "" when it is not
-  std::size_t fault_line = 0;             ///< of it, from 1; 0 when unknown
+  std::size_t replaced = 0, dropped = 0;  ///< undecodable sequences, characters forbidden in XML
+  std::string fault;                      ///< the first error in the XML or JSON, "" if none
+  std::size_t fault_line = 0;             ///< its line, from 1; 0 if unknown
   bool salvaged = false;                  ///< read from a repaired copy of the document
-  bool wrapped = false;                   ///< the feed lay inside of something else
-  std::string base;                       ///< what relative URLs resolve against where no xml:base says otherwise
-  std::size_t entries = 0;                ///< found in the document, those over the cap included
+  bool wrapped = false;                   ///< the feed was inside another document
+  std::string base;                       ///< base of relative URLs where no xml:base is in force
+  std::size_t entries = 0;                ///< number in the document, including those over the cap
 
   bool operator==(const Account&) const = default;
 };
 
-/// A post that the document says is gone: at:deleted-entry (RFC 6721).
+/// A post that the document declares deleted: at:deleted-entry (RFC 6721).
 struct DeletedEntry {
-  std::string guid;  ///< as Entry::guid has it
+  std::string guid;  ///< as in Entry
   Date when;
 
   bool operator==(const DeletedEntry&) const = default;
 };
 
-/// An item that was not read: it is known by its hash (DocumentHints::known).
+/// An item that was skipped because its hash was known (DocumentHints::known).
 struct KnownItem {
-  std::size_t place = 0;  ///< among all items of the document, those that were read included
+  std::size_t place = 0;  ///< index among all items of the document, including those read
   std::uint64_t hash = 0;
 
   bool operator==(const KnownItem&) const = default;
@@ -294,7 +294,7 @@ struct Feed : Common {
   std::string encoding;  ///< label used to decode, lower case
   Bozo bozo = Bozo::none;
   std::string bozo_detail;
-  bool cut_short = false;  ///< the text ends before the document does: what it does not list may be listed all the same
+  bool cut_short = false;  ///< the text ends before the document does: entries missing here may still be listed
   std::vector<std::pair<std::string, std::string>> namespaces;  ///< prefix → URI as declared
   std::vector<std::pair<Flaw, std::uint32_t>> flaws;            ///< each at most once, with its count
   Account account;
@@ -312,9 +312,9 @@ struct Feed : Common {
   std::optional<Syndication> syndication;
 
   std::vector<Entry> entries;    ///< in document order
-  std::vector<KnownItem> known;  ///< in document order; no entries
+  std::vector<KnownItem> known;  ///< skipped items, in document order
   std::uint64_t context = 0;     ///< of item hashes: see DocumentHints::context
-  bool has_counters = false;     ///< in items whose hashes leave them out (counters.hpp)
+  bool has_counters = false;     ///< items have counters, which their hashes leave out (counters.hpp)
   std::vector<DeletedEntry> deleted;
 
   bool operator==(const Feed&) const = default;

@@ -10,7 +10,7 @@ namespace {
 
 bool set_text(const Reading& in, Slot slot, Text& field, TextKind kind) {
   Text text = read_text(in, kind);
-  // An empty element says nothing where another has spoken.
+  // An empty element does not replace a value.
   if (text.value.empty() && field.present && !field.value.empty()) return true;
   if (field.present && field.value.empty()) in.target.yield(slot, false);
   if (!take(in, slot)) return false;
@@ -21,7 +21,7 @@ bool set_text(const Reading& in, Slot slot, Text& field, TextKind kind) {
 bool set_date(const Reading& in, Slot slot, Date& field) {
   Date date = read_date(in.text());
   if (date.raw.empty()) return true;
-  // Of several, one that can be read counts before one that cannot.
+  // A readable date wins over an unreadable one.
   if (field.time && !date.time) return false;
   if (!field.time && date.time && field.present()) in.target.yield(slot, true);
   if (!take(in, slot, true)) return false;
@@ -34,7 +34,7 @@ Text* subtitle_of(Target& target) {
   return target.source != nullptr ? &target.source->subtitle : nullptr;
 }
 
-// Better links for people come first: HTML before others.
+// Prefers links for people: HTML before others.
 int alternate_rank(const Link& link) {
   if (link.type.empty() || link.type == "text/html" || link.type == "application/xhtml+xml") return 1;
   return 2;
@@ -127,8 +127,8 @@ void set_link(const Reading& in, const std::string& url, int rank) {
   in.xml.allowance().take(url);
 }
 
-// Links to other documents of the feed resolve against this document, not against the site's page. Replaces `href` by
-// the resolved address.
+// Resolves links to other documents of the feed against this document instead of the site's page. Replaces `href` by
+// the result.
 void read_feed_link(const Reading& in, std::string_view rel, std::string& href) {
   struct Relation {
     std::string_view rel;
@@ -185,9 +185,11 @@ void add_link(const Reading& in, Link link) {
 }
 
 bool read_link(const Reading& in) {
-  if (in.target.common.links.size() >= max_links) return true;  // before any of them is resolved
+  if (in.target.common.links.size() >= max_links) return true;  // checked before resolving any link
   std::string url = in.url();
-  if (url.empty() && in.xml.has_attribute(in.node, "href")) url = in.url("href");  // Atom's form, in another format
+  if (url.empty() && in.xml.has_attribute(in.node, "href"))
+    url = in.url("href");  // Atom's form, used in another
+                           // format
   if (url.empty()) url = in.xml.url(in.xml.attribute(in.node, Ns::rdf, "resource"));
   if (url.empty()) return in.text().empty();
   Link link;
@@ -283,7 +285,7 @@ bool read_identifier(const Reading& in) {
   std::string id = in.text();
   if (id.empty()) return true;
   if (!take(in, Slot::id)) return false;
-  // Opaque, but a relative reference means nothing outside of its document.
+  // The id is opaque, but a relative reference means nothing outside its document.
   if (id.front() == '/' || id.starts_with("./") || id.starts_with("../")) {
     id = in.xml.effective_base().resolve(id);
     in.xml.allowance().take(id);
@@ -295,7 +297,7 @@ bool read_identifier(const Reading& in) {
 bool read_comments(const Reading& in) {
   if (in.target.entry == nullptr) return false;
   const std::string text = in.text();
-  if (text.find_first_of(" \n\t") != std::string::npos) return false;  // words, no address
+  if (text.find_first_of(" \n\t") != std::string::npos) return false;  // text, not an address
   std::string url = in.xml.url(text);
   if (url.empty()) return text.empty();
   if (url == in.target.entry->comments) return true;

@@ -1,11 +1,11 @@
-// Readers that the rows of several vocabularies name: one field each, the rank decides. Internal to parsers/.
+// Readers for single fields, used by the rows of several vocabularies; the rank decides. Internal to parsers/.
 #pragma once
 
 #include "parsers/feed/reading.hpp"
 
 namespace feedmill {
 
-/// Links, and files, of one target that are looked at: no more are resolved. Fewer are stored (limits.hpp).
+/// Links, and files, examined per target: further ones are not resolved. Fewer are stored (limits.hpp).
 inline constexpr std::size_t max_links = 256;
 
 bool read_title(const Reading& in);
@@ -13,7 +13,7 @@ bool read_rights(const Reading& in);
 bool read_info(const Reading& in);
 bool read_subtitle(const Reading& in);  ///< of a feed or source
 bool read_html_subtitle(const Reading& in);
-bool read_summary(const Reading& in);  ///< of an entry, plain unless it says otherwise
+bool read_summary(const Reading& in);  ///< of an entry, plain unless marked otherwise
 bool read_html_summary(const Reading& in);
 bool read_html_content(const Reading& in);  ///< content:encoded and its relatives
 
@@ -31,9 +31,9 @@ bool read_category(const Reading& in);  ///< text, or attributes term, scheme (d
 bool read_generator(const Reading& in);
 bool read_identifier(const Reading& in);
 bool read_comments(const Reading& in);
-bool read_nothing(const Reading& in);  ///< an element that says nothing of its own
+bool read_nothing(const Reading& in);  ///< ignores the element
 
-/// Adds a link and what follows from its rel: the entry's page, enclosures, licences, hubs, paging.
+/// Adds a link and sets the fields that its rel implies: the entry's page, enclosures, licences, hubs, paging.
 void add_link(const Reading& in, Link link);
 void set_link(const Reading& in, const std::string& url, int rank);
 Person read_person(const Reading& in);

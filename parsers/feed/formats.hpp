@@ -1,4 +1,4 @@
-// The parse functions that read_feed.cpp chooses from. Internal to parsers/.
+// The parse functions for read_feed.cpp. Internal to parsers/.
 #pragma once
 
 #include <cstddef>
@@ -15,35 +15,36 @@
 
 namespace feedmill {
 
-inline constexpr std::size_t max_entries = 10'000;  ///< kept of one document (SECURITY §3)
+inline constexpr std::size_t max_entries = 10'000;  ///< kept per document (SECURITY §3)
 
-/// read_feed with an allowance that is not the one its length gives: for tests, as no document that we know of spends
-/// its steps.
+/// read_feed with a given allowance instead of the one for its length: for tests, as no known document exceeds its
+/// steps.
 boost::system::result<Feed, ParseError> read_feed(std::string_view body, const DocumentHints& hints,
                                                   Allowance allowance);
 
-/// Whether an element that lies beside entries is one by its name, whatever its namespace.
+/// Whether an element next to entries is one by its name, whatever its namespace.
 bool may_be_entry(pugi::xml_node node);
 
-/// Room for as many entries of `count` as may be gathered and paid for, so that none has to be moved.
+/// Reserves room for as many of `count` entries as may be kept and the allowance covers, so that they need not be
+/// moved.
 void reserve_entries(Feed& feed, std::size_t count, Allowance& allowance);
 
-/// A new entry at the end of the feed's; nullptr when the allowance has no place for it, and then it is spent. Where
-/// there are far more than may be kept, older ones go: what it points to lives until the next call.
+/// Appends an entry to the feed; nullptr if the allowance does not cover it, which is then spent. If there are far more
+/// entries than may be kept, the oldest are dropped. Valid until the next call.
 Entry* new_entry(Feed& feed, Allowance& allowance);
 
-/// Leaves the newest `max_entries` by date, in document order; entries without date count as the oldest, and of equally
+/// Keeps the newest `max_entries` by date, in document order. Entries without a date count as the oldest; among equally
 /// old ones the first in the document stay. Linear.
 void keep_newest(std::vector<Entry>& entries);
 
-/// RSS in every version, RDF's layout too: items in the channel or beside it.
+/// RSS in every version, including RDF's layout: items inside the channel or next to it.
 void parse_rss(XmlDocument& xml, Feed& feed, XmlItems& items);
 /// Atom 0.1 … 1.0 (RFC 4287), a feed or a single entry.
 void parse_atom(XmlDocument& xml, Feed& feed, XmlItems& items);
 /// Microsoft's Channel Definition Format.
 void parse_cdf(XmlDocument& xml, Feed& feed, XmlItems& items);
-/// JSON Feed 1.0 and 1.1. False when the text is no JSON Feed at all.
-/// `text` is freed once it is read: it is not needed beside the tree. `seed` and `known` as XmlItems has them.
+/// JSON Feed 1.0 and 1.1. False if the text is not a JSON Feed. `text` is freed once parsed, as only the tree is
+/// needed. `seed` and `known` as in XmlItems.
 bool parse_json_feed(std::string text, std::string_view document_base, Feed& feed, Allowance& allowance,
                      std::uint64_t seed, std::span<const std::uint64_t> known);
 

@@ -1,4 +1,4 @@
-// Places: GeoRSS simple and GML, W3C geo. Out come GeoJSON's types and coordinates, longitude first.
+// Places: GeoRSS simple and GML, W3C geo. Converted to GeoJSON's types and coordinates, longitude first.
 #include <charconv>
 #include <cmath>
 #include <vector>
@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t max_numbers = 20'000;
 constexpr std::size_t max_shapes = 64;
 
-// Numbers separated by white space or commas; nothing when something else is between them.
+// Numbers separated by white space or commas; empty if there is anything else.
 std::optional<std::vector<double>> read_numbers(std::string_view text) {
   std::vector<double> numbers;
   while (!text.empty()) {
@@ -35,7 +35,7 @@ void append_number(std::string& out, double value) {
   out.append(buffer.data(), end);
 }
 
-// One position as JSON. The feed says latitude first unless `swap` is false.
+// Appends one position as JSON. The feed gives latitude first unless `swap` is false.
 void append_position(std::string& out, const double* at, std::size_t dimension, bool swap) {
   out += '[';
   append_number(out, at[swap ? 1 : 0]);
@@ -57,7 +57,7 @@ std::string positions(const std::vector<double>& numbers, std::size_t dimension,
   return out + "]";
 }
 
-// A shape from its numbers; without coordinates when there are too few of them.
+// Builds a shape from its numbers; without coordinates if there are too few.
 Geo shape(std::string_view type, std::string_view text, std::size_t dimension, bool swap) {
   Geo geo;
   const std::optional<std::vector<double>> numbers = read_numbers(text);
@@ -74,10 +74,10 @@ Geo shape(std::string_view type, std::string_view text, std::size_t dimension, b
   return geo;
 }
 
-// The first readable shape is the entry's place, later ones stand beside it.
+// The first readable shape becomes the entry's place, later ones go to `more`.
 bool store(const Reading& in, Geo geo) {
   Rare<Geo>& held = in.target.common.geo;
-  if (geo.type.empty()) {  // to the extensions
+  if (geo.type.empty()) {  // unreadable: keep it as an extension
     if (!held) place_of(in, held) = Geo{};
     return false;
   }
@@ -105,8 +105,8 @@ bool read_simple(const Reading& in) {
 
 inline constexpr std::string_view point = "Point", line = "LineString", polygon = "Polygon", box = "Box";
 
-// Reference systems that put longitude first or measure in metres: not to be swapped. The EPSG codes of geographic
-// systems have latitude first, as has "no system named".
+// Whether a reference system puts latitude first, as EPSG codes of geographic systems do and as is assumed without a
+// name. Others put longitude first or measure in metres: no swap.
 bool latitude_first(std::string_view srs) {
   if (srs.empty()) return true;
   const std::size_t last = srs.find_last_of(":#/");
@@ -116,7 +116,7 @@ bool latitude_first(std::string_view srs) {
          *code == 3906;
 }
 
-// GML 3.1 §10, and GML 2's coordinates element; the first shape found inside counts. Iterative.
+// GML 3.1 §10, and GML 2's coordinates element; the first shape inside counts. Iterative.
 bool read_where(const Reading& in) {
   Geo geo;
   std::string srs, type;
@@ -174,15 +174,15 @@ bool read_where(const Reading& in) {
   return store(in, std::move(geo));
 }
 
-// W3C geo: latitude and longitude apart, in either order; coordinates are built when both are there.
+// W3C geo: latitude and longitude are separate, in either order; coordinates are built once both are known.
 bool read_degree(const Reading& in, bool latitude) {
-  if (in.target.has(Slot::geo)) return false;  // a GeoRSS shape says more
+  if (in.target.has(Slot::geo)) return false;  // a GeoRSS shape is more precise
   Geo geo = in.target.common.geo.value_or(Geo{});
   const auto numbers = read_numbers(in.text());
   if (!geo.type.empty() || !numbers || numbers->size() != 1) return false;
   std::string number;
   append_number(number, numbers->front());
-  // Until both are known the one at hand is kept in place: "[,lat" or "[lon".
+  // Until both are known, the first one is stored as "[,lat" or "[lon".
   if (geo.coordinates.empty()) {
     geo.coordinates = latitude ? "," + number + "]" : "[" + number;
   } else if (latitude == geo.coordinates.starts_with('[')) {

@@ -9,7 +9,7 @@
 namespace feedmill {
 namespace {
 
-/// What is written absolute stays as it is: hubs compare topics byte for byte.
+/// Keeps absolute URLs unchanged: hubs compare topics byte for byte.
 std::string absolute(std::string_view base, std::string_view reference) {
   if (reference.size() > most_url_bytes) return {};
   std::string url = is_hub_url(reference) ? std::string(reference) : resolve_url(base, reference);
@@ -36,7 +36,7 @@ HubLinks hub_links(std::string_view link_header, std::string_view url, const std
   std::string header_self;
   for (const HeaderLink& link : read_link_header(link_header)) {
     const bool ascii = std::all_of(link.target.begin(), link.target.end(), [](char c) { return c > 0; });
-    if (!ascii) continue;  // a header does not say what such bytes mean
+    if (!ascii) continue;  // the encoding of such bytes in a header is unknown
     if (!link.anchor.empty() && resolve_url(url, link.anchor) != url) continue;
     std::string target = absolute(url, link.target);
     if (link.has_rel("self") && header_self.empty()) header_self = target;

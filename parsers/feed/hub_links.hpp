@@ -1,4 +1,4 @@
-// Where a feed says that its pushes come from (WEBSUB §2).
+// The hubs and topic that a feed declares (WEBSUB §2).
 #pragma once
 
 #include <cstddef>
@@ -8,25 +8,24 @@
 
 namespace feedmill {
 
-inline constexpr std::size_t most_hubs = 4, most_url_bytes = 2048;  // of one document; of a hub or a topic
+inline constexpr std::size_t most_hubs = 4, most_url_bytes = 2048;  // per document; per hub or topic
 
-/// Whether a hub or a topic can be called so: absolute, http or https, no credentials, ASCII without spaces and control
+/// Whether a URL is valid for a hub or topic: absolute, http or https, no credentials, ASCII without spaces and control
 /// characters, at most 2048 bytes. Linear, pure.
 bool is_hub_url(std::string_view url);
 
-/// Hubs and the address to name to them.
+/// Hubs, and the topic to subscribe to.
 struct HubLinks {
   std::vector<std::string> hubs;  ///< http and https, at most 4, https first, else in order
-  std::string topic;              ///< absolute, byte for byte as written where it was; "" without hubs
+  std::string topic;              ///< absolute; if written so, byte for byte; "" without hubs
 
   bool operator==(const HubLinks&) const = default;
 };
 
-/// What a document and the header it came with say: Link headers that name a hub win over the body as a whole; what
-/// they do not say of the topic the body does, else it is the address that answered (WEBSUB D1, D2). `link_header`: all
-/// Link lines, joined by ", "; `url`: the address that answered, absolute; `body_hubs` and `body_self` are absolute.
-/// What cannot be a hub or a topic (another scheme, credentials, more than 2048 bytes, spaces) is left out. Linear,
-/// pure.
+/// Hubs and topic from a document and its header. If the Link headers name a hub, they win over the body as a whole; a
+/// missing topic is taken from the body, else from the final URL (WEBSUB D1, D2). `link_header`: all Link lines, joined
+/// by ", "; `url`: the final URL, absolute; `body_hubs` and `body_self` are absolute. Invalid hubs and topics (another
+/// scheme, credentials, more than 2048 bytes, spaces) are left out. Linear, pure.
 HubLinks hub_links(std::string_view link_header, std::string_view url, const std::vector<std::string>& body_hubs,
                    std::string_view body_self);
 

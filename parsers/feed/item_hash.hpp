@@ -1,5 +1,5 @@
-// Items that need not be read: one that stands in a document as it stood in an earlier one says the same. Internal to
-// parsers/, but for what DocumentHints needs.
+// Hashes of items: an item unchanged since an earlier document need not be read again. Internal to parsers/, except for
+// DocumentHints.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,10 @@
 
 namespace feedmill {
 
-/// `seed` and `text` as one number; never 0, which stands for no hash.
+/// Hashes `text` with `seed`; never 0, which means no hash.
 std::uint64_t chained_hash(std::uint64_t seed, std::string_view text);
 
-/// Counts an item that is known, in its place, instead of building an entry. False when it is none of `known`, which
-/// are sorted.
+/// Records a known item and its position instead of building an entry. False if it is not in `known`, which is sorted.
 bool pass_over(Feed& feed, std::span<const std::uint64_t> known, std::uint64_t hash);
 
 /// Whether an entry without authors inherits those of its source, else of its feed.
@@ -23,20 +22,20 @@ constexpr bool inherits_authors(Format format) {
   return format >= Format::atom01 && format <= Format::json11;
 }
 
-/// What a document that is read with one of `known` passed over must have in common with the one that they are of, and
-/// shows when it has been read.
+/// Context of item hashes: skipping known items is valid only if this equals the context of the document they come
+/// from. Known only after reading.
 std::uint64_t context_of(const Feed& feed);
 
 /// Hashes the items of one XML document.
 class XmlItems {
  public:
-  /// `seed`: all that reading depends on besides the text; 0: nothing is hashed. `known` are passed over. All outlive
-  /// this.
+  /// `seed`: hash of everything besides the text that reading depends on; 0: no hashing. Items in `known` are skipped.
+  /// All references must outlive this.
   XmlItems(const XmlDocument& xml, Feed& feed, std::uint64_t seed, std::span<const std::uint64_t> known)
       : xml_(xml), feed_(feed), seed_(seed), known_(known) {}
 
-  /// Of the item's source without counters, the start tags around it and the addresses that it resolves against; 0 when
-  /// that is not all that it depends on.
+  /// Hash of the item's source without counters, the enclosing start tags and the base addresses; 0 if reading depends
+  /// on anything else.
   std::uint64_t hash(pugi::xml_node item);
   bool pass_over(std::uint64_t hash) { return feedmill::pass_over(feed_, known_, hash); }
 
@@ -45,9 +44,9 @@ class XmlItems {
   Feed& feed_;
   std::uint64_t seed_;
   std::span<const std::uint64_t> known_;
-  pugi::xml_node parent_;  // of the last item
+  pugi::xml_node parent_;  // parent of the last item
   std::uint64_t around_ = 0;
-  bool may_count_ = false;  // these start tags declare vocabularies of counters
+  bool may_count_ = false;  // the start tags around it declare vocabularies of counters
   std::string counted_;     // an item without its counters
 };
 

@@ -18,9 +18,9 @@ using simdjson::dom::element_type;
 using simdjson::dom::object;
 
 constexpr std::size_t max_json_depth = 64;  // SECURITY §3
-constexpr std::size_t max_contents = 16;    // of one item: a member that is given again and again
+constexpr std::size_t max_contents = 16;    // per item, whose members may be repeated
 
-// Trimmed, and without the control characters that escapes may bring in (SECURITY X3).
+// Trimmed, without the control characters that escapes may introduce (SECURITY X3).
 std::string clean(std::string_view text) {
   std::string out(trim(text));
   std::erase_if(out,
@@ -28,7 +28,7 @@ std::string clean(std::string_view text) {
   return out;
 }
 
-// A scalar as text: identity may be a number. "" for anything else.
+// A scalar as text: an id may be a number. "" for anything else.
 std::string scalar(const element& value) {
   switch (value.type()) {
     case element_type::STRING:
@@ -53,7 +53,7 @@ std::optional<double> number(const element& value) {
 
 class JsonFeedReader {
  public:
-  /// `sources`: a hash of each item's text, empty when none is wanted.
+  /// `sources`: a hash of each item's text, empty if not requested.
   JsonFeedReader(Feed& feed, std::string_view base, Allowance& allowance, std::vector<std::uint64_t> sources,
                  std::uint64_t seed, std::span<const std::uint64_t> known)
       : feed_(feed),
@@ -64,7 +64,7 @@ class JsonFeedReader {
         known_(known) {}
 
   void read(const object& root) {
-    // Links first: relative URLs resolve against the site's own address.
+    // Read first: relative URLs resolve against the site's own address.
     for (const auto [key, value] : root) {
       if (key == "home_page_url") feed_.link = url(value);
     }
@@ -75,7 +75,7 @@ class JsonFeedReader {
       if (allowance_.spent()) break;
       field(key, value);
     }
-    // The format has no date for the feed: the newest of its items' stand in.
+    // The format has no feed date: use the newest of its items.
     for (const Entry& entry : feed_.entries) {
       if (entry.published.time > feed_.published.time) feed_.published = entry.published;
       if (entry.updated.time > feed_.updated.time) feed_.updated = entry.updated;
@@ -83,7 +83,7 @@ class JsonFeedReader {
   }
 
  private:
-  // The text of a scalar that is kept; "" once the allowance is spent.
+  // The text of a scalar to keep; "" once the allowance is spent.
   std::string text(const element& value) {
     if (allowance_.spent()) return {};
     std::string out = scalar(value);
@@ -168,13 +168,13 @@ class JsonFeedReader {
         if (key == "type") type = text(inner);
         if (key == "url") address = url(inner);
       }
-      // Others (rssCloud, say) are spoken to in another way.
+      // Others (such as rssCloud) use another protocol.
       const bool websub = type.empty() || iequals(type, "websub") || iequals(type, "pubsubhubbub");
       if (websub && !address.empty() && feed_.hubs.size() < 16) feed_.hubs.push_back(std::move(address));
     }
   }
 
-  // `authors` (1.1) and `author` (1.0): the latter counts when it is not among the former.
+  // `authors` (1.1) and `author` (1.0): the latter is added unless listed in the former.
   void authors(Common& common, std::string_view key, const element& value) {
     array list;
     if (key == "authors" && value.get(list) == simdjson::SUCCESS) {
@@ -189,7 +189,7 @@ class JsonFeedReader {
     }
   }
 
-  // Puts a person to its place, which then is that of the next one.
+  // Inserts a person at `place` and advances it.
   void author(Common& common, const element& value, std::size_t& place) {
     Person person;
     object fields;
@@ -204,7 +204,7 @@ class JsonFeedReader {
     } else {
       person = parse_person(text(value));
     }
-    // Items inherit them: capped where they enter (SECURITY L5).
+    // Capped here because items inherit them (SECURITY L5).
     for (std::string* name : {&person.name, &person.email}) name->resize(utf8_prefix(*name, limits::author).size());
     for (std::string* address : {&person.uri, &person.avatar}) {
       if (address->size() > limits::url) address->clear();
@@ -227,7 +227,7 @@ class JsonFeedReader {
     ++place;
   }
 
-  // As JSON text. simdjson has a string of its own for it.
+  // The value as JSON text.
   std::string json(const element& value) {
     std::string out = simdjson::minify(value);
     out.shrink_to_fit();
@@ -236,7 +236,7 @@ class JsonFeedReader {
     return out;
   }
 
-  // Unknown members: extensions of JSON Feed begin with "_". Kept as text, objects with one level of members.
+  // Unknown members: JSON Feed extensions begin with "_". Kept as text, objects with one level of members.
   void extension(Common& common, std::string_view key, const element& value) {
     if (common.extensions.size() >= 256) return;
     Element result;
@@ -285,7 +285,7 @@ class JsonFeedReader {
     }
   }
 
-  // Of an item that is passed over, for those of the feed.
+  // Takes a skipped item's dates into account for the feed's.
   void take_dates(const object& fields) {
     for (const auto [key, inner] : fields) {
       if (key != "date_published" && key != "date_modified") continue;
@@ -340,7 +340,7 @@ class JsonFeedReader {
     }
   }
 
-  // What feedmill says of a post that it re-publishes: the feed it is from, the stores it came through.
+  // feedmill's members on a re-published post: its original feed and the stores it has passed through.
   void republished(Entry& entry, const element& value) {
     object fields;
     if (value.get(fields) != simdjson::SUCCESS) return;
@@ -405,16 +405,15 @@ class JsonFeedReader {
   std::span<const std::uint64_t> known_;
 };
 
-// What simdjson takes for each byte of a text while it reads: 8 for the tape, 5/3 for strings, 4 for where tokens
-// begin.
+// simdjson's memory per byte of text while parsing: 8 for the tape, 5/3 for strings, 4 for token positions.
 constexpr std::size_t parsing_multiple = 14;
 
-// `text` gets room for what simdjson reads behind it. What is only for reading is freed, and of the tape what was not
-// written: its first word says how long it is.
+// Parses `text`, which gets the padding that simdjson reads past its end. Afterwards frees the parser's buffers and the
+// unused part of the tape, whose first word holds its length.
 simdjson::error_code parse_json(std::string& text, simdjson::dom::document& document, Allowance& allowance) {
   if (text.size() > allowance.memory() / parsing_multiple) return simdjson::CAPACITY;
   {
-    std::string padded;  // reserve() would double what has text in it
+    std::string padded;  // reserve() would double a string that has text
     padded.reserve(text.size() + simdjson::SIMDJSON_PADDING);
     padded += text;
     text.swap(padded);
@@ -429,7 +428,7 @@ simdjson::error_code parse_json(std::string& text, simdjson::dom::document& docu
   }
   if (error != simdjson::SUCCESS) return error;
   std::size_t words = (document.tape[0] & simdjson::internal::JSON_VALUE_MASK) + 1;
-  if (words < text.size() / 2) {  // else there is no room for both, and little to gain
+  if (words < text.size() / 2) {  // otherwise there is no room for both, and little to gain
     auto written = std::make_unique<std::uint64_t[]>(words);
     std::copy_n(document.tape.get(), words, written.get());
     document.tape = std::move(written);
@@ -440,8 +439,8 @@ simdjson::error_code parse_json(std::string& text, simdjson::dom::document& docu
   return error;
 }
 
-// A hash of each element of the member "items", as it is written, 0 for what is no object; empty when there is no such
-// member or more than one. `text` has the room that simdjson reads behind it.
+// Hashes each element of the member "items" as written, 0 for an element that is not an object; empty if there is no
+// such member or more than one. `text` must have simdjson's padding.
 std::vector<std::uint64_t> hash_items(std::string& text, Allowance& allowance) {
   const std::size_t indexes = 5 * text.size();
   std::vector<std::uint64_t> hashes;
@@ -479,13 +478,13 @@ bool parse_json_feed(std::string text, std::string_view document_base, Feed& fee
   simdjson::dom::document document;
   object root;
   bool in_item = false, in_name = false;
-  std::size_t held = text.capacity();  // was taken by whoever made it
+  std::size_t held = text.capacity();  // charged by the caller
   const auto error = parse_json(text, document, allowance);
   if (error != simdjson::SUCCESS) {
-    document = simdjson::dom::document();  // not both trees at once
+    document = simdjson::dom::document();  // avoids holding both trees at once
     allowance.give_back(held);
     SalvagedJson salvaged = salvage_json(text, max_json_depth - 1, allowance.memory() / (parsing_multiple + 2));
-    std::string().swap(text);  // a string that is moved to hands its own memory to the other
+    std::string().swap(text);  // move assignment would keep the old buffer alive
     text = std::move(salvaged.text);
     held = text.capacity();
     allowance.take(held);

@@ -20,7 +20,7 @@ std::string_view take_token(std::string_view& rest, std::string_view stops) {
   return trim(token);
 }
 
-/// `rest` begins behind the opening quote; unclosed ones take all there is.
+/// `rest` begins after the opening quote; an unclosed value takes the whole rest.
 std::string take_quoted(std::string_view& rest) {
   std::string value;
   while (!rest.empty() && rest.front() != '"') {
@@ -32,7 +32,7 @@ std::string take_quoted(std::string_view& rest) {
   return value;
 }
 
-/// One ";name=value"; `rest` begins behind the semicolon.
+/// Parses one ";name=value"; `rest` begins after the semicolon.
 std::pair<std::string, std::string> take_parameter(std::string_view& rest) {
   std::pair<std::string, std::string> parameter(lower(take_token(rest, "=;,")), "");
   if (rest.empty() || rest.front() != '=') return parameter;
@@ -74,7 +74,7 @@ class Reader {
 
  private:
   HeaderLink link_;
-  std::vector<std::string> seen_;  // of the four names above
+  std::vector<std::string> seen_;  // which of the four names above
 };
 
 }  // namespace

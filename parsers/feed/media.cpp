@@ -13,7 +13,7 @@ Media& media_of(const Reading& in) {
   return place_of(in, in.target.common.media);
 }
 
-// The JSON names of attributes that differ from Media RSS's own.
+// JSON name of an attribute, if it differs from that of Media RSS.
 std::string attribute_key(std::string_view name) {
   if (iequals(name, "fileSize")) return "file_size";
   if (iequals(name, "isDefault")) return "is_default";
@@ -43,12 +43,12 @@ const ElementTable& media_table() {
   return table;
 }
 
-/// Whether the list of a rendition's attributes includes the element.
+/// Whether the element is part of a rendition's attribute list.
 bool is_attribute(const XmlName& name) {
   return name.ns == Ns::media && (iequals(name.local, "title") || iequals(name.local, "description"));
 }
 
-// Elements inside content or a group describe the entry when it has none of its own.
+// Elements inside content or a group describe the entry if it has none of its own.
 void read_inside(const Reading& in, int worse, bool is_rendition = false) {
   for (const pugi::xml_node child : ChildElements(in.node)) {
     const XmlDocument::Scope scope(in.xml, child);
@@ -70,7 +70,7 @@ bool read_group(const Reading& in) {
 bool read_media_content(const Reading& in) {
   Media& media = media_of(in);
   Media::Attributes attributes = attributes_of(in);
-  for (const pugi::xml_node child : ChildElements(in.node)) {  // several files, each under a title of its own
+  for (const pugi::xml_node child : ChildElements(in.node)) {  // several files, each with its own title
     const XmlDocument::Scope scope(in.xml, child);
     const XmlName name = in.xml.name(child);
     if (attributes.size() >= max_items) break;
@@ -123,7 +123,7 @@ bool read_media_description(const Reading& in) {
   return (taken || in.is_kept) && !in.node.first_attribute();
 }
 
-// An element with a url stays in the extensions, too: no field holds the url.
+// An element with a url also stays in the extensions: no field holds the url.
 bool read_media_copyright(const Reading& in) {
   const bool has_attributes = static_cast<bool>(in.node.first_attribute());
   return read_rights(has_attributes ? kept(in) : in) && !has_attributes;
@@ -151,7 +151,7 @@ bool read_media_keywords(const Reading& in) {
   return true;
 }
 
-// media:community: three elements of attributes, and tags.
+// media:community: three elements with attributes, and tags.
 bool read_community(const Reading& in) {
   if (!take(kept(in), Slot::media_community)) return false;
   Media& media = media_of(in);
@@ -180,7 +180,7 @@ bool read_community(const Reading& in) {
       if (media.community.size() < max_items) add_value(in, media.community, text, prefix);
     }
   }
-  return false;  // what lies deeper
+  return false;  // for nested elements
 }
 
 constexpr ElementRow media_elements[] = {

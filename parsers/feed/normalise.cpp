@@ -35,7 +35,7 @@ std::string sha256_hex(std::string_view text) {
   return out;
 }
 
-// The longest start of raw markup within `max` that ends with a whole character, outside of a tag and of a reference.
+// The longest prefix of raw markup within `max` that ends at a whole character, outside any tag and reference.
 std::string_view markup_prefix(std::string_view markup, std::size_t max) {
   std::string_view kept = utf8_prefix(markup, max);
   const std::size_t open = kept.rfind('<');
@@ -67,11 +67,11 @@ class Normaliser {
       deleted.guid = storable_guid(std::move(deleted.guid));
     }
     SmallArena arena;
-    std::pmr::unordered_map<std::string_view, const Entry*> seen(&arena);  // the first posts by guid
+    std::pmr::unordered_map<std::string_view, const Entry*> seen(&arena);  // first post of each guid
     for (Entry& entry : feed_.entries) {
       const bool own_page =
           is_http_url(entry.link) && entry.link.size() <= limits::url && entry.link != entry.external_url;
-      allowance_.take(192);  // a digest for a guid, and its place among those seen
+      allowance_.take(192);  // a digest for a guid, and its slot in `seen`
       identity(entry);
       const std::uint64_t flaws = count_flaws();
       const SharedText base = own_page && afford(entry.link.size() + 64) ? SharedText(entry.link) : feed_base;
@@ -103,7 +103,7 @@ class Normaliser {
       const auto [first, is_new] = seen.emplace(entry.guid, &entry);
       if (is_new) continue;
       add_flaw(feed_, Flaw::duplicate_guid);
-      // Two items under one guid are told apart by their links (DESIGN §5); the same one given twice is one.
+      // Two items with one guid are distinguished by their links (DESIGN §5); a repeated item counts once.
       if (!entry.link.empty() && entry.link != entry.guid && entry.link != first->second->link) {
         entry.guid = guid_beside(entry.guid, entry.link);
         seen.emplace(entry.guid, &entry);
@@ -112,7 +112,7 @@ class Normaliser {
     if (!options_.whole_values) {
       spell(feed_);
       spell(feed_.subtitle.language);
-      for (Entry& entry : feed_.entries) spell(entry);  // late: names of posts are made of links as they are written
+      for (Entry& entry : feed_.entries) spell(entry);  // done late: guids are made from links as written
     }
     for (Entry& entry : feed_.entries) inherit(entry);
   }
@@ -135,7 +135,9 @@ class Normaliser {
     if (common.rights) markup(*common.rights, base, "rights", limits::description);
     if (common.info) markup(*common.info, base, {}, limits::summary);
     if (!common.authors.empty()) common.author = shown(common.authors->front());
-    if (common.geo && common.geo->type.empty()) common.geo->coordinates.clear();  // one of a pair is no place
+    if (common.geo && common.geo->type.empty())
+      common.geo->coordinates.clear();  // a lone latitude or longitude is not
+                                        // a place
     original_enclosure(common);
     enclosures(common);
     close_addresses(common);
@@ -171,7 +173,7 @@ class Normaliser {
     }
   }
 
-  // Enclosures and the post's own page have other fields: they are not missed in this one.
+  // Enclosures and the post's own page have other fields, so dropping their links loses nothing.
   void cap_links(std::vector<Link>& links) {
     std::size_t kept = 0;
     std::erase_if(links, [&](const Link& link) {
@@ -221,7 +223,7 @@ class Normaliser {
     return name;
   }
 
-  // Something of a stored field ("" when readers get nothing of it) went for its size.
+  // Counts a loss for size in a stored field ("" if readers do not get the field).
   void lost(std::string_view field, Flaw kind) {
     add_flaw(feed_, kind);
     if (truncated_ == nullptr || field.empty()) return;
@@ -257,7 +259,7 @@ class Normaliser {
     lost(field, Flaw::truncated);
   }
 
-  // The last word on every address that readers get to see, by whatever road it came: only those of the closed lists of
+  // The final check of every address that readers get, whatever its source: only the schemes in the closed lists of
   // url.hpp stay.
   void close(std::string& url, IsSafe is_safe) {
     if (url.empty() || is_safe(url)) return;
@@ -323,8 +325,8 @@ class Normaliser {
     if (feed_.text_input) close(feed_.text_input->link, is_safe_url);
   }
 
-  // Addresses as URIs, languages as BCP 47 and types of files as RFC 6838 has them (SECURITY X5). What hubs are asked
-  // by stays as it is written.
+  // Converts addresses to URIs, languages to BCP 47 and file types to RFC 6838 (SECURITY X5). Hub addresses stay as
+  // written.
   void spell(Entry& entry) {
     spell(static_cast<Common&>(entry));
     spell(entry.summary.language);
@@ -387,7 +389,7 @@ class Normaliser {
     if (common.itunes) spell(*common.itunes, common.extensions);
   }
 
-  // Accepts booleans in any case and with white space; the reader left them in the extensions.
+  // Accepts booleans in any case and with white space; the reader has left these in the extensions.
   static void spell(Itunes& itunes, std::vector<Element>& extensions) {
     std::erase_if(extensions, [&](const Element& element) {
       if (element.prefix != "itunes") return false;
@@ -442,7 +444,7 @@ class Normaliser {
     if (tag != *language) language = std::move(tag);
   }
 
-  // The scheme of a category need not be an address: words and the names urn:, tag: and info: stay.
+  // A category's scheme need not be an address: words, urn:, tag: and info: stay.
   void spell_scheme(std::string& scheme) {
     const std::string_view kind = url_scheme(scheme);
     if (kind.empty()) return;
@@ -458,18 +460,18 @@ class Normaliser {
     url = uri_of(std::move(url));
   }
 
-  // feedburner:origEnclosureLink is the address of the file that feedburner's enclosure redirects to.
+  // feedburner:origEnclosureLink holds the original address behind feedburner's enclosure redirect.
   static void original_enclosure(Common& common) {
     for (auto it = common.extensions.begin(); it != common.extensions.end(); ++it) {
       if (it->prefix != "feedburner" || it->name != "origEnclosureLink" || common.enclosures.empty()) continue;
-      if (!is_http_url(it->value)) continue;  // somebody else's namespace
+      if (!is_http_url(it->value)) continue;  // another vocabulary
       common.enclosures.front().url = it->value;
       common.extensions.erase(it);
       return;
     }
   }
 
-  // The same file twice (a link and an enclosure element) is one enclosure.
+  // Merges repeated enclosures (a link and an enclosure element for one file).
   static void enclosures(Common& common) {
     if (common.enclosures.size() < 2) return;
     std::vector<Enclosure> kept;
@@ -497,7 +499,7 @@ class Normaliser {
 
   void clean(std::string& value, TextType type, const std::string& base, std::string_view field, std::size_t max) {
     if (options_.whole_values) max = value.size() * 8 + 4096;
-    max = std::min(max, value.size() + allowance_.memory() / 6);  // while it grows it is there three times
+    max = std::min(max, value.size() + allowance_.memory() / 6);  // growing needs up to three copies
     allowance_.step(1 + value.size() / 8);
     if (options_.html == HtmlPolicy::raw || !is_markup(type)) {
       if (value.size() <= max) return;
@@ -520,7 +522,7 @@ class Normaliser {
     if (result.truncated) lost(field, Flaw::truncated);
   }
 
-  // DESIGN §5: id, else link, else a digest of what the entry says. Before sanitising, so that no policy changes it.
+  // DESIGN §5: id, else link, else a digest of the entry's values. Before sanitising, so that no policy changes it.
   void identity(Entry& entry) {
     fold_lines(entry.id);
     if (entry.id.empty()) add_flaw(feed_, Flaw::missing_guid);
@@ -540,7 +542,7 @@ class Normaliser {
   }
 
   // SECURITY L6: an entry inherits from its source or feed. The value is held once but stored with each post, so each
-  // post takes its size from the allowance.
+  // post is charged for it.
   void inherit(Entry& entry) {
     if (entry.authors.empty() && inherits_authors(feed_.format)) {
       const bool has_source = !entry.source.empty() && !entry.source.front().authors.empty();
@@ -559,7 +561,7 @@ class Normaliser {
     if (afford(language->size())) entry.language = language;
   }
 
-  // Copies of long values are made as long as the memory lasts.
+  // Copies of long values are made while memory lasts.
   bool afford(std::size_t bytes) {
     if (!allowance_.affords(bytes)) return false;
     allowance_.take(bytes);
@@ -569,7 +571,7 @@ class Normaliser {
   Feed& feed_;
   const NormaliseOptions& options_;
   Allowance& allowance_;
-  std::string* truncated_ = nullptr;  // of the entry at hand
+  std::string* truncated_ = nullptr;  // of the current entry
   bool atom_ = false, json_ = false;
 };
 

@@ -1,4 +1,4 @@
-// The last pass over what a format reader found: markup resolved and sanitised, fallbacks, identities, caps.
+// The last pass after a format reader: resolves and sanitises markup, adds fallbacks and identities, applies caps.
 #pragma once
 
 #include "parsers/feed/feed.hpp"
@@ -7,7 +7,7 @@
 
 namespace feedmill {
 
-/// What the pass needs to know besides the feed.
+/// Options of the pass.
 struct NormaliseOptions {
   HtmlPolicy html = HtmlPolicy::strict;
   std::string_view document_base;  ///< Content-Location or the feed's own address; "" if unknown
@@ -20,16 +20,16 @@ struct NormaliseOptions {
 /// Markup that grows with its URLs takes from `allowance`; what that does not allow is cut.
 void normalise(Feed& feed, const NormaliseOptions& options, Allowance& allowance);
 
-/// The same for values that are nobody's document: of an operator, or from the store.
+/// normalise() for values that are not from a document: an operator's or stored ones.
 void normalise(Feed& feed, const NormaliseOptions& options);
 
-/// What stands for a guid that is too long to be stored, or to be copied: "sha256:<hex>" (SECURITY T19).
+/// Stored instead of a guid that is too long to keep or copy: "sha256:<hex>" (SECURITY T19).
 std::string hashed_guid(std::string_view guid);
 
-/// A guid as it is stored: over 1 KiB it is hashed.
+/// A guid as it is stored: hashed if over 1 KiB.
 std::string storable_guid(std::string guid);
 
-/// The guid of a post whose own stands for another post of its document: the link tells them apart.
+/// A new guid for a post whose guid is already used by another post of the document; derived from its link.
 std::string guid_beside(const std::string& guid, const std::string& link);
 
 /// Counts a flaw.

@@ -16,8 +16,8 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t max_extension_depth = 12;       // deeper ones are left out: foreign data, kept as a courtesy
-constexpr std::size_t max_extension_elements = 4096;  // of one top element
+constexpr std::size_t max_extension_depth = 12;       // deeper ones are dropped: foreign data, kept as a courtesy
+constexpr std::size_t max_extension_elements = 4096;  // per top element
 
 std::size_t hash(Ns ns, std::string_view name) {
   std::size_t value = static_cast<std::size_t>(ns) * 0x9E3779B1U + name.size();
@@ -25,7 +25,7 @@ std::size_t hash(Ns ns, std::string_view name) {
   return value ^ (value >> 29);
 }
 
-// RFC 4287 §4.1.3.3 (6): what is neither text nor XML.
+// RFC 4287 §4.1.3.3 (6): neither text nor XML.
 bool is_base64(std::string_view mode, std::string_view declared) {
   if (iequals(mode, "base64")) return true;
   const std::string type = bare_type(declared);
@@ -39,7 +39,7 @@ bool is_other_xml(std::string_view declared) {
   return !is_markup(TextType(type)) && (type.ends_with("+xml") || type.ends_with("/xml"));
 }
 
-// The one <div> that wraps all of an XHTML construct (RFC 4287 §3.1.1.3); none when there is more beside it.
+// The single <div> that wraps an XHTML construct (RFC 4287 §3.1.1.3); null if there is anything else.
 pugi::xml_node wrapper(pugi::xml_node node) {
   pugi::xml_node only;
   for (pugi::xml_node child = node.first_child(); child; child = child.next_sibling()) {
@@ -52,7 +52,7 @@ pugi::xml_node wrapper(pugi::xml_node node) {
   return iequals(colon == std::string_view::npos ? name : name.substr(colon + 1), "div") ? only : pugi::xml_node{};
 }
 
-// CDATA sections mean something to XML only: as text they are escaped.
+// CDATA sections are meaningful only in XML: as text they are escaped.
 std::string without_cdata(std::string_view markup) {
   constexpr std::string_view open = "<![CDATA[";
   std::string out;
@@ -74,7 +74,7 @@ std::string without_cdata(std::string_view markup) {
   return out.append(markup);
 }
 
-// The markup of an HTML text that also contains elements (RFC 4287 §3.1.1.2 allows none): both are markup.
+// Markup of an HTML text that also contains elements (RFC 4287 §3.1.1.2 forbids this): both are markup.
 std::string with_escaped_markup(std::string_view markup) {
   std::string out;
   while (!markup.empty()) {
@@ -172,7 +172,7 @@ void read_element(const ElementTable::Match& match, const Reading& in) {
     add_extension(in.xml, in.node, in.name, in.target.common.extensions);
     return;
   }
-  // Attributes of other vocabularies (thr:count on a link) are kept under theirs.
+  // Attributes of other vocabularies (thr:count on a link) are kept under these.
   for (pugi::xml_attribute a = in.node.first_attribute(); a; a = a.next_attribute()) {
     const char* key = a.name();
     if (std::strchr(key, ':') == nullptr || std::strncmp(key, "xml", 3) == 0) continue;
@@ -212,7 +212,7 @@ void add_extension(const XmlDocument& xml, pugi::xml_node top, const XmlName& to
   };
   Element root;
   fill(root, top, top_name);
-  // Depth first with an explicit stack; parents are known by their path of indexes, for vectors move what they hold.
+  // Depth first with an explicit stack; parents are referred to by index path, as vectors move their elements.
   struct Level {
     pugi::xml_node next;
     std::size_t index;
@@ -255,7 +255,7 @@ Text read_text(const Reading& in, TextKind kind) {
     const bool escaped_too = !type.empty() && text.type == "text/html" && has_tag(in.xml.deep_text(in.node));
     const bool may_wrap = escaped_too || (atom10 && text.type == "application/xhtml+xml");
     const pugi::xml_node div = may_wrap ? wrapper(in.node) : pugi::xml_node{};
-    // Inline markup, whatever the type says: publishers forget to escape. But another XML is shown as it is written.
+    // Inline markup, whatever the type: publishers forget to escape. Other XML is shown as written.
     if (!is_other_xml(type)) text.type = TextType("xhtml");
     if (div) {
       const XmlDocument::Scope scope(in.xml, div);
@@ -293,7 +293,7 @@ bool is_domain_part(char c) {
   return is_alnum(c) || c == '-' || c == '.' || !is_ascii(c);
 }
 
-// The first address in `text`: where it starts and how long it is; length 0 when there is none.
+// Start and length of the first address in `text`; length 0 if there is none.
 std::pair<std::size_t, std::size_t> find_address(std::string_view text) {
   for (std::size_t at = text.find('@'); at != std::string_view::npos; at = text.find('@', at + 1)) {
     std::size_t start = at;
@@ -357,7 +357,7 @@ std::string display_name(const Person& person) {
 
 void add_category(Allowance& allowance, std::vector<Category>& categories, std::string term, std::string scheme,
                   std::string label) {
-  // Real entries have a dozen.
+  // Real entries have a dozen categories.
   if ((term.empty() && scheme.empty() && label.empty()) || categories.size() >= 256 || allowance.spent()) return;
   allowance.step(1 + categories.size() / 4);
   Category category{std::move(term), std::move(scheme), std::move(label)};

@@ -1,5 +1,5 @@
-// What the readers of XML formats share: where a value goes, which of several wins, and the tables that say which
-// element is read by what. Internal to parsers/.
+// Shared by the readers of XML formats: target fields, precedence between elements, and the tables that map elements to
+// readers. Internal to parsers/.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace feedmill {
 
-/// The fields that several elements compete for.
+/// Fields that several elements may set.
 enum class Slot : std::uint8_t {
   id,
   link,
@@ -55,7 +55,7 @@ enum class Slot : std::uint8_t {
   count_
 };
 
-/// The feed, entry or source being read, and from how good an element each field came: a smaller rank wins.
+/// The feed, entry or source being read, and the rank of the element behind each field: a smaller rank wins.
 struct Target {
   Common& common;
   Feed* feed = nullptr;  ///< exactly one of the three is set
@@ -67,13 +67,14 @@ struct Target {
     XmlName name;
   };
   std::array<Holder, static_cast<std::size_t>(Slot::count_)> holders;  ///< the elements that set the fields
-  bool authors_stand_in = false;                                       ///< those read so far are AuthorIs::stand_in
+  bool authors_stand_in = false;                                       ///< the authors read so far are
+                                                                       ///< AuthorIs::stand_in
 
   explicit Target(Feed& value) : common(value), feed(&value) {}
   explicit Target(Entry& value) : common(value), entry(&value) {}
   explicit Target(Source& value) : common(value), source(&value) {}
 
-  /// Whether an element of this rank may set the field; notes that it does. Of equal ranks the first wins, or with
+  /// Whether an element of this rank may set the field; records it if so. Of equal ranks the first wins, or with
   /// `last_wins` the last.
   bool take(Slot slot, int rank, bool last_wins = false) {
     std::uint8_t& held = ranks[static_cast<std::size_t>(slot)];
@@ -83,39 +84,39 @@ struct Target {
     return true;
   }
   bool has(Slot slot) const { return ranks[static_cast<std::size_t>(slot)] != 0; }
-  /// Lets any element take the field; `keep`: its value is kept as that of one that is outranked.
+  /// Lets any element set the field; `keep`: its present value is kept as that of an outranked element.
   void yield(Slot slot, bool keep) {
     ranks[static_cast<std::size_t>(slot)] = 0xFF;
     if (!keep) holders[static_cast<std::size_t>(slot)] = {};
   }
 };
 
-/// One element being read. The references live as long as the reading of the document.
+/// One element being read. Its references are valid while the document is read.
 struct Reading {
   XmlDocument& xml;
   Target& target;
   pugi::xml_node node;
   XmlName name;
-  int rank = 0;          ///< of this element for the field it sets; from its row, worse when it lies deeper
-  bool is_kept = false;  ///< the document's output has the element whatever becomes of the field
+  int rank = 0;          ///< rank of this element for the field it sets; from its row, worse if nested deeper
+  bool is_kept = false;  ///< the element is in the output whatever becomes of the field
 
   std::string text() const { return xml.text(node); }
   std::string attribute(std::string_view local) const { return xml.attribute(node, local); }
-  /// The element's text as a URL, or that of an attribute: resolved, "" when unsafe.
+  /// The element's or an attribute's text as a URL: resolved, "" if unsafe.
   std::string url() const;
   std::string url(std::string_view attribute) const;
 };
 
-/// The same element where another place has all that it says.
+/// The element, marked as output completely elsewhere.
 inline Reading kept(Reading in) {
   in.is_kept = true;
   return in;
 }
 
-/// Target::take() for an element. The one that set the field before goes to the extensions (SECURITY L7).
+/// Target::take() for an element. The element that held the field before goes to the extensions (SECURITY L7).
 bool take(const Reading& in, Slot slot, bool last_wins = false);
 
-/// The place of what few have, made where there is none.
+/// The value of a rare field, created if needed.
 template <class Value>
 Value& place_of(const Reading& in, Rare<Value>& field) {
   if (field) return *field;
@@ -123,27 +124,27 @@ Value& place_of(const Reading& in, Rare<Value>& field) {
   return field.emplace();
 }
 
-/// Appends to a list of the target and takes from the allowance what that costs besides its strings.
+/// Appends to a list of the target and charges the allowance for the slot, without its strings.
 template <class Value>
 void append(const Reading& in, std::vector<Value>& list, Value value) {
   in.xml.allowance().take_one_more<Value>();
   list.push_back(std::move(value));
 }
 
-/// Reads an element; false when something of it has found no place, so that it goes to the extensions too.
+/// Reads an element; false if part of it was not stored, so that it also goes to the extensions.
 using ElementReader = bool (*)(const Reading&);
 
 struct ElementRow {
   Ns ns;
   std::string_view name;  ///< lower case
   ElementReader read;
-  int rank = 0;  ///< smaller wins when several elements say the same thing
+  int rank = 0;  ///< smaller wins if several elements set the same field
 };
 
-/// Rows of one vocabulary as a format sees them: under another namespace perhaps, and of less weight.
+/// Rows of one vocabulary as another format uses them: possibly under another namespace and with lower priority.
 struct RowGroup {
   std::span<const ElementRow> rows;
-  Ns instead_of_core = Ns::core;  ///< the namespace that rows of Ns::core get here
+  Ns instead_of_core = Ns::core;  ///< the namespace used for rows of Ns::core
   int worse = 0;                  ///< added to their ranks
 };
 
@@ -168,54 +169,53 @@ class ElementTable {
   std::vector<Slot> slots_;  // open addressing; a power of two
 };
 
-/// Reads everything directly inside `parent` into `target`, each element by its row; elements without row, or with
-/// something left over, go to the target's extensions. Elements for which `skip` says true are left out.
+/// Reads the children of `parent` into `target`, each by its row; elements without a row, or not stored completely, go
+/// to the target's extensions. Elements for which `skip` is true are left out.
 void read_children(XmlDocument& xml, pugi::xml_node parent, Target& target, const ElementTable& table,
                    bool (*skip)(const XmlName&) = nullptr, int rank = 0);
 
-/// Reads one element by its row, or keeps it as an extension when there is none.
+/// Reads one element by its row, or keeps it as an extension if there is none.
 void read_element(const ElementTable::Match& match, const Reading& in);
 
-/// Appends the element with all that is in it.
+/// Appends the element with its content.
 void add_extension(const XmlDocument& xml, pugi::xml_node node, const XmlName& name, std::vector<Element>& to);
 
 // Text constructs -------------------------------------------------------------------------------------------------
 
-/// What an element's text is when the document does not say: plain (but HTML when it looks like it), or HTML.
+/// Default text kind where the document does not declare one: plain (but HTML if it looks like it), or HTML.
 enum class TextKind { plain, html };
 
-/// Reads a text construct: type and mode attributes as Atom has them, inline markup, base64. Markup comes out as
-/// written: normalise.hpp resolves and sanitises it later.
+/// Reads a text construct: Atom's type and mode attributes, inline markup, base64. Markup is returned as written:
+/// normalise.hpp resolves and sanitises it later.
 Text read_text(const Reading& in, TextKind kind);
 
 // Pieces that several formats use ------------------------------------------------------------------------------------
 
 Date read_date(std::string text);
-/// `a@b (Name)`, `Name (a@b)`, `Name <a@b>`, or whichever is there.
+/// `a@b (Name)`, `Name (a@b)`, `Name <a@b>`, or whichever part exists.
 Person parse_person(std::string_view text);
 std::string display_name(const Person& person);
-/// A category that is not yet there. Strings that no XmlDocument has read are taken from the allowance here.
+/// Adds a category unless it exists. Charges the allowance here for strings that no XmlDocument has read.
 void add_category(Allowance& allowance, std::vector<Category>& categories, std::string term, std::string scheme,
                   std::string label);
-/// Adds the id of a store to an entry's trail where it is one: 32 hex digits (Entry::via).
+/// Adds a store id to an entry's trail if it is valid: 32 hex digits (Entry::via).
 void add_via(Allowance& allowance, Entry& entry, std::string_view id);
 std::optional<std::int64_t> parse_integer(std::string_view text);
 std::optional<std::uint64_t> parse_length(std::string_view text);
 
-/// What an element tells about an author: who wrote it, or only what the show is presented by, which counts where
-/// no other author is named.
+/// Whether an author wrote the item or only presents the show, which counts if no other author is named.
 enum class AuthorIs { writer, stand_in };
 
-/// Whether `person` has no name or address that `known` is without.
+/// Whether every name and address of `person` is also in `known`.
 bool adds_nothing(const Person& person, const Person& known);
 
-/// Adds an author who is not yet there; one of a better rank comes first. False when it has found no place.
+/// Adds an author unless already listed; one of a better rank comes first. False if it was not stored.
 bool add_author(const Reading& in, Person person, AuthorIs kind = AuthorIs::writer);
 
 /// Base64 (RFC 4648, white space ignored) as UTF-8 text; `raw` itself when it is neither.
 std::string decode_base64(std::string_view raw);
 
-// The vocabularies, each in its file: rows for feeds, entries and sources alike, then those of one of them only.
+// The vocabularies, one file each: rows for feeds, entries and sources, then rows for only one of them.
 std::span<const ElementRow> rss_rows();
 std::span<const ElementRow> rss_feed_rows();
 std::span<const ElementRow> rss_entry_rows();
@@ -229,7 +229,7 @@ std::span<const ElementRow> itunes_rows();
 std::span<const ElementRow> media_rows();
 std::span<const ElementRow> geo_rows();
 
-/// The tables of a format: its own vocabulary first, then the other one's and the modules.
+/// A format's tables: its own vocabulary first, then the other one and the modules.
 const ElementTable& feed_table(Ns vocabulary);
 const ElementTable& entry_table(Ns vocabulary);
 const ElementTable& source_table();

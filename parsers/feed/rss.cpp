@@ -1,5 +1,5 @@
-// RSS 0.90 to 2.0 and, where they differ in nothing but the layout, RSS 1.0 and 1.1: the vocabulary, and the reading of
-// a document whose items lie inside the channel or beside it.
+// RSS 0.90 to 2.0, and RSS 1.0 and 1.1, which differ only in layout here: the vocabulary, and the reading of documents
+// whose items are inside the channel or next to it.
 #include "parsers/feed/fields.hpp"
 #include "parsers/feed/formats.hpp"
 #include "parsers/text/strings.hpp"
@@ -8,8 +8,8 @@
 namespace feedmill {
 namespace {
 
-// RSS 2.0, "guid": a permalink unless isPermaLink says "false". Where it says "true" under an xml:base, any reference
-// names the page; the post's name stays as written.
+// RSS 2.0, "guid": a permalink unless isPermaLink is "false". If it is "true" under an xml:base, any reference names
+// the page; the post's id stays as written.
 bool read_guid(const Reading& in) {
   if (in.target.entry == nullptr) return false;
   std::string guid = in.text();
@@ -29,7 +29,7 @@ bool read_guid(const Reading& in) {
   return true;
 }
 
-// RSS 2.0, "enclosure": url, length and type are attributes; some write the URL as text.
+// RSS 2.0, "enclosure": url, length and type are attributes; some publishers write the URL as text.
 bool read_enclosure(const Reading& in) {
   if (in.target.common.enclosures.size() >= max_links) return true;
   Enclosure enclosure;
@@ -64,7 +64,7 @@ bool read_source(const Reading& in) {
   return true;
 }
 
-// What an image is worse by that has only its address, or none: one that says both replaces it.
+// Rank penalty of an image with only its address, or none: a complete one replaces it.
 constexpr int half_image = 30;
 
 bool read_image(const Reading& in) {
@@ -91,7 +91,7 @@ bool read_image(const Reading& in) {
   if (image.url.empty()) image.url = in.url("url");
   if (image.url.empty() && is_http_url(in.text())) image.url = in.url();
   if (image == Image{}) {
-    // RSS 1.0 §5.3.3: of a channel the image that is beside it, which says more.
+    // RSS 1.0 §5.3.3: a channel's reference to the more detailed image next to it.
     const std::string resource = in.xml.attribute(in.node, Ns::rdf, "resource");
     image.url = in.xml.url(resource);
     Reading reference = kept(in);
@@ -100,7 +100,7 @@ bool read_image(const Reading& in) {
     return resource.empty();
   }
   Rare<Image>& held = in.target.common.image;
-  if (image.url.empty() && held && held->title.empty()) {  // of the picture that another element names
+  if (image.url.empty() && held && held->title.empty()) {  // belongs to the picture of another element
     held->title = std::move(image.title);
     return false;
   }
@@ -186,7 +186,7 @@ bool read_error_reports_to(const Reading& in) {
   return true;
 }
 
-// A feed that has moved says so; only absolute web addresses are believed.
+// A moved feed announces its new address; only absolute web addresses are accepted.
 bool read_new_location(const Reading& in) {
   if (in.target.feed == nullptr) return false;
   std::string url = in.text();
@@ -226,7 +226,7 @@ constexpr ElementRow rss_feed_elements[] = {
     {Ns::core, "skipdays", read_skip_days},
     {Ns::core, "errorreportsto", read_error_reports_to},
     {Ns::core, "newlocation", read_new_location},
-    {Ns::core, "items", read_nothing},  // RSS 1.0 §5.3.5: the list of what lies beside the channel
+    {Ns::core, "items", read_nothing},  // RSS 1.0 §5.3.5: the list of items outside the channel
 };
 
 constexpr ElementRow rss_entry_elements[] = {
@@ -243,7 +243,7 @@ bool is_channel(const XmlName& name) {
   return name.ns == Ns::core && iequals(name.local, "channel");
 }
 
-// Where the document says it lives: its own page, for paths without a base, and its own address (rel="self").
+// The document's own addresses: its page, for paths without a base, and its URL (rel="self").
 struct OwnAddresses {
   std::string site, self;
 };
@@ -270,7 +270,7 @@ class RssReader {
   RssReader(XmlDocument& xml, Feed& feed, XmlItems& items) : xml_(xml), feed_(feed), items_(items), target_(feed) {}
 
   void read(pugi::xml_node root) {
-    // Everything that is not an item may stand in the channel or beside it, and items may too.
+    // Any element, including items, may be inside the channel or next to it.
     set_base(root);
     if (const XmlName name = xml_.name(root); is_channel(name)) {
       read_channel(root);
@@ -327,7 +327,7 @@ class RssReader {
       pass_over_or_read(node);
       return;
     }
-    // RSS 1.1 and some others gather the items in a list.
+    // RSS 1.1 and some others wrap the items in a list.
     if (name.ns == Ns::core && iequals(name.local, "items")) {
       for (const pugi::xml_node child : ChildElements(node)) {
         if (xml_.allowance().spent()) return;
@@ -340,7 +340,7 @@ class RssReader {
     read_element(match, {xml_, target_, node, name, match.rank + rank});
   }
 
-  // Items inside of foreign elements (conflicts of FeedSync, wrappers of somebody's own) are items all the same.
+  // Items inside foreign elements (FeedSync conflicts, private wrappers) also count.
   void read_stray_items() {
     for (const pugi::xml_node item : xml_.take_stray_items()) {
       if (xml_.allowance().spent()) return;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t most_linked = 32, most_anchors = 16, most_title_bytes = 300;
 
-/// Media types that only feeds have.
+/// Media types used only for feeds.
 constexpr std::array<std::string_view, 11> feed_types = {"application/rss+xml",
                                                          "application/atom+xml",
                                                          "application/feed+json",
@@ -30,10 +30,10 @@ constexpr std::array<std::string_view, 11> feed_types = {"application/rss+xml",
                                                          "application/atom",
                                                          "text/rss",
                                                          "text/atom"};
-/// And those that feeds have too.
+/// Media types used for feeds and for other documents.
 constexpr std::array<std::string_view, 3> shared_types = {"application/json", "application/xml", "text/xml"};
 
-/// Elements that may stand in a head; any other one ends it (HTML §13.2.6.4.4).
+/// Elements allowed in a head; any other ends it (HTML §13.2.6.4.4).
 constexpr std::array<std::string_view, 10> head_elements = {"html", "head",   "title", "base",     "link",
                                                             "meta", "script", "style", "noscript", "template"};
 
@@ -47,19 +47,19 @@ std::string media_type_of(std::string_view type) {
   return lower(trim(type.substr(0, type.find(';'))));
 }
 
-/// Whether a link that calls itself an alternate leads to a feed: of shared types only if the address agrees.
+/// Whether an alternate link leads to a feed; with a shared type, or none, the address must agree.
 bool is_feed_link(std::string_view type, std::string_view url) {
   if (is_one_of(type, feed_types)) return true;
   return (type.empty() || is_one_of(type, shared_types)) && looks_like_feed(url);
 }
 
-/// Whether a page asks a reader of feeds or podcasts to subscribe there: feed:https://a/b, podcast://a/b.
+/// Whether a link uses a scheme for subscribing in a feed or podcast reader: feed:https://a/b, podcast://a/b.
 bool has_reader_scheme(std::string_view reference) {
   constexpr std::array<std::string_view, 7> schemes = {"feed", "podcast", "podcasts", "pcast", "itpc", "rss", "atom"};
   return is_one_of(lower(url_scheme(trim(reference))), schemes);
 }
 
-/// The same by http: https where nothing else is said. feed: is known to resolve_safe_url().
+/// Replaces a reader's scheme by http; by https if the rest has no scheme. resolve_safe_url() handles feed:.
 std::string without_reader_scheme(std::string_view reference) {
   std::string_view rest = trim(reference);
   if (!has_reader_scheme(rest) || iequals(url_scheme(rest), "feed")) return std::string(rest);
@@ -68,7 +68,7 @@ std::string without_reader_scheme(std::string_view reference) {
   return is_http_url(rest) ? std::string(rest) : "https://" + std::string(rest);
 }
 
-/// An address on the page, absolute; "" when it is not for fetching.
+/// An address on the page, absolute; "" if it cannot be fetched.
 std::string address(std::string_view base, std::string_view reference) {
   if (reference.size() > most_url_bytes) return {};
   std::string url = resolve_safe_url(base, without_reader_scheme(reference));
@@ -76,11 +76,11 @@ std::string address(std::string_view base, std::string_view reference) {
   return is_http_url(url) && url.size() <= most_url_bytes ? url : std::string();
 }
 
-/// A link or anchor as it stands on the page: resolved when the base is known.
+/// A link or anchor as written on the page: resolved once the base is known.
 struct Written {
   std::string href, rel, type, title;
   bool in_head = false;
-  bool is_other_shape = false;  ///< of the page: a translation, or for other devices
+  bool is_other_shape = false;  ///< a translation, or for other devices
 };
 
 std::string decoded(std::string_view value) {
@@ -89,7 +89,7 @@ std::string decoded(std::string_view value) {
   return text;
 }
 
-/// Collects what a page says while its tokens go by.
+/// Collects a page's links and title token by token.
 class Page {
  public:
   void read(std::string_view markup) {
@@ -114,7 +114,7 @@ class Page {
     if (name == "title" && !seen_title_) {
       const std::size_t begin = tokens.offset();
       const std::string_view inside = tokens.skip_raw_text("title");
-      if (tokens.next().kind == HtmlToken::Kind::end) {  // never closed: it must not swallow the page
+      if (tokens.next().kind == HtmlToken::Kind::end) {  // unclosed: it must not swallow the page
         tokens.rewind(begin);
       } else {
         title = fold_space(decode_references(utf8_prefix(inside, most_title_bytes)));
@@ -243,9 +243,9 @@ PageLinks read_page(std::string_view body, const PageHints& hints) {
     if (one.url != hints.url)
       gatherer.feed(std::move(one.url), std::move(one.title), std::move(one.type), one.found_in);
   }
-  // WebSub: what comes with the hub wins, and is made up for by the other.
+  // WebSub: the self link from the place that has the hub wins; the other place fills in.
   if (!self.empty() && (!header_says_hub || page.self.empty())) page.self = std::move(self);
-  // Of the site's own host first: pages link to feeds of others, too.
+  // Prefer the site's own host: pages also link to other sites' feeds.
   const std::string_view host = split_url(hints.url).authority;
   for (const bool own : {true, false}) {
     for (const Written& anchor : read.anchors) {
@@ -299,7 +299,7 @@ bool is_of_comments(std::string_view title, std::string_view url) {
   const bool by_address = path.find("/comments/") != path.npos || path.ends_with("/comments") ||
                           path.ends_with("/comments.xml") || path.ends_with("/comments.rss") ||
                           path.ends_with("/comments.atom") || query.find("feed=comments") != query.npos;
-  constexpr std::string_view arrow = "\u00bb";  // behind it WordPress says which feed of the site it is
+  constexpr std::string_view arrow = "\u00bb";  // in WordPress titles, followed by the kind of feed
   const std::size_t last = title.rfind(arrow);
   const std::string which = lower(last == title.npos ? title : title.substr(last + arrow.size()));
   return by_address ||
@@ -321,7 +321,7 @@ bool looks_like_feed(std::string_view url) {
   if (std::any_of(endings.begin(), endings.end(), [&](std::string_view end) { return name.ends_with(end); })) {
     return true;
   }
-  // A word of its own: "feed", "rss2", "feed.json", "blog-feed"; not "feedback".
+  // A whole word: "feed", "rss2", "feed.json", "blog-feed"; not "feedback".
   for (std::string_view rest = name; !rest.empty();) {
     const std::size_t end = std::min(rest.find_first_of("-_.+"), rest.size());
     const std::string_view word = rest.substr(0, end);

@@ -16,9 +16,9 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t max_broken_places = 100;
-constexpr std::size_t max_uri = 256;                          // of a namespace: each feed that uses it has it
-constexpr std::size_t max_value = limits::description;        // of an attribute
-constexpr std::size_t max_attribute_bytes = limits::summary;  // of one outline
+constexpr std::size_t max_uri = 256;                          // of a namespace, repeated for each feed that uses it
+constexpr std::size_t max_value = limits::description;        // per attribute
+constexpr std::size_t max_attribute_bytes = limits::summary;  // per outline
 
 /// OPML's own attributes; exporters write them in any case.
 constexpr std::array<std::string_view, 12> known_attributes = {"text",    "title",       "type",      "xmlUrl",
@@ -42,8 +42,8 @@ bool looks_like_tag(std::string_view text) {
   return std::any_of(tags.begin(), tags.end(), [&](std::string_view tag) { return istarts_with(text, tag); });
 }
 
-/// Whether what follows a quote lets it be the one that closes a value: the tag's end, or another attribute. Exporters
-/// forget to escape quotes, and this tells those inside a description from the real ones. Looks at 256 bytes.
+/// Whether the text after a quote allows it to close a value: the tag's end, or another attribute. Exporters forget to
+/// escape quotes; this distinguishes quotes inside a description from closing ones. Examines 256 bytes.
 bool may_follow_value(std::string_view text) {
   text = text.substr(0, 256);
   const auto skip_space = [&] {
@@ -65,7 +65,7 @@ bool may_follow_value(std::string_view text) {
   return text.starts_with('=');
 }
 
-/// A name as a message may quote it: a hostile one has megabytes.
+/// A name as quoted in a message: hostile ones have megabytes.
 std::string shortened(std::string_view name) {
   return std::string(utf8_prefix(name, 64));
 }
@@ -74,7 +74,7 @@ std::size_t count_not_ascii(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !is_ascii(c); }));
 }
 
-/// Walks over the tags of a document, keeps the open elements, gathers rows and problems.
+/// Walks over the tags of a document, tracks open elements, gathers rows and problems.
 class OpmlScanner {
  public:
   OpmlScanner(std::string_view text, Allowance allowance) : text_(text), allowance_(allowance) {}
@@ -99,8 +99,8 @@ class OpmlScanner {
   struct Tag {
     std::string_view name;
     OpmlAttributes attributes;
-    std::vector<std::size_t> by_name;  ///< their places, sorted by their names
-    std::size_t bytes = 0;             ///< of the attributes
+    std::vector<std::size_t> by_name;  ///< indexes of the attributes, sorted by name
+    std::size_t bytes = 0;             ///< size of the attributes
     bool empty = false;                ///< <outline/>
   };
 
@@ -109,7 +109,7 @@ class OpmlScanner {
     std::size_t line;
     bool outline;  ///< counts in folders_
   };
-  static constexpr std::size_t open_bytes = 3 * sizeof(Open) + 80;  // while the list grows, and that of names
+  static constexpr std::size_t open_bytes = 3 * sizeof(Open) + 80;  // while both lists grow
 
   bool at(std::string_view what) const { return text_.substr(at_).starts_with(what); }
 
@@ -130,8 +130,8 @@ class OpmlScanner {
 
   std::size_t line() { return line_of(at_); }
 
-  /// Moves behind `end`; to right behind the opening `skip` characters, told as broken, when it does not come.
-  /// `last` is where `end` stands last: looked up once, or a file of openings would be searched anew for each.
+  /// Moves past `end`. If it is missing, reports that and moves past the opening's `skip` characters. `last` is the
+  /// last position of `end`: searched once, to stay linear with many openings.
   void skip_past(std::string_view end, std::size_t skip, std::optional<std::size_t>& last, const char* what) {
     if (!last) last = text_.rfind(end);
     if (*last == std::string_view::npos || *last < at_ + skip) {
@@ -239,12 +239,12 @@ class OpmlScanner {
     ++open_names_[tag.name];
     if (outline) {
       ++outlines_;
-      // Beyond the limit nothing is kept: no row that deep is read.
+      // Nothing beyond the limit is kept: no row that deep is read.
       if (outlines_ <= max_opml_depth) folders_.push_back(std::move(name));
     }
   }
 
-  /// Reads from "<name" to behind ">", or to where the tag breaks off. Attributes that are whole are kept.
+  /// Reads from "<name" past ">", or to where the tag breaks off. Complete attributes are kept.
   Tag read_tag(std::size_t begin) {
     Tag tag;
     tag.name = name_at(at_ + 1);
@@ -274,7 +274,7 @@ class OpmlScanner {
     }
   }
 
-  /// False when the tag breaks off here.
+  /// False if the tag breaks off here.
   bool read_attribute(Tag& tag) {
     const std::size_t begin = line();
     const std::string_view name = name_at(at_);
@@ -321,14 +321,14 @@ class OpmlScanner {
   }
 
   struct Closing {
-    std::size_t at;  ///< of the quote, else where the search ended: the next tag or the end of the file
+    std::size_t at;  ///< position of the quote, else where the search ended: the next tag or the end of the file
     bool found;
   };
 
-  /// The quote that closes the value which begins at `from`: the first behind which something may follow, quotes of
-  /// markup inside the value apart; when there is none such, the first of all.
+  /// The quote that closes the value beginning at `from`: the first that may_follow_value() accepts, ignoring quotes of
+  /// markup inside the value; if there is none, the first quote.
   Closing closing_quote(std::size_t from, char quote) {
-    // No such quote stands before this place: told by an earlier search, which makes all of them together linear.
+    // No such quote before this position, by an earlier search: keeps all searches together linear.
     std::size_t& none_before = quote == '"' ? no_double_quote_before_ : no_single_quote_before_;
     std::optional<std::size_t> first;
     bool inside_markup = false;
@@ -369,7 +369,7 @@ class OpmlScanner {
       broken(begin, "attribute " + shortened(known) + " twice");
       return;
     }
-    // Beyond SECURITY §3 nothing is kept; what is kept is read at each fetch.
+    // Nothing beyond SECURITY §3 is kept; what is kept is read at each fetch.
     if (tag.attributes.size() >= 256 || known.size() > limits::word) return;
     if (value.size() > max_value) {
       value.resize(utf8_prefix(value, max_value).size());
@@ -381,7 +381,7 @@ class OpmlScanner {
     tag.attributes.emplace_back(std::move(known), std::move(value));
   }
 
-  /// References decoded, line breaks and tabs as spaces (XML 1.0 §3.3.3).
+  /// Decodes references; line breaks and tabs become spaces (XML 1.0 §3.3.3).
   std::string decoded(std::size_t begin, std::string_view raw) {
     std::string value;
     value.reserve(raw.size());
@@ -422,7 +422,7 @@ class OpmlScanner {
     }
   }
 
-  /// Takes a row from an outline when it is one. Returns its name as a folder.
+  /// Adds a row if the outline is a feed. Returns its name as a folder.
   std::string read_outline(std::size_t begin, Tag& tag) {
     const auto find = [&](std::string_view name) {
       return std::find_if(tag.attributes.begin(), tag.attributes.end(),
@@ -434,7 +434,7 @@ class OpmlScanner {
     };
     std::string name(trim(value("text")));
     if (name.empty()) name = trim(value("title"));
-    name = utf8_prefix(name, limits::category);  // each row in it has it
+    name = utf8_prefix(name, limits::category);  // repeated in each row below it
     const std::string type = lower(trim(value("type")));
     const bool is_feed = type == "rss" || type == "atom";
     auto address = find("xmlUrl");
@@ -458,8 +458,8 @@ class OpmlScanner {
       std::vector<std::string> folders;
       std::copy_if(folders_.begin(), folders_.end(), std::back_inserter(folders),
                    [](const std::string& folder) { return !folder.empty(); });
-      // Three times: a feed is made of it, which is told apart from others. Its address is kept in two forms, of which
-      // one has three characters for each that is not ASCII.
+      // Times three: a feed is made of the row and deduplicated. Its address is kept in two forms, one of which takes
+      // three characters per non-ASCII byte.
       allowance_.take(3 * sizeof(OpmlRow) + url.size() + 2 * count_not_ascii(url));
       allowance_.take(url);
       for (const std::string& folder : folders) allowance_.take(2 * sizeof(std::string) + folder.size());
@@ -474,7 +474,7 @@ class OpmlScanner {
   }
 
   void refuse(std::size_t line, std::string detail) {
-    allowance_.take(4 * sizeof(OpmlProblem));  // both lists are there while the long one grows; and what is made of it
+    allowance_.take(4 * sizeof(OpmlProblem));  // old and new list coexist while it grows, and the result
     allowance_.take(detail);
     opml_.problems.push_back({line, OpmlProblem::Kind::refused, std::move(detail)});
   }
@@ -496,7 +496,7 @@ class OpmlScanner {
   std::size_t at_ = 0;
   std::size_t line_ = 1, counted_to_ = 0;
   std::vector<Open> open_;
-  std::unordered_map<std::string_view, std::size_t> open_names_;  // how many of each name are open
+  std::unordered_map<std::string_view, std::size_t> open_names_;  // open elements by name
   std::vector<std::string> folders_;                              // names of the open outlines, at most max_opml_depth
   std::size_t outlines_ = 0;                                      // open outlines
   std::size_t rows_ = 0, broken_ = 0;

@@ -1,4 +1,4 @@
-// Lists of subscriptions as OPML (1.0, 1.1, 2.0): what the file says, line by line.
+// Subscription lists as OPML (1.0, 1.1, 2.0), with line numbers.
 #pragma once
 
 #include <cstddef>
@@ -16,24 +16,24 @@ inline constexpr std::size_t max_opml_bytes = std::size_t{64} << 20;
 inline constexpr std::size_t max_opml_depth = 32;
 inline constexpr std::size_t max_opml_rows = 200'000;
 
-/// Names of OPML are in OPML's own spelling ("xmlUrl"), others as written, prefix included.
+/// OPML names use OPML's spelling ("xmlUrl"), others are as written, with prefix.
 using OpmlAttributes = std::vector<std::pair<std::string, std::string>>;
 
 /// An outline that names a feed.
 struct OpmlRow {
   std::size_t line = 0;              ///< where its tag begins, from 1
-  std::string url;                   ///< trimmed, else as written; never ""
-  std::vector<std::string> folders;  ///< names of the outlines around it, outermost first; each cut to 256 bytes
+  std::string url;                   ///< trimmed, otherwise as written; never ""
+  std::vector<std::string> folders;  ///< names of the enclosing outlines, outermost first; each cut to 256 bytes
   OpmlAttributes attributes;         ///< all but the URL's and xmlns, in document order; at most 64 KiB, values 8 KiB
 
   bool operator==(const OpmlRow&) const = default;
 };
 
-/// A place where the file is not what it should be.
+/// A fault in the file.
 struct OpmlProblem {
   enum class Kind {
-    broken,  ///< not well-formed or no OPML; what could be read around it was
-    refused  ///< an outline that should be a feed and is none
+    broken,  ///< not well-formed or not OPML; the rest was read as far as possible
+    refused  ///< an outline that should be a feed and is not
   };
   std::size_t line = 0;
   Kind kind{};
@@ -43,30 +43,30 @@ struct OpmlProblem {
 };
 
 struct Opml {
-  std::deque<OpmlRow> rows;           ///< in document order, duplicates included; taken from the front as they are used
-  std::vector<OpmlProblem> problems;  ///< in document order; of `broken` the first hundred
+  std::deque<OpmlRow> rows;           ///< in document order, duplicates included; callers consume them from the front
+  std::vector<OpmlProblem> problems;  ///< in document order; at most a hundred `broken` ones
   std::vector<std::pair<std::string, std::string>>
       namespaces;  ///< prefix → URI of at most 256 bytes; the first declaration of a prefix counts
 };
 
-/// Reads an OPML file, whatever state it is in: a broken one gives the outlines that can be made out.
+/// Reads an OPML file in any state: from a broken one, the outlines that can be recognised.
 ///
-/// An outline is a feed when it has `xmlUrl` in any case, or `url` and the type rss or atom. It is read tag by tag, not
-/// as a tree: no DTD, no external or expanding entities, no recursion (SECURITY T13, T14). Where it would take more
-/// memory than limits::reading_cost says, `bytes` included, the rest is not read, and a problem says so. That counts
-/// three times what a row takes by itself: who moves rows into something of theirs, one by one, stays within it.
-/// Pure and reentrant; linear in `bytes`; throws only std::bad_alloc.
+/// An outline is a feed if it has `xmlUrl` in any case, or `url` and the type rss or atom. The file is read tag by tag,
+/// not as a tree: no DTD, no external or expanding entities, no recursion (SECURITY T13, T14). Reading stops with a
+/// problem if it would take more memory than limits::reading_cost, `bytes` included. Each row counts three times, so
+/// callers that convert rows one by one also stay within that. Pure and reentrant; linear in `bytes`; throws only
+/// std::bad_alloc.
 Opml read_opml(std::string_view bytes);
 
-/// An OPML 2.0 document, UTF-8, part by part: nothing holds all of it. `date_created` as RFC 822 writes it.
+/// Writes an OPML 2.0 document, UTF-8, in parts: never held as a whole. `date_created` in RFC 822 form.
 class OpmlWriter {
  public:
   OpmlWriter(std::string_view title, std::string_view date_created);
-  /// An outline in a folder, outermost first; none: at the top. `attributes` in the order to write. Rows of one folder
-  /// stand together where they are given one after the other, else it is there again.
+  /// Writes an outline in a folder, outermost first; none: at the top. `attributes` in the order to write. Consecutive
+  /// rows with one folder share it; otherwise the folder is repeated.
   void row(std::span<const std::string> folders, const OpmlAttributes& attributes);
   void end();
-  /// What was written since the last call.
+  /// The text written since the last call.
   std::string take();
 
  private:

@@ -1,4 +1,4 @@
-// Writes lists of subscriptions; opml.cpp reads them.
+// Writes subscription lists; opml.cpp reads them.
 #include <algorithm>
 #include <utility>
 

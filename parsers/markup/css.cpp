@@ -17,7 +17,8 @@ bool is_word(char c) {
 std::string without_urls(std::string_view style) {
   std::string out;
   std::size_t at = 0;
-  const std::size_t closed = style.rfind(')') + 1;  // behind the last none is looked for again and again; 0: nowhere
+  const std::size_t closed = style.rfind(')') + 1;  // after the last ")": avoids repeated failing searches; 0: there is
+                                                    // none
   while (at < style.size()) {
     if (istarts_with(style.substr(at), "url")) {
       std::size_t open = at + 3;
@@ -35,7 +36,7 @@ std::string without_urls(std::string_view style) {
   return out;
 }
 
-// The end of a group that opens at `at` and holds only what `allowed` says; npos otherwise.
+// The end of a group that opens at `at` and holds only `allowed` characters; npos if it is not such a group.
 template <class Allowed>
 std::size_t group_end(std::string_view style, std::size_t at, char close, Allowed allowed) {
   std::size_t end = at + 1;
@@ -43,7 +44,7 @@ std::size_t group_end(std::string_view style, std::size_t at, char close, Allowe
   return end < style.size() && style[end] == close && end > at + 1 ? end : std::string_view::npos;
 }
 
-// Nothing but plain characters, words with hyphens, quoted words and numbers in parentheses.
+// Whether it has only plain characters, hyphenated words, quoted words and numbers in parentheses.
 bool is_harmless(std::string_view style) {
   for (std::size_t at = 0; at < style.size(); ++at) {
     const char c = style[at];
@@ -62,7 +63,7 @@ bool is_harmless(std::string_view style) {
   return true;
 }
 
-// #hex, rgb(…), or a number of at most two digits before and after the point with a unit.
+// Whether it is #hex, rgb(…), or a number of at most two digits before and after the point, with a unit.
 bool is_size_or_colour(std::string_view value) {
   if (value.starts_with('#')) {
     return value.size() > 1 &&

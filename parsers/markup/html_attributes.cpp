@@ -15,7 +15,7 @@ constexpr std::string_view classic_urls[] = {"action",     "background", "cite",
                                              "formaction", "href",       "icon",   "longdesc", "lowsrc",
                                              "poster",     "src",        "usemap", "vrml",     "ping"};
 constexpr std::string_view free_texts[] = {"alt", "title", "value"};
-// What a form knows by name.
+// Form elements that a form exposes as members by name.
 constexpr std::string_view form_members[] = {"button", "fieldset", "form",   "img",    "input",
                                              "keygen", "object",   "output", "select", "textarea"};
 
@@ -24,7 +24,7 @@ bool contains(const List& list, std::string_view word) {
   return std::find(std::begin(list), std::end(list), word) != std::end(list);
 }
 
-// A whole number in `digits` of at most `most`, without further ado; an empty one is none.
+// Whether `digits` is a plain whole number of at most `most`. An empty one is not.
 bool is_number(std::string_view digits, unsigned most) {
   unsigned value = 0;
   for (const char c : digits) {
@@ -43,7 +43,7 @@ bool is_ipv4(std::string_view text) {
   return parts == 4;
 }
 
-// The 16-bit groups that part of an IPv6 address has, two for an IPv4 address at its end; 9 when it is none.
+// Counts the 16-bit groups in part of an IPv6 address, two for an IPv4 address at its end; 9 if invalid.
 int ipv6_groups(std::string_view text, bool at_end) {
   int groups = 0;
   for (bool more = !text.empty(); more && groups <= 8;) {
@@ -64,7 +64,8 @@ bool is_ipv6(std::string_view text) {
   return ipv6_groups(text.substr(0, gap), false) + ipv6_groups(text.substr(gap + 2), true) < 8;
 }
 
-// Whether UTF-8 contains a bidirectional control or an invisible character. Joiners are allowed: host names have them.
+// Whether UTF-8 text contains a bidirectional control or invisible character. Joiners are allowed, as host names have
+// them.
 bool has_format_control(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (is_ascii(text[i])) continue;
@@ -80,7 +81,7 @@ bool has_format_control(std::string_view text) {
   return false;
 }
 
-// `url`, whose host is not ASCII, with everything after the host percent-encoded. Browsers encode the host themselves.
+// Percent-encodes everything after the non-ASCII host of `url`. Browsers encode the host themselves.
 std::string with_uri_path(const std::string& url) {
   const std::string_view authority = split_url(url).authority;
   const auto end = static_cast<std::size_t>(authority.data() - url.data()) + authority.size();
@@ -88,8 +89,8 @@ std::string with_uri_path(const std::string& url) {
   return url.substr(0, end) + uri_of(std::string(stand_in) + url.substr(end)).substr(stand_in.size());
 }
 
-// Whether a host and port are what every browser can go to: no code point that the URL standard forbids in hosts, no
-// escapes, addresses in full. Letters beyond ASCII are the reader's to encode.
+// Whether every browser accepts a host and port: no code point that the URL standard forbids in hosts, no escapes,
+// addresses written in full. Browsers encode letters beyond ASCII.
 bool is_plain_authority(std::string_view authority) {
   const std::size_t colon = authority.ends_with(']') ? npos : authority.rfind(':');
   const std::string_view port = colon == npos ? std::string_view{} : authority.substr(colon + 1);
@@ -110,7 +111,7 @@ bool is_plain_authority(std::string_view authority) {
 
 constexpr std::size_t max_srcset = std::size_t{8} << 10;  // SECURITY §3: bytes of an attribute's value
 
-// `srcset`: candidates "URL descriptor", each URL checked; those that fail go.
+// Cleans `srcset`: candidates "URL descriptor", each URL checked; bad candidates are dropped.
 std::string clean_srcset(std::string_view value, const UrlBase& base) {
   std::string out;
   while (!value.empty()) {
@@ -125,7 +126,7 @@ std::string clean_srcset(std::string_view value, const UrlBase& base) {
     const std::string clean = url.empty() ? std::string{} : clean_html_url(HtmlPolicy::strict, url, base, false);
     if (clean.empty() || clean.find(',') != std::string::npos) continue;
     if (!std::all_of(descriptor.begin(), descriptor.end(), [](char c) { return is_alnum(c) || c == '.'; })) continue;
-    // Each is far longer than what it came of when the base is.
+    // With a long base each is far longer than its source.
     if (out.size() + clean.size() + descriptor.size() > max_srcset) break;
     if (!out.empty()) out += ", ";
     out += clean;
@@ -134,8 +135,8 @@ std::string clean_srcset(std::string_view value, const UrlBase& base) {
   return out;
 }
 
-// Numbers, keywords, languages, media queries: none of them begins like a URL of some scheme, and nothing else of ours
-// may come to read one out of them.
+// Numbers, keywords, languages and media queries never begin like a URL with a scheme, and nothing of ours may read a
+// URL out of them.
 bool begins_with_scheme(std::string_view value) {
   bool letters = false;
   for (const char c : value) {
@@ -160,7 +161,7 @@ std::string clean_html_url(HtmlPolicy policy, std::string_view raw, const UrlBas
   const std::string scheme = lower(url_scheme(url));
   if (link && (scheme == "mailto" || scheme == "tel")) return uri_of(std::move(url));
   if ((scheme != "http" && scheme != "https") || !is_http_url(url)) return {};
-  // To a browser a backslash is a slash: it would see another host than we do.
+  // Browsers treat a backslash as a slash and would see another host than we do.
   if (split_url(url).authority.find('\\') != npos) return {};
   url = without_credentials(std::move(url));
   const std::string_view authority = split_url(url).authority;
@@ -195,7 +196,7 @@ bool clean_html_attribute(HtmlPolicy policy, const HtmlElement& element, std::st
     return !value.empty();
   }
   if (!classic) return contains(free_texts, name) || !begins_with_scheme(value);
-  // A script that walks the page would be given the control instead of the form's own member.
+  // A script walking the page would get the control instead of the form's own member.
   return (name != "id" && name != "name") || !contains(form_members, element.name) || !is_dom_member(value);
 }
 

@@ -1,4 +1,4 @@
-// What an attribute's value may say (SECURITY S4, S5, S14), once its name is on the policy's list.
+// Checks the values of attributes whose names the policy allows (SECURITY S4, S5, S14).
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace feedmill {
 
-/// A URL in markup made absolute and checked (SECURITY S5); "" when it must go. `link`: of an <a>, where mailto: and
-/// tel: may be.
+/// Resolves a URL from markup and checks it (SECURITY S5); "" if it must be dropped. `link`: it is an <a> href, where
+/// mailto: and tel: are allowed.
 std::string clean_html_url(HtmlPolicy policy, std::string_view raw, const UrlBase& base, bool link);
 
-/// Makes a value fit to be kept; false when the attribute must go. `value` is decoded; an attribute without one
-/// (`has_value` false) gets what the policy writes for it.
+/// Sanitises an attribute's decoded `value` in place; false if the attribute must be dropped. Without a value
+/// (`has_value` false) it gets the policy's replacement.
 bool clean_html_attribute(HtmlPolicy policy, const HtmlElement& element, std::string_view name, std::string& value,
                           bool has_value, const UrlBase& base);
 

@@ -22,7 +22,7 @@ HtmlToken HtmlTokenizer::text_token(std::size_t from) {
 HtmlToken HtmlTokenizer::next() {
   const std::size_t start = at_;
   if (at_ >= input_.size()) return {};
-  // Text runs up to something that begins markup; a "<" that begins none belongs to it.
+  // Text runs up to the next markup; a "<" that starts none belongs to the text.
   while (at_ < input_.size()) {
     const std::size_t open = input_.find('<', at_);
     if (open == npos) {
@@ -146,7 +146,7 @@ bool HtmlAttributes::next() {
   std::size_t at = 0;
   while (at < rest_.size() && (is_space(rest_[at]) || rest_[at] == '/')) ++at;
   if (at >= rest_.size()) return false;
-  const std::size_t name = at++;  // an "=" in front is part of the name (HTML §13.2.5.32)
+  const std::size_t name = at++;  // a leading "=" is part of the name (HTML §13.2.5.32)
   while (at < rest_.size() && !is_space(rest_[at]) && rest_[at] != '=' && rest_[at] != '/') ++at;
   name_ = rest_.substr(name, at - name);
   while (at < rest_.size() && is_space(rest_[at])) ++at;

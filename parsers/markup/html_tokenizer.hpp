@@ -1,5 +1,5 @@
-// A linear tokenizer of HTML and of what is meant to be HTML or XML. Never fails, never backtracks: the sanitiser, the
-// plain-text extraction and the salvage of broken documents all read through it.
+// A linear tokenizer for HTML, and for text meant to be HTML or XML. It never fails and never backtracks. The
+// sanitiser, plain-text extraction and the salvage of broken documents all use it.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@ namespace feedmill {
 struct HtmlToken {
   enum class Kind { text, start_tag, end_tag, comment, cdata, declaration, instruction, end };
   Kind kind = Kind::end;
-  std::string_view text;        ///< text, cdata: what it says (references as written); else the whole token
+  std::string_view text;        ///< text, cdata: its content (references as written); others: the whole token
   std::string_view name;        ///< tags: as written, prefix included
-  std::string_view attributes;  ///< start tags: what follows the name, for HtmlAttributes
+  std::string_view attributes;  ///< start tags: the part after the name, for HtmlAttributes
   bool self_closing = false;
   bool closed = true;      ///< false: the document ended inside it
-  std::size_t offset = 0;  ///< of its first byte in the input
+  std::size_t offset = 0;  ///< offset of its first byte in the input
 };
 
 class HtmlTokenizer {
@@ -24,12 +24,12 @@ class HtmlTokenizer {
 
   HtmlToken next();
 
-  /// Skips to the end tag `</name` and returns what was before it; all of the rest when there is none. For elements
-  /// whose content is no markup (script, style …). The end tag itself is the next token.
+  /// Skips to the end tag `</name` and returns the text before it, or the whole rest if there is none. For elements
+  /// whose content is not markup (script, style …). The end tag itself is the next token.
   std::string_view skip_raw_text(std::string_view name);
 
   std::size_t offset() const { return at_; }
-  /// Goes back to an offset inside of the token just read, when the caller knows better where that ends.
+  /// Goes back to an offset inside the token just read, for callers that know better where it ends.
   void rewind(std::size_t offset) { at_ = offset; }
 
  private:
@@ -39,7 +39,7 @@ class HtmlTokenizer {
 
   std::string_view input_;
   std::size_t at_ = 0;
-  // Nothing of the kind from here on: keeps a search that fails from being repeated at every later opener.
+  // No such terminator follows: avoids repeating a failed search at every later opener.
   bool no_comment_end_ = false, no_cdata_end_ = false;
 };
 
@@ -48,7 +48,7 @@ class HtmlAttributes {
  public:
   explicit HtmlAttributes(std::string_view text) : rest_(text) {}
 
-  /// False when there are no more.
+  /// False at the end.
   bool next();
   std::string_view name() const { return name_; }
   std::string_view value() const { return value_; }

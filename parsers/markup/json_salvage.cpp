@@ -9,7 +9,7 @@
 namespace feedmill {
 namespace {
 
-// What a string may not hold as it is, and what may end it.
+// Characters that a string cannot hold unescaped, or that may end it.
 constexpr ByteSet string_stops(
     std::string_view("\x00\x01\x02\x03\x04\x05\x06\x07\b\t\n\v\f\r\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18"
                      "\x19\x1a\x1b\x1c\x1d\x1e\x1f\"'\\",
@@ -83,7 +83,7 @@ class JsonSalvager {
     expect_ = Expect::value;
   }
 
-  // Makes the place ready for a value: after a key without colon, or as a member without a key (which is dropped).
+  // Prepares for a value after a key without a colon; false for a member without a key, which is dropped.
   bool ready_for_value() {
     if (expect_ == Expect::colon) put_colon();
     if (in_object()) return expect_ == Expect::value;
@@ -101,7 +101,7 @@ class JsonSalvager {
       return;
     }
     if (!ready_for_value()) {
-      ++skipped_;  // an object as a key: dropped with all in it
+      ++skipped_;  // an object as a key: dropped with its content
       return;
     }
     out_ += c;
@@ -122,7 +122,7 @@ class JsonSalvager {
   void scalar(const std::string& json) {
     if (skipped_ > 0) return;
     if (json.size() > max_bytes_ - std::min(out_.size(), max_bytes_)) {
-      max_bytes_ = 0;  // the end
+      max_bytes_ = 0;  // stops the loop in run()
       return;
     }
     if (in_object() && expect_ == Expect::key) {
@@ -165,7 +165,7 @@ class JsonSalvager {
         out += "\\\"";
       } else if (c == '\'') {
         out += c;
-      }  // other control characters go
+      }  // other control characters are dropped
       ++at_;
     }
     in_scalar_ = at_ >= text_.size();
@@ -225,7 +225,7 @@ class JsonSalvager {
     return out + '"';
   }
 
-  // RFC 8259 §6, as far as readers hold it: one beyond what a double holds is none to them.
+  // RFC 8259 §6; readers reject a number that does not fit in a double.
   static bool is_number(std::string_view word) {
     std::size_t at = word.starts_with('-') ? 1 : 0;
     const auto digits = [&] {
@@ -257,7 +257,7 @@ class JsonSalvager {
   std::vector<char> open_;
   Expect expect_ = Expect::value;
   bool more_ = false, done_ = false;
-  bool in_scalar_ = false;  // the text ended within the last one
+  bool in_scalar_ = false;  // the text ended within the last scalar
 };
 
 }  // namespace

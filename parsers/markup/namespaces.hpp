@@ -1,4 +1,4 @@
-// The namespaces that feeds use, known by URI, whatever their prefix (DESIGN §3.3).
+// XML namespaces used in feeds, identified by URI, whatever the prefix (DESIGN §3.3).
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace feedmill {
 
-/// `core` is the vocabulary of the document's own format: elements without namespace, in one of RSS's or Atom's own
-/// namespaces when the document is of that format, and in the namespace of the root element.
+/// `core`: the vocabulary of the document's own format, i.e. elements without a namespace, in a namespace of RSS or
+/// Atom (if the document has that format), or in the root element's namespace.
 enum class Ns : std::uint8_t {
   core,
   unknown,
@@ -49,24 +49,24 @@ enum class Ns : std::uint8_t {
   other
 };
 
-/// Of the elements that feedmill itself adds to what it re-publishes.
+/// Namespace of the elements that feedmill adds to re-published feeds.
 inline constexpr std::string_view feedmill_namespace = "urn:feedmill:feed:1";
 
 struct NamespaceRow {
   std::string_view uri;  ///< its namespace_name(), in lower case
   Ns ns;
-  std::string_view prefix;  ///< the usual one: what `extensions` uses
+  std::string_view prefix;  ///< the usual prefix, also the key in `extensions`
 };
 
-/// A namespace URI without the parts that do not identify it: "http://" or "https://", "www.", and "/", "#" or "?" at
-/// its end. Names are compared without case.
+/// The identifying part of a namespace URI: without "http://" or "https://", "www.", and any trailing "/", "#" or "?".
+/// Compare results without regard to case.
 std::string_view namespace_name(std::string_view uri);
 
-/// The row of a namespace URI; nullptr if unknown. An unknown URI bound to a usual `prefix` is that prefix's namespace
-/// if it ends in the same path.
+/// The row of a namespace URI; nullptr if unknown. An unknown URI with a usual `prefix` still matches a row of that
+/// prefix if both end in the same path.
 const NamespaceRow* find_namespace(std::string_view uri, std::string_view prefix);
 
-/// The row whose usual prefix this is, for documents that use a well-known prefix without declaring it.
+/// The row with this usual prefix, for documents that use a well-known prefix without declaring it; nullptr if none.
 const NamespaceRow* find_usual_prefix(std::string_view prefix);
 
 }  // namespace feedmill

@@ -32,7 +32,7 @@ bool is_one_of(std::string_view qualified, std::span<const std::string_view> nam
   return std::any_of(names.begin(), names.end(), [&](std::string_view known) { return iequals(name, known); });
 }
 
-// Elements of feeds that hold others: their end tags are believed even when markup inside of them is left open.
+// Feed elements that hold others: trust their end tags even if markup inside them is left open.
 bool is_structure(std::string_view name) {
   constexpr std::string_view names[] = {"item", "entry", "channel",   "rss",   "feed",
                                         "rdf",  "image", "textinput", "source"};
@@ -44,7 +44,7 @@ bool is_entry(std::string_view name) {
   return is_one_of(name, names);
 }
 
-// What tells entries apart, and what they are sorted by.
+// Elements that identify or sort entries.
 bool is_name_or_date(std::string_view name) {
   constexpr std::string_view names[] = {"id",        "guid", "link",    "identifier", "pubdate", "updated",
                                         "published", "date", "created", "issued",     "modified"};
@@ -55,19 +55,19 @@ std::string_view prefix_of(std::string_view name) {
   return name.substr(0, name.size() - local_name(name).size());
 }
 
-// Whether an element right within an entry gives it the name that none behind it can take the place of.
+// Whether a direct child of an entry is its definitive id, which no later element can replace.
 bool names_for_good(std::string_view name, std::string_view entry) {
   return prefix_of(name) == prefix_of(entry) &&
          iequals(local_name(name), iequals(local_name(entry), "item") ? "guid" : "id");
 }
 
-// What items lie in.
+// Elements that contain items.
 bool is_container(std::string_view name) {
   constexpr std::string_view names[] = {"channel", "rss", "feed", "rdf", "items"};
   return is_one_of(name, names);
 }
 
-// Elements of feeds that hold words and no markup …
+// Feed elements that hold text without markup …
 bool is_leaf(std::string_view name) {
   constexpr std::string_view names[] = {"title",          "link",      "guid",      "id",       "pubdate",
                                         "lastbuilddate",  "updated",   "published", "language", "category",
@@ -76,14 +76,14 @@ bool is_leaf(std::string_view name) {
   return is_one_of(name, names);
 }
 
-// … and those that begin where one of them was not closed.
+// … and the elements that end an unclosed one.
 bool ends_leaf(std::string_view name) {
   constexpr std::string_view names[] = {"item",    "entry",   "channel", "image",     "description",
                                         "summary", "content", "encoded", "enclosure", "author"};
   return is_leaf(name) || is_one_of(name, names);
 }
 
-// HTML elements without end tag that have no namesake in a feed.
+// HTML elements without an end tag whose names no feed format uses.
 bool is_void_html(std::string_view name) {
   constexpr std::string_view names[] = {"br", "hr", "img", "input", "wbr", "embed", "area", "col"};
   return std::any_of(std::begin(names), std::end(names), [&](std::string_view known) { return iequals(name, known); });
@@ -96,7 +96,7 @@ bool is_xml_name(std::string_view name) {
   });
 }
 
-// Text whose references stay and whose other "&" and "<" are escaped. Once `out` has `max_bytes` no more is.
+// Appends text, keeping references and escaping any other "&", "<" and ">". Stops once `out` exceeds `max_bytes`.
 void append_text(std::string& out, std::string_view text, std::size_t max_bytes) {
   std::size_t start = 0;
   for (std::size_t at = references_and_tags.find_in(text); at != npos; at = references_and_tags.find_in(text, at + 1)) {
@@ -110,7 +110,7 @@ void append_text(std::string& out, std::string_view text, std::size_t max_bytes)
     } else {
       const Reference reference = read_reference(text.substr(at));
       out += reference.length != 0 && reference.closed ? "&" : "&amp;";
-      if (reference.closed && reference.name.starts_with("#X")) {  // XML knows the small x only
+      if (reference.closed && reference.name.starts_with("#X")) {  // XML allows only a small x
         out += "#x";
         start += 2;
       }
@@ -171,8 +171,8 @@ class Salvager {
  private:
   void append_cdata(std::string_view text) { out_.append("<![CDATA[").append(text).append("]]>"); }
 
-  // A value without its closing quote runs into the tags behind it. XML allows no "<" in values, so the tag ended at
-  // the last ">" in front of the first one. What is read twice is budgeted, to stay linear.
+  // A value without its closing quote runs into the following tags. XML allows no "<" in values, so the tag ended at
+  // the last ">" before the first one. Re-reading is budgeted, to stay linear.
   void end_at_lost_quote(HtmlToken& token) {
     const std::size_t next = token.attributes.find('<');
     if (next == npos || token.text.size() > rewinds_left_) return;
@@ -181,7 +181,7 @@ class Salvager {
     rewinds_left_ -= token.text.size();
     const auto before = static_cast<std::size_t>(token.attributes.data() - token.text.data());
     token.attributes = token.attributes.substr(0, end);
-    token.self_closing = false;  // a "/" at the end is the value's: most values that end a tag are URLs
+    token.self_closing = false;  // a trailing "/" belongs to the value: most values at the end of a tag are URLs
     token.closed = true;
     tokens_.rewind(token.offset + before + end + 1);
   }
@@ -237,7 +237,7 @@ class Salvager {
     const auto found = count_.find(token.name);
     if (found == count_.end() || found->second == 0) return;
     if (open_.back() == token.name) return close_top();
-    // HTML left open inside of a feed's element is closed with it; an HTML end tag does not close a feed's element.
+    // HTML left open inside a feed's element is closed with it; an HTML end tag does not close a feed's element.
     for (std::size_t i = open_.size(); i > 0; --i) {
       if (open_[i - 1] == token.name) {
         while (open_.size() >= i) close_top();
@@ -247,8 +247,8 @@ class Salvager {
     }
   }
 
-  // Closes what must have ended where `name` begins: a leaf in front of the next element of the feed, and everything
-  // inside of the container in front of an item.
+  // Closes what must have ended before `name`: a leaf before the next feed element, and everything inside the container
+  // before an item.
   void close_unclosed(std::string_view name) {
     if (open_.empty()) return;
     if (is_leaf(open_.back()) && ends_leaf(name)) close_top();
@@ -264,7 +264,7 @@ class Salvager {
     --count_[closed];
     open_.pop_back();
     if (is_entry(closed)) {
-      named_ = false;  // of the one that it lies in nothing is said
+      named_ = false;  // unknown for the enclosing entry
     } else if (!open_.empty() && is_entry(open_.back()) && names_for_good(closed, open_.back())) {
       named_ = true;
     }
@@ -274,10 +274,10 @@ class Salvager {
   std::size_t max_bytes_, max_memory_, rewinds_left_;
   std::string out_;
   std::vector<std::string_view> open_;
-  std::vector<std::string_view> names_;  // of the attributes of the element at hand, sorted
+  std::vector<std::string_view> names_;  // attribute names of the current element, sorted
   std::unordered_map<std::string_view, std::size_t> count_;
   std::size_t nodes_ = 0, attribute_count_ = 0, too_deep_ = 0;
-  bool named_ = false;  // the entry that was begun last
+  bool named_ = false;  // whether the entry begun last has its definitive id
 };
 
 }  // namespace

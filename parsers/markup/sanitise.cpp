@@ -43,7 +43,7 @@ void append_escaped(std::string& out, std::string_view plain) {
   }
 }
 
-// Appends one reference as the character it stands for, and says how many bytes it took; a "&" alone is itself.
+// Appends one reference as its character and returns how many bytes it took; a lone "&" is literal.
 std::size_t append_reference(std::string& out, std::string_view text) {
   switch (predefined_entity(text)) {
     case '<':
@@ -81,7 +81,7 @@ std::size_t append_reference(std::string& out, std::string_view text) {
   return reference.length;
 }
 
-// Text with its references decoded and the three characters of SECURITY S6 escaped; everything else is itself.
+// Appends text with references decoded and the three characters of SECURITY S6 escaped.
 void append_text(std::string& out, std::string_view text) {
   std::size_t start = 0;
   for (std::size_t at = special_in_text.find_in(text); at != npos; at = special_in_text.find_in(text, at)) {
@@ -97,7 +97,7 @@ void append_text(std::string& out, std::string_view text) {
   out.append(text.substr(start));
 }
 
-// A reference as policy classic keeps it: as written, save for what the windows-1252 table repairs.
+// Appends a reference as policy classic keeps it: as written, except for windows-1252 repairs.
 void append_kept_reference(std::string& out, std::string_view written, const Reference& reference) {
   if (!reference.numeric) {
     out += written;
@@ -114,7 +114,7 @@ void append_kept_reference(std::string& out, std::string_view written, const Ref
   }
 }
 
-// As above, but references stay as written: what readers of feedparser's output expect.
+// append_text() for policy classic: references stay as written, as users of feedparser's output expect.
 void append_classic_text(std::string& out, std::string_view text) {
   std::size_t start = 0;
   for (std::size_t at = opener.find_in(text); at != npos; at = opener.find_in(text, at)) {
@@ -135,7 +135,7 @@ void append_classic_text(std::string& out, std::string_view text) {
   out.append(text.substr(start));
 }
 
-// A decoded attribute value, escaped as SECURITY S6 says.
+// Appends a decoded attribute value, escaped as in SECURITY S6.
 void append_attribute_value(std::string& out, std::string_view value, bool classic) {
   std::size_t start = 0;
   for (std::size_t at = special_in_value.find_in(value); at != npos; at = special_in_value.find_in(value, at + 1)) {
@@ -153,7 +153,7 @@ bool listed(std::string_view list, std::string_view word) {
   return false;
 }
 
-// The longest start of text within `max` bytes that ends with a whole character, and outside of a reference of at most
+// The longest prefix of `text` within `max` bytes that ends at a whole character and outside any reference of at most
 // `longest` bytes.
 std::string_view whole_prefix(std::string_view text, std::size_t max, std::size_t longest) {
   std::string_view kept = utf8_prefix(text, max);
@@ -211,7 +211,7 @@ class Sanitiser {
  private:
   std::string& out() { return result_.html; }
 
-  // How much more there is room for, the end tags of all that is open set aside.
+  // Bytes left for output, after reserving the end tags of all open elements.
   std::size_t room() const {
     const std::size_t taken = result_.html.size() + end_tags_;
     return taken < limit_ ? limit_ - taken : 0;
@@ -231,7 +231,7 @@ class Sanitiser {
     cut_text(before);
   }
 
-  // Takes back what of the text from `before` on there is no room for.
+  // Removes the part of the text from `before` on that does not fit.
   void cut_text(std::size_t before) {
     if (out().size() + end_tags_ <= limit_) return;
     const std::size_t most = limit_ - std::min(limit_, before + end_tags_);
@@ -241,7 +241,7 @@ class Sanitiser {
 
   void cdata(const HtmlToken& token) {
     if (!options_.xhtml) {
-      // In HTML it is a comment, but publishers who wrap twice mean its content.
+      // HTML treats it as a comment, but publishers who wrap twice mean its content.
       if (!classic_) return text(token.text);
       constexpr std::string_view open = "&lt;![CDATA[", end = "]]>";
       if (open.size() + end.size() > room()) {
@@ -258,9 +258,9 @@ class Sanitiser {
     plain_text(token.text);
   }
 
-  // Policy classic keeps comments, as feedparser does: those that every reader ends at the same place and that no old
-  // browser takes for a condition. In some elements there are none: what looks like one there is text to a browser, and
-  // an end tag inside of it ends the element.
+  // Policy classic keeps comments, as feedparser does, if every reader ends them at the same place and no old browser
+  // takes them for a condition. Some elements cannot contain comments: browsers see text there, and an end tag inside
+  // it ends the element.
   void comment(std::string_view whole) {
     if (in_text_only_ > 0) return;
     const std::string_view inside = whole.substr(4, whole.size() < 7 ? 0 : whole.size() - 7);
@@ -320,7 +320,7 @@ class Sanitiser {
     }
   }
 
-  // xml:base inside of inline markup (XML Base §3): in force for the element and for all in it.
+  // xml:base in inline markup (XML Base §3): in force for the element and its content.
   void enter_base(const HtmlToken& token) {
     if (token.attributes.find("xml:base") == npos) return;
     HtmlAttributes source(token.attributes);
@@ -336,7 +336,7 @@ class Sanitiser {
     }
   }
 
-  // Ends the base of the element whose parent is now the innermost open one.
+  // Drops the bases of elements that are no longer open.
   void leave_base() {
     while (!bases_.empty() && bases_.back().first >= open_.size()) bases_.pop_back();
   }
@@ -347,8 +347,8 @@ class Sanitiser {
     return *base_;
   }
 
-  // Elements whose end tag HTML lets authors leave out (HTML §13.1.2.4): a block ends an open paragraph, an item its
-  // elder sibling, and a row or a section of a table the cells and rows before it.
+  // Elements with optional end tags (HTML §13.1.2.4): a block ends an open paragraph, an item its elder sibling, and a
+  // table row or section the cells and rows before it.
   void end_implied(const HtmlElement& element) {
     if (classic_) return;
     const int level = table_level(element);
@@ -399,7 +399,7 @@ class Sanitiser {
         while (open_.size() >= i) close_top();
         return;
       }
-      // An end tag inside a cell does not end what was opened outside of the table.
+      // An end tag inside a cell does not end elements opened outside the table.
       if (open_[i - 1]->is(HtmlElement::cell) && !element->is(HtmlElement::cell) && !element->is(HtmlElement::item)) {
         return;
       }
@@ -441,10 +441,10 @@ class Sanitiser {
     }
   }
 
-  // Skips an element with all that is in it; what it embeds leaves a link (SECURITY S2).
+  // Skips an element with its content, leaving a link to an embedded resource (SECURITY S2).
   void drop(const HtmlElement& element, const HtmlToken& token) {
     if (stray_end_ && element.is(HtmlElement::raw_text)) {
-      // feedparser counts: an end tag too many lets the next element's content through, as text.
+      // feedparser counts tags: a surplus end tag lets the next element's content through, as text.
       if (trim(std::string_view(out()).substr(*stray_end_)).empty()) out().resize(*stray_end_);
       stray_end_.reset();
       return;
@@ -504,13 +504,13 @@ class Sanitiser {
   const std::size_t limit_;
   HtmlTokenizer tokens_;
   Sanitised result_;
-  std::optional<std::size_t> stray_end_;  // classic: where a script's or style's end tag came without its start tag
+  std::optional<std::size_t> stray_end_;  // classic: position of a script's or style's end tag without a start tag
   std::vector<const HtmlElement*> open_;
   std::vector<std::pair<std::string, std::string>> kept_;
-  std::vector<std::pair<std::size_t, UrlBase>> bases_;  // how many elements were open outside, and the base
-  std::optional<UrlBase> base_;                         // that of the options, once it is needed
-  std::size_t end_tags_ = 0;                            // bytes of the end tags of what is open
-  std::size_t in_text_only_ = 0;                        // how many such elements are open
+  std::vector<std::pair<std::size_t, UrlBase>> bases_;  // number of elements open outside, and the base
+  std::optional<UrlBase> base_;                         // the base of the options, parsed on demand
+  std::size_t end_tags_ = 0;                            // bytes of the end tags of all open elements
+  std::size_t in_text_only_ = 0;                        // number of open text_only elements
   std::array<std::uint32_t, max_html_elements> open_count_{}, too_deep_{};
 };
 

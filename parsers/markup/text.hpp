@@ -1,4 +1,4 @@
-// What a text is by its declared type, and markup → the text a reader would see.
+// Text types as declared and as kept; the visible text of markup.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,13 @@
 
 namespace feedmill {
 
-/// A media type without parameters and whatever else follows it, in lower case: "text/html" of `Text/HTML; charset=x`,
-/// `text/html,text/plain`, `text/html/` or one that ends in a no-break space; "html" of `html;`.
+/// A declared media type in lower case, without parameters and trailing junk: "text/html" for `Text/HTML; charset=x`,
+/// `text/html,text/plain`, `text/html/` or one with a trailing no-break space; "html" for `html;`.
 std::string bare_type(std::string_view declared);
 
-/// What a text is kept as, whatever its document declares (SECURITY §4): "text/html" (of `html` and `text/html`),
-/// "application/xhtml+xml" (of `xhtml` and `application/xhtml+xml`), "text/plain" for all else: markup of other kinds
-/// is shown as it is written. No text has another type: there is no other way to make one.
+/// The type a text is kept as, whatever its document declares (SECURITY §4): "text/html" (from `html`, `text/html`),
+/// "application/xhtml+xml" (from `xhtml`, `application/xhtml+xml`), else "text/plain": other markup is shown as
+/// written. A text can have no other type, since this class is the only way to make one.
 class TextType {
  public:
   TextType() = default;  ///< plain
@@ -28,14 +28,14 @@ class TextType {
   std::string_view name_ = "text/plain";
 };
 
-/// Whether text of that type, a TextType's name, is markup that the sanitiser has to see.
+/// Whether text of this type (a TextType's name) is markup that must be sanitised.
 bool is_markup(std::string_view type);
 
-/// The visible text of HTML: tags gone, references decoded, block elements and <br> as white space, scripts and styles
-/// left out, white space folded. At most `max_bytes`, cut at a code point. Linear.
+/// The visible text of HTML: tags removed, references decoded, block elements and <br> as white space, scripts and
+/// styles left out, white space folded. At most `max_bytes`, cut at a code point. Linear.
 std::string plain_text(std::string_view markup, std::size_t max_bytes = std::size_t{1} << 20);
 
-/// `text` of that type, a TextType's name, as people read it: markup as its visible text, all else as it stands.
+/// `text` of this type (a TextType's name) as people read it: the visible text of markup, else unchanged.
 std::string readable_text(std::string_view text, std::string_view type);
 
 }  // namespace feedmill

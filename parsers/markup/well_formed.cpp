@@ -61,7 +61,7 @@ class Checker {
     result_.detail = std::move(detail);
     result_.offset = static_cast<std::size_t>(at_ - text_.data());
   }
-  // A fault of the nesting: checking ends here.
+  // Reports a nesting error and stops.
   bool fail(Bozo bozo, std::string detail) {
     report(bozo, std::move(detail));
     result_.nested = false;
@@ -72,7 +72,7 @@ class Checker {
     result_.limit = true;
     return fail(Bozo::truncated, std::move(detail));
   }
-  // A fault that changes no nesting: checking goes on, the first of them is reported.
+  // Reports an error that does not affect nesting; checking continues, and only the first is kept.
   void note(Bozo bozo, std::string detail) {
     if (result_.bozo == Bozo::none) report(bozo, std::move(detail));
   }
@@ -233,7 +233,7 @@ class Checker {
     return true;
   }
 
-  // Every declared name is known, so that using it is no fault; only harmless texts are kept for expansion.
+  // Records every declared name, so that references to it are not errors; keeps only harmless texts for expansion.
   void remember_entity(std::string_view declaration) {
     const std::string_view entity_name = take_word(declaration);
     if (entity_name.empty() || entity_name == "%" || declared_.size() >= 1024) return;
@@ -291,13 +291,13 @@ class Checker {
     const void* found = std::memchr(at_, '<', left());
     const char* stop = found == nullptr ? end_ : static_cast<const char*>(found);
     const char* start = at_;
-    skip_space();  // space alone is left out of the tree
+    skip_space();  // the tree leaves out white-space-only text
     if (at_ < stop && !another_node()) return false;
     at_ = start;
     const void* amp = std::memchr(at_, '&', static_cast<std::size_t>(stop - at_));
     for (at_ = amp == nullptr ? stop : static_cast<const char*>(amp); at_ < stop;) {
       if (!reference()) return false;
-      at_ = find_near(at_, stop, '&');  // where one is, the next is near: escaped markup
+      at_ = find_near(at_, stop, '&');  // the next one is usually near: escaped markup
     }
     if (at_ > stop) return malformed("\"&\" that begins no reference");
     at_ = start;
@@ -310,7 +310,7 @@ class Checker {
     return true;
   }
 
-  // Whether a comment or instruction that begins here is not closed.
+  // Whether an unclosed comment or instruction begins here.
   bool is_cut_remark() const {
     if (starts("<!--")) return rest().find("-->") == std::string_view::npos;
     return starts("<?") && rest().find("?>") == std::string_view::npos;
@@ -376,7 +376,7 @@ class Checker {
 
   bool known_prefix(std::string_view prefix) {
     if (prefix == "xml") return true;
-    // The same few prefixes come again and again: begin with the one found last.
+    // The same few prefixes recur: begin with the last one found.
     if (last_found_ < prefixes_.size() && prefixes_[last_found_] == prefix) return true;
     if (prefixes_.size() > 32) {
       return bound_.contains(prefix);
@@ -510,7 +510,7 @@ class Checker {
   std::string_view text_;
   const char* end_;
   const char* at_;
-  const char* next_bracket_ = text_.data();  // no "]" is between the text last checked and there
+  const char* next_bracket_ = text_.data();  // no "]" between the last checked text and here
   WellFormedness result_;
   bool external_ = false, standalone_ = false;
   std::size_t nodes_ = 0, attribute_count_ = 0, max_tree_bytes_;

@@ -11,10 +11,10 @@
 namespace feedmill {
 namespace {
 
-// References are decoded by us, line ends were made LF by the decoder.
+// We decode references; the decoder has already made line ends LF.
 constexpr unsigned parse_options = pugi::parse_minimal | pugi::parse_cdata;
 
-// At the ">" of the tag that begins at `at`, quotes respected; npos when there is none.
+// Position of the ">" that ends the tag at `at`, respecting quotes; npos if there is none.
 std::size_t tag_end(std::string_view text, std::size_t at) {
   char quote = '\0';
   for (; at < text.size(); ++at) {
@@ -40,7 +40,7 @@ XmlDocument::XmlDocument(std::string_view text, std::string buffer, std::vector<
       expansion_left_(text.size() + 65536),
       buffer_(std::move(buffer)),
       mojibake_(mojibake) {
-  // Of equal names the first counts.
+  // The first of equal names counts.
   std::ranges::stable_sort(entities_, {}, &DeclaredEntity::name);
   if (!tree_.load_buffer_inplace(buffer_.data(), buffer_.size(), parse_options, pugi::encoding_utf8) &&
       !tree_.first_child()) {
@@ -74,7 +74,7 @@ XmlName XmlDocument::resolve(std::string_view qualified, bool element) const {
     result.ns = binding->uri.empty() ? Ns::core : binding->known != nullptr ? binding->known->ns : Ns::unknown;
   }
   if (result.uri.empty() && !result.prefix.empty()) {
-    result.known = find_usual_prefix(result.prefix);  // undeclared: bozo, and read all the same
+    result.known = find_usual_prefix(result.prefix);  // undeclared: bozo, but read anyway
     result.ns = result.known != nullptr ? result.known->ns : Ns::unknown;
     if (result.known != nullptr) result.uri = result.known->uri;
   }
@@ -104,7 +104,7 @@ const XmlDocument::Binding* XmlDocument::find_binding(std::string_view prefix) c
     const auto found = innermost_.find(prefix);
     return found == innermost_.end() ? nullptr : &bindings_[found->second - 1];
   }
-  for (std::size_t i = bindings_.size(); i > 0; --i) {  // among few that is faster
+  for (std::size_t i = bindings_.size(); i > 0; --i) {  // faster for few bindings
     if (bindings_[i - 1].prefix == prefix) return &bindings_[i - 1];
   }
   return nullptr;
@@ -122,8 +122,8 @@ bool XmlDocument::append_text(std::string& out, std::string_view raw) const {
     out.append(raw);
     return false;
   }
-  // Written through a pointer: markup that was escaped is a reference every few bytes. Only names grow when they are
-  // decoded, and none to more than 6/5 of its length; declared entities make room of their own.
+  // Written through a pointer: escaped markup has a reference every few bytes. Only named references grow when decoded,
+  // none to more than 6/5 of its length; declared entities reserve their own room.
   bool latin = false;
   std::size_t used = out.size();
   out.resize(used + raw.size() + raw.size() / 4 + 16);
@@ -134,7 +134,7 @@ bool XmlDocument::append_text(std::string& out, std::string_view raw) const {
     at += copied;
     if (at == raw.size()) break;
     const std::string_view rest = raw.substr(at);
-    if (const char c = predefined_entity(rest); c != '\0') {  // nearly all of them
+    if (const char c = predefined_entity(rest); c != '\0') {  // nearly all references
       out[used++] = c;
       at += c == '<' || c == '>' ? 4 : c == '&' ? 5 : 6;
       continue;
@@ -164,13 +164,13 @@ std::size_t XmlDocument::decode_other(std::string& out, std::string_view text, b
   const Reference reference = read_reference(text);
   if (!reference.closed) return 0;
   if (reference.numeric) {
-    // The numbers may be bytes of UTF-8. repair_mojibake() decides; otherwise they are windows-1252.
+    // The number may be a byte of UTF-8: repair_mojibake() decides. Otherwise it is windows-1252.
     const bool is_latin = reference.written >= 0x80 && reference.written < 0x100;
     const std::uint32_t code = is_latin ? reference.written : reference.code;
     if (code != 0) append_utf8(out, code);
     latin = latin || is_latin;
   } else if (const DeclaredEntity* declared = entities_.empty() ? nullptr : find_entity(reference.name)) {
-    if (declared->value.size() > expansion_left_) return 0;  // a bomb: what is left stays as written (SECURITY T13)
+    if (declared->value.size() > expansion_left_) return 0;  // an entity bomb: the rest stays as written (SECURITY T13)
     expansion_left_ -= declared->value.size();
     append_decoded(out, declared->value);
   } else if (!reference.value.empty()) {
@@ -204,7 +204,7 @@ std::string XmlDocument::own_text(pugi::xml_node element) const {
   bool latin = mojibake_;
   for (pugi::xml_node child = element.first_child(); child; child = child.next_sibling()) {
     ++steps;
-    // Space in front is not copied: it would have to be moved away.
+    // Leading space is not copied, to avoid moving the text later.
     const char* raw = child.value();
     while (out.empty() && is_space(*raw)) ++raw;
     if (child.type() == pugi::node_pcdata) {
@@ -248,7 +248,7 @@ std::string XmlDocument::deep_text(pugi::xml_node element) const {
 std::string_view XmlDocument::source(pugi::xml_node element) const {
   const std::ptrdiff_t start = element.offset_debug();
   if (start < 0) return {};
-  pugi::xml_node last = element;  // of what ends where it ends
+  pugi::xml_node last = element;  // the outermost element that ends where this one does
   while (last && !last.next_sibling()) last = last.parent();
   const std::ptrdiff_t next = last ? last.next_sibling().offset_debug() : static_cast<std::ptrdiff_t>(text_.size());
   if (next < start) return {};

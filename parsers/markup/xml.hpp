@@ -1,5 +1,5 @@
-// An XML document as the format readers see it: pugixml's tree with names resolved by namespace, text decoded,
-// xml:base and xml:lang in force, and the source text of what is inside an element.
+// The XML document that format readers work on: pugixml's tree plus resolved namespaces, decoded text, the xml:base and
+// xml:lang in force, and the source text of elements.
 #pragma once
 
 #include <string>
@@ -17,21 +17,21 @@
 
 namespace feedmill {
 
-/// An element's or attribute's name. Views live as long as the document.
+/// Name of an element or attribute. Views live until the document is destroyed.
 struct XmlName {
   Ns ns = Ns::core;
   std::string_view local;
   std::string_view prefix;              ///< as written, "" if none
   std::string_view uri;                 ///< "" for no namespace
-  const NamespaceRow* known = nullptr;  ///< set when the namespace is one that we know
+  const NamespaceRow* known = nullptr;  ///< set if the namespace is known
 };
 
 class XmlDocument {
  public:
-  /// Builds the tree from `buffer`, a copy of `text`, which is nested properly (well_formed.hpp, salvage.hpp) and must
+  /// Builds the tree from `buffer`, a copy of `text`. `text` is properly nested (well_formed.hpp, salvage.hpp) and must
   /// outlive this. `entities`: replacement texts of declared entities.
-  /// `mojibake`: values may hold text that was encoded twice, and are repaired (charset.hpp).
-  /// `allowance` must outlive this. All that is read here takes from it; once it is spent texts and URLs are "".
+  /// `mojibake`: values may have been encoded twice and are repaired (charset.hpp).
+  /// `allowance` must outlive this. All reads are charged to it; once it is spent, texts and URLs are "".
   XmlDocument(std::string_view text, std::string buffer, std::vector<DeclaredEntity> entities, bool mojibake,
               Allowance& allowance);
 
@@ -39,27 +39,27 @@ class XmlDocument {
   Allowance& allowance() const { return allowance_; }
   pugi::xml_node root() const { return root_; }
 
-  /// Makes the namespaces of a vocabulary (Ns::rss or Ns::atom), the root's own one and none count as Ns::core.
+  /// Treats names in a namespace of `vocabulary` (Ns::rss or Ns::atom), in the root's namespace or in none as Ns::core.
   void set_core(Ns vocabulary);
 
   XmlName name(pugi::xml_node element) const { return resolve(element.name(), true); }
   XmlName name(pugi::xml_attribute attribute) const { return resolve(attribute.name(), false); }
 
-  /// The text directly inside an element, references decoded, trimmed.
+  /// The text directly inside an element, decoded and trimmed.
   std::string own_text(pugi::xml_node element) const;
-  /// The same for an element that should hold text only; with elements inside, deep_text.
+  /// own_text(), but deep_text() if there are child elements: for elements that should hold only text.
   std::string text(pugi::xml_node element) const;
-  /// The text of the element and of all inside it, trimmed.
+  /// The decoded text of an element and all its descendants, trimmed.
   std::string deep_text(pugi::xml_node element) const;
-  /// An element with all that is in it as source text, from its name on: its end tag may be missing, and comments that
-  /// stand behind it may be there. Of all elements of a document together, linear. "" when it cannot be told.
+  /// Source text of an element with its content, starting at its name; the end tag may be missing and comments after it
+  /// may be included. Linear for all elements of a document together. "" if it cannot be determined.
   std::string_view source(pugi::xml_node element) const;
-  /// The start tag of an element that has something in it, from its name on, up to what it has first.
+  /// Source text of a non-empty element's start tag, from its name up to its first child.
   std::string_view start_tag(pugi::xml_node element) const;
-  /// What stands between the element's tags, as source text.
+  /// Source text between the element's tags.
   std::string_view inner(pugi::xml_node element) const;
 
-  /// The value of an attribute without prefix, references decoded, trimmed; "" if absent. Names ignore case.
+  /// The decoded, trimmed value of an attribute without prefix; "" if absent. Names ignore case.
   std::string attribute(pugi::xml_node element, std::string_view local) const;
   std::string attribute(pugi::xml_node element, Ns ns, std::string_view local) const;
   bool has_attribute(pugi::xml_node element, std::string_view local) const;
@@ -68,39 +68,41 @@ class XmlDocument {
   /// Undoes double encoding in a value taken from inner().
   void repair(std::string& value) const;
 
-  /// xml:base in force, absolute, safe and at most limits::url long; "" if none. xml:lang in force with "-" for "_", at
-  /// most limits::word long; "" if none. Many texts inherit them: caps are where they enter (SECURITY L5).
+  /// base(): the xml:base in force, absolute, safe and at most limits::url long; "" if none. language(): the xml:lang
+  /// in force with "-" for "_", at most limits::word long; "" if none. Capped here because many texts inherit them
+  /// (SECURITY L5).
   const SharedText& base() const { return base_.url(); }
   const SharedText& language() const { return language_; }
-  /// Where the document came from. Not one longer than limits::url.
+  /// URL the document was fetched from. Ignored if longer than limits::url.
   void set_address(std::string address);
-  /// What xml:base is resolved against where no outer one is: the document's own address, or its page's. Not one longer
+  /// Base of relative URLs where no xml:base is in force: the document's own address, or its page's. Ignored if longer
   /// than limits::url.
   void set_document_base(std::string base);
   const std::string& document_base() const { return document_base_.url(); }
   const std::string& site() const { return site_.url(); }
-  /// Whether the document declares entities of its own: what an element says is not all in its source then.
+  /// Whether the document declares its own entities: an element's source is then not its whole content.
   bool has_entities() const { return !entities_.empty(); }
-  /// `base()`, or the document's own when there is none.
+  /// `base()`, or the document base if there is none.
   const UrlBase& effective_base() const { return base_.empty() ? document_base_ : base_; }
-  /// The site's own page: what paths ("/a", "../a") resolve against when neither of the two is known.
+  /// The site's page: base of paths ("/a", "../a") if neither of these is known.
   void set_site(std::string site);
-  /// `reference` as an absolute, safe URL as far as the bases above allow; "" when it is none.
+  /// `reference` as an absolute, safe URL, resolved as far as the bases allow; "" if it is not one.
   std::string url(std::string_view reference) const;
-  /// The same of links between documents (self, hub, next), which the page of the feed is no base of (RFC 3986 §5.1).
+  /// url() for links between documents (self, hub, next): relative to the document, not the feed's page (RFC 3986
+  /// §5.1).
   std::string url_beside_document(std::string_view reference) const;
 
-  /// Items that were met inside of foreign elements: noted while these are kept as extensions, read at the end.
+  /// Items met inside foreign elements: noted while those are kept as extensions, read at the end.
   void note_stray_item(pugi::xml_node item) const {
     if (stray_items_.size() < 1024) stray_items_.push_back(item);
   }
   std::vector<pugi::xml_node> take_stray_items() { return std::exchange(stray_items_, {}); }
 
-  /// Every namespace declaration of the document, in order, the first of equal prefixes only.
+  /// All namespace declarations of the document in order; of equal prefixes only the first.
   const std::vector<std::pair<std::string, std::string>>& declarations() const { return declarations_; }
   void set_declarations(const std::vector<NamespaceDeclaration>& found);
 
-  /// While it lives, the element's xmlns, xml:base and xml:lang are in force. Scopes nest like elements.
+  /// Puts the element's xmlns, xml:base and xml:lang in force during its lifetime. Scopes nest like elements.
   class Scope {
    public:
     Scope(XmlDocument& document, pugi::xml_node element);
@@ -120,7 +122,7 @@ class XmlDocument {
   struct Binding {
     std::string_view prefix, uri;
     const NamespaceRow* known;
-    std::size_t outer;  // the binding of the same prefix outside, from 1; 0: none
+    std::size_t outer;  // outer binding of this prefix, from 1; 0: none
   };
 
   void bind(std::string_view prefix, std::string_view uri);
@@ -129,17 +131,17 @@ class XmlDocument {
 
   XmlName resolve(std::string_view qualified, bool element) const;
   const DeclaredEntity* find_entity(std::string_view name) const;
-  // True when a reference brought in a character between U+0080 and U+00FF.
+  // True if a reference produced a character between U+0080 and U+00FF.
   bool append_text(std::string& out, std::string_view raw) const;
   void append_verbatim(std::string& out, std::string_view raw) const;
   void charge(const std::string& value, std::size_t steps) const;
-  // Decodes a reference that is none of XML's own five; 0 when it stays as it is.
+  // Decodes a reference other than XML's five; 0 if it stays as written.
   std::size_t decode_other(std::string& out, std::string_view text, bool& latin) const;
 
   std::string_view text_;
   Allowance& allowance_;
   std::vector<DeclaredEntity> entities_;  // sorted by name
-  mutable std::size_t expansion_left_;    // how much text declared entities may still bring in
+  mutable std::size_t expansion_left_;    // how many bytes declared entities may still add
   std::string buffer_;
   bool mojibake_;
   pugi::xml_document tree_;
@@ -148,14 +150,14 @@ class XmlDocument {
   std::string_view root_uri_;
   bool root_has_uri_ = false;
   std::vector<Binding> bindings_;
-  std::unordered_map<std::string_view, std::size_t> innermost_;  // of each prefix the binding in force, from 1
+  std::unordered_map<std::string_view, std::size_t> innermost_;  // prefix → its binding in force, from 1
   UrlBase base_, address_, document_base_, site_;
   SharedText language_;
   std::vector<std::pair<std::string, std::string>> declarations_;
   mutable std::vector<pugi::xml_node> stray_items_;
 };
 
-/// The elements directly inside another, for range-for.
+/// The child elements of an element, for range-for.
 class ChildElements {
  public:
   explicit ChildElements(pugi::xml_node parent) : first_(skip(parent.first_child())) {}

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t max_examples = 3;
 constexpr std::size_t max_quote = 60;
 
-// What recognise() in read_feed.cpp looks at.
+// The features by which recognise() in read_feed.cpp tells formats apart.
 std::string_view recognised_by(Format format) {
   switch (format) {
     case Format::rss090:
@@ -126,7 +126,7 @@ std::string in_quotes(std::string_view text) {
   return out;
 }
 
-/// Gathers the parts of a sentence: "2 of this, 3 of that".
+/// Joins the parts of a sentence: "2 of this, 3 of that".
 class Parts {
  public:
   void add(std::size_t count, std::string_view what) {
@@ -143,7 +143,7 @@ class Parts {
   std::string text_;
 };
 
-/// Names the first few entries that something holds for: "entry 3 (…), entry 9 (…), and 12 more".
+/// Names the first few affected entries: "entry 3 (…), entry 9 (…), and 12 more".
 class Examples {
  public:
   void add(std::size_t index, std::string_view what) {

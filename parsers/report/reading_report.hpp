@@ -1,5 +1,5 @@
-// How a document was read and which rule decided, in words: for the publisher who asks why a reader shows it so, and
-// for the operator who asks what was lost.
+// Explains how a document was read and by which rules: to publishers, why a reader shows it this way; to operators, the
+// losses.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ struct Statement {
   std::string text;        ///< plain text, one line
 };
 
-/// What can be said of a feed that read_feed() gave back, in the order above; a topic may come several times, or not at
-/// all when there is nothing to say. At most three entries are named as examples of each fault. Linear.
+/// Statements about a feed from read_feed(), in the order of the topics above; a topic may occur several times or not
+/// at all. At most three entries are named as examples of each fault. Linear.
 std::vector<Statement> explain(const Feed& feed);
 
-/// The word for a flaw, as metrics and logs have it: "encoding", "date" …
+/// The flaw's name in metrics and logs: "encoding", "date" …
 std::string_view flaw_name(Flaw flaw);
 
 }  // namespace feedmill

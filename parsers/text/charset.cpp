@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::string_view_literals;
 
-// Latin letters of windows-1252 above 0x7F, as code points; 0x80–0x9F from the table of entities.cpp.
+// Code points of windows-1252 above 0x7F; 0x80–0x9F from the table of entities.cpp.
 std::uint32_t windows_1252_character(unsigned char byte) {
   return byte < 0xA0 ? repaired_character(byte) : byte;
 }
@@ -56,19 +56,20 @@ std::string decode_bytes(std::string_view bytes, const ByteTable& table) {
   return out;
 }
 
-// The label in the form our table and iconv know: lower case, "_" as "-" where that makes a known name.
+// The label without quotes, in lower case, at most 64 characters.
 std::string normal_label(std::string_view label) {
   label = trim(label);
   while (!label.empty() && (label.front() == '"' || label.front() == '\'')) label.remove_prefix(1);
   while (!label.empty() && (label.back() == '"' || label.back() == '\'')) label.remove_suffix(1);
   std::string result = lower(trim(label).substr(0, 64));
   for (char& c : result) {
-    if (c <= ' ' || c > '~') c = '?';  // it may be shown, as what it was not
+    if (c <= ' ' || c > '~') c = '?';  // keeps the label safe to show
   }
   return result;
 }
 
-// Labels that name a number or a year besides the encoding: iso_8859_2_1987, 1251, iso-ir-101 stays as it is.
+// Removes a year from ISO labels (iso_8859_2_1987) and turns bare code page numbers (1251) into names iconv knows;
+// iso-ir-101 stays as it is.
 std::string spelled_for_iconv(std::string dashed) {
   if (dashed.find_first_not_of("0123456789") == std::string::npos) return "cp" + dashed;
   if (istarts_with(dashed, "windows-")) return "cp" + dashed.substr(8);
@@ -89,7 +90,7 @@ std::string iconv_name(const std::string& label) {
   for (const Alias& alias : aliases) {
     if (alias.label == label || alias.label == dashed) return std::string(alias.iconv_name);
   }
-  // Only plain names: iconv gives "/", "," and the empty name a meaning of their own. UTF-7 hides markup.
+  // Only plain names: "/", "," and the empty name have special meanings in iconv. UTF-7 hides markup.
   if (dashed.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.:()") != std::string::npos) return {};
   if (dashed.empty() || dashed.find("utf-7") != std::string::npos || dashed.find("utf7") != std::string::npos) {
     return {};
@@ -106,10 +107,10 @@ class Iconv {
   Iconv(const Iconv&) = delete;
   Iconv& operator=(const Iconv&) = delete;
 
-  // POSIX says so.  NOLINTNEXTLINE(performance-no-int-to-ptr)
+  // As POSIX defines it.  NOLINTNEXTLINE(performance-no-int-to-ptr)
   bool valid() const { return handle_ != reinterpret_cast<iconv_t>(-1); }
 
-  // Whether every character is one byte.
+  // Whether the encoding uses one byte for each character.
   bool is_one_byte() {
     std::string text;
     for (unsigned byte = 0x80; byte < 0x100; ++byte) {
@@ -122,11 +123,11 @@ class Iconv {
     return true;
   }
 
-  // Everything that decodes; `bad` counts bytes that did not, each of which became U+FFFD. It ends where the text would
-  // be longer than limits.hpp counts with; what is left is bad.
+  // Decodes `bytes`; `bad` counts the bytes that failed, each replaced by U+FFFD. Stops where the text would exceed the
+  // limit of limits.hpp; the rest counts as bad.
   //
-  // A piece at a time, short enough for its text to fit: glibc loses track of some charsets when it runs out of room
-  // between two characters of one code, and then tells the second for ever (Shift_JISX0213: 82 F5).
+  // Converts pieces short enough for their text to fit: glibc loses track of some charsets if it runs out of room
+  // between two characters of one code, and then emits the second forever (Shift_JISX0213: 82 F5).
   std::string convert(std::string_view bytes, std::size_t& bad) {
     const std::size_t most = limits::decoded_multiple * bytes.size() + buffer_.size();
     std::string out;
@@ -149,14 +150,14 @@ class Iconv {
       ++in;
       --left;
     }
-    convert_piece(nullptr, nullptr, out);  // what is held back until the next character is known
+    convert_piece(nullptr, nullptr, out);  // flushes a character held back by iconv
     return out;
   }
 
  private:
   static constexpr std::size_t most_piece = 1024;
 
-  // errno of iconv, 0 when it was content.
+  // errno of iconv, 0 on success.
   int convert_piece(char** in, std::size_t* left, std::string& out) {
     char* to = buffer_.data();
     std::size_t room = buffer_.size();
@@ -170,7 +171,7 @@ class Iconv {
   std::array<char, 16 * most_piece> buffer_{};
 };
 
-// UTF-8 with every maximal part that is not, replaced by one U+FFFD (Unicode §3.9).
+// UTF-8 with every maximal invalid part replaced by one U+FFFD (Unicode §3.9).
 std::string replace_invalid(std::string_view bytes, std::size_t& bad) {
   std::string out;
   out.reserve(bytes.size() + 64);
@@ -201,7 +202,7 @@ bool valid_utf8(std::string_view bytes) {
   return simdjson::validate_utf8(bytes.data(), bytes.size());
 }
 
-// U+E000 to U+F8FF, of UTF-8.
+// Whether UTF-8 text has characters from U+E000 to U+F8FF.
 bool has_private_characters(std::string_view text) {
   for (std::size_t at = 0; at + 1 < text.size(); ++at) {
     const auto lead = static_cast<unsigned char>(text[at]);
@@ -210,7 +211,7 @@ bool has_private_characters(std::string_view text) {
   return false;
 }
 
-// Decodes as `label` says; nothing when the label is unknown. `bad`: sequences that did not decode.
+// Decodes by `label`; empty if the label is unknown. `bad`: sequences that did not decode.
 std::optional<std::string> decode_as(std::string_view bytes, const std::string& label, std::size_t& bad) {
   const std::string name = iconv_name(label);
   if (name.empty()) return std::nullopt;
@@ -224,7 +225,7 @@ std::optional<std::string> decode_as(std::string_view bytes, const std::string& 
   Iconv converter(name);
   if (!converter.valid()) return std::nullopt;
   std::string text = converter.convert(bytes, bad);
-  if (name == "CP950" && has_private_characters(text)) {  // kana and Cyrillic, which Microsoft's table leaves open
+  if (name == "CP950" && has_private_characters(text)) {  // kana and Cyrillic, undefined in Microsoft's table
     std::size_t bad_there = 0;
     std::optional<std::string> there = decode_as(bytes, "big5", bad_there);
     if (there && bad_there == 0) return there;
@@ -240,13 +241,14 @@ bool is_one_byte(const std::string& name) {
   return converter.valid() && converter.is_one_byte();
 }
 
-// Text of one byte a character is hardly ever valid UTF-8 with several sequences.
+// Text in a single-byte encoding is hardly ever valid UTF-8 with several sequences.
 bool is_surely_utf8(std::string_view bytes) {
   const auto begins = [](char c) { return static_cast<unsigned char>(c) >= 0xC2; };
   return std::count_if(bytes.begin(), bytes.end(), begins) >= 2 && valid_utf8(bytes);
 }
 
-// The family that a document's first bytes show: label of its UTF-16 or UTF-32 form, "" for ASCII's relatives.
+// The encoding family shown by a document's first bytes: the label of its UTF-16 or UTF-32 form, "" if
+// ASCII-compatible.
 std::string_view family(std::string_view body) {
   if (body.starts_with("\0\0\0<"sv)) return "utf-32be";
   if (body.starts_with("<\0\0\0"sv)) return "utf-32le";
@@ -265,7 +267,7 @@ constexpr Mark marks[] = {{"\xEF\xBB\xBF"sv, "utf-8"},
                           {"\xFE\xFF"sv, "utf-16be"},
                           {"\xFF\xFE"sv, "utf-16le"}};
 
-// The encoding that the XML declaration at the start of `head` (ASCII-compatible) names.
+// The encoding named in the XML declaration at the start of `head` (ASCII-compatible).
 std::string_view declared_encoding(std::string_view head) {
   std::size_t start = 0;
   while (start < head.size() && is_space(head[start])) ++start;
@@ -283,7 +285,7 @@ std::string_view declared_encoding(std::string_view head) {
   return head.substr(0, head.find(quote));
 }
 
-// Every second or fourth byte of a document of a wider family, for reading its declaration.
+// Every second or fourth byte of a UTF-16 or UTF-32 document, for reading its declaration.
 std::string narrow(std::string_view body, std::string_view label) {
   const std::size_t width = label.starts_with("utf-32") ? 4 : 2;
   const std::size_t offset = label.ends_with("be") ? width - 1 : 0;
@@ -292,11 +294,11 @@ std::string narrow(std::string_view body, std::string_view label) {
   return out;
 }
 
-// Which of the bytes are in a text that need a closer look: in most texts none are.
+// Kinds of bytes in a text that need a closer look; most texts have none.
 struct Suspects {
-  bool controls = false;  // C0 besides TAB and LF, and DEL
+  bool controls = false;  // C0 except TAB and LF, and DEL
   bool lead_ef = false;   // noncharacters begin with it
-  bool lead_c2 = false;   // U+0080 … U+00BF do
+  bool lead_c2 = false;   // U+0080 … U+00BF begin with it
 };
 
 // All in one pass, sixteen bytes at a time.
@@ -350,8 +352,8 @@ bool has_noncharacters(std::string_view text) {
   return false;
 }
 
-// Line ends become LF, forbidden characters go (SECURITY X3). Legal but unwanted ones (DEL) go without being counted.
-// True when something was changed.
+// Makes line ends LF and removes forbidden characters (SECURITY X3). Legal but useless ones (DEL) are removed without
+// counting. True if something changed.
 bool clean(std::string& text, const Suspects& found, std::size_t& dropped) {
   const bool line_ends = found.controls && text.find('\r') != std::string::npos;
   if (line_ends) unify_line_ends(text);
@@ -383,8 +385,8 @@ bool clean(std::string& text, const Suspects& found, std::size_t& dropped) {
   return true;
 }
 
-// Whether values of the text may need repair_mojibake: a C1 control, or a Latin letter in front of a character that
-// windows-1252 has between 0x80 and 0xBF, which is what UTF-8 read as Latin-1 or windows-1252 consists of.
+// Whether values of the text may need repair_mojibake: it has a C1 control, or a Latin letter before a character that
+// windows-1252 has between 0x80 and 0xBF, as in UTF-8 read as Latin-1 or windows-1252.
 bool may_hold_mojibake(std::string_view text) {
   for (std::size_t at = text.find('\xC2'); at != std::string_view::npos; at = text.find('\xC2', at + 2)) {
     if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xA0) return true;
@@ -398,7 +400,7 @@ bool may_hold_mojibake(std::string_view text) {
   return false;
 }
 
-// Removes the first character of a text and returns its byte in windows-1252, or in Latin-1 below U+0100. Nothing for
+// Removes the first character of a text and returns its byte in windows-1252, or in Latin-1 below U+0100. Empty for
 // other characters.
 std::optional<char> take_windows_byte(std::string_view& text) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -414,7 +416,7 @@ std::optional<char> take_windows_byte(std::string_view& text) {
   return std::nullopt;
 }
 
-// SECURITY X6. Whether bytes that are valid UTF-8 are likely to be it: two of them may be É before a closing quote.
+// SECURITY X6. Whether valid UTF-8 bytes are likely meant as UTF-8: two of them may be É before a closing quote.
 bool is_likely_utf8(std::string_view text) {
   const auto is = [&](auto test) {
     return std::count_if(text.begin(), text.end(), [&](char c) { return test(static_cast<unsigned char>(c)); });
@@ -466,7 +468,7 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
     }
   }
   if (wide.empty()) wide = family(body);
-  // A label of the UTF-16 or UTF-32 family must fit the width of the bytes, and its byte order is what they show.
+  // A label of the UTF-16 or UTF-32 family must fit the width of the bytes, which also decide its byte order.
   const auto add = [&](std::string_view raw, EncodingRule from) {
     std::string label = normal_label(raw);
     if (label.empty()) return;
@@ -488,11 +490,11 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
     const Candidate& candidate = candidates[i];
     const std::string name = iconv_name(candidate.label);
     const bool is_wide = name.starts_with("UTF-16") || name.starts_with("UTF-32");
-    if (is_wide == wide.empty()) continue;  // the bytes say otherwise
+    if (is_wide == wide.empty()) continue;  // contradicts the bytes
     if (name == "UTF-8" && !valid_utf8(body)) continue;
     if (name != "UTF-8" && !is_wide && is_surely_utf8(body) && is_one_byte(name)) continue;
     std::size_t bad = 0;
-    // UTF-8 was just found valid.
+    // UTF-8 is known to be valid here.
     std::optional<std::string> text = name == "UTF-8" ? std::string(body) : decode_as(body, candidate.label, bad);
     if (!text || (bad > 0 && !(is_wide && i + 2 >= candidates.size()))) continue;
     result.text = *std::move(text);
@@ -509,7 +511,7 @@ Decoded decode_document(std::string_view body, std::string_view content_type) {
     break;
   }
   if (result.encoding.empty()) {
-    // Nothing fits. Mostly valid UTF-8 with a few broken sequences stays UTF-8; else the bytes tell.
+    // Nothing fits. Mostly valid UTF-8 with a few broken sequences stays UTF-8; otherwise the bytes decide.
     std::size_t bad = 0;
     std::string repaired = replace_invalid(body, bad);
     const auto multibyte = static_cast<std::size_t>(

@@ -1,4 +1,4 @@
-// Bytes and what is said about them → UTF-8.
+// Decodes documents to UTF-8 by their bytes and declared encodings.
 #pragma once
 
 #include <string>
@@ -8,29 +8,29 @@
 
 namespace feedmill {
 
-/// What decided the encoding (SECURITY X2). `standard`: UTF-8, nothing said otherwise.
+/// The rule that decided the encoding (SECURITY X2). `standard`: UTF-8 by default.
 enum class EncodingRule { byte_order_mark, content_type, declaration, first_bytes, standard, detected };
 
-/// A decoded document: valid UTF-8, line ends as LF, without NUL, C0 (besides TAB and LF), DEL and noncharacters.
+/// A decoded document: valid UTF-8 with LF line ends, without NUL, C0 (except TAB and LF), DEL and noncharacters.
 struct Decoded {
   std::string text;
-  std::string encoding;    ///< label that was used, lower case
+  std::string encoding;    ///< label of the encoding used, lower case
   Bozo bozo = Bozo::none;  ///< encoding_override, encoding_undetermined, or malformed_xml (forbidden characters)
   std::string detail;      ///< for people
-  EncodingRule rule = EncodingRule::standard;      ///< what decided `encoding`
-  std::string named;                               ///< the label that should have decided and could not be right
-  EncodingRule named_by = EncodingRule::standard;  ///< who named it
-  std::size_t replaced = 0;                        ///< sequences that did not decode and became U+FFFD
+  EncodingRule rule = EncodingRule::standard;      ///< the rule that decided `encoding`
+  std::string named;                               ///< the label that should have decided but cannot be right
+  EncodingRule named_by = EncodingRule::standard;  ///< the source of `named`
+  std::size_t replaced = 0;                        ///< sequences replaced by U+FFFD
   std::size_t dropped = 0;                         ///< forbidden characters removed
   bool mojibake = false;                           ///< values may need repair_mojibake
-  bool verbatim = false;                           ///< `text` is the same as the bytes at the end of the body
+  bool verbatim = false;                           ///< `text` equals the bytes at the end of the body
 };
 
 /// Decodes a document. Order of RFC 7303 §3: byte-order mark, `charset` parameter of `content_type`, XML declaration
-/// (read in the family that the first bytes show), UTF-8. A label that is unknown, that the bytes contradict, or that
-/// names an encoding of one byte a character where the body is valid UTF-8 with two sequences or more is overridden;
-/// undeclared bytes that are not UTF-8 are detected (charset_detect.hpp). Supports every encoding of iconv except
-/// UTF-7. Linear; throws only std::bad_alloc.
+/// (read in the family that the first bytes show), UTF-8. A label is overridden if it is unknown, contradicts the
+/// bytes, or names a single-byte encoding although the body is valid UTF-8 with at least two sequences; undeclared
+/// bytes that are not UTF-8 are detected (charset_detect.hpp). Supports every encoding of iconv except UTF-7. Linear;
+/// throws only std::bad_alloc.
 Decoded decode_document(std::string_view body, std::string_view content_type);
 
 /// "the byte order mark", "the XML declaration" …
@@ -39,8 +39,8 @@ std::string_view rule_name(EncodingRule rule);
 /// The `charset` of a Content-Type header, quotes removed; "" if none.
 std::string_view charset_parameter(std::string_view content_type);
 
-/// Undoes in one value what publishers do to UTF-8: text that was encoded twice, and C1 controls that are
-/// windows-1252. Leaves everything else as it is.
+/// Undoes two common faults in one value: UTF-8 that was encoded twice, and C1 controls that are windows-1252. Leaves
+/// everything else unchanged.
 void repair_mojibake(std::string& value);
 
 }  // namespace feedmill

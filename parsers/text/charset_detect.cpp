@@ -14,7 +14,7 @@ constexpr std::size_t max_examined = std::size_t{256} << 10;
 
 using Byte = unsigned char;
 
-// How well bytes fit a double-byte encoding: `pairs` well-formed characters, `common` of them in its everyday rows.
+// How well bytes fit a double-byte encoding: `pairs` well-formed characters, `common` of them from its everyday rows.
 struct PairScore {
   std::size_t pairs = 0, common = 0, bad = 0;
 };
@@ -34,7 +34,7 @@ constexpr PairEncoding pair_encodings[] = {
     // Hangul syllables
     {"euc-kr", [](Byte c) { return in(c, 0xA1, 0xFE); }, [](Byte c) { return in(c, 0xA1, 0xFE); },
      [](Byte lead, Byte) { return in(lead, 0xB0, 0xC8); }},
-    // kana, with kanji of level 1 beside it
+    // kana; the text also has kanji of level 1
     {"euc-jp", [](Byte c) { return in(c, 0xA1, 0xFE) || c == 0x8E; }, [](Byte c) { return in(c, 0xA1, 0xFE); },
      [](Byte lead, Byte) { return lead == 0xA4 || lead == 0xA5; }},
     // hanzi of level 1
@@ -65,8 +65,8 @@ PairScore score(const PairEncoding& encoding, std::string_view bytes) {
 }
 
 struct Likely {
-  std::string_view label;  ///< "" when none is likely
-  double share = 0;        ///< of its everyday characters
+  std::string_view label;  ///< "" if none is likely
+  double share = 0;        ///< share of its everyday characters
 };
 
 // The best double-byte encoding.
@@ -77,7 +77,7 @@ Likely detect_pairs(std::string_view bytes, std::size_t high) {
     const PairScore found = score(encoding, bytes);
     if (found.pairs < 2 || found.bad * 20 > found.pairs || found.pairs * 3 < high) continue;
     double share = static_cast<double>(found.common) / static_cast<double>(found.pairs);
-    if (encoding.label == "euc-jp" || encoding.label == "shift_jis") share *= 2;  // kana never stands alone
+    if (encoding.label == "euc-jp" || encoding.label == "shift_jis") share *= 2;  // kana never occurs alone
     if (encoding.label == "euc-kr") share *= 1.02;
     if (share > best_share) {
       best_share = share;
@@ -87,8 +87,8 @@ Likely detect_pairs(std::string_view bytes, std::size_t high) {
   return best_share > 0.6 ? Likely{best, best_share} : Likely{};
 }
 
-// What a single-byte encoding's upper half means, as classes: l(ower) u(pper) letter, '.' rare or unassigned,
-// 'p' punctuation that text has. 0x80 … 0xFF, one row of sixteen after the other.
+// Classes of a single-byte encoding's upper half: l(ower) and u(pper) letters, 'p' common punctuation, '.' rare or
+// unassigned. 0x80 … 0xFF, in rows of sixteen.
 struct ByteEncoding {
   std::string_view label;
   std::string_view classes;
@@ -158,8 +158,8 @@ constexpr ByteEncoding byte_encodings[] = {
      "\xD2\xB9\xC3\xE0\xCD\xA1\xE8\xC7\xE9\xC1\xA7\xC2\xB5\xCA\xB7\xD5\xD1"},
 };
 
-// Capitals, accents or one of the letters from 0xFB on: Russian and Greek of more than a few words have them, Hebrew
-// never.
+// Whether there are capitals, accents or one of the letters from 0xFB on: Russian and Greek of more than a few words
+// have them, Hebrew never does.
 bool has_capitals(std::string_view bytes) {
   return std::any_of(bytes.begin(), bytes.end(), [](char c) {
     const auto byte = static_cast<Byte>(c);
@@ -194,7 +194,7 @@ double score(const ByteEncoding& encoding, std::string_view bytes) {
   return high == 0 ? 0 : points / static_cast<double>(high);
 }
 
-// Bytes that separate the Latin code pages: letters frequent in central European languages or in Turkish.
+// Separates the Latin code pages by letters frequent in central European languages or in Turkish.
 std::string_view detect_latin(std::string_view bytes) {
   std::array<std::size_t, 256> count{};
   for (const char c : bytes) ++count[static_cast<Byte>(c)];
@@ -205,11 +205,11 @@ std::string_view detect_latin(std::string_view bytes) {
   };
   const std::size_t central = sum("\xB9\x9C\x9F\xBF\xB3\xEA\xE6\xF1\x9A\x9E\xE8\xF8\xEC\xF9\xEF\x9D\xF2\xF5\xFB");
   const std::size_t western = sum("\xE9\xE8\xE0\xEA\xE7\xE4\xF6\xFC\xDF\xF1\xE5\xE6\xF8\xE3\xF5\xF4\xEE\xEF\xFB\xF9");
-  // Polish, Czech, Slovak, Croatian: letters where windows-1252 has signs, and s and z with caron, which few others
-  // use.
+  // Polish, Czech, Slovak, Croatian: letters where windows-1252 has signs, plus s and z with caron, which are rare
+  // elsewhere.
   const std::size_t only_central = sum("\xB9\x9C\x9F\xB3\x9D\x9A\x9E\x8A\x8E");
   const std::size_t turkish = sum("\xFD\xFE\xF0\xDD\xDE\xD0");
-  // Hungarian: long umlauts beside acutes, and none of the letters that Portuguese or French have with them.
+  // Hungarian: long umlauts and acutes, but none of the letters that accompany them in Portuguese or French.
   const bool hungarian = sum("\xF5\xFB") > 0 && sum("\xE1") > 0 && sum("\xE3\xE7\xEA\xE0\xE8") == 0;
   if (turkish * 3 > western && turkish > only_central) return "windows-1254";
   if ((only_central * 6 > western && central * 2 > western) || hungarian) return "windows-1250";
@@ -236,7 +236,7 @@ std::string_view detect_charset(std::string_view bytes) {
   for (const char c : text) high += is_ascii(c) ? 0 : 1;
   if (high == 0) return "windows-1252";
   const Likely pairs = detect_pairs(text, high);
-  // Thai in runs of even length passes for Chinese of rare characters.
+  // Thai in runs of even length looks like Chinese of rare characters.
   const ByteEncoding& thai = byte_encodings[std::size(byte_encodings) - 1];
   if (!pairs.label.empty() && (pairs.share > 0.85 || score(thai, text) < 0.65)) return pairs.label;
   std::string_view best;

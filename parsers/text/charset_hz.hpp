@@ -1,4 +1,4 @@
-// HZ (RFC 1843): Chinese in seven bits, which iconv does not know.
+// HZ (RFC 1843): seven-bit Chinese, which iconv does not support.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace feedmill {
 
-/// The same text in GB 2312's eight-bit form: "~{" and "~}" switch the pairs on and off, "~~" is a tilde, "~" before a
-/// line's end joins lines. A line's end ends the pairs too. Linear.
+/// Converts to GB 2312's eight-bit form: "~{" and "~}" switch the pairs on and off, "~~" is a tilde, "~" before a line
+/// end joins lines. A line end also ends the pairs. Linear.
 std::string hz_to_gb2312(std::string_view bytes);
 
 }  // namespace feedmill

@@ -7,7 +7,7 @@
 
 namespace feedmill {
 
-// What the bytes 0x80 … 0xFF are.
+// Meaning of the bytes 0x80 … 0xFF.
 struct ByteTable {
   std::string_view label;
   std::array<char16_t, 128> upper;
@@ -51,7 +51,7 @@ struct Alias {
   std::string_view label, iconv_name;
 };
 
-// Labels whose meaning on the web differs from their name (WHATWG Encoding), or which iconv spells differently.
+// Labels that mean something else on the web than their name says (WHATWG Encoding), or that iconv spells differently.
 inline constexpr Alias aliases[] = {{"ascii", "CP1252"},
                                     {"us-ascii", "CP1252"},
                                     {"iso-8859-1", "CP1252"},

@@ -19,7 +19,7 @@ using std::chrono::days;
 using std::chrono::microseconds;
 using std::chrono::minutes;
 
-// What has been read so far; -1: not there.
+// The parts read so far; -1: missing.
 struct Parts {
   int year = -1, month = -1, day = -1;
   int ordinal = -1;            // day of the year
@@ -29,13 +29,13 @@ struct Parts {
   HalfDay half = HalfDay::none;
   bool english_half = false;               // "am" or "p.m."
   int zone = 0;                            // minutes east of UTC
-  const date::time_zone* place = nullptr;  // its zone, if named as IANA does
+  const date::time_zone* place = nullptr;  // its zone, if given by IANA name
   bool has_time = false, has_zone = false;
-  bool unknown_zone = false;  // it names one that nobody knows
+  bool unknown_zone = false;  // it names a zone that we do not know
 };
 
-// Years before 1900 are what software makes of a broken date or of none. Those of three digits are read, because no
-// software is known to make them, and not stored.
+// Years before 1900 come from software that had a broken date or none. Years of three digits are read, since no known
+// software produces them by mistake, but not stored.
 bool in_range(Time time) {
   const int year = static_cast<int>(std::chrono::year_month_day{std::chrono::floor<days>(time)}.year());
   return (year >= 1900 && year <= 9999) || (year >= 99 && year <= 999);
@@ -60,7 +60,7 @@ std::optional<std::chrono::sys_days> day_of(const Parts& parts) {
   return day.ok() ? std::optional<chrono::sys_days>(day) : std::nullopt;
 }
 
-// The hour of 24.
+// The hour on a 24-hour clock.
 int hour_of(const Parts& parts) {
   if (parts.half == HalfDay::none || parts.hour > 12) return parts.hour;
   const bool late = parts.half == HalfDay::afternoon || (parts.half == HalfDay::noon && parts.hour < 6) ||
@@ -84,7 +84,7 @@ std::optional<Time> to_time(const Parts& parts) {
   return in_range(time) ? std::optional<Time>(time) : std::nullopt;
 }
 
-// A cursor over the text; every reader either takes what it understands or leaves the cursor where it was.
+// A cursor over the text; every reader either consumes what it understands or leaves the cursor unchanged.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}
@@ -131,7 +131,7 @@ int number(std::string_view digits) {
   return leading_number<int>(digits.substr(0, 9));
 }
 
-// RFC 2822 §4.3, with the turn that feeds need: they began in the nineties.
+// RFC 2822 §4.3, with the pivot at 90: feeds began in the nineties.
 int full_year(std::string_view digits) {
   const int year = number(digits);
   if (digits.size() > 2) return year;
@@ -186,7 +186,7 @@ bool read_clock(Scanner& in, Parts& parts) {
     at.skip_space();
     if (!take_any(at, {"h", "시", "时", "時", "点", "點"}) || is_alpha(at.peek())) return false;
     if (!read_marked(at, parts.minute, {"min", "mn", "m", "분", "分"})) {
-      if (is_space(at.peek()) && trim(at.rest()).size() == 2) at.skip_space();  // "10 h 20", and nothing more
+      if (is_space(at.peek()) && trim(at.rest()).size() == 2) at.skip_space();  // "10 h 20" at the end of the text
       if (at.digits().size() == 2) parts.minute = number(at.take_digits());
     }
     read_marked(at, parts.second, {"sec", "s", "초", "秒"});
@@ -241,7 +241,7 @@ bool read_half_day(Scanner& in, Parts& parts, const DateWords& words) {
   return true;
 }
 
-// "3:45p": the letter directly behind a time.
+// "3:45p": the letter directly after a time.
 void read_half_letter(Scanner& in, Parts& parts) {
   if ((in.peek() != 'a' && in.peek() != 'p') || is_alpha(in.peek(1)) || in.peek(1) == '.') return;
   parts.half = in.peek() == 'a' ? HalfDay::morning : HalfDay::afternoon;
@@ -249,7 +249,7 @@ void read_half_letter(Scanner& in, Parts& parts) {
   in.skip();
 }
 
-// The name of a zone: letters, and with slashes what IANA's names have.
+// The name of a zone: letters; with slashes also the other characters of IANA names.
 std::string_view zone_name(std::string_view text) {
   std::size_t length = 0;
   bool is_path = false;
@@ -263,7 +263,7 @@ std::string_view zone_name(std::string_view text) {
   return text.substr(0, length);
 }
 
-// `letters`: whether the form has military zones.
+// `letters`: whether military zones are allowed.
 bool set_zone(Parts& parts, std::string_view name, bool letters) {
   if (name.find('/') != std::string_view::npos) {
     const date::time_zone* const place = find_time_zone(name);
@@ -279,7 +279,7 @@ bool set_zone(Parts& parts, std::string_view name, bool letters) {
   return true;
 }
 
-// (CEST), [Europe/Berlin]: a zone where nothing else names one, else a remark.
+// (CEST), [Europe/Berlin]: a zone if no other is given, otherwise a remark.
 void read_remark(Scanner& in, Parts& parts) {
   const std::size_t close = std::min(in.rest().find(in.peek() == '(' ? ')' : ']'), in.rest().size());
   const std::string_view remark = trim(in.rest().substr(1, close - 1));
@@ -319,7 +319,7 @@ bool read_tail(Scanner& in, Parts& parts) {
   return true;
 }
 
-// The date of an ISO 8601 form; the cursor is left behind it.
+// Reads an ISO 8601 date and moves the cursor past it.
 bool read_iso_date(Scanner& in, Parts& parts) {
   Scanner at = in;
   const bool truncated = at.peek() == '-' && is_digit(at.peek(1));  // -YYMM, -YY-MM, -YY
@@ -452,7 +452,7 @@ std::optional<Time> parse_epoch(std::string_view text) {
   return in_range(time) ? std::optional<Time>(time) : std::nullopt;
 }
 
-// Everything else: words and numbers in any order, told apart by what they look like.
+// Any other form: words and numbers in any order, recognised by their shape.
 class LooseDate {
  public:
   explicit LooseDate(std::string_view text) : in_(text), text_(text) {}
@@ -470,7 +470,7 @@ class LooseDate {
  private:
   struct Number {
     std::string_view digits;
-    char before;  // the character in front of it
+    char before;  // the character before it
   };
 
   bool token() {
@@ -500,7 +500,7 @@ class LooseDate {
     for (const std::string_view suffix : {"st", "nd", "rd", "th", "er", "º", "ª"}) {
       if (rest.starts_with(suffix) && word_length(rest) == suffix.size()) in_.skip(suffix.size());
     }
-    // Korean and Chinese say which is which.
+    // Korean and Chinese mark year, month and day.
     struct Unit {
       std::string_view word;
       int Parts::*part;
@@ -527,7 +527,7 @@ class LooseDate {
       return true;
     }
     const DateWords words = find_words(in_.rest());
-    // A letter is a zone in RFC 822 only: behind a space, at the end. "15:38 h" and "9.05 u." are hours.
+    // A letter is a zone only in RFC 822: after a space, at the end. "15:38 h" and "9.05 u." are hours.
     const bool letters = parts_.has_time && parts_.month > 0 && count_ > 0 && is_space(behind()) &&
                          in_.rest().size() == 1 && name != "h" && name != "u";
     if (name.size() == 1 && words.length < 2 && letters && set_zone(parts_, name, true)) {
@@ -560,13 +560,13 @@ class LooseDate {
     }
     in_.skip(std::max<std::size_t>(word_length(in_.rest()), 1));
     if (name.size() > 1 && count_ + (parts_.month > 0 ? 1 : 0) >= 3 && set_zone(parts_, name, false)) return true;
-    return first;  // a weekday in a language that we do not know
+    return first;  // a weekday in a language we do not know
   }
 
   // The character before the cursor.
   char behind() const { return in_.rest().size() < text_.size() ? text_[text_.size() - in_.rest().size() - 1] : ' '; }
 
-  // Whether a time follows a word of this length, or a time or number stands before it.
+  // Whether a time follows a word of this length, or a time or number precedes it.
   bool is_beside_time(std::size_t length) const {
     Scanner ahead(in_.rest().substr(length));
     while (ahead.take('.') || ahead.take(',') || ahead.take(' ')) {
@@ -577,7 +577,7 @@ class LooseDate {
     return !before.empty() && is_digit(before.back()) && (parts_.has_time || count_ > 2);
   }
 
-  // For names that are a weekday and a month alike ("mar"): does another month come?
+  // For names that are both a weekday and a month ("mar"): whether another month follows.
   bool month_follows(std::string_view name) const {
     Scanner ahead(in_.rest().substr(name.size()));
     while (!ahead.done()) {
@@ -588,8 +588,8 @@ class LooseDate {
     return false;
   }
 
-  // A number of three digits, or of more than four, is no part of a date: it counts only if the year is not told
-  // otherwise, and then there is none.
+  // A number of three digits, or of more than four, cannot be part of a date. It is dropped if there is another year;
+  // otherwise there is no date.
   void drop_broken_numbers() {
     const auto is_broken = [](const Number& n) { return n.digits.size() == 3 || n.digits.size() > 4; };
     const auto end = std::remove_if(numbers_.begin(), numbers_.begin() + count_, is_broken);
@@ -639,7 +639,7 @@ class LooseDate {
     if (is_thai_ && parts_.year > 2400) parts_.year -= 543;  // of the Buddhist era
   }
 
-  // Numbers left over: an hour, and behind full stops minutes and seconds.
+  // Remaining numbers: an hour, and minutes and seconds after full stops.
   void time_at(std::size_t at) {
     if (parts_.has_time || at >= count_ || numbers_[at].digits.size() > 2) return;
     parts_.hour = number(numbers_[at].digits);
@@ -656,7 +656,7 @@ class LooseDate {
     return weekdays_ == 0 ? day.has_value() : day && (weekdays_ >> std::chrono::weekday{*day}.iso_encoding() & 1U) != 0;
   }
 
-  // Day and month change places, or a name is a month of another language, if that gives the day of the week.
+  // Swaps day and month, or reads the month's name in another language, if that matches the weekday.
   void look_for_another_reading() {
     const Parts first = parts_;
     if (is_numeric_ && parts_.day <= 12) {
@@ -678,7 +678,7 @@ class LooseDate {
   bool is_numeric_ = false, is_thai_ = false;
 };
 
-// Lower case for the letters of Latin, Greek, Cyrillic and Armenian; ASCII for digits and punctuation of other scripts.
+// Lower case for Latin, Greek, Cyrillic and Armenian letters; ASCII for digits and punctuation of other scripts.
 char32_t plain(char32_t code) {
   constexpr char32_t zeros[] = {0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6,  0xB66,  0xBE6,
                                 0xC66, 0xCE6, 0xD66, 0xE50, 0xED0, 0x1040, 0x17E0, 0xFF10};
@@ -694,7 +694,7 @@ char32_t plain(char32_t code) {
   if (code == 0x130) return U'i';
   if (code >= 0x100 && code <= 0x17F && code != 0x131 && code != 0x138 && code != 0x149 && code != 0x178 &&
       code != 0x17F) {
-    const bool odd = (code >= 0x139 && code <= 0x148) || code >= 0x179;  // where capitals have odd numbers
+    const bool odd = (code >= 0x139 && code <= 0x148) || code >= 0x179;  // ranges where capitals have odd numbers
     return (code & 1U) == (odd ? 1U : 0U) ? code + 1 : code;
   }
   const bool latin_or_greek = (code >= 0xC0 && code <= 0xDE && code != 0xD7) || (code >= 0x391 && code <= 0x3AB);
@@ -708,11 +708,11 @@ char32_t plain(char32_t code) {
   return code;
 }
 
-// The text as the readers above look at it. Marks of writing direction are left out.
+// The text in the form the readers above expect. Marks of writing direction are removed.
 std::string plain(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = to_lower(c);
-  if (std::all_of(out.begin(), out.end(), is_ascii)) return out;  // nearly all
+  if (std::all_of(out.begin(), out.end(), is_ascii)) return out;  // nearly all texts
   const std::string lowered = std::exchange(out, {});
   text = lowered;
   for (std::size_t at = 0; at < text.size();) {
@@ -722,7 +722,7 @@ std::string plain(std::string_view text) {
     }
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
     const std::size_t length = byte(0) >= 0xE0 ? 3 : 2;
-    if (byte(0) < 0xC0 || byte(0) >= 0xF0 || at + length > text.size()) {  // of the scripts above none is so far away
+    if (byte(0) < 0xC0 || byte(0) >= 0xF0 || at + length > text.size()) {  // beyond all scripts above
       out += text[at++];
       continue;
     }
@@ -735,7 +735,7 @@ std::string plain(std::string_view text) {
   return out;
 }
 
-// Any moment in the years that are read.
+// Any moment in the supported years.
 std::optional<Time> read_moment(std::string_view text, bool& unknown_zone) {
   text = trim(text);
   if (text.empty() || text.size() > 256) return std::nullopt;
@@ -767,7 +767,7 @@ std::optional<Time> parse_date(std::string_view text) {
 bool has_unknown_zone(std::string_view date) {
   date = trim(date);
   const std::size_t letters = date.size() - std::min(date.size(), date.find_last_of("0123456789") + 1);
-  if (letters == 0 || date.ends_with("GMT") || (letters == 1 && date.back() == 'Z')) return false;  // nearly all
+  if (letters == 0 || date.ends_with("GMT") || (letters == 1 && date.back() == 'Z')) return false;  // nearly all dates
   bool unknown = false;
   return read_moment(date, unknown) && unknown;
 }

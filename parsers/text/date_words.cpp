@@ -14,7 +14,7 @@ struct Month {
   int number;
 };
 
-// Words that begin so are months where the table (scripts/date-words) does not have the whole word.
+// Words with these beginnings are months if the table (scripts/date-words) lacks the whole word.
 // Languages: English, French, German, Spanish, Italian, Portuguese, Dutch, Nordic, Polish, Czech, Hungarian, Greek,
 // Russian, Turkish.
 constexpr Month months[] = {
@@ -41,7 +41,7 @@ struct Zone {
   int minutes;
 };
 
-// Of abbreviations that several countries use, the one that feeds are written with most.
+// An abbreviation used by several countries means the zone most common in feeds.
 constexpr Zone zones[] = {
     {"gmt", 0},     {"utc", 0},     {"ut", 0},      {"z", 0},      {"est", -300},  {"edt", -240},  {"pst", -480},
     {"pdt", -420},  {"cst", -360},  {"cdt", -300},  {"cet", 60},   {"cest", 120},  {"bst", 60},    {"acdt", 630},
@@ -70,7 +70,7 @@ struct Weekday {
   int number;  // 1: Monday
 };
 
-// Words that begin so are weekdays where the table does not have the whole word.
+// Words with these beginnings are weekdays if the table lacks the whole word.
 constexpr Weekday weekdays[] = {{"mon", 1}, {"tue", 2}, {"wed", 3}, {"thu", 4}, {"fri", 5},  {"sat", 6}, {"sun", 7},
                                 {"lun", 1}, {"mar", 2}, {"mer", 3}, {"mié", 3}, {"mie", 3},  {"jeu", 4}, {"jue", 4},
                                 {"gio", 4}, {"ven", 5}, {"vie", 5}, {"sam", 6}, {"sáb", 6},  {"sab", 6}, {"dim", 7},
@@ -80,7 +80,7 @@ constexpr Weekday weekdays[] = {{"mon", 1}, {"tue", 2}, {"wed", 3}, {"thu", 4}, 
                                 {"κυρ", 7}, {"δευ", 1}, {"τρι", 2}, {"τετ", 3}, {"πεμ", 4},  {"παρ", 5}, {"σαβ", 6},
                                 {"mit", 3}, {"seg", 1}, {"ter", 2}, {"qua", 3}, {"qui", 4},  {"sex", 5}, {"thur", 4}};
 
-// The place, from 1, of a word of three letters in a list of such words; 0 when it is not there.
+// The position, from 1, of a three-letter word in a list of such words; 0 if absent.
 int place_in(std::string_view list, std::string_view word) {
   for (std::size_t at = 0; at < list.size(); at += 3) {
     if (list[at] == word[0] && list[at + 1] == word[1] && list[at + 2] == word[2]) return static_cast<int>(at / 3) + 1;
@@ -88,8 +88,8 @@ int place_in(std::string_view list, std::string_view word) {
   return 0;
 }
 
-// Whether a script writes words without spaces between them (Thai, Lao, Burmese, Khmer, and all from U+3000 on), by
-// the first two bytes of a letter.
+// Whether a script writes words without spaces between them (Thai, Lao, Burmese, Khmer, and everything from U+3000 on),
+// judged by the first two bytes of a letter.
 bool is_without_spaces(std::string_view letter) {
   const auto lead = static_cast<unsigned char>(letter[0]);
   const auto next = letter.size() > 1 ? static_cast<unsigned char>(letter[1]) : 0U;
@@ -122,7 +122,7 @@ std::size_t common_length(std::string_view a, std::string_view b) {
   return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
 
-// Other words in dates and times that the patterns of CLDR do not have.
+// Other words in dates and times, missing in CLDR's patterns.
 constexpr std::string_view fillers[] = {
     "of",   "del", "de",    "d'",   "t",       "o",     "om",     "alle", "ore", "ora",  "orë",    "las",
     "les",  "los", "la",    "el",   "jam",     "pukul", "saat",   "lúc",  "giờ", "hora", "horas",  "hs",
@@ -150,7 +150,7 @@ DateWords find_words(std::string_view text) {
       return found;
     }
   }
-  // No word of the table has more in common with the text than its neighbours in the order of the table.
+  // The word sharing the longest prefix with the text is its neighbour in the sorted table.
   const auto next = std::ranges::upper_bound(date_word_table, text, {}, &DateWordRow::word);
   std::size_t length = next == std::begin(date_word_table) ? 0 : common_length(std::prev(next)->word, text);
   for (; length > 0 && found.length == 0; --length) {
@@ -172,7 +172,7 @@ DateWords find_words(std::string_view text) {
     found.length = std::max(found.length, word.size());
   }
   if (found.length >= word.size()) return found;
-  // Inflected, misspelt or without its accents: by its beginning.
+  // Inflected, misspelt or without accents: match by the beginning.
   DateWords begun;
   std::size_t longest = 0;
   for (const Month& month : months) {

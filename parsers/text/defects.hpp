@@ -1,9 +1,9 @@
-// What can be wrong with a document that is read all the same.
+// Defects of documents that are read nevertheless.
 #pragma once
 
 namespace feedmill {
 
-/// What the document was repaired for or guessed at. `none`: a legal document.
+/// The defect that was repaired or guessed around. `none`: a legal document.
 enum class Bozo {
   none,
   malformed_xml,
@@ -16,7 +16,7 @@ enum class Bozo {
   non_xml_content_type
 };
 
-/// What a publisher got wrong and we repaired or dropped; the words are metric labels (OPERATIONS §3).
+/// Publishers' mistakes that we repaired or dropped; the words are metric labels (OPERATIONS §3).
 enum class Flaw {
   encoding,
   entity,
@@ -27,7 +27,7 @@ enum class Flaw {
   duplicate_guid,
   missing_guid,
   truncated,
-  loop,  ///< posts that have been in this store already, or in too many (WEBSUB U17): told by whoever knows that
+  loop,  ///< posts that this store, or too many stores, have had already (WEBSUB U17); reported by the worker
   other
 };
 

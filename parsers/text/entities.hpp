@@ -7,29 +7,30 @@
 
 namespace feedmill {
 
-/// What the entity `name` (without & and ;) stands for, as UTF-8; "" when HTML knows none of that name.
-/// Where HTML 4 and HTML 5 differ (lang, rang) HTML 4 counts: feeds are older than the change.
+/// The text of the entity `name` (without & and ;) as UTF-8; "" if HTML does not define it. Where HTML 4 and HTML 5
+/// differ (lang, rang), HTML 4 wins: feeds are older than the change.
 std::string_view named_entity(std::string_view name);
 
-/// Whether HTML also reads `name` without its semicolon (`&copy`, `&nbsp`): HTML §13.5, the legacy ones.
+/// Whether HTML also accepts `name` without its semicolon (`&copy`, `&nbsp`): the legacy names of HTML §13.5.
 bool is_legacy_entity(std::string_view name);
 
-/// A numeric reference's character: 0x80–0x9F by the windows-1252 table, what XML forbids as U+FFFD (0 for controls).
+/// The character of a numeric reference: 0x80–0x9F by the windows-1252 table, characters forbidden in XML as U+FFFD (0
+/// for controls).
 std::uint32_t repaired_character(std::uint32_t code);
 
 /// One reference at the start of a text.
 struct Reference {
-  std::size_t length = 0;     ///< bytes of the text it takes, "&" included; 0: the "&" stands for itself
+  std::size_t length = 0;     ///< bytes in the text, "&" included; 0: a literal "&"
   std::uint32_t code = 0;     ///< numeric: the character, repaired
-  std::uint32_t written = 0;  ///< numeric: its number in the text
-  std::string_view value{};   ///< named: what it stands for; "" and `numeric` false: undefined
+  std::uint32_t written = 0;  ///< numeric: the number as written
+  std::string_view value{};   ///< named: its text; "" and `numeric` false: undefined
   std::string_view name{};    ///< the name, or the digits with their "#"
   bool numeric = false;
-  bool repaired = false;  ///< numeric: `code` is not what was written
+  bool repaired = false;  ///< numeric: `code` differs from `written`
   bool closed = false;    ///< ended by ";"
 };
 
-/// The character of one of XML's five own entities when `text` ("&" first) begins with one, closed; else NUL.
+/// The character of the XML entity that `text` ("&" first) begins with, if closed; else NUL.
 /// "&lt;" and "&gt;" take 4 bytes, "&amp;" 5, "&quot;" and "&apos;" 6.
 inline char predefined_entity(std::string_view text) {
   if (text.size() < 4) return '\0';
@@ -44,8 +45,8 @@ inline char predefined_entity(std::string_view text) {
 /// Reads the reference that `text` begins with (text[0] is '&').
 Reference read_reference(std::string_view text);
 
-/// Appends `text` with its references decoded once, the HTML way: legacy names also without ";" (not in front of an
-/// alphanumeric or "=" when `in_attribute`); what is no reference stays.
+/// Appends `text` with references decoded once, the HTML way: legacy names also without ";" (with `in_attribute`, not
+/// before an alphanumeric or "="). Anything else stays.
 void append_decoded(std::string& out, std::string_view text, bool in_attribute = false);
 
 inline std::string decode_references(std::string_view text) {

@@ -1,11 +1,11 @@
-// Text as it may stand in markup.
+// Escapes text for markup.
 #pragma once
 
 #include <string_view>
 
 namespace feedmill {
 
-/// What stands for `c` in HTML, in text and in attributes however they are quoted; "" for what may stand as it is.
+/// The reference for `c` in HTML text and attributes with any quoting; "" if it needs none.
 constexpr std::string_view html_reference(char c) {
   switch (c) {
     case '&':

@@ -1,4 +1,4 @@
-// Writes JSON text into a string: objects and arrays opened and closed by the caller, commas and escapes by this.
+// Writes JSON text into a string: the caller opens and closes objects and arrays, the writer adds commas and escapes.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ class JsonWriter {
   using Sink = std::function<void(std::string_view)>;
 
   JsonWriter() = default;
-  /// Hands on what is written piece by piece; the last one is take()n.
+  /// Passes the text to `sink` piece by piece; take() returns the last piece.
   explicit JsonWriter(const Sink& sink) : sink_(&sink) {}
 
   void begin_object() {
@@ -60,20 +60,20 @@ class JsonWriter {
     put_key(key);
     digits(value);
   }
-  /// `json` is JSON text already.
+  /// `json` is already JSON text.
   void raw(std::string_view key, std::string_view json) {
     put_key(key);
     out_ += json;
   }
 
-  /// Room for about `bytes` of text.
+  /// Reserves room for about `bytes` of text.
   void reserve(std::size_t bytes) { out_.reserve(bytes); }
 
-  /// What was written since the last call.
+  /// The text written since the last call.
   std::string take() { return std::exchange(out_, {}); }
 
  private:
-  // RFC 8259 §7: what strings may not hold as it is.
+  // RFC 8259 §7: characters that strings must escape.
   static constexpr ByteSet escaped{
       std::string_view("\"\\\x00\x01\x02\x03\x04\x05\x06\x07\b\t\n\v\f\r\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18"
                        "\x19\x1a\x1b\x1c\x1d\x1e\x1f",

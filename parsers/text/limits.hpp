@@ -1,5 +1,5 @@
-// The caps of SECURITY §3 on one entry: bytes, or how many. Values over them are cut or dropped and named in
-// Entry::truncated. And what a whole document may cost.
+// Caps of SECURITY §3 on one entry (bytes or counts), and the cost limits of a whole document. Values over a cap are
+// cut or dropped and named in Entry::truncated.
 #pragma once
 
 #include <cstddef>
@@ -15,31 +15,30 @@ inline constexpr std::size_t author = std::size_t{1} << 10;
 inline constexpr std::size_t category = 256;
 inline constexpr std::size_t word = 128;  ///< a media type, a language
 inline constexpr std::size_t categories = 64, enclosures = 32, links = 32, people = 64;
-inline constexpr std::size_t deletions = 1000;  ///< of one document
-inline constexpr std::size_t trail = 16;        ///< stores that a post may have passed
+inline constexpr std::size_t deletions = 1000;  ///< per document
+inline constexpr std::size_t trail = 16;        ///< stores that a post may have passed through
 inline constexpr std::size_t summary = std::size_t{64} << 10;
 inline constexpr std::size_t content = std::size_t{1} << 20;
-inline constexpr std::size_t json = std::size_t{256} << 10;  ///< of one field that holds JSON
+inline constexpr std::size_t json = std::size_t{256} << 10;  ///< one field that holds JSON
 inline constexpr std::size_t entry = std::size_t{2} << 20;   ///< all fields together
 
-// SECURITY M2: one and the same bound is reserved and proven. What is live at most while a document is read, itself
-// included: so much, and so many times its bytes after content-encoding was removed.
+// SECURITY M2: this bound is both reserved and proven. Peak live memory while a document is read, itself included, is
+// reading_base plus reading_multiple times its size after removing the content-encoding.
 inline constexpr std::uint64_t reading_base = std::uint64_t{4} << 20;
 inline constexpr std::uint64_t reading_multiple = 16;
 
-/// What bytes decode to: so many times as many at most, which is a byte for each character of three. A few charsets
-/// make more of a byte; a document of such bytes alone is not in that charset.
+/// Decoded size is at most this many times the input: one byte becomes a character of three. A few charsets yield more
+/// for some bytes; a document of only such bytes is not really in that charset.
 inline constexpr std::size_t decoded_multiple = 3;
 
-/// In bytes of live memory, for read_feed and for read_opml. Bytes decode to up to decoded_multiple times as many, and
-/// XML's tree takes 64 bytes for an element or a run of text, 40 for an attribute, JSON's 14 for each byte of the text:
-/// a document that is too dense for this is read up to what fits.
+/// Peak live memory of read_feed and read_opml, in bytes. Input decodes to at most decoded_multiple times its size. An
+/// XML tree takes 64 bytes per element or run of text and 40 per attribute, a JSON tree 14 per byte of text. Documents
+/// too dense for this are read as far as fits.
 constexpr std::uint64_t reading_cost(std::uint64_t decoded_bytes) {
   return reading_base + reading_multiple * decoded_bytes;
 }
 
-// SECURITY T18: the steps that reading may take (allowance.hpp). The documents of the corpus take at most
-// a fiftieth of it.
+// SECURITY T18: steps that reading may take (allowance.hpp). Documents of the corpus take at most 1/50 of it.
 inline constexpr std::uint64_t steps_base = 1'000'000;
 inline constexpr std::uint64_t steps_multiple = 32;
 

@@ -1,4 +1,4 @@
-// Media types as publishers write them.
+// Normalises media types as publishers write them.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace feedmill {
 
-/// A media type as RFC 6838 §4.2 spells it, in lower case, without parameters: "application/rss+xml" of
-/// ` Application/RSS+XML; charset=utf-8`. "" for what is not one, or is longer than limits::word.
+/// A media type in RFC 6838 §4.2 form, lower case, without parameters: "application/rss+xml" for ` Application/RSS+XML;
+/// charset=utf-8`. "" if it is not one or is longer than limits::word.
 std::string media_type(std::string_view declared);
 
 }  // namespace feedmill

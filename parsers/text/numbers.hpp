@@ -1,4 +1,4 @@
-// Decimal numbers in text: no sign but '-', no white space, no locale.
+// Decimal numbers in text: no sign except '-', no white space, no locale.
 #pragma once
 
 #include <charconv>
@@ -7,8 +7,7 @@
 
 namespace feedmill {
 
-/// Whether `text` is a number and nothing else, which `into` then is; it stays what it was when it is none, or does not
-/// fit.
+/// Whether the whole of `text` is a number that fits; if so, it is stored in `into`, which is otherwise unchanged.
 template <class Number>
 bool read_number(std::string_view text, Number& into) {
   Number value{};
@@ -18,7 +17,7 @@ bool read_number(std::string_view text, Number& into) {
   return true;
 }
 
-/// The number that `text` begins with, `otherwise` when there is none or it does not fit.
+/// The number at the start of `text`; `otherwise` if there is none or it does not fit.
 template <class Number>
 Number leading_number(std::string_view text, Number otherwise = {}) {
   std::from_chars(text.data(), text.data() + text.size(), otherwise);

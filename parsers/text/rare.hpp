@@ -1,4 +1,4 @@
-// A value that few have: an optional that costs a pointer where there is none.
+// An optional that costs only a pointer when empty.
 #pragma once
 
 #include <memory>
@@ -6,8 +6,8 @@
 
 namespace feedmill {
 
-/// Like std::optional<T>, with the value on the heap: for the large parts that most entries are without. Copies copy
-/// the value; what was moved from is empty.
+/// Like std::optional<T>, with the value on the heap: for large parts that most entries lack. Copies copy the value; a
+/// moved-from Rare is empty.
 template <class T>
 class Rare {
  public:
@@ -26,7 +26,7 @@ class Rare {
   T* operator->() { return value_.get(); }
   const T* operator->() const { return value_.get(); }
   T value_or(T other) const { return value_ ? *value_ : std::move(other); }
-  /// A new value in place of what was held.
+  /// Replaces the value by a new one.
   T& emplace() { return *(value_ = std::make_unique<T>()); }
 
   bool operator==(const Rare& other) const {

@@ -1,4 +1,4 @@
-// A value that many have in common.
+// A value shared by its copies.
 #pragma once
 
 #include <concepts>
@@ -9,8 +9,8 @@
 
 namespace feedmill {
 
-/// A T that is held once however many have it: copies are pointers to the same. What is empty takes no memory. Each
-/// thread may use copies of its own.
+/// Holds a T once: copies share it by pointer. An empty T takes no memory. Threads may use separate copies
+/// concurrently.
 template <class T>
 class Shared {
  public:
@@ -31,7 +31,7 @@ class Shared {
   operator const T&() const { return **this; }  // NOLINT(google-explicit-constructor): stands for the value
   bool empty() const { return value_ == nullptr || value_->empty(); }
 
-  /// The value to change it: a copy of its own where others have it too.
+  /// The value for editing; unshares it first.
   T& edit() {
     if (value_ == nullptr || value_.use_count() > 1) value_ = std::make_shared<T>(**this);
     return *value_;

@@ -1,4 +1,4 @@
-// Memory for what lives while one document is looked at.
+// Memory for data that lives while one document is processed.
 #pragma once
 
 #include <array>
@@ -7,13 +7,13 @@
 
 namespace feedmill {
 
-/// What a SmallArena begins with: a base, so that it is there before what uses it.
+/// The arena's first block: a base class, so that it is constructed before its user.
 struct SmallArenaMemory {
   std::array<std::byte, 12U << 10U> memory;
 };
 
-/// Gives the maps and sets of a usual document's posts what they need without asking the heap for each of them; beyond
-/// that from the heap. All is freed with it at once. Lives on the stack of one function.
+/// Serves the maps and sets for a typical document's posts without heap allocations; takes more from the heap if
+/// needed. Frees everything when destroyed. Lives on the stack of one function.
 class SmallArena : private SmallArenaMemory, public std::pmr::monotonic_buffer_resource {
  public:
   SmallArena() : std::pmr::monotonic_buffer_resource(memory.data(), memory.size()) {}

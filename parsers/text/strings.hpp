@@ -1,4 +1,4 @@
-// Small operations on ASCII and UTF-8 text that every reader needs; none knows of a locale.
+// Small operations on ASCII and UTF-8 text; independent of the locale.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 
 namespace feedmill {
 
-/// White space of XML 1.0 §2.3, plus form feed as HTML has it.
 inline constexpr std::size_t npos = std::string_view::npos;
 
+/// White space of XML 1.0 §2.3, plus form feed as in HTML.
 constexpr bool is_space(char c) {
   return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f';
 }
@@ -72,7 +72,7 @@ constexpr bool istarts_with(std::string_view text, std::string_view prefix) {
   return text.size() >= prefix.size() && iequals(text.substr(0, prefix.size()), prefix);
 }
 
-/// Where `needle` (lower case) first occurs in `text` whatever its case; npos when nowhere.
+/// Position of `needle` (lower case) in `text`, ignoring case; npos if absent.
 inline std::size_t ifind(std::string_view text, std::string_view needle, std::size_t from = 0) {
   for (std::size_t i = from; i + needle.size() <= text.size(); ++i) {
     if (iequals(text.substr(i, needle.size()), needle)) return i;
@@ -80,7 +80,7 @@ inline std::size_t ifind(std::string_view text, std::string_view needle, std::si
   return std::string_view::npos;
 }
 
-/// Appends a code point as UTF-8; surrogates and what is beyond U+10FFFF become U+FFFD.
+/// Appends a code point as UTF-8; surrogates and values beyond U+10FFFF become U+FFFD.
 inline void append_utf8(std::string& out, std::uint32_t code) {
   if (code >= 0xD800 && (code < 0xE000 || code > 0x10FFFF)) code = 0xFFFD;
   if (code < 0x80) {
@@ -100,15 +100,15 @@ inline void append_utf8(std::string& out, std::uint32_t code) {
   }
 }
 
-/// At most `max` bytes of valid UTF-8, cut before a code point that would not fit whole.
+/// At most `max` bytes of valid UTF-8, without cutting a code point.
 inline std::string_view utf8_prefix(std::string_view text, std::size_t max) {
   if (text.size() <= max) return text;
   while (max > 0 && (static_cast<unsigned char>(text[max]) & 0xC0) == 0x80) --max;
   return text.substr(0, max);
 }
 
-/// A set of bytes to look for: a table look-up a byte, where std::string_view::find_first_of searches the set each
-/// time.
+/// A set of bytes to search for: one table look-up per byte, where std::string_view::find_first_of searches the set
+/// each time.
 class ByteSet {
  public:
   constexpr explicit ByteSet(std::string_view bytes) {
@@ -132,7 +132,7 @@ class ByteSet {
   bool member_[256] = {};
 };
 
-/// The next part of `rest` up to `separator`, which is removed from `rest` with it.
+/// Removes and returns the part of `rest` before `separator`; the separator is removed too.
 inline std::string_view take_until(std::string_view& rest, char separator) {
   const std::size_t at = rest.find(separator);
   const std::string_view part = rest.substr(0, at);
@@ -140,7 +140,7 @@ inline std::string_view take_until(std::string_view& rest, char separator) {
   return part;
 }
 
-/// The next word of `rest` (white space separates), removed from it; "" when none is left.
+/// Removes and returns the next word of `rest` (separated by white space); "" at the end.
 inline std::string_view take_word(std::string_view& rest) {
   std::size_t start = 0;
   while (start < rest.size() && is_space(rest[start])) ++start;
@@ -151,7 +151,7 @@ inline std::string_view take_word(std::string_view& rest) {
   return word;
 }
 
-/// Every run of white space becomes one space, the ends none (SECURITY X4).
+/// Trims the text and folds every run of white space to one space (SECURITY X4).
 inline std::string fold_space(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -165,14 +165,15 @@ inline std::string fold_space(std::string_view text) {
   return out;
 }
 
-/// Which bytes of `word` are those of `pattern` (one byte repeated): the highest bit of each; exact up to the first.
+/// Marks bytes of `word` that equal those of `pattern` (one byte repeated) by their highest bit; exact up to the first
+/// match.
 constexpr std::uint64_t equal_bytes(std::uint64_t word, std::uint64_t pattern) {
   constexpr std::uint64_t ones = 0x0101010101010101;
   const std::uint64_t differs = word ^ pattern;
   return (differs - ones) & ~differs & (ones << 7);
 }
 
-/// Where `c` first is between `at` and `end`, `end` when nowhere: for what is near, where calling memchr costs more.
+/// First `c` between `at` and `end`, else `end`. For near targets, where a memchr call costs more.
 inline const char* find_near(const char* at, const char* end, char c) {
   if constexpr (std::endian::native == std::endian::little) {
     const std::uint64_t pattern = 0x0101010101010101 * static_cast<unsigned char>(c);
@@ -187,8 +188,9 @@ inline const char* find_near(const char* at, const char* end, char c) {
   return at;
 }
 
-/// Copies from `from` until `stop` or the end and returns how much that was. `to` has room for 8 bytes more. Eight
-/// bytes at a time: where `stop` is near, as references are in escaped markup, this beats memchr and memcpy.
+/// Copies from `from` up to `stop` or the end and returns the number of bytes copied. `to` needs room for 8 extra
+/// bytes. Copies eight bytes at a time: if `stop` is near, as references are in escaped markup, this beats memchr and
+/// memcpy.
 inline std::size_t copy_until(char* to, std::string_view from, char stop) {
   std::size_t at = 0;
   if constexpr (std::endian::native == std::endian::little) {
@@ -205,7 +207,7 @@ inline std::size_t copy_until(char* to, std::string_view from, char stop) {
   return at;
 }
 
-/// Line ends and tabs, with the spaces around them, become one space (SECURITY X4); other space stays.
+/// Folds line ends and tabs, with the spaces around them, to one space (SECURITY X4); other space stays.
 inline void fold_lines(std::string& text) {
   static constexpr ByteSet line_ends("\n\t\r");
   if (line_ends.find_in(text) == std::string_view::npos) return;

@@ -13,7 +13,7 @@ namespace {
 
 using Zones = std::map<std::string, const date::time_zone*, std::less<>>;
 
-// By name in lower case. Without tzdata the library throws, and there are none.
+// Zones by name in lower case; empty without tzdata, for which the library throws.
 Zones load_zones() try {
   Zones found;
   for (const date::time_zone& zone : date::get_tzdb().zones) found.emplace(lower(zone.name()), &zone);

@@ -1,5 +1,5 @@
-// Zones by their IANA names, with their summer time, from the system's tzdata: the one thing that parsers read besides
-// the document.
+// Time zones by IANA name, with summer time, from the system's tzdata: the only data that parsers read besides the
+// document.
 #pragma once
 
 #include <chrono>
@@ -11,11 +11,11 @@ class time_zone;
 
 namespace feedmill {
 
-/// The zone of that name, whatever the case; nullptr if there is none, or no tzdata. It lives until the program ends.
+/// The zone of that name, ignoring case; nullptr if there is none, or no tzdata. Valid until the program ends.
 const date::time_zone* find_time_zone(std::string_view name);
 
-/// How far east of UTC the zone's clocks are. `local` is what they show, since 1970. Times that they show twice are the
-/// first; those that they skip are as before the change. 0 if the zone's file cannot be read.
+/// Offset of the zone's clocks, east of UTC. `local`: local clock time, since 1970. A time that occurs twice means the
+/// first; a skipped time has the offset before the change. 0 if the zone's file cannot be read.
 std::chrono::seconds offset_at(const date::time_zone& zone, std::chrono::seconds local);
 
 }  // namespace feedmill

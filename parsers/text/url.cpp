@@ -12,12 +12,12 @@
 namespace feedmill {
 namespace {
 
-// What readers may be shown a link to (closed): pages and files; people to write to or to call; what feeds of downloads
-// and podcasts are about. Other schemes start programs with what a stranger wrote, or name nothing that can be opened.
-// Those of SECURITY S5 are stricter (sanitise.cpp).
+// Schemes that links may have (closed list): pages and files, addresses to write to or call, targets of download and
+// podcast feeds. Other schemes start programs with a stranger's input, or name nothing that can be opened. SECURITY S5
+// is stricter for markup (sanitise.cpp).
 constexpr std::array<std::string_view, 9> link_schemes = {"http",   "https", "ftp",    "gemini", "gopher",
                                                           "mailto", "tel",   "magnet", "bitcoin"};
-// What readers' programs may load by themselves; a magnet link is a file's name, which feeds of torrents have for it.
+// Schemes that readers' programs may load automatically; torrent feeds name files by magnet links.
 constexpr std::array<std::string_view, 3> file_schemes = {"http", "https", "magnet"};
 
 constexpr std::array<std::string_view, 14> tracking_parameters = {
@@ -34,22 +34,22 @@ bool is_tracking(std::string_view parameter) {
   return is_one_of(name, tracking_parameters);
 }
 
-// Names of parameters that get past caches or sign an address for a while.
+// Parameters that bust caches or sign an address temporarily.
 constexpr std::array<std::string_view, 31> passing_parameters = {
     "_",         "bust", "cache",     "cachebust",   "cachebuster", "cb",       "expires", "hdnea",
     "hdnts",     "hmac", "itok",      "key-pair-id", "lastmod",     "modified", "mtime",   "nocache",
     "nonce",     "oe",   "oh",        "policy",      "rand",        "random",   "rnd",     "session",
     "sessionid", "sig",  "signature", "timestamp",   "token",       "ts",       "updated"};
-// Of these the ones that sign nothing and name no version.
+// The subset that neither signs anything nor names a version.
 constexpr std::array<std::string_view, 9> random_parameters = {"_",  "bust",    "cache", "cachebust", "cachebuster",
                                                                "cb", "nocache", "rand",  "random"};
-// These name a version as often as a thing ("watch?v=dQw4w9WgXcQ"): only with a number, dotted or in hex.
+// These may name a version or a thing ("watch?v=dQw4w9WgXcQ"): transient only with a dotted or hexadecimal number.
 constexpr std::array<std::string_view, 3> version_parameters = {"v", "ver", "version"};
 
 bool is_transient(std::string_view parameter) {
   const std::size_t equals = parameter.find('=');
   const std::string_view name = parameter.substr(0, equals);
-  if (equals == std::string_view::npos) {  // "?1690000000": a time, or the number of a build
+  if (equals == std::string_view::npos) {  // "?1690000000": a time or a build number
     return name.size() >= 4 && std::all_of(name.begin(), name.end(), is_digit);
   }
   if (istarts_with(name, "x-amz-") || istarts_with(name, "x-goog-")) return true;
@@ -60,7 +60,7 @@ bool is_transient(std::string_view parameter) {
          std::all_of(value.begin(), value.end(), [](char c) { return c == '.' || hex_value(c) >= 0; });
 }
 
-// Appends `url` without the parameters that `is_left_out` is true of.
+// Appends `url` without the parameters for which `is_left_out` is true.
 template <class IsLeftOut>
 void append_url_without(std::string& out, std::string_view url, IsLeftOut is_left_out) {
   const std::size_t query = url.find('?');
@@ -82,12 +82,12 @@ void append_url_without(std::string& out, std::string_view url, IsLeftOut is_lef
   out += url.substr(fragment);
 }
 
-// Appends a path without its dot segments: RFC 3986 §5.2.4, one pass from left to right. What stands in `out` before
-// `begin` is no path; `whole`: a dot segment at the end leaves its "/".
+// Appends a path without its dot segments: RFC 3986 §5.2.4, one pass from left to right. `out` before `begin` is not
+// part of the path; `whole`: a trailing dot segment leaves its "/".
 void append_path(std::string& out, std::size_t begin, std::string_view path, bool whole) {
   bool dots = false;
   for (std::size_t i = 1; i < path.size() && !dots; ++i) dots = path[i] == '.' && path[i - 1] == '/';
-  if (!dots) {  // nearly all of them
+  if (!dots) {  // nearly all paths
     out += path;
     return;
   }
@@ -123,7 +123,7 @@ void append_clean(std::string& out, std::string_view text) {
 
 namespace {
 
-/// RFC 3986 §2: unreserved and reserved, "[", "]", "#" and "%" apart, which depend on their place.
+/// RFC 3986 §2: unreserved and reserved, except "[", "]", "#" and "%", which depend on their position.
 constexpr ByteSet uri_characters("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?@!$&'()*+,;=");
 
 bool is_ipv6(std::string_view text) {
@@ -163,7 +163,7 @@ std::string uri_of(std::string url) {
   const std::string_view scheme = url_scheme(url);
   const bool needs_host = iequals(scheme, "http") || iequals(scheme, "https");  // RFC 9110 §4.2.1
   const bool has_host = !needs_host || has_plain_host(url, scheme.size());
-  if (is_plain && has_host && !has_port && url.find('@') == npos) return url;  // nearly all
+  if (is_plain && has_host && !has_port && url.find('@') == npos) return url;  // nearly all URLs
   const UrlParts parts = split_url(url);
   if ((needs_host && !parts.has_authority) || !is_authority(parts.authority, needs_host)) return {};
   if (is_plain) return url;
@@ -360,8 +360,8 @@ std::string resolve_url(std::string_view base, std::string_view reference) {
 
 namespace {
 
-/// The scheme that browsers see in a URL, "" when it is relative. They drop control characters and leading space before
-/// they look for one, so do we. A colon in the first segment of a path makes all before it a scheme: RFC 3986 §4.2.
+/// The scheme that browsers see in a URL, "" if it is relative. Like browsers, drops control characters and leading
+/// space first. A colon in the first path segment makes everything before it a scheme: RFC 3986 §4.2.
 std::string seen_scheme(std::string_view url) {
   std::string scheme;
   for (const char c : url) {
@@ -439,7 +439,7 @@ void append_canonical_url(std::string& out, std::string_view url) {
 
 namespace {
 
-/// The host of an authority, with its port unless that is a usual one.
+/// The host of an authority without `www.`, with its port unless that is a usual one.
 std::string_view host_without_www(std::string_view authority) {
   std::string_view host = authority.substr(authority.rfind('@') + 1);  // npos + 1 = 0
   if (host.size() > 4 && istarts_with(host, "www.")) host.remove_prefix(4);

@@ -2,19 +2,19 @@
 -- uses posts host orphans deliver channel requests
 -- replies array
 -- answers requests
--- Registers feeds and puts them into a channel, which is created where it is not there. ARGV: prefix, channel ('' = none),
--- first fetches a second of feeds that come without being spread ('0' = any number; HTTP P12), then feed_url, first due
--- after ms, settings, title ('' = none), '1' = it is wanted for channels alone (RELIABILITY L19), in turn.
--- Returns for each 1 = new, 0 = known, -1 = being removed (finish that first): then it is in no channel either.
+-- Registers feeds and puts them into a channel, which is created if needed. ARGV: prefix, channel ('' = none), first
+-- fetches per second of feeds that are not spread ('0' = unlimited; HTTP P12), then repeated: feed_url, first due after
+-- ms, settings, title ('' = none), '1' = added only for channels (RELIABILITY L19).
+-- Returns for each 1 = new, 0 = known, -1 = being removed (finish that first): not put into a channel either.
 local now = clock()
 local answers, spread_until, due_now, channel, rate = {}, 0, false, ARGV[2], tonumber(ARGV[3])
 
--- When a new feed is due. However many are asked for, they take turns behind each other, and no others behind them.
+-- When a new feed is due: one after the other, however many are added, without delaying other feeds.
 local function first_due(url, after)
   if after > 0 then return now + after end
   if rate == 0 then return due_among((#ARGV - 3) / 5, url, now) end
   local turn = math.max(tonumber(redis.call('HGET', meta_key, 'next_first')) or 0, now)
-  if turn > now + day_ms then turn = now end  -- the clock was put back
+  if turn > now + day_ms then turn = now end  -- the clock was set back
   redis.call('HSET', meta_key, 'next_first', string.format('%.3f', turn + 1000 / rate))
   return math.floor(turn)
 end

@@ -1,14 +1,14 @@
 #!lua
 -- uses posts
 -- replies text
--- Another server serves the store than the last time (RELIABILITY L24). ARGV: prefix, its replication id, '1' when it was a
+-- Handles a change of the server behind the store (RELIABILITY L24). ARGV: prefix, its replication id, '1' if it was a
 -- replica before.
--- What the last one had not passed on to it is gone, and may have been seen: numbers of entries and ids of events go on
--- far behind it, wherever the clock of this server stands. A server that was only started again has what it had, and
+-- Writes that the previous server had not replicated are lost, but may have been seen: entry numbers and event ids
+-- continue far beyond them, whatever this server's clock says. A server that was only restarted still has its data, so
 -- nothing jumps.
 -- Returns 'none' (no store), 'same', 'noted' or 'jumped'.
 local id, was_replica = ARGV[2], ARGV[3] == '1'
-local longest_gap, most_entries = 60000, 1000000  -- ms by which clocks differ; entries of what was not passed on
+local longest_gap, most_entries = 60000, 1000000  -- maximum clock difference in ms; entries not replicated
 if redis.call('TYPE', meta_key)['ok'] ~= 'hash' then return 'none' end
 local noted = redis.call('HMGET', meta_key, 'primary', 'last_signal', 'signals_from')
 if noted[1] == id then return 'same' end

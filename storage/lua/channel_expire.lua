@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- uses posts deliver
 -- replies integer
--- Forgets read marks 7 days after their post went. A bounded step. ARGV: prefix, grace ms. Returns how many went.
+-- Removes read marks 7 days after their post was removed. A bounded step. ARGV: prefix, grace ms. Returns how many.
 local old = redis.call('ZRANGEBYSCORE', gone_key, '-inf', text(clock() - tonumber(ARGV[2])), 'LIMIT', 0, 500)
 for _, mark in ipairs(old) do
   local space = string.find(mark, ' ', 1, true)

@@ -1,7 +1,7 @@
 #!lua
 -- uses posts deliver
 -- replies integer
--- The index of a channel is to be built, or has been: between the two every feed is put into the channel again.
+-- Marks the start or end of building a channel's index: in between, every feed is put into the channel again.
 -- ARGV: prefix, uid, 'begin' | 'end'. Returns 0 = no such channel.
 local uid = ARGV[2]
 if redis.call('SISMEMBER', channels_key, uid) == 0 then return 0 end

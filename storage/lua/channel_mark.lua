@@ -2,9 +2,9 @@
 -- uses posts deliver requests
 -- replies integer
 -- answers requests
--- Marks posts of a channel read or unread. A read one leaves the timeline (DESIGN §3).
--- ARGV: prefix, uid, 'read' | 'unread' | 'all' (read: the oldest 500 that are not newer than a score), then entry ids,
--- or the score. Returns how many changed; -1 = no such channel.
+-- Marks posts of a channel read or unread. Read posts leave the timeline (DESIGN §3).
+-- ARGV: prefix, uid, 'read' | 'unread' | 'all' (read: the oldest 500 not newer than a score), then entry ids, or the
+-- score. Returns how many changed; -1 = no such channel.
 local uid, how = ARGV[2], ARGV[3]
 if redis.call('SISMEMBER', channels_key, uid) == 0 then return -1 end
 local posts, marks = timeline_key(uid), channel_read_key(uid)
@@ -27,7 +27,7 @@ for _, id in ipairs(ids) do
     if ours then
       if redis.call('ZADD', marks, 'NX', now, id) == 1 then changed = changed + 1 end
     elseif was_there then
-      changed = changed + 1  -- the post is gone already: nothing to remember
+      changed = changed + 1  -- the post has been removed: nothing to remember
     end
   end
 end

@@ -2,9 +2,9 @@
 -- uses posts orphans deliver requests
 -- replies array of 3
 -- answers requests
--- One bounded step of deleting a channel with all that is kept for it. Resumable: what is left of one that was
--- interrupted goes as well. ARGV: prefix, uid, where among its feeds to go on ('0' = anew).
--- Returns {1 = something was there, 1 = more to do, where to go on}.
+-- One bounded step of deleting a channel with all its data. Resumable: also removes the rest of an interrupted
+-- deletion. ARGV: prefix, uid, cursor in its feeds ('0' = start).
+-- Returns {1 = there was something, 1 = more to do, next cursor}.
 local uid, step = ARGV[2], 300
 local known = redis.call('SREM', channels_key, uid) +
               redis.call('EXISTS', channel_feeds_key(uid), channel_read_key(uid), timeline_key(uid), channel_order_key(uid),

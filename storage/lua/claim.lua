@@ -2,15 +2,16 @@
 -- uses posts host
 -- replies array of 8
 -- Hands out feeds (RELIABILITY L1–L3, HTTP §6, SECURITY Q1–Q3).
--- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms (behind a space the name that the
---       worker goes out under), due_by ms, 'due' or '', overdue feeds a second of all workers ('0' = any number), then URLs:
---       without due_by only these, with 'due' only those of them that are due; with due_by these and what was due by then
---       and has not been put off since.
+-- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms (then, after a space, the worker's
+-- egress name), due_by ms, 'due' or '', overdue feeds per second of all workers ('0' = unlimited), then URLs: without
+-- due_by only these, with 'due' only those of them that are due; with due_by these and all that were due by then and
+-- have not been deferred since.
 -- Returns {now, next due or '', exhausted, claims as {url, claim, due, alone, served_at, identity, http1, storm},
---          deferred as {url, due, code}, refused URLs, quarantined as {url, due}, with a due_by: when the next may start of those that
---          were due by then and wait for their hosts, '' = none within a lease}. Whoever claims reads the states.
--- A feed whose gate is not open leaves the schedule for the gate's line, line:<gate>, soonest due first; `lines` has when
--- the first of each line may start. So a claim costs what it hands out, however many wait (HTTP H1).
+-- deferred as {url, due, code}, refused URLs, quarantined as {url, due}, with a due_by: the next possible start of a
+-- feed that was due by then and waits for its host, '' = none within a lease}. The caller reads the states.
+-- A feed whose gate is closed moves from the schedule to the gate's line, line:<gate>, soonest due first; `lines` has
+-- when the first of each line may start. So the cost of a claim depends on what it hands out, not on how many wait
+-- (HTTP H1).
 local worker, request = ARGV[2], ARGV[3]
 local max, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
 local usual_concurrency, usual_spacing, egress = tonumber(ARGV[6]), string.match(ARGV[7], '^(%d+) ?(.*)$')
@@ -19,11 +20,11 @@ local due_by = tonumber(ARGV[8])
 local now = clock()
 local lease_end = now + lease
 local my_key = worker_key(worker)
--- Workers that are loops of one process differ in the last four digits, which of the first are 0.
+-- Loops of one process share the first 28 digits; the last four are the loop number.
 local process = string.sub(worker, 1, 28)
 local process_key = worker_key(process .. '0000')
 
--- When to come again. `paced`: there are overdue feeds that nobody may take yet.
+-- When to claim again. `paced`: there are overdue feeds that no worker may take yet.
 local function next_due(paced)
   local from = paced and '(' .. text(now) or '-inf'
   local at = math.huge
@@ -35,7 +36,7 @@ local function next_due(paced)
   return at < math.huge and text(at) or ''
 end
 
--- What holds for a server (HTTP H7), and the gate that it may share with others. Gates are written at the end.
+-- The limits for a server (HTTP H7) and its gate, which it may share with others. Gates are written at the end.
 local servers, gates, gates_read = {}, {}, {}
 local function limits_of(server)
   if not servers[server] then
@@ -55,9 +56,9 @@ local function handed_out(url, claim, due, alone, gate)
           gate.http1_until > now and 1 or 0, text(gate.storm or 0)}
 end
 
--- When the next may start of those that were due by then and wait for their hosts. Lines that have nobody of them are
--- passed over, so many and no more: others work on them. For a host with a quota (HTTP H10) a lease is waited in all, or
--- it would be hours.
+-- The next possible start of a feed that was due by due_by and waits for its host. Lines without such feeds are
+-- skipped, up to a limit: others work on them. For a host with a quota (HTTP H10) waits at most a lease in all, as it
+-- could take hours.
 local function is_awaited(line)
   return now <= due_by + lease or not (gates[line] or read_host(line, now)).quotas
 end
@@ -77,7 +78,7 @@ local mine = redis.call('HMGET', my_key, 'request', 'batch', 'alone_url', 'alone
 if mine[1] == request then
   local claims = {}
   local batch, deferred, refused, quarantined, handed_out_at = unpack(cmsgpack.unpack(mine[2]))
-  -- The store was away meanwhile, and others may have passed the gates since.
+  -- The store was unavailable in between, and other workers may have passed the gates.
   if usual_spacing > 0 and now - (handed_out_at or now) > 100 then
     for _, claim in ipairs(batch) do give_back(claim[1], claim[2], nil, now) end
     batch = {}
@@ -88,13 +89,13 @@ if mine[1] == request then
   end
   return {text(now), next_due(), 0, claims, deferred, refused, quarantined, next_awaited()}
 end
--- This process is busy with a feed that one has died of (SECURITY Q2).
+-- This process is busy with a feed that has killed a worker (SECURITY Q2).
 local alone = process_key == my_key and {mine[3], mine[4]} or
               redis.call('HMGET', process_key, 'alone_url', 'alone_claim')
 local lonely = alone[1] and redis.pcall('HGET', state_key(alone[1]), 'claim') == alone[2] and
                (tonumber(redis.call('ZSCORE', schedule_key, alone[1]) or 0)) > now
 
--- HTTP N4: after the clock was put back, due times may lie where nobody will live to see them.
+-- HTTP N4: after the clock was set back, due times may be in the far future.
 for _, url in ipairs(redis.call('ZRANGE', schedule_key, '+inf', '(' .. text(now + 30 * day_ms), 'BYSCORE', 'REV',
                                 'LIMIT', 0, 100)) do
   redis.call('ZADD', schedule_key, 'XX', text(now + day_ms), url)
@@ -107,7 +108,8 @@ local function put_off(url, line, at, code, from, ...)
   redis.call('HSET', state_key(url), 'won', code, 'why', due_input(code, at - now, from), ...)
 end
 
--- SECURITY Q2: what has killed three workers, each time alone, waits a day, twice as long each time, a week at most.
+-- SECURITY Q2: a feed that has killed three workers, each time alone, waits a day; each time twice as long, at most a
+-- week.
 local function quarantine(url, line, state)
   local times = redis.call('HINCRBY', state_key(url), 'quarantines', 1)
   local at = now + day_ms * math.min(2 ^ (times - 1), 7)
@@ -121,7 +123,7 @@ local function quarantine(url, line, state)
   quarantined[#quarantined + 1] = {url, text(at)}
 end
 
--- Writes when the first in a gate's line may start; a line that is empty goes.
+-- Writes when the first in a gate's line may start; removes an empty line.
 local function settle_line(gate, limits)
   local length = redis.pcall('ZCARD', line_key(gate.name))
   if length == 0 or type(length) ~= 'number' then
@@ -139,10 +141,11 @@ local function settle_line(gate, limits)
   end
 end
 
--- `at`: when it may start, as far as is known.
+-- `at`: its earliest known start.
 local function join_line(url, since, code, server, limits, at)
   local gate = limits.gate
-  if type(redis.pcall('ZADD', line_key(gate.name), text(since), url)) ~= 'number' then  -- no sorted set: nobody is in it
+  if type(redis.pcall('ZADD', line_key(gate.name), text(since), url)) ~= 'number' then  -- not a sorted set: nothing is
+                                                                                        -- in it
     redis.call('UNLINK', line_key(gate.name))
     redis.call('ZADD', line_key(gate.name), text(since), url)
   end
@@ -153,7 +156,8 @@ local function join_line(url, since, code, server, limits, at)
   deferred[#deferred + 1] = {url, text(math.max(at, now + 100)), code}
 end
 
--- The claim, in the store and for the worker. `suspect`: no other suspect of this process runs beside it (SECURITY Q2).
+-- Hands out a claim, in the store and to the worker. `suspect`: no other suspect of this process runs at the same time
+-- (SECURITY Q2).
 local function hand_out(url, line, due, is, strikes, suspect, limits, asker)
   local claim = worker .. ':' .. request .. '-' .. (#claims + 1)
   local was_due, times = text(tonumber(is.held) or due), text(strikes + 1)
@@ -174,41 +178,41 @@ local function hand_out(url, line, due, is, strikes, suspect, limits, asker)
   batch[#batch + 1] = {url, claim, was_due}
 end
 
--- HTTP P12: all workers share one budget for feeds that are overdue, a quarter of a second of it in advance. What is on
--- time waits for none of them. A wish of an operator is not counted.
+-- HTTP P12: all workers share one budget for overdue feeds, with a quarter of a second in advance. Feeds on time do not
+-- wait for them. Operators' requests are not counted.
 local rate = tonumber(ARGV[9])
 local spent_until = rate > 0 and tonumber(redis.call('HGET', meta_key, 'overdue_until')) or 0
 if rate > 0 then
-  if spent_until > now then spent_until = now - 1000 / rate end  -- the clock was put back
+  if spent_until > now then spent_until = now - 1000 / rate end  -- the clock was set back
   spent_until = math.max(spent_until, now - 250 - 1000 / rate)
 end
 local spent, left_behind = false, false
 local function may_take_overdue() return rate == 0 or spent_until + 1000 / rate <= now end
 
--- What a claim goes by, of a feed's state.
+-- The fields of a feed's state that a claim depends on.
 local looked_for = {'alone', 'alone_deaths', 'claim', 'claim_hosts', 'claim_part', 'fetch_url', 'held', 'last_at', 'line',
                     'push_claimed', 'push_hint', 'push_nets', 'state', 'strikes', 'wake', 'won'}
 
--- Whether a worker lives that hands out who waits in lines: named feeds take turns with them then.
+-- Whether a live worker serves the lines: named feeds then take turns with them.
 local served
 local function lines_are_served()
   if served == nil then served = redis.call('ZCOUNT', workers_key, text(now), '+inf') > 0 end
   return served
 end
 
--- Looks at a feed of the schedule, or at the first in the line of a gate. `named`: an operator waits for it.
--- Returns nil when it stands elsewhere now, else why it stays: 'late' = due after due_by, 'paced', 'shut' = its line waits.
+-- Examines a feed of the schedule, or the first in a gate's line. `named`: an operator waits for it. Returns nil if it
+-- was moved, else why it stays: 'late' = due after due_by, 'paced', 'shut' = its line waits.
 local in_turn = 0
 local function look_at(url, due, line, named)
   local fields, is = redis.pcall('HMGET', state_key(url), unpack(looked_for)), {}
   for k, value in ipairs(fields) do is[looked_for[k]] = value or nil end
-  if fields.err then  -- no hash: one feed's broken key must not stop the others
+  if fields.err then  -- not a hash: one feed's broken key must not stop the others
     if line then redis.call('ZREM', line_key(line), url) end
     redis.call('ZADD', schedule_key, text(now + day_ms), url)
     refused[#refused + 1] = url
     return
   end
-  -- It left the line for a build that knows none, or is of another gate since.
+  -- A build without lines has taken it out, or it now belongs to another gate.
   if line and (is.line ~= line or is.state == 'paused' or redis.call('ZSCORE', schedule_key, url)) then
     redis.call('ZREM', line_key(line), url)
     if is.line == line then redis.call('HDEL', state_key(url), 'line') end
@@ -216,11 +220,11 @@ local function look_at(url, due, line, named)
   end
   local held, state, deaths = tonumber(is.held), is.state, tonumber(is.alone_deaths) or 0
   if due_by and (held or due) > due_by then return 'late' end
-  -- A claim of this very process that has ended did not end with its death: the store was away (SECURITY Q1).
+  -- A claim of this same process did not end by its death: the store was unavailable (SECURITY Q1).
   local own = is.claim and string.sub(is.claim, 1, #process) == process
   local strikes = math.max(0, (tonumber(is.strikes) or 0) - (own and 1 or 0))
   if own then redis.call('HDEL', state_key(url), 'alone') end
-  if is.claim and is.alone == '1' and not own then  -- the attempt was made alone, and nobody lived to tell of it
+  if is.claim and is.alone == '1' and not own then  -- the attempt was made alone and never reported
     deaths = redis.call('HINCRBY', state_key(url), 'alone_deaths', 1)
     redis.call('HDEL', state_key(url), 'claim', 'alone')
   end
@@ -239,13 +243,13 @@ local function look_at(url, due, line, named)
   local is_paced = rate > 0 and (held or due) < now - overdue_ms and is.won ~= 'manual'
   if deaths >= 3 or (deaths > 0 and state == 'quarantined') then
     quarantine(url, line, state)
-  elseif rested > now and not held and is.won ~= 'manual' then  -- not due at all: not waited for as one that is put off
+  elseif rested > now and not held and is.won ~= 'manual' then  -- not due at all, so not reported as deferred
     put_off(url, line, rested, 'override', host_of_gate(server))
     redis.call('HDEL', state_key(url), 'held')
   elseif suspect and lonely then
     in_turn = in_turn + 1
     local at = now + 20 * math.min(in_turn, 500)
-    put_off(url, line, at, 'quarantine', 'one at a time', 'held', text(held or due))  -- the due time that it had before
+    put_off(url, line, at, 'quarantine', 'one at a time', 'held', text(held or due))  -- its original due time
     deferred[#deferred + 1] = {url, text(at), 'quarantine'}
   elseif code and stands_first and not named then
     return 'shut', limits
@@ -262,8 +266,8 @@ local function look_at(url, due, line, named)
   end
 end
 
--- Lets the first of a gate's line start, and as many behind it as the gate lets in at once. Returns why it stops before
--- the line is empty, as look_at() does.
+-- Starts the first feed of a gate's line, and as many after it as the gate allows at once. Returns why it stops before
+-- the line is empty, as in look_at().
 local looked_at, scan = 0, due_by and 5000 or 500
 local function serve_line(line)
   while #claims < max and looked_at < scan do
@@ -279,8 +283,8 @@ local function serve_line(line)
   end
 end
 
--- The lines whose first may start, and the schedule, whoever is earlier. The schedule is read page by page: whoever was
--- looked at stands elsewhere by then, but for those that stay.
+-- Takes the earlier of the next line that may start and the schedule. The schedule is read page by page: examined feeds
+-- have been moved by then, except for those that stay.
 local lines_left = 0
 local function next_line()
   if not lines_left or looked_at >= scan then return end
@@ -293,7 +297,7 @@ local candidates, named = {}, 0
 for i = 10, #ARGV do
   local due, line = due_of(ARGV[i])
   local mine = redis.pcall('HMGET', state_key(ARGV[i]), 'claim', 'held')  -- a key of the wrong type is handled below
-  -- Of those named with due_by, or if they are due, another worker may have been sooner.
+  -- With due_by, or 'due', another worker may have taken a named feed already.
   local taken = not mine.err and mine[1] or due_by or
                 (ARGV[8] == 'due' and (mine.err or (tonumber(mine[2] or nil) or math.huge) > now))
   if due and not (taken and due > now) then
@@ -314,7 +318,7 @@ local function next_page()
   for k = 1, #page, 2 do candidates[#candidates + 1] = {page[k], tonumber(page[k + 1])} end
   return #candidates > 0
 end
--- Only what is on time is left to be looked at.
+-- Continue with only the feeds on time.
 local function leave_overdue()
   left_behind, read_all, from, stay, candidates, lines_left = true, false, text(now - overdue_ms), 0, {}, nil
 end
@@ -349,7 +353,7 @@ for _, gate in ipairs(gates_read) do
   write_slots(gate, now)
   if gate.joined then settle_line(gate, gate.joined) end
 end
--- What was put off is only waited for by a worker that was told a due_by.
+-- Only workers with a due_by wait for deferred feeds.
 if #batch + #refused + #quarantined > 0 or (due_by and #deferred > 0) then
   redis.call('HSET', my_key, 'request', request, 'batch',
              cmsgpack.pack({batch, due_by and deferred or {}, refused, quarantined, now}))

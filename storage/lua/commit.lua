@@ -3,30 +3,31 @@
 -- replies array of 1
 -- The atomic write at the end of a refresh (RELIABILITY L4, L6–L8, L12). All checks come first; nothing after the first
 -- write can fail. Part k of n writes complete posts with their signals; only the last writes the feed's own state.
--- ARGV: prefix, feed_url, claim, next due, marks of how the host answered (note_answer of host.lua), counted state fields
--- to set; behind that as parse() reads it, in its order: what counts first says how many elements follow. A signal is
--- the JSON object without its head, which only this script knows: seq, prev, entity_id.
--- Returns {'dup' | 'stale' | 'type <key>' | 'store <key>'}, the last two of a key of another type, of the feed alone or
--- of all; or {'ok', created, modified, trimmed,
--- tombstoned, records, what became of the host's circuit breaker ('opened', 'closed', ''), until when it is open,
--- whether the URL to move to is a feed already (1/0), the highest entry number given out here, re-keyed, deleted, what
--- became of the subscription (0 = nothing, 1 = turned as wanted, 2 = and so its hub is in trouble)}.
+-- ARGV: prefix, feed_url, claim, next due, marks of how the host answered (note_answer of host.lua), counted state
+-- fields to set; then everything that parse() reads, in its order: counted lists start with the number of elements. A
+-- signal is the JSON object without its head, which only this script knows: seq, prev, entity_id.
+-- Returns {'dup' | 'stale' | 'type <key>' | 'store <key>'}, the last two for a key of the wrong type, the feed's or a
+-- shared one; or {'ok', created, modified, trimmed, tombstoned, records, change of the host's circuit breaker
+-- ('opened', 'closed', ''), until when it is open, whether the URL to move to is already a feed (1/0), the highest
+-- entry number assigned here, re-keyed, deleted, result for the subscription (0 = unchanged, 1 = changed as requested,
+-- 2 = and its hub is in trouble)}.
 local url, claim = ARGV[2], ARGV[3]
 local feed_state, last_field = state_key(url), 6 + 2 * tonumber(ARGV[6])
 local mine = redis.call('HMGET', feed_state, 'claim', 'claim_part', 'state', 'fetch_url', 'wake', 'claim_hosts', 'push_wake')
 if mine[1] ~= claim then return {redis.call('HGET', feed_state, 'last_claim') == claim and 'dup' or 'stale'} end
 local sort, map, digests, tombs = sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url)
 local old_state, fetch_url = mine[3] or 'new', mine[4] or url
-local paused = old_state == 'paused'  -- meanwhile: it stays so, and out of the schedule
+local paused = old_state == 'paused'  -- while it was claimed: stays paused, and out of the schedule
 
--- What is to be done. Of a list that stays in ARGV the places of its first and last element are kept.
+-- The work to do. For lists left in ARGV, the indexes of the first and last element.
 local commit = {next_due = tonumber(ARGV[4]), marks = ARGV[5], rekeys = {}, posts = {}}
--- What was done, for the reply and for steps that stand on others.
+-- The results, for the reply and later steps.
 local done = {created = 0, modified = 0, trimmed = 0, tombstoned = 0, rekeyed = 0, deleted = 0, turned = 0,
               grown = 0,  -- bytes
               given_out = 0, host_event = '', host_until = 0}
-local counter, has_tombs, answering  -- check() reads them: the highest entry number, whether tombs exist, whose gate
-local now, signal, finish_signals    -- behind all checks
+local counter, has_tombs, answering  -- set by check(): the highest entry number, whether tombs exist, the answering
+                                     -- gate
+local now, signal, finish_signals    -- set after all checks
 
 -- The next `count` arguments.
 local at = last_field
@@ -35,22 +36,22 @@ local function take(count)
   return unpack(ARGV, at - count + 1, at)
 end
 
--- Where the next counted list begins and ends in ARGV; each of its elements is `width` arguments.
+-- The first and last index of the next counted list in ARGV, with `width` arguments per element.
 local function range(width)
   local first = at + 2
   at = at + 1 + tonumber(ARGV[at + 1]) * width
   return first, at
 end
 
--- told: what the event says of it, behind its id and rev.
+-- told: the event's text about the post after id and rev.
 local function take_rekey()
   local id, from, to, digest, told = take(5)
   local set, set_last = range(2)  -- fields
   return {id = id, from = from, to = to, digest = digest, told = told, set = set, set_last = set_last}
 end
 
--- digest: '' = it stays. id: '' = new. signal: '' = none, for the digest alone changes; behind a '~': no reader would notice the fields, which
--- are written if nobody has changed the post since, and the stream alone hears of it.
+-- digest: '' = unchanged. id: '' = new. signal: '' = none, as only the digest changes; with a leading '~', readers
+-- would not notice the change: it is written unless the post has changed since, and signalled only in the stream.
 local function take_post()
   local guid, digest, id, score, bytes, signal = take(6)
   local set, set_last = range(2)  -- fields
@@ -68,40 +69,40 @@ local function parse()
   local url_json, channel_prefix, part, parts, stream_cap, publish_trims = take(6)
   commit.url_json, commit.channel_prefix, commit.stream_cap = url_json, channel_prefix, stream_cap
   commit.part, commit.parts, commit.publish_trims = tonumber(part), tonumber(parts), publish_trims == '1'
-  -- retention: '' = nothing is trimmed, else how many posts, from which second on, how many bytes; '-' = no such limit.
-  -- grace: ms that a tombstone is kept. later: new posts in later parts, all newer, and their bytes.
+  -- retention: '' = no trimming, else number of posts, oldest second, bytes; '-' = no such limit. grace: ms that a
+  -- tombstone is kept. later: new posts in later parts, all newer, and their bytes.
   local retention, grace, later = take(3)
   local keep, oldest, most_bytes = string.match(retention, '^(%S+) (%S+) (%S+)$')
   commit.keep, commit.oldest, commit.most_bytes = tonumber(keep), tonumber(oldest), tonumber(most_bytes)
   local later_posts, later_bytes = string.match(later, '^(%d+) (%d+)$')
   commit.grace, commit.later, commit.later_bytes = tonumber(grace), tonumber(later_posts), tonumber(later_bytes)
-  -- How the host answered, as note_answer has it; answered_by: '' = the feed's own.
+  -- How the host answered, as in note_answer; answered_by: '' = the feed's own host.
   local retry_at, seen
   commit.answered_by, commit.is, commit.cause, retry_at = take(4)
-  -- move_to: URL, '' = none. seen: the highest entry number that the worker has seen, and id of an event (RELIABILITY L8).
+  -- move_to: URL, '' = none. seen: highest entry number and an event id that the worker has seen (RELIABILITY L8).
   commit.move_to, seen = take(2)
   local entry, event = string.match(seen, '^(%d+) (%S+)$')
   commit.retry_at, commit.seen, commit.seen_event = tonumber(retry_at), tonumber(entry), event
-  -- push_turn: what becomes of the subscription, '' = nothing, '<from> <to>'. push_ask: when it is to be looked after,
-  -- ms, '' = nothing new. See push.lua.
+  -- push_turn: the subscription's change of state, '<from> <to>', '' = none. push_ask: when to check it, ms, '' =
+  -- unchanged. See push.lua.
   commit.push_turn, commit.push_ask = take(2)
-  -- What is kept of the document's items, '' = what there is, '-' = nothing.
+  -- New record of the document's items, '' = unchanged, '-' = remove it.
   commit.items = take(1)
-  -- What was learned to be volatile in the feed's posts, likewise.
+  -- New record of volatile parts of the feed's posts, '' = unchanged, '-' = remove it.
   commit.volatile = take(1)
   commit.feed, commit.feed_last = range(2)        -- fields; '' removes one
   commit.left, commit.left_last = range(1)        -- guids that left the document
   commit.back, commit.back_last = range(1)        -- guids that are back in it
   commit.buried, commit.buried_last = range(1)    -- guids to tombstone
   commit.deleted, commit.deleted_last = range(1)  -- guids that their publisher deleted
-  -- Part 1 alone has these: half a re-keying could not be told from news.
+  -- Only in part 1: half a re-keying would look like new posts.
   for i = 1, tonumber(take(1)) do commit.rekeys[i] = take_rekey() end
   commit.rekey_signal = #commit.rekeys > 0 and take(1)  -- up to the list of posts
   for i = 1, tonumber(take(1)) do commit.posts[i] = take_post() end  -- oldest first
-  commit.signals, commit.signals_last = range(2)  -- of the feed: type, signal
+  commit.signals, commit.signals_last = range(2)  -- about the feed: type, signal
 end
 
--- All that can be refused. Returns the answer then; nothing has been written.
+-- All checks that can fail. Returns the reply if one does; nothing has been written.
 local function check()
   local written = tonumber(mine[2]) or 0
   if commit.part <= written then return {'dup'} end
@@ -152,7 +153,7 @@ local function signal_post(kind, id, tail)
   signal(kind, 'post', '"' .. id .. '"', tail, commit.channel_prefix .. kind)
 end
 
--- Every post that has another guid, in as many events as it takes at 64 KiB of posts each.
+-- Signals all re-keyed posts, in events of at most 64 KiB of posts each.
 local function signal_rekeys(rows)
   local parts, bytes = {}, 0
   for _, row in ipairs(rows) do
@@ -166,8 +167,8 @@ local function signal_rekeys(rows)
   end
 end
 
--- Posts keep their numbers under new guids (DESIGN §5): map, digests and entry follow together. Their rev stays: the
--- event has it, for whoever has read a later one.
+-- Posts keep their numbers under new guids (DESIGN §5): map, digests and entry change together. Their rev stays: the
+-- event includes it, for readers that have seen a later one.
 local function rekey()
   local rows = {}
   for _, post in ipairs(commit.rekeys) do
@@ -191,7 +192,7 @@ local function rekey()
   signal_rekeys(rows)
 end
 
--- Posts that were trimmed under other guids: under these they must not look like news.
+-- Posts that were trimmed under other guids must not look new under these.
 local function bury()
   for i = commit.buried, commit.buried_last do
     if not redis.call('HGET', map, ARGV[i]) then
@@ -205,8 +206,8 @@ local function remove_fields(post)
   if post.unset_last >= post.unset then redis.call('HDEL', post.id, unpack(ARGV, post.unset, post.unset_last)) end
 end
 
--- Changes that are not news. If another writer has changed the post since the look-up, nothing is written, not even the
--- digest: the next poll compares the post again.
+-- Changes that readers would not notice. If another writer has changed the post since the look-up, nothing is written,
+-- not even the digest: the next poll compares the post again.
 local function update_quietly(post, rev, bytes)
   if post.signal ~= '' then
     if tonumber(string.match(post.signal, '"rev":(%d+)')) ~= (tonumber(rev) or 1) + 1 then return end
@@ -224,7 +225,7 @@ local function update_quietly(post, rev, bytes)
   end
 end
 
--- An operator may have changed the post since it was looked up: then both changes hold, and rev counts both.
+-- An operator may have changed the post since it was looked up: then both changes are kept, and rev counts both.
 local function update(post, old_rev, bytes)
   local rev, expected = (tonumber(old_rev) or 0) + 1, tonumber(string.match(post.signal, '"rev":(%d+)'))
   redis.call('HSET', post.id, 'digest', post.digest, 'bytes', text(post.bytes), unpack(ARGV, post.set, post.set_last))
@@ -233,7 +234,7 @@ local function update(post, old_rev, bytes)
     post.signal = string.gsub(post.signal, '"rev":%d+', '"rev":' .. text(rev), 1)
     redis.call('HSET', post.id, 'rev', text(rev))
     post.bytes = bytes_of(post.id)
-    -- All of the post, as it would be without the other change.
+    -- Size of the whole post, in place of its content.
     local post_at = string.find(post.signal, ',"post":{', 1, true)
     if post_at then post.signal = string.sub(post.signal, 1, post_at) .. '"post_bytes":' .. text(post.bytes) .. '}' end
     redis.call('HSET', post.id, 'bytes', text(post.bytes))
@@ -244,7 +245,7 @@ local function update(post, old_rev, bytes)
   done.grown = done.grown + post.bytes - bytes
 end
 
--- Posts that are stored: an operator may have removed one since it was looked up.
+-- Updates stored posts; an operator may have removed one since it was looked up.
 local function update_posts()
   for _, post in ipairs(commit.posts) do
     local stored = post.id ~= '' and redis.call('HGET', map, post.guid) == post.id and
@@ -257,8 +258,8 @@ local function update_posts()
   end
 end
 
--- A new post that the trim would take at once is tombstoned without being created. Returns how many stored posts are
--- older than one of these: the trim takes them, too.
+-- New posts that the trim would remove at once are tombstoned without being created. Returns how many stored posts are
+-- older than one of these: the trim removes them too.
 local function pass_over()
   local fresh, more_bytes = {}, done.grown + commit.later_bytes
   for _, post in ipairs(commit.posts) do
@@ -282,7 +283,7 @@ local function pass_over()
       if most_bytes then heavy = heavy - bytes_field(known[j]) end
       j = j + 2
     elseif not known[j] and (j - 1) / 2 < stored then
-      break  -- there are more, and the trim will not come to them today
+      break  -- there are more, which this trim does not reach
     else
       fresh[i].tombstone = true
       heavy = heavy - fresh[i].bytes
@@ -294,7 +295,7 @@ local function pass_over()
   return passed_over
 end
 
--- New posts: first all entries, then what leads to them. Returns the highest entry number then, given `highest`.
+-- Creates posts: first all entries, then the references to them. Returns the new highest entry number, given `highest`.
 local function create(guids, posts, highest)
   local known = redis.call('HMGET', map, unpack(guids))
   local places, marks_of, scores = {}, {}, {}
@@ -320,7 +321,7 @@ local function create(guids, posts, highest)
   return highest
 end
 
--- Numbers must not be given out twice after a failover that lost a suffix: they go on behind what the worker has seen.
+-- Numbers must not be assigned twice after a failover that lost writes: they continue after what the worker has seen.
 local function create_posts()
   local guids, posts = {}, {}
   for _, post in ipairs(commit.posts) do
@@ -332,7 +333,7 @@ local function create_posts()
   if highest > counted then redis.call('SET', counter_key, text(highest)) end
 end
 
--- In the order of the document.
+-- Signals posts in document order.
 local function signal_posts()
   for _, post in ipairs(commit.posts) do
     if post.modified then
@@ -349,7 +350,7 @@ local function signal_posts()
   end
 end
 
--- Returns passed_over, for the trim.
+-- Returns passed_over for the trim.
 local function write_posts()
   update_posts()
   local passed_over = commit.keep and pass_over() or 0
@@ -359,7 +360,7 @@ local function write_posts()
   return passed_over
 end
 
--- RFC 6721: by whoever publishes it, and who may list it again. Without a tombstone: it comes back then.
+-- RFC 6721: deleted by the publisher, which may list it again. No tombstone, so that it can then come back.
 local function delete_posts()
   for i = commit.deleted, commit.deleted_last do
     local id = redis.call('HGET', map, ARGV[i])
@@ -371,7 +372,7 @@ local function delete_posts()
   end
 end
 
--- A tombstone stays while its guid is listed, and `grace` longer; 20,000 of a feed at most.
+-- A tombstone stays while its guid is listed, plus `grace`; at most 20,000 per feed.
 local function trim_posts(passed_over)
   for i = commit.left, commit.left_last do redis.call('ZADD', tombs, 'XX', text(now), ARGV[i]) end
   for i = commit.back, commit.back_last do redis.call('ZADD', tombs, 'XX', '+inf', ARGV[i]) end
@@ -390,13 +391,14 @@ local function write_feed()
   end
 end
 
--- value: '' = it stays, '-' = it goes.
+-- value: '' = keep it, '-' = remove it.
 local function write_value(key, value)
   if value == '-' then redis.call('DEL', key)
   elseif value ~= '' then redis.call('SET', key, value) end
 end
 
--- Whether the feed moves to a URL that is a feed already: two feeds stay two (HTTP R7), and this one where it is.
+-- Whether the feed moves to a URL that is already a feed: the two stay separate (HTTP R7), and this one stays where it
+-- is.
 local function keep_apart()
   local taken = commit.move_to ~= '' and redis.call('SISMEMBER', feeds_key, commit.move_to) == 1
   if taken then redis.call('HSET', feed_state, 'no_move_to', commit.move_to) end
@@ -404,7 +406,7 @@ local function keep_apart()
 end
 local function is_of_move(name) return name == 'fetch_url' or name == 'moves' end
 
--- Follows the feed from state to state in what is kept of all feeds. Puts into `unset` what it says no more.
+-- Updates the records of all feeds for this feed's change of state. Adds the fields to remove to `unset`.
 local function turn_state(unset)
   local to, was = commit.state_to, old_state
   if paused then was = redis.call('HGET', feed_state, 'before_pause') end
@@ -417,7 +419,7 @@ local function turn_state(unset)
   if to and to ~= old_state and not paused then count_state(url, old_state, to, now) end
 end
 
--- The feed's own state; the claim ends with it.
+-- Writes the feed's own state and ends the claim.
 local function write_state()
   local set, unset = {}, {'claim', 'claim_due', 'claim_part', 'claim_hosts', 'held', 'wake', 'strikes', 'alone',
                           'alone_deaths', 'push_claimed', 'push_due', 'push_wake'}
@@ -436,7 +438,7 @@ local function write_state()
   redis.call('HDEL', feed_state, unpack(unset))
 end
 
--- The subscription at the feed's hub: turned unless somebody else did since.
+-- Updates the feed's subscription, unless its state has changed since.
 local function settle_push()
   if commit.push_turn ~= '' then
     local from, to = string.match(commit.push_turn, '^(%S*) (%S*)$')
@@ -455,8 +457,8 @@ local function signal_changes()
   end
 end
 
--- Sooner than was planned if somebody asked for that meanwhile (RELIABILITY L10), by a push or by hand; but a
--- Retry-After holds for whoever wakes the feed, too.
+-- Schedules the feed: sooner than planned if a push or an operator requested that during the refresh (RELIABILITY L10),
+-- but never before a Retry-After.
 local function schedule()
   local next_due, wake, push_wake = commit.next_due, mine[5], mine[7]
   local granted = wake and math.max(now + tonumber(wake), commit.not_before or 0)
@@ -472,11 +474,11 @@ local function schedule()
   end
 end
 
--- What the hosts showed of themselves, and the slots there.
+-- Records how the hosts answered, and releases their slots.
 local function note_hosts()
   local first, claim_hosts = gate_of(fetch_url), mine[6]
   local _, egress = read_marks(commit.marks)
-  if answering ~= first then  -- the first has answered too, by a redirect
+  if answering ~= first then  -- the first host has answered too, with a redirect
     note_answer(read_host(first, now, egress), url, claim, now, 'served', '', 0, '')
   end
   if commit.is ~= 'served' or commit.cause ~= '' or not nothing_to_note(host_key(answering), commit.marks, now) then

@@ -1,10 +1,10 @@
 #!lua
 -- uses posts deliver
 -- replies array of 5
--- Adds notices to the lists of users: at most 30 each, list and hash always equal (RELIABILITY L16). With a target, each
--- record once and in order, as deliver_posts does. What is new is published (DESIGN §4).
--- ARGV: prefix, channel prefix, target ('' = not from the stream), then for each record: stream id, predecessor, whether
--- more of it follows in the next one (1/0), number of notices, and for each of these: user, notice id, value, message,
+-- Adds notices to users' lists: at most 30 each, list and hash always equal (RELIABILITY L16). With a target, each
+-- record once and in order, as in deliver_posts. New notices are published (DESIGN §4).
+-- ARGV: prefix, channel prefix, target ('' = not from the stream), then for each record: stream id, predecessor,
+-- whether the next one continues it (1/0), number of notices, and for each of these: user, notice id, value, message,
 -- counted topics.
 -- Returns {'ok' | 'hole', applied, repeated, refused by a key of the wrong type, last id applied}.
 local most = 30
@@ -22,7 +22,7 @@ local function publish(user, message, first, last_topic)
   for i = first, last_topic do redis.call('PUBLISH', channel .. 'topic:' .. ARGV[i], message) end
 end
 
--- The notice at `from`, whose topics end at `to`.
+-- Adds the notice at `from`, whose topics end at `to`.
 local function add(from, to)
   local user, id, value, message = ARGV[from], ARGV[from + 1], ARGV[from + 2], ARGV[from + 3]
   local order, values = notice_order_key(user), notices_key(user)

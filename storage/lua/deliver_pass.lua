@@ -1,12 +1,11 @@
 #!lua
 -- uses posts deliver
 -- replies array of 3
--- Delivers at once all that stands in the stream, if nobody is to be told of it (RELIABILITY L14): both places and the
--- group move to its end, and no record is read. As it is one script, who subscribes later gets all that is committed
--- later. ARGV: prefix, group.
--- Returns {'passed', records, place}: everything up to `place` is delivered; {'wanted', 0, ''}: there is a channel or a rule;
--- or {'unread', 0, ''}: the records themselves must be looked at, for they may tell operators something, or the group and
--- the places do not agree about what was read.
+-- Delivers the whole stream at once if it has no recipients (RELIABILITY L14): moves both places and the group to its
+-- end without reading records. As this is one script, later subscribers get all later commits. ARGV: prefix, group.
+-- Returns {'passed', records, place}: everything up to `place` is delivered; {'wanted', 0, ''}: there is a channel or a
+-- rule; or {'unread', 0, ''}: the records must be read, as they may concern operators, or the group and the places
+-- disagree on what was read.
 if redis.call('EXISTS', channels_key, watchers_key) > 0 then return {'wanted', 0, ''} end
 
 local function named(pairs)

@@ -1,13 +1,13 @@
 #!lua
 -- uses posts deliver
 -- replies array of 7
--- Applies signals to the timelines, each once and in order, a bounded number of timelines in one call (RELIABILITY L14,
+-- Applies signals to the timelines, each once and in order, a bounded number of timelines per call (RELIABILITY L14,
 -- L15).
--- ARGV: prefix, target, channel prefix, whether to publish per feed (1/0), where to go on with the first record ('0' = at
--- its begin), then for each record: stream id, predecessor ('' = unknown), 'add' | 'move' | 'drop' | '', entry id,
+-- ARGV: prefix, target, channel prefix, whether to publish per feed (1/0), where to continue with the first record ('0'
+-- = at its start), then for each record: stream id, predecessor ('' = unknown), 'add' | 'move' | 'drop' | '', entry id,
 -- feed_url, score, type, JSON ('' unless published).
 -- Returns {'ok' | 'hole' | 'part', applied, repeated, refused by a key of the wrong type, last id applied, indexes that
--- have become short and are to be built anew, where to go on with the first record that was not applied}.
+-- have become short and must be rebuilt, where to continue with the first record not applied}.
 local records, channel_prefix, publish, from = records_of(ARGV[2]), ARGV[3], ARGV[4] == '1', ARGV[5]
 local refused, short, now = 0, 0, text(clock())
 local known, floors = {}, {}
@@ -20,7 +20,7 @@ end
 local most = 500
 local room = most
 
--- All posts of the channel.
+-- Updates the index of all posts of a channel.
 local function keep_index(action, uid, id, score)
   local key, floor = index_key(uid), floors[uid] or floor_of(uid)
   local done
@@ -52,14 +52,14 @@ local function carry_out(action, uid, id, score)
   return gone
 end
 
--- The next channels that hold a feed, and where to go on ('0' = there are no more); none when they do not fit into this
--- call. What is scanned may come twice, and comes twice after a kill: a post that is applied again changes nothing.
+-- The next channels that hold a feed, and where to continue ('0' = at the end); none if they do not fit into this call.
+-- A scan may return channels twice, also after a crash: applying a post again changes nothing.
 local function next_holders(url)
   if not known[url] then
     local count = redis.call('SCARD', holders_key(url))
     if count > room then
       if room < most or count <= most then return end
-      local page = redis.call('SSCAN', holders_key(url), from, 'COUNT', most * 9 / 10)  -- it gives a few more
+      local page = redis.call('SSCAN', holders_key(url), from, 'COUNT', most * 9 / 10)  -- may return a few more
       return page[2], page[1]
     end
     known[url] = redis.call('SMEMBERS', holders_key(url))

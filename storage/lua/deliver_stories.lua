@@ -1,9 +1,9 @@
 #!lua
 -- uses posts deliver
 -- replies array of 6
--- Writes post_same_as, each record's once and in order, as deliver_posts does (RELIABILITY L14, L20).
--- ARGV: prefix, target, channel prefix, stream cap, then for each record: stream id, predecessor, entry id, what its event
--- says behind `timestamp` ('' = it has none).
+-- Writes post_same_as events, for each record once and in order, as in deliver_posts (RELIABILITY L14, L20).
+-- ARGV: prefix, target, channel prefix, stream cap, then for each record: stream id, predecessor, entry id, the event's
+-- text after `timestamp` ('' = no event).
 -- Returns {'ok' | 'hole', applied, repeated, 0, last id applied, events written}.
 local channel, records, told = ARGV[3] .. 'post_same_as', records_of(ARGV[2]), {}
 for i = 5, #ARGV, 4 do

@@ -3,7 +3,7 @@
 -- replies integer
 -- answers requests
 -- Deletes one post for an operator: its tombstone keeps it away while the feed lists it. ARGV: prefix, channel prefix,
--- stream cap, id. Returns 1 = deleted, 0 = there is none.
+-- stream cap, id. Returns 1 = deleted, 0 = no such post.
 local channel_prefix, stream_cap, id = ARGV[2], ARGV[3], ARGV[4]
 local url = redis.call('HGET', id, 'feed_url')
 if not url then return 0 end
@@ -13,7 +13,7 @@ local now = clock()
 local signal, finish_signals = signal_writer(now, stream_cap, true)
 local guid_json, guid = delete_post(url, id)
 if redis.call('SISMEMBER', feeds_key, url) == 0 then
-  redis.call('HDEL', state_key(url), 'bytes')  -- of a feed that is being removed, or was
+  redis.call('HDEL', state_key(url), 'bytes')  -- of a feed that is being removed, or has been
 elseif guid then
   redis.call('ZADD', tombs_key(url), '+inf', guid)
 end

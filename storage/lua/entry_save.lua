@@ -2,11 +2,12 @@
 -- uses posts host requests
 -- replies array of 1
 -- answers requests
--- Creates or changes one post for an operator, if it still is what the caller has read. Of one that is changed the
--- digest stays: it tells what the publisher's version was, so that only a change of that one replaces what is saved.
+-- Creates or changes one post for an operator, if it is still as the caller read it. A changed post keeps its digest,
+-- which identifies the publisher's version: only a change of that version replaces what is saved.
 -- ARGV: prefix, channel prefix, feed_url, its JSON text, stream cap, guid, id ('' = new), rev as read, digest, score,
---       bytes, signal without its head, then counted fields to set (name, value), counted fields to remove.
--- Returns {'created' | 'modified', id}; {'unknown'} = no such feed; {'changed'}: read it again; {'type <key>'}: nothing was written.
+-- bytes, signal without its head, then counted fields to set (name, value), counted fields to remove.
+-- Returns {'created' | 'modified', id}; {'unknown'} = no such feed; {'changed'}: read it again; {'type <key>'}: nothing
+-- was written.
 local channel_prefix, url, url_json, stream_cap, guid, id, rev, digest, score, bytes, tail = unpack(ARGV, 2, 12)
 if redis.call('SISMEMBER', feeds_key, url) == 0 then return {'unknown'} end
 local sort, map, digests, tombs = sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url)

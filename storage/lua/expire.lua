@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- uses posts host trim
 -- replies array of 2
--- One bounded step of trimming a feed by hand. ARGV: prefix, channel prefix, feed_url, its JSON text, stream cap, publish
--- trims (1/0), how many posts stay, oldest second that stays, bytes that stay ('-' = no such limit).
+-- One bounded step of trimming a feed on request. ARGV: prefix, channel prefix, feed_url, its JSON text, stream cap,
+-- publish trims (1/0), number of posts to keep, oldest second to keep, bytes to keep ('-' = no such limit).
 -- Returns {trimmed, more to do (1/0)}; -1 = no such feed.
 local channel_prefix, url, url_json, stream_cap, publish_trims = unpack(ARGV, 2, 6)
 if redis.call('SISMEMBER', feeds_key, url) == 0 then return {-1, 0} end

@@ -1,11 +1,11 @@
 #!lua flags=no-writes
 -- uses posts host
 -- replies array of 1
--- One bounded step of writing a feed down. Writes nothing.
+-- One bounded step of exporting a feed. Writes nothing.
 -- ARGV: prefix, feed_url, first rank, how many.
--- Returns {stamp ('' = not registered), {id, score, {fields…}}…}; of the first step also, behind the stamp:
--- due ('' = not scheduled), quarantined since ('' = not), {state…}, {readers' record…}, {tombstones with scores…}.
--- As long as the stamp is the same nothing that is written down has changed.
+-- Returns {stamp ('' = not registered), {id, score, {fields…}}…}; in the first step also, after the stamp: due ('' =
+-- not scheduled), quarantined since ('' = not), {state…}, {readers' record…}, {tombstones with scores…}. While the
+-- stamp is the same, nothing exported has changed.
 local url, first, count = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 if redis.call('SISMEMBER', feeds_key, url) == 0 then return {''} end
 local sort, state = sort_key(url), state_key(url)

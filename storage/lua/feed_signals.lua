@@ -1,8 +1,8 @@
 #!lua flags=no-writes
 -- uses posts host
 -- replies array
--- The newest signals of a feed among the newest of all.
--- ARGV: prefix, the feed's URL as JSON text, how many of all to look at, how many to find.
+-- Finds the newest signals of a feed among the newest of all.
+-- ARGV: prefix, the feed's URL as JSON text, how many of all to search, how many to find.
 -- Returns {id, {field, value, …}} of each, newest first.
 local mark, want = '"feed_url":' .. ARGV[2] .. ',', tonumber(ARGV[4])
 local found = {}

@@ -1,10 +1,10 @@
 #!lua flags=allow-oom
 -- uses posts deliver
 -- replies array of 2
--- How far the consumer groups of the signals have come; trims the stream to its caps and to its age, but never what a
--- group has not acknowledged: only a commit does that, at twice the cap (RELIABILITY L13).
+-- Reports the position of the signals' consumer groups; trims the stream to its caps and age, but never what a group
+-- has not acknowledged: only a commit does that, at twice the cap (RELIABILITY L13).
 -- ARGV: prefix, stream cap, how long to keep records, ms.
--- Returns {length, now ms, {name, records to go, oldest of them ms}…}.
+-- Returns {length, now ms, {name, remaining records, oldest of them ms}…}.
 local now = clock()
 local since = text(now - tonumber(ARGV[3]))
 local cap, most_bytes = caps_of(ARGV[2])
@@ -18,9 +18,9 @@ for _, info in ipairs(redis.call('XINFO', 'GROUPS', signals_key)) do
   local waiting = redis.call('XRANGE', signals_key, '(' .. group['last-delivered-id'], '+', 'COUNT', 1)[1]
   if waiting then oldest = waiting[1] end
   if group['pending'] > 0 then oldest = redis.call('XPENDING', signals_key, group['name'])[2] end
-  local behind = group['lag'] or (waiting and length or 0)  -- unknown to the server: at most so many
+  local behind = group['lag'] or (waiting and length or 0)  -- unknown to the server: use the upper bound
   answers[#answers + 1] = {group['name'], behind + group['pending'], oldest and string.match(oldest, '^%d+') or ''}
-  -- A group that has all still needs nothing older than what it was given last.
+  -- A group that is up to date needs nothing older than the last record it was given.
   local first = oldest or group['last-delivered-id']
   if not needed or after(needed, first) then needed = first end
 end

@@ -2,11 +2,11 @@
 -- uses posts host
 -- replies integer
 -- Replaces the operator's settings of hosts (HTTP H7), which gate_of() reads.
--- ARGV: prefix, then host and "concurrency spacing_ms min_interval_ms group" in turn ('-' = as usual, no group = alone).
--- Lines of hosts that have other settings now are looked at anew: their feeds may be of another gate, or start sooner.
+-- ARGV: prefix, then repeated: host, "concurrency spacing_ms min_interval_ms group" ('-' = default, no group = alone).
+-- Lines of hosts with changed settings are checked again: their feeds may have another gate, or start sooner.
 local was, stays, changed, is_changed = {}, {}, {}, {}
 local before = redis.pcall('HGETALL', hosts_key)
-for i = 1, #before, 2 do was[before[i]] = before[i + 1] end  -- nothing of a key that is no hash
+for i = 1, #before, 2 do was[before[i]] = before[i + 1] end  -- empty if the key is not a hash
 for i = 2, #ARGV, 2 do
   stays[ARGV[i]] = true
   if was[ARGV[i]] ~= ARGV[i + 1] then changed[#changed + 1] = ARGV[i] end

@@ -1,26 +1,28 @@
 #!lua
 -- uses posts host orphans
 -- replies text or integer
--- One bounded step of bringing a feed back. Until its last step the feed is one whose removal was interrupted: what is
--- left of a broken import goes as that goes, and nobody is given it to refresh. state:imports says which feeds are under
--- way, by the time of the last step: while a feed stands there nobody finishes its removal, and its channels and its topic
--- wait for it.
+-- One bounded step of importing a feed. Until its last step the feed counts as one whose removal was interrupted: the
+-- rest of a failed import is removed like that, and no worker gets the feed to refresh. state:imports lists feeds being
+-- imported, by the time of the last step: while a feed is listed, its removal is not finished, and its channels and
+-- topic wait for it.
 -- ARGV: prefix, then one of:
---   'open', archive, counter, id of its store ('' = it does not say), its newest event
---                                   whether numbers are kept: the store is empty, or this archive was begun before. It is
---                                   that store again then, and ids of events go on behind that. Returns 1 or 0
---   'behind', archive, counter      of another partition than the one that keeps the numbers of this archive: whether it
---                                   gives out none but higher ones. Returns 1 or 0
---   'close', archive, highest number of its entries, behind which it goes on that keeps the numbers of this archive
---   'begin', feed_url, 1 = replace  Returns 'ok', 'known' (it is a feed), 'replace' (so it is: take its posts away first),
---                                   'begun' (an import has left posts: likewise) or 'left' (something else of it is there)
+--   'open', archive, counter, id of its store ('' = unknown), its newest event
+--                                   whether numbers are kept: the store is empty, or this archive was begun before. It
+--                                   then becomes that store again, and event ids continue after the newest. Returns 1
+--                                   or 0
+--   'behind', archive, counter      for a partition other than the one that keeps the archive's numbers: whether it
+--                                   assigns only higher numbers. Returns 1 or 0
+--   'close', archive, highest entry number, after which the partition that keeps the archive's numbers continues
+--   'begin', feed_url, 1 = replace  Returns 'ok', 'known' (it is a feed), 'replace' (it is: remove its posts first),
+--                                   'begun' (an import has left posts: remove them first) or 'left' (other data of it
+--                                   exists)
 --   'entries', feed_url, 1 = keep numbers, channel prefix, stream cap, then number, score, signal, counted fields …
---                                   Returns 'ok', or what stands in the way
+--                                   Returns 'ok', or the obstacle
 --   'tombs', feed_url, counted tombstones
---   'end', feed_url, due ('' = paused), quarantined since ('' = not), channel prefix, stream cap, its JSON text, counted
---                                   state, readers' record and events, which are a type and a tail. Returns 'followed'
---                                   where channels hold it
---   'left', ms                      gives up to 100 imports up whose last step is older. Returns how many
+--   'end', feed_url, due ('' = paused), quarantined since ('' = not), channel prefix, stream cap, its JSON text,
+--                                   counted state, readers' record and events, which are a type and a tail. Returns
+--                                   'followed' if channels contain it
+--   'left', ms                      abandons up to 100 imports whose last step is older. Returns how many
 local what, url = ARGV[2], ARGV[3]
 local imports_key = prefix .. 'state:imports'
 if what == 'open' then
@@ -50,7 +52,7 @@ elseif what == 'left' then
   local old = redis.call('ZRANGEBYSCORE', imports_key, '-inf', text(clock() - tonumber(ARGV[3])), 'LIMIT', 0, 100)
   for _, one in ipairs(old) do
     redis.call('ZREM', imports_key, one)
-    if redis.call('SISMEMBER', feeds_key, one) == 0 then  -- also where only its topic is left
+    if redis.call('SISMEMBER', feeds_key, one) == 0 then  -- also if only its topic is left
       redis.call('HSET', state_key(one), 'removing', '1')
       redis.call('SADD', removals_key, one)
     end
@@ -141,7 +143,7 @@ if due ~= '' then redis.call('ZADD', schedule_key, text(math.min(tonumber(due), 
 if since ~= '' then redis.call('ZADD', quarantine_key, since, url) end
 local now = clock()
 count_state(url, nil, redis.call('HGET', state_key(url), 'state') or 'new', now)
-note_leaving(url, now)  -- its channels come behind it
+note_leaving(url, now)  -- its channels are imported later
 local signal, finish_signals = signal_writer(now, cap, #events > 0)
 for i = 1, #events, 2 do signal(events[i], 'feed', url_json, events[i + 1], channel .. events[i]) end
 finish_signals()

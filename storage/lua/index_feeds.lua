@@ -1,10 +1,10 @@
 #!lua
 -- uses posts
 -- replies array of 2
--- One bounded step of putting the index of feeds by URL right, which a build that does not know it leaves alone
--- (RELIABILITY L22): first all of `feeds` goes into it, then what is no feed goes from it.
--- ARGV: prefix, 'in' | 'out', cursor of `feeds` or URL that was looked at last, how many.
--- Returns the next two; 'done' when all has been looked at.
+-- One bounded step of repairing the index of feeds by URL, which older builds do not maintain (RELIABILITY L22): first
+-- adds all of `feeds`, then removes URLs that are not feeds.
+-- ARGV: prefix, 'in' | 'out', cursor of `feeds` or last URL examined, how many.
+-- Returns the next two; 'done' at the end.
 local phase, place, count = ARGV[2], ARGV[3], ARGV[4]
 if phase == 'in' then
   local step = redis.call('SSCAN', feeds_key, place, 'COUNT', count)

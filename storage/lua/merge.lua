@@ -1,19 +1,19 @@
 #!lua
 -- uses nothing
 -- replies array of 2
--- Copies events of a partition into the one stream of all (RELIABILITY L28). Behind each head they stay as they are; `seq` and
--- `prev` are those of this stream.
--- ARGV: prefix of the deployment, partition, id up to which its events have been copied ('' = tell it), the newest id of a
---       copy that the caller knows of, how many records may stand, then id, type, JSON text of each in turn.
--- Returns {up to which they have been copied now, the newest id of a copy}. Nothing is written when that was another
--- already: somebody else copies, too.
+-- Copies a partition's events into the merged stream (RELIABILITY L28). After the head they are unchanged; `seq` and
+-- `prev` are those of the merged stream.
+-- ARGV: prefix of the deployment, partition, id up to which its events have been copied ('' = report it), the newest
+-- copy that the caller knows of, maximum number of records, then repeated: id, type, JSON text.
+-- Returns {id up to which they are now copied, id of the newest copy}. Nothing is written if the first id differs:
+-- another worker is copying too.
 local stream, partition, from, seen, cap = prefix .. 'stream:signals', ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local places = '{' .. stream .. '}:merged'
 local noted = redis.call('HMGET', places, partition, 'last')
 local at, last = noted[1] or '0-0', noted[2] or '0-0'
 if from ~= at then return {at, last} end
 
--- Behind what stands there and what anybody has seen, whatever the clock says.
+-- Continues after all existing ids and all that anyone has seen, whatever the clock says.
 local ms, n = 0, 0
 local function go_behind(id)
   local other_ms, other_n = string.match(id or '', '^(%d+)-(%d+)$')

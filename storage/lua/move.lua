@@ -2,11 +2,12 @@
 -- uses posts host requests
 -- replies text
 -- answers requests
--- Moves a feed for its operator (HTTP R8): what is requested changes, no key does. A refresh under way finds its claim gone.
--- What the old URL said holds for it alone: the feed is due now, and what one that was never read failed of is forgotten.
--- ARGV: prefix, channel prefix, feed_url, its JSON text, fetch_url to have ('' = feed_url again), what is requested now as the
---       caller knows it, stream cap, the feed's history with this move, URL never to move to by itself ('' = any), signal.
--- Returns unknown, changed (somebody else has moved it), taken (it is a feed already) or ok.
+-- Moves a feed for its operator (HTTP R8): the requested URL changes, no key does. A running refresh finds its claim
+-- gone. Answers of the old URL do not apply to the new one: the feed is due now, and failures of a feed never read are
+-- forgotten.
+-- ARGV: prefix, channel prefix, feed_url, its JSON text, new fetch_url ('' = feed_url again), current URL as the caller
+-- knows it, stream cap, the feed's history with this move, URL never to move to automatically ('' = any), signal.
+-- Returns unknown, changed (it was moved concurrently), taken (the URL is already a feed) or ok.
 local channel_prefix, url, url_json, to, from, stream_cap = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 local moves, no_move_to, tail = ARGV[8], ARGV[9], ARGV[10]
 local state = state_key(url)
@@ -23,13 +24,14 @@ if to == '' then redis.call('HDEL', state, 'fetch_url') else redis.call('HSET', 
 if no_move_to == '' then redis.call('HDEL', state, 'no_move_to') else redis.call('HSET', state, 'no_move_to', no_move_to) end
 redis.call('HDEL', state, 'moving', 'claim', 'claim_due', 'claim_part', 'claim_hosts', 'held', 'strikes', 'alone',
            'alone_deaths', 'push_claimed', 'not_before')
-if mine[5] then redis.call('HSET', state, 'push_hint', mine[5]) end  -- no fetch has answered it
+if mine[5] then redis.call('HSET', state, 'push_hint', mine[5]) end  -- not answered by a fetch
 if mine[3] then free_slots(mine[3], gate_of(from), mine[4]) end
-if mine[6] == 'never_read' or mine[7] == 'never_read' then  -- which it stays: its failure was told, its recovery will be
+if mine[6] == 'never_read' or mine[7] == 'never_read' then  -- the state stays: its failure was reported, its recovery
+                                                            -- will be
   redis.call('HDEL', state, 'last', 'last_at', 'last_detail', 'failures')
 end
 if mine[7] then redis.call('HSET', state, 'paused_due', text(now)) end
-if mine[6] ~= 'quarantined' or mine[3] then  -- what kills workers waits out its time
+if mine[6] ~= 'quarantined' or mine[3] then  -- a feed that kills workers stays in quarantine
   local _, line = due_of(url)
   schedule_at(url, now, line)
   wake_a_worker()

@@ -2,7 +2,7 @@
 -- uses posts deliver requests
 -- replies integer
 -- answers requests
--- Marks notices read or unread, or deletes them. The read flag stands at the beginning of the value (RELIABILITY L16).
+-- Marks notices read or unread, or deletes them. The read flag is at the start of the value (RELIABILITY L16).
 -- ARGV: prefix, user, 'read' | 'unread' | 'delete', then ids; none = all. Returns how many changed.
 local user, how = ARGV[2], ARGV[3]
 local order, values = notice_order_key(user), notices_key(user)

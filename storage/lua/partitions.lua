@@ -1,8 +1,8 @@
 #!lua
 -- uses posts
 -- replies text
--- How many partitions a deployment has, as the first of them notes it for all (RELIABILITY L27).
--- ARGV: prefix of a store that is one alone, how many there are to be. Returns how many there are.
+-- The number of partitions of a deployment, recorded by the first one for all (RELIABILITY L27).
+-- ARGV: prefix of an unpartitioned store, intended number. Returns the recorded number.
 local count = redis.call('HGET', meta_key, 'partitions')
 if not count then
   count = ARGV[2]

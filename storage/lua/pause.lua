@@ -2,9 +2,9 @@
 -- uses posts host orphans requests
 -- replies array
 -- answers requests
--- Takes feeds out of the schedule until resume. A refresh under way goes on and is committed; its lease is remembered.
--- One that was paused as an orphan is paused by its operator now (RELIABILITY L19).
--- ARGV: prefix, then feed URLs. Returns for each 1 = paused, 0 = was paused already, -1 = unknown.
+-- Takes feeds out of the schedule until resumed. A running refresh continues and is committed; its lease is recorded. A
+-- feed paused as an orphan becomes paused by its operator (RELIABILITY L19).
+-- ARGV: prefix, then feed URLs. Returns for each 1 = paused, 0 = was already paused, -1 = unknown.
 local answers = {}
 for i = 2, #ARGV do
   local url, answer = ARGV[i], -1

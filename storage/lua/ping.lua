@@ -1,9 +1,9 @@
 #!lua
 -- uses posts host push
 -- replies array
--- Somebody says that feeds have changed (OPERATIONS §6): a hint, worth one fetch per spacing.
--- ARGV: prefix, spacing ms, then feed_urls. Returns for each when it will be fetched, 0 = not by this hint, -1 = no such
--- feed.
+-- Handles a report that feeds have changed (OPERATIONS §6): a hint, worth one fetch per spacing.
+-- ARGV: prefix, spacing ms, then feed_urls. Returns for each when it will be fetched, 0 = not because of this, -1 = no
+-- such feed.
 local spacing, now, answers = tonumber(ARGV[2]), clock(), {}
 for i = 3, #ARGV do
   local known = redis.call('SISMEMBER', feeds_key, ARGV[i]) == 1

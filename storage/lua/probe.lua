@@ -1,9 +1,9 @@
 #!lua flags=no-writes
 -- uses posts host
 -- replies array
--- Which commands this user may not run, before the first of them is needed: a script that is refused half-way leaves what
--- it wrote before (SECURITY A1, A3). Nothing is carried out. ARGV: prefix, channel prefix, 'scan' for what only those
--- need who look into every key. Returns what to grant: "+xdel", "&request_*".
+-- Which commands this user may not run, checked in advance: a script refused half-way leaves its earlier writes
+-- (SECURITY A1, A3). Executes nothing. ARGV: prefix, channel prefix, 'scan' for what is only needed to read every key.
+-- Returns what to grant: "+xdel", "&request_*".
 local any_key, channel = prefix .. 'state:probe', ARGV[2] .. 'post_created'
 local keyed = {'DEL', 'EXISTS', 'GET', 'HGETALL', 'INCR', 'SCARD', 'SMEMBERS', 'TYPE', 'UNLINK', 'XLEN',
                'ZCARD'}
@@ -32,11 +32,12 @@ for _, call in ipairs(calls) do
     refused[#refused + 1] = '+' .. string.lower(containers[call[1]] and call[1] .. '|' .. call[2] or call[1])
   end
 end
--- Channels that came with later versions are named by their patterns.
+-- Channels added by later versions are granted by their patterns.
 if redis.acl_check_cmd('PUBLISH', channel, '') then
   for _, came in ipairs({{'request_*', 'request_done'}, {'notifications:*', 'notifications:global'}}) do
     if not redis.acl_check_cmd('PUBLISH', ARGV[2] .. came[2], '') then refused[#refused + 1] = '&' .. ARGV[2] .. came[1] end
   end
 end
-if #refused == 0 then redis.call('EXISTS', any_key) end  -- not declared, as most keys are; some servers end a script here
+if #refused == 0 then redis.call('EXISTS', any_key) end  -- undeclared, as most keys are; some servers abort a script
+                                                         -- here
 return refused

@@ -1,12 +1,11 @@
 #!lua
 -- uses deliver push_out
 -- replies integer
--- Writes a subscriber. ARGV: prefix, 'add' | 'edit' | 'rotate' | 'resume' | 'ask', id, most there may be, of one site, that
--- are not verified, of one site that are not verified, for how long an old secret signs ms, fields (count, then name,
--- value each).
--- add: a webhook, which begins at the end of the stream. ask: what a subscriber of the hub wants, which is looked at next;
--- nothing else of one that is there is touched (WEBSUB U5), and no bound holds for it. Returns 1; or nothing was written:
--- 0 there is none of that id, 2 there are too many, 3 of that site, 4 that are not verified.
+-- Writes a subscriber. ARGV: prefix, 'add' | 'edit' | 'rotate' | 'resume' | 'ask', id, maximum numbers: in all, of one
+-- site, unverified, unverified of one site; how long an old secret signs ms, fields (count, then name, value each).
+-- add: a webhook, starting at the end of the stream. ask: the request of a hub subscriber, served next; for an existing
+-- one nothing else is changed (WEBSUB U5), and no limits apply. Returns 1; if nothing was written: 0 unknown id, 2 too
+-- many, 3 too many of that site, 4 too many unverified.
 local op, id, most, old_for = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[8])
 local fields, given = {}, {}
 for i = 10, 9 + 2 * tonumber(ARGV[9]), 2 do
@@ -53,7 +52,7 @@ if op == 'resume' and state == 'suspended' then
 end
 if #fields > 0 then redis.call('HSET', key, unpack(fields)) end
 subscriber_changed(id)
-if op == 'ask' and redis.call('HGET', key, 'failures') then  -- it is not told anything sooner for that
+if op == 'ask' and redis.call('HGET', key, 'failures') then  -- a request does not shorten its back-off
   local due, noted = redis.call('ZSCORE', due_key, id) or 0, redis.call('HGET', key, 'retry_at') or 0
   redis.call('HSET', key, 'retry_at', text(math.max(tonumber(due), tonumber(noted))))
 end

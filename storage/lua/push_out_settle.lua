@@ -1,11 +1,11 @@
 #!lua
 -- uses deliver push_out
 -- replies array
--- What becomes of subscribers that were served. ARGV: prefix, lease ms, then for each: id, claim, cursor ('' = as it was),
--- 'hold' | 'idle' | 'later' | 'suspend' | 'remove', delay ms, fields (count, then name, value each; '' takes it away).
--- Among the fields 'want_was' is no field: what it asked for when it was asked whether it meant that. Has it asked for
--- something else since, that is looked at next, and nothing is written over it (WEBSUB U5).
--- Returns 1 for each, or 0 where it was not in hand any more: then nothing was written.
+-- Writes the results for served subscribers. ARGV: prefix, lease ms, then for each: id, claim, cursor ('' = unchanged),
+-- 'hold' | 'idle' | 'later' | 'suspend' | 'remove', delay ms, fields (count, then name, value each; '' removes it).
+-- 'want_was' among the fields is not a field but the request that was verified. If the request has changed since, the
+-- new one is served next and is not overwritten (WEBSUB U5).
+-- Returns 1 for each, or 0 if the claim was lost: then nothing was written.
 local lease, now, done = tonumber(ARGV[2]), clock(), {}
 local mark, begun = redis.call('GET', delivered_key('push_out')) or '0-0', redis.call('GET', begun_key) or '0-0'
 if after(begun, mark) then mark = begun end

@@ -1,7 +1,7 @@
 #!lua
 -- uses push_out
 -- replies array of 2
--- Hands out subscribers for whom something waits; others see them again after the lease.
+-- Hands out subscribers with pending work; other workers see them again after the lease.
 -- ARGV: prefix, most, lease ms, claim. Returns {now, when the next is due or 0, then for each id, {its record…}}.
 local most, lease, now = tonumber(ARGV[2]), tonumber(ARGV[3]), clock()
 local rows = {text(now), '0'}

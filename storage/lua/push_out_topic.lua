@@ -1,8 +1,8 @@
 #!lua
 -- uses nothing
 -- replies text
--- Gives a topic an address, or takes it away (WEBSUB §10). ARGV: prefix, '<kind>:<name>', a fresh token ('' = take away),
--- the hash of the token that is given or taken. Returns the token that it has now, '' for none.
+-- Gives a topic an address, or removes it (WEBSUB §10). ARGV: prefix, '<kind>:<name>', a fresh token ('' = remove), the
+-- hash of the token given or removed. Returns the topic's token, '' for none.
 local tokens, names = prefix .. 'push_out:topics', prefix .. 'push_out:topic_names'
 local by_token = prefix .. 'push_out:topic:' .. ARGV[4]
 local topic, fresh = ARGV[2], ARGV[3]

@@ -1,10 +1,10 @@
 #!lua
 -- uses deliver push_out
 -- replies integer
--- Makes subscribers due whom events concern (WEBSUB U14). Who is due already, or in hand, is told of all that there is
--- anyway; for others their place is right before the event: what they passed over without a word needs no write.
--- ARGV: prefix, token of who leads, group, the last of these events, '1' = nobody else is concerned, then id, stream id
--- before the event each. Returns 1, or 0 when another leads: then nothing was written.
+-- Makes the subscribers of events due (WEBSUB U14). Those already due or being served will get these events anyway;
+-- others get their cursor set right before the event, so that skipped events need no write.
+-- ARGV: prefix, the leader's token, group, the last of these events, '1' = there are no other subscribers, then
+-- repeated: id, stream id before the event. Returns 1, or 0 if another worker leads: then nothing was written.
 local token, group, mark, is_last = ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1'
 if redis.call('GET', prefix .. 'lock:push_out') ~= token then return 0 end
 local now = text(clock())
@@ -17,11 +17,11 @@ for i = 6, #ARGV, 2 do
 end
 local place = delivered_key('push_out')
 if not is_last then
-  -- Who is served before the mark is there, and has not seen these events, looks again (push_out_settle.lua).
+  -- A subscriber settled before the mark exists, without these events, is checked again (push_out_settle.lua).
   redis.call('SET', begun_key, mark)
 elseif after(mark, redis.call('GET', place) or '') then
   redis.call('SET', place, mark)
-  -- How many it has left is known to the server only at the end of the stream.
+  -- The server knows a group's lag only at the end of the stream.
   local stream, words = redis.pcall('XINFO', 'STREAM', events_key), {}
   for f = 1, stream.err and 0 or #stream, 2 do words[stream[f]] = stream[f + 1] end
   if words['last-generated-id'] == mark then

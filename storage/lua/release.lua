@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- uses posts host
 -- replies integer
--- Gives claims back (RELIABILITY L9). ARGV: prefix, due ms ('' = the due time of before), then feed_url, claim in turn.
+-- Gives claims back (RELIABILITY L9). ARGV: prefix, due ms ('' = the previous due time), then repeated: feed_url,
+-- claim.
 -- Returns how many were still held.
 local due, now = tonumber(ARGV[2]), clock()
 local released = 0

@@ -3,15 +3,15 @@
 -- replies integer
 -- answers requests
 -- One bounded step of removing a feed (RELIABILITY L17). ARGV: prefix, channel prefix, feed_url, its JSON text, stream
--- cap, step: 'begin' takes it out of the feeds, the schedule and its host's slots, tells of it, and leaves the marks that
--- the last step takes away; 'orphan' is the same for a feed alone that has been paused as an orphan for so many ms as
--- stand behind the step; 'resume' for one whose removal has begun, never for a feed; 'go on' takes up to 100 posts, and
--- with the last of them all else.
--- Returns 0 = unknown, 1 = more to do, 2 = gone, 3 = take it out of its channels first.
+-- cap, step: 'begin' removes it from the feeds, the schedule and its host's slots, signals this, and leaves the marks
+-- that the last step removes; 'orphan' does so only if it has been paused as an orphan for the number of ms given after
+-- the step; 'resume' continues a removal that has begun, never for a registered feed; 'go on' removes up to 100 posts,
+-- and with the last of them everything else.
+-- Returns 0 = unknown, 1 = more to do, 2 = removed, 3 = take it out of its channels first.
 local channel_prefix, url, url_json, stream_cap, step = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local feed_state = state_key(url)
--- Whether others may be told that it is gone (WEBSUB U15): 'yes' and 'no' as its record says, 'public' when anybody could
--- fetch it. Nothing else will know once it is gone.
+-- Whether its removal may be published (WEBSUB U15): 'yes' and 'no' as in its settings, 'public' if anyone could fetch
+-- it. Recorded now, as nothing else knows once it is removed.
 local function republishing()
   local mine = redis.call('HMGET', feed_state, 'settings', 'exposure', 'fetch_url')
   local is_read, settings = pcall(cjson.decode, mine[1] or '{}')
@@ -35,7 +35,7 @@ if (step == 'begin' or step == 'orphan') and redis.call('SISMEMBER', feeds_key, 
   redis.call('HSET', feed_state, 'removing', '1')
   leave_hub(url, now)
   local mine = redis.call('HMGET', feed_state, 'claim', 'fetch_url', 'claim_hosts')
-  if mine[1] then  -- who works on it will find its claim gone; its host's slot must not wait for the lease to end
+  if mine[1] then  -- its worker will find the claim gone; the host's slot must not wait for the lease to end
     redis.call('HDEL', feed_state, 'claim')
     free_slots(mine[1], gate_of(mine[2] or url), mine[3])
   end
@@ -53,7 +53,7 @@ redis.pcall('ZREM', by_url_key, url)
 redis.call('ZREM', quarantine_key, url)
 redis.pcall('ZREM', orphans_key, url)
 if step ~= 'go on' then return 1 end
-for _, pair in ipairs(post_keys(url)) do  -- a broken key must not keep a feed from going
+for _, pair in ipairs(post_keys(url)) do  -- a broken key must not prevent the removal
   local found = redis.call('TYPE', pair[1])['ok']
   if found ~= 'none' and found ~= pair[2] then redis.call('UNLINK', pair[1]) end
 end

@@ -1,14 +1,15 @@
 #!lua flags=allow-oom
 -- uses posts deliver verify
 -- replies integer
--- Makes the changes that a finding asks for, if every one finds what it was told; else none. Who follows the stream
--- hears of what changes for readers: of posts and feeds that are not as they were, and of posts that go.
--- ARGV: prefix, stream cap, then what, key, field, old, new in turn; of the last two the first byte is '=' before a value,
--- '-' for none.
+-- Makes a finding's changes if every old value is still there; otherwise none. Signals what changes for readers:
+-- changed posts and feeds, and removed posts.
+-- ARGV: prefix, stream cap, then repeated: what, key, field, old, new; in the last two the first byte is '=' before a
+-- value, '-' for none.
 -- Returns 1 = done, 0 = something has changed since.
 local function value_of(argument) return string.sub(argument, 1, 1) == '=' and string.sub(argument, 2) end
 local function as_it_was(what, key, field, old)
-  if what == 'hset' and is_entry(key) and redis.call('EXISTS', key) == 0 then return false end  -- it went before
+  if what == 'hset' and is_entry(key) and redis.call('EXISTS', key) == 0 then return false end  -- the entry has been
+                                                                                                -- removed
   if what == 'hset' or what == 'hdel' or what == 'remove_feed' then return redis.pcall('HGET', key, field) == old end
   if what == 'zadd' or what == 'zrem' then return redis.pcall('ZSCORE', key, field) == old end
   if what == 'sadd' or what == 'srem' then return redis.pcall('SISMEMBER', key, field) == (what == 'sadd' and 0 or 1) end
@@ -19,8 +20,7 @@ local function as_it_was(what, key, field, old)
   if what == 'gone' then return redis.call('EXISTS', key) == 0 end
   return what == 'xtrim'
 end
--- The entry or the feed's record that a change gives readers another value of; nil = none. A wrong rev is put right
--- without another.
+-- The entry or feed record in which readers see a change; nil = none. A wrong rev is corrected without raising it.
 local own = {bytes = true, digest = true, rev = true}
 local function shown_in(what, key, field)
   if (what ~= 'hset' and what ~= 'hdel') or own[field] then return end
@@ -35,16 +35,16 @@ local function mended(key, fields, now, signal)
     return signal('feed_mended', 'feed', url, about .. url .. ',"data":{' .. names .. '}}')
   end
   local is = redis.call('HMGET', key, 'feed_url', 'guid', 'rev', 'timestamp')
-  if not (is[1] and is[2] and whole(is[3])) then return end  -- that is told, too, and then this
+  if not (is[1] and is[2] and whole(is[3])) then return end  -- has its own finding, repaired first
   local rev = text(whole(is[3]) + 1)
   redis.call('HSET', key, 'rev', rev)
   signal('post_mended', 'post', '"' .. key .. '"', about .. cjson.encode(is[1]) .. ',"guid":' .. cjson.encode(is[2]) ..
          ',"rev":' .. rev .. ',"data":{' .. (whole(is[4]) and '"timestamp":' .. text(whole(is[4])) .. ',' or '') .. names .. '}}')
 end
 
--- A later change may rest on an earlier one of the same field.
+-- A later change may depend on an earlier one of the same field.
 local made, wanted = {}, false
-local touched, order, gone = {}, {}, {}  -- fields by key, and the keys; entries that go, as {id, feed_url, guid}
+local touched, order, gone = {}, {}, {}  -- fields by key, and the keys; removed entries, as {id, feed_url, guid}
 for i = 3, #ARGV, 5 do
   local what, key, field, old = ARGV[i], ARGV[i + 1], ARGV[i + 2], value_of(ARGV[i + 3])
   local before = made[key .. '\n' .. field]
@@ -77,7 +77,7 @@ for i = 3, #ARGV, 5 do
   elseif what == 'srem' then redis.call('SREM', key, field)
   elseif what == 'set' then redis.call('SET', key, new)
   elseif what == 'del' then redis.call('DEL', key)
-  elseif what == 'gone' then  -- an entry that is lost is trimmed, for those who follow the stream
+  elseif what == 'gone' then  -- a lost entry counts as trimmed for readers of the stream
     signal('post_trimmed', 'post', cjson.encode(key), deletion(now, cjson.encode(field), cjson.encode(new or ''), 'lost'))
   elseif what == 'xtrim' then redis.call('XTRIM', key, 'MAXLEN', new)
   elseif what == 'list' then

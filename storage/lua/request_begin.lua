@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
 -- uses posts requests
 -- replies array of 1
--- Takes a request in hand, or answers it at once: where its ref was answered before (RELIABILITY Q2), where three workers
--- had it in hand and came to no end (Q4), or where its id is ahead of the clock (Q5). The last hundred of these two kinds
--- are set aside; of values that are too many or too long only the first are.
+-- Begins a request, or answers it at once: if its ref was answered before (RELIABILITY Q2), if three workers began it
+-- without finishing (Q4), or if its id is ahead of the clock (Q5). The last hundred of these two kinds are set aside;
+-- too many or too long values are cut.
 -- ARGV: prefix, 8 of the request (asked_at), token, most deaths.
--- Returns {'go', note}, {'gone'} = it was answered or taken out, {'repeated'}, {'reused'} or {'poison'}.
+-- Returns {'go', note}, {'gone'} = it was answered or removed, {'repeated'}, {'reused'} or {'poison'}.
 local asked, mine, most = asked_at(2), ARGV[10], tonumber(ARGV[11])
 local record = redis.call('XRANGE', requests_key, asked.id, asked.id)[1]
 if not record then
@@ -19,7 +19,7 @@ if known then
     settle(asked, kind, data, true)
     return {'repeated'}
   end
-  asked.ref = ''  -- what is remembered stays
+  asked.ref = ''  -- the stored answer stays
   settle(asked, 'request_failed',
          '{' .. asked.data .. '"reason":"ref_reused","detail":"this ref was answered before, for other content"}')
   return {'reused'}
@@ -39,7 +39,7 @@ local function set_aside(detail)
 end
 
 if is_ahead(asked.id) then
-  asked.keep = 5000  -- another program may have caused that id: a repetition under the same ref is carried out
+  asked.keep = 5000  -- another program may have caused that id: a retry under this ref is executed
   return set_aside("its id is more than an hour ahead of Redis' clock: ask again, and append requests with *")
 end
 local token, times, note = hand_of(asked.id)

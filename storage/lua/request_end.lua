@@ -2,5 +2,5 @@
 -- uses posts requests
 -- replies text
 -- answers requests
--- Answers a request whose steps have been done, or that nothing is done for. ARGV: prefix.
+-- Answers a request whose steps are done, or that needs no action. ARGV: prefix.
 return 'end'

@@ -1,12 +1,12 @@
 #!lua flags=allow-oom
 -- uses posts requests
 -- replies array of 1
--- The oldest requests, for the one worker that may take them (RELIABILITY Q3): as many as stay within so many bytes, one at
--- least. Of one that is too long, or has too many fields, only its short values of op, app and ref are handed out.
--- ARGV: prefix, token, ttl ms (0 = let go), most bytes together, most bytes of one, most requests (0 = the right alone),
--- where they begin, as XRANGE takes it.
--- An empty stream whose last id is ahead of the clock is deleted first, whoever calls (Q5).
--- Returns {'waiting'} while another may, else {'taken', {id, 1 = too long, {field, value …}}…}.
+-- Returns the oldest requests, to the single worker that may take them (RELIABILITY Q3): as many as fit into the byte
+-- limit, at least one. Of a request that is too long, or has too many fields, only short values of op, app and ref.
+-- ARGV: prefix, token, ttl ms (0 = release), most bytes together, most bytes of one, most requests (0 = only take the
+-- lock), where to start, as in XRANGE.
+-- In any case an empty stream whose last id is ahead of the clock is deleted first (Q5).
+-- Returns {'waiting'} while another worker may, else {'taken', {id, 1 = too long, {field, value …}}…}.
 local token, ttl, most_bytes, most_each, most = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 renew_if_ahead()
 local owner = redis.call('GET', requests_lock_key)
@@ -17,7 +17,7 @@ if ttl == 0 then
 end
 redis.call('SET', requests_lock_key, token, 'PX', ttl)
 local answer, bytes, from = {'taken'}, 0, ARGV[7]
-local none_behind = '(18446744073709551615-18446744073709551615'  -- which XRANGE refuses
+local none_behind = '(18446744073709551615-18446744073709551615'  -- which XRANGE rejects
 while #answer <= most and bytes < most_bytes and from ~= none_behind do
   local record = redis.call('XRANGE', requests_key, from, '+', 'COUNT', 1)[1]  -- one by one: each may be large
   if not record then break end
@@ -40,5 +40,5 @@ while #answer <= most and bytes < most_bytes and from ~= none_behind do
   answer[#answer + 1] = {id, too_long and 1 or 0, fields}
   from = '(' .. id
 end
-if redis.call('XLEN', requests_key) == 0 then redis.call('DEL', in_hand_key) end  -- of what was taken out by hand
+if redis.call('XLEN', requests_key) == 0 then redis.call('DEL', in_hand_key) end  -- for requests deleted manually
 return answer

@@ -2,10 +2,10 @@
 -- uses posts host orphans requests
 -- replies array
 -- answers requests
--- Puts paused feeds back into the schedule, in the state they had: due after so many ms, but neither before a Retry-After
--- that holds, nor sooner after the last refresh than the floor or than they had been due (HTTP P6), nor before the lease
--- of a refresh that is still under way has ended.
--- ARGV: prefix, floor ms, then feed_url, after ms in turn. Returns {result, due} for each: resumed, running, unknown.
+-- Returns paused feeds to the schedule, in their previous state. Each is due after the given ms, but not before: a
+-- Retry-After; the sooner of its original due time and the floor after its last refresh (HTTP P6); the end of the lease
+-- of a running refresh.
+-- ARGV: prefix, floor ms, then repeated: feed_url, after ms. Returns {result, due} for each: resumed, running, unknown.
 local floor, now = tonumber(ARGV[2]), clock()
 local answers, spread_until = {}, 0
 for i = 3, #ARGV, 2 do
@@ -29,7 +29,7 @@ for i = 3, #ARGV, 2 do
     local state = mine[2] or 'new'
     redis.call('HSET', state_key(url), 'state', state, 'won', won, 'why', due_input(won, due - now, 'resumed'))
     redis.call('HDEL', state_key(url), 'before_pause', 'paused_due', 'orphaned')
-    note_leaving(url, now)  -- from now on, where it is in no channel
+    note_leaving(url, now)  -- starts its time as an orphan if it is in no channel
     count_state(url, 'paused', state, now)
     answer = {'resumed', text(due)}
   elseif redis.call('SISMEMBER', feeds_key, url) == 1 then

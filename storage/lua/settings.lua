@@ -2,9 +2,9 @@
 -- uses posts host push requests
 -- replies integer
 -- answers requests
--- Replaces what the operator set for a feed, if it is still what the caller has read. ARGV: prefix, feed_url, settings as
--- read, settings to be ('' = none), 1 = its subscription is to be looked after now, for they choose another hub (WEBSUB
--- D5). What was learned to be volatile in its posts is forgotten. Returns 1 = done, 0 = another has changed them since, -1 = no such feed.
+-- Replaces a feed's operator settings, if they are still as the caller read them. ARGV: prefix, feed_url, settings as
+-- read, new settings ('' = none), 1 = check its subscription now, as they choose another hub (WEBSUB D5). Forgets what
+-- was learned to be volatile in its posts. Returns 1 = done, 0 = changed since, -1 = no such feed.
 local url, before, wanted = ARGV[2], ARGV[3], ARGV[4]
 if redis.call('SISMEMBER', feeds_key, url) == 0 then return -1 end
 if (redis.call('HGET', state_key(url), 'settings') or '') ~= before then return 0 end

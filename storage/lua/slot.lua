@@ -1,12 +1,11 @@
 #!lua
 -- uses posts host
 -- replies array of 1
--- A slot at another server that a redirect leads to (HTTP H6). It ends with the claim. Or one at a server whose gate is
--- here for a claim that is not (RELIABILITY L27): it ends with slot_end.lua, or its lease.
--- ARGV: prefix, feed_url, claim, server, host concurrency, host spacing ms and, behind a space,
--- the name that the worker goes out under; '1' = the claim is one of another partition; for how long the slot keeps
--- others out at most, ms.
--- Returns {wait ms, code}: 0 = the slot is taken; -1 = the claim is not held any more.
+-- Takes a slot at another server to which a redirect leads (HTTP H6); it ends with the claim. Or at a server whose gate
+-- is here, for another partition's claim (RELIABILITY L27); it ends with slot_end.lua, or its lease.
+-- ARGV: prefix, feed_url, claim, server, host concurrency, host spacing ms and, after a space, the worker's egress
+-- name; '1' = another partition's claim; for how long at most the slot blocks others, ms.
+-- Returns {wait ms, code}: 0 = the slot is taken; -1 = the claim is no longer held.
 local url, claim, server, elsewhere, longest = ARGV[2], ARGV[3], ARGV[4], ARGV[7] == '1', tonumber(ARGV[8])
 local concurrency, spacing, egress = tonumber(ARGV[5]), string.match(ARGV[6], '^(%d+) ?(.*)$')
 local now = clock()
@@ -18,10 +17,10 @@ lease_end = math.min(lease_end, now + longest)
 local name, own_concurrency, own_spacing = gate_of_server(server)
 concurrency, spacing = own_concurrency or concurrency, own_spacing or tonumber(spacing)
 local gate = read_host(name, now, egress, own_spacing ~= nil)
--- Hops within a host are one request: of another port only a back-off is heeded.
+-- Redirects within a host count as one request: on another port only a back-off applies.
 local is_there = redis.call('HGET', gate.host.key, 's:' .. claim) and now >= gate.not_before
 local code = not is_there and why_not(gate, now, concurrency, spacing, claim)
--- A worker that dies while it waits has not died of the feed (SECURITY Q2).
+-- If a worker dies while waiting, the feed has not killed it (SECURITY Q2).
 if mine and mine[3] then redis.call('HSET', state_key(url), 'alone', code and '0' or '1') end
 if is_there then return {0, ''} end
 if not code then
@@ -30,7 +29,7 @@ if not code then
   if mine then redis.call('HSET', state_key(url), 'claim_hosts', (mine[2] and mine[2] .. ' ' or '') .. server) end
   return {0, ''}
 end
--- When another request under way ends is not known: soon.
+-- The end of another running request is unknown: retry soon.
 local wait = math.max(gate.not_before - now, opens_at(gate, spacing) - now, 100)
 if code == 'host_spacing' then keep_start(gate, claim, now, now + wait) end
 return {text(wait), code}

@@ -1,7 +1,7 @@
 #!lua
 -- uses posts
 -- replies text
--- Gives the store an id where it has none (WEBSUB U16). ARGV: prefix, id made at random. Returns the store's.
+-- Gives the store an id unless it has one (WEBSUB U16). ARGV: prefix, random id. Returns the store's id.
 local id = redis.call('HGET', meta_key, 'id')
 if not id then
   id = ARGV[2]

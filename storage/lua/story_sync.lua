@@ -1,11 +1,11 @@
 #!lua
 -- uses posts
 -- replies array of 1
--- Brings what the index of stories says of posts up to what is stored (RELIABILITY L20): the same however often and in
--- whatever order it is asked. A post about a page stands in two hashes: under its number the page's hash, under the page's
--- hash the numbers of all posts about it. Both are cut into shards so small that Redis keeps each as a listpack: a post
--- costs a third of what it would cost elsewhere.
--- ARGV: prefix, then for each post: number, rev as it was read ('' = it was not there), page ('' = none).
+-- Updates the index of stories from stored posts (RELIABILITY L20); idempotent and independent of order. A post about a
+-- page is in two hashes: its number maps to the page's hash, the page's hash to the numbers of all posts about it. Both
+-- are split into shards small enough for Redis to keep each as a listpack: a post takes a third of the memory it would
+-- take otherwise.
+-- ARGV: prefix, then for each post: number, rev as read ('' = it did not exist), page ('' = none).
 -- Returns {writes refused by a key of the wrong type}.
 local most_of_page, most_of_feed, shards = 50, 2, 4096
 local refused = 0
@@ -24,7 +24,7 @@ local function read(key, field)
   return type(value) == 'string' and value
 end
 
--- 8 bytes that nobody finds another page for.
+-- 8 bytes, hard to find a second page for.
 local function hash_of(page)
   local hex = string.sub(redis.sha1hex(page), 1, 16)
   return (string.gsub(hex, '%x%x', function(byte) return string.char(tonumber(byte, 16)) end))
@@ -46,7 +46,7 @@ local function leave(number, page)
   write('HDEL', posts_key(number), text(number))
 end
 
--- Of a feed that has one link for many posts the two newest are enough to tell that it has.
+-- If a feed uses one link for many posts, the two newest suffice to show that.
 local function join(number, page, url)
   local of_feed, newer = {}, 0
   local all = numbers_of(page)
@@ -72,7 +72,7 @@ end
 for i = 2, #ARGV, 3 do
   local number, rev, page = tonumber(ARGV[i]), ARGV[i + 1], ARGV[i + 2]
   local mine = redis.pcall('HMGET', entry_key(text(number)), 'rev', 'feed_url')
-  -- Of one that was changed since it was read another event tells.
+  -- If it has changed since it was read, another event covers it.
   if not mine.err and (mine[1] or '') == rev then
     local was = read(posts_key(number), text(number))
     local is = rev ~= '' and page ~= '' and mine[2] and hash_of(page)

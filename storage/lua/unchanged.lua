@@ -1,14 +1,14 @@
 #!lua
 -- uses nothing
 -- replies array
--- The short way of commit, for many feeds at once: polls that changed nothing but the feed's own state. What is
--- out of the ordinary goes the long way, commit.lua.
--- ARGV: prefix, then for each feed: feed_url, claim, next due, marks of how the host answered (note_answer of host.lua),
---       counted state fields to set, counted ones to remove.
+-- The fast path of commit, for many feeds at once: polls that changed only the feed's own state. Other cases take the
+-- slow path, commit.lua.
+-- ARGV: prefix, then for each feed: feed_url, claim, next due, marks of how the host answered (note_answer of
+-- host.lua), counted state fields to set, counted ones to remove.
 -- Returns for each 'ok', 'dup', 'stale', or 'long': nothing was written.
-local now  -- once a feed of the call asks for it
+local now  -- set on demand
 
--- The first write is also the check of its key, the others have been read.
+-- The first write also checks its key's type; the other keys have been read.
 local function commit(url, claim, next_due, marks, set, set_last, unset, unset_last)
   local feed_state = state_key(url)
   local mine = redis.pcall('HMGET', feed_state, 'claim', 'claim_part', 'state', 'fetch_url', 'wake', 'claim_hosts',

@@ -1,16 +1,16 @@
 #!lua flags=no-writes
 -- uses posts deliver verify
 -- replies array of 1
--- Examines what deliver derives, in bounded steps (RELIABILITY I4, L15, L16). Writes nothing. Posts that records not yet
--- applied speak of are left alone.
+-- Checks what delivery derives, in bounded steps (RELIABILITY I4, L15, L16). Writes nothing. Skips posts of records not
+-- yet applied.
 -- ARGV: prefix, then one of:
 --   'channel', uid                          Returns {findings}
 --   'members', uid, cursor, how many        its feeds. Returns {findings, '', next cursor ('' = done), feeds}
 --   'feed', uid, feed_url                   its posts in the channel. Returns {findings, behind}
 --   'timeline' | 'index' | 'read', uid, cursor, how many      Returns {findings, behind, next cursor ('' = done)}
---   'holders', feed_url, cursor, how many   the channels that it says it is in. Returns the same
+--   'holders', feed_url, cursor, how many   the channels that its keys list. Returns {findings, '', next cursor}
 --   'notices', user · 'watcher', user       Returns {findings}
--- behind: when the oldest record that is not applied was written, ms; behind it ' unseen' where nothing was compared for
+-- behind: when the oldest record not applied was written, ms; followed by ' unseen' if nothing was compared because of
 -- it; '' = all are applied.
 local what, uid = ARGV[2], ARGV[3]
 local function is_of_type(key, wanted, invariant)
@@ -88,7 +88,7 @@ if what == 'channel' then
   end
   return {findings}
 elseif what == 'members' then
-  if redis.call('SISMEMBER', channels_key, uid) == 0 then return {findings, '', '', {}} end  -- told as a whole
+  if redis.call('SISMEMBER', channels_key, uid) == 0 then return {findings, '', '', {}} end  -- reported as a whole
   local page = redis.call('SSCAN', feeds, ARGV[4], 'COUNT', ARGV[5])
   for _, url in ipairs(page[2]) do
     if type_of(holders_key(url)) ~= 'set' or redis.call('SISMEMBER', holders_key(url), uid) == 0 then
@@ -99,7 +99,7 @@ elseif what == 'members' then
   return {findings, '', page[1] == '0' and '' or page[1], page[2]}
 end
 
--- What has happened and is not applied yet.
+-- Events not yet applied.
 local applied = redis.call('GET', delivered_key('timelines')) or '0-0'
 local newest = redis.call('HGET', meta_key, 'last_signal') or '0-0'
 local is_built = are_indexes_kept(applied) and string.sub(floor_of(uid), 1, 1) ~= '~'
@@ -136,7 +136,7 @@ if what == 'feed' then
     local read = any_read and redis.call('ZSCORE', marks, id)
     if is_built and not under_way[id] then check_index(id, score) end
     if under_way[id] then
-      -- deliver will see to it
+      -- delivery will apply it
     elseif read and there then
       find('I4', 'timeline.read', url, {posts, marks}, id .. ' is read, and still in the timeline', {zrem(posts, id, there)})
     elseif not read and there ~= score then
@@ -155,7 +155,7 @@ for i = 1, #step[2], 2 do
   local score = redis.call('ZSCORE', key, id)
   local url = is_entry(id) and type_of(id) == 'hash' and redis.call('HGET', id, 'feed_url')
   if under_way[id] then
-    -- deliver will see to it
+    -- delivery will apply it
   elseif url and redis.call('SISMEMBER', feeds, url) == 0 then
     find('I4', what .. '.foreign', url, {key}, id .. ' is of no feed of the channel', {zrem(key, id, score)})
   elseif not url and what ~= 'read' then

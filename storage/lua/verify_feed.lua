@@ -1,9 +1,9 @@
 #!lua flags=no-writes
 -- uses posts deliver verify
 -- replies array of 5
--- Examines one feed in bounded steps, each a consistent look (RELIABILITY §2). Writes nothing. When every entry of the
--- index is found right, and index, map and digests are equally long, then the three are equal: only otherwise is there
--- need to walk through map and digests.
+-- Checks one feed in bounded steps, each a consistent snapshot (RELIABILITY §2). Writes nothing. If every entry of the
+-- index is correct, and index, map and digests have equal length, all three match: only otherwise must map and digests
+-- be walked.
 -- ARGV: prefix, feed_url, 'feed' | 'guidmap' | 'digests', first rank or cursor, how many.
 -- Returns {findings, next rank or cursor ('' = done), state ('' = not registered), 1 = map and digests must be walked,
 --          {id, guid, rev, first_seen, last_changed, …}}.
@@ -11,7 +11,7 @@ local url, mode, first, count = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local feed_state, sort, map, digests, tombs = state_key(url), sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url)
 local now, day = clock(), 24 * 3600 * 1000
 
--- Absent keys are fine; what is of the wrong type can be made anew from the rest, or cannot.
+-- Absent keys are fine; a key of the wrong type either can be rebuilt from the others, or cannot.
 local sound = true
 local function expect(key, wanted, invariant, can_be_rebuilt)
   local found = type_of(key)
@@ -30,7 +30,7 @@ expect(items_key(url), 'string', 'I13', true)
 expect(volatile_key(url), 'string', 'I13', true)
 if not sound then return {findings, '', 'new', 0, {}} end
 
--- So that what is missing comes again with the next document.
+-- Makes the next document supply what is missing.
 local function forget_validators(changes)
   for _, name in ipairs({'etag', 'last_modified', 'hashes'}) do
     local value = redis.call('HGET', feed_state, name)
@@ -204,7 +204,7 @@ for i = 1, #ids, 2 do
            theirs and {zrem(sort, id, score)} or mapped == id and {hset(id, 'feed_url', is[1], url)} or nil)
     elseif not guid then
       unknown = unknown + 1
-      if redis.call('HLEN', map) < redis.call('ZCARD', sort) then  -- else the walk through the map knows it
+      if redis.call('HLEN', map) < redis.call('ZCARD', sort) then  -- otherwise the walk through the map reports it
         find('I3', 'entry.guid', url, {id}, 'guid is missing')
       end
     elseif mapped ~= id then
@@ -257,7 +257,7 @@ for i = 1, #ids, 2 do
   end
 end
 local stored = redis.call('ZCARD', sort)
--- Of more posts than one look takes the sum would be of several moments.
+-- With more posts than one step reads, the sum would mix several moments.
 if rank == 0 and stored <= count and bytes ~= (tonumber(mine[9] or nil) or 0) then
   find('statistics', 'bytes.sum', url, {feed_state}, 'bytes is ' .. shown(mine[9]) .. ', its posts have ' .. text(bytes),
        {hset(feed_state, 'bytes', mine[9], text(bytes))})

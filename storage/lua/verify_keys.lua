@@ -1,9 +1,9 @@
 #!lua flags=no-writes
 -- uses posts deliver verify
 -- replies array of 2
--- Whether keys that a scan has met belong to something (RELIABILITY I13). Writes nothing.
--- ARGV: prefix, n, n keys of entries, then URLs of feeds that have a key of the family.
--- Returns {findings, {feed URLs to examine by themselves}}.
+-- Whether keys found by a scan belong to something (RELIABILITY I13). Writes nothing.
+-- ARGV: prefix, n, n keys of entries, then URLs of feeds that have at least one of their keys.
+-- Returns {findings, {feed URLs to examine individually}}.
 local examine = {}
 local last = 2 + tonumber(ARGV[2])
 for i = 3, last do
@@ -12,7 +12,7 @@ for i = 3, last do
   local is = kind == 'hash' and redis.call('HMGET', id, 'feed_url', 'guid', 'timestamp', 'digest')
   local url, guid = is and is[1], is and is[2]
   if kind == 'none' then
-    -- gone since
+    -- removed since the scan
   elseif not is_entry(id) or not is then
     find('I13', 'entry.stray', '', {id}, kind == 'hash' and 'not numbered as an entry is' or 'is a ' .. kind .. ', not a hash')
   elseif not url or not guid then
@@ -26,7 +26,7 @@ for i = 3, last do
     local mapped = redis.pcall('HGET', map, guid)
     local place = redis.pcall('ZSCORE', sort, id)
     if type(mapped) == 'table' or type(place) == 'table' or mapped == id or place then
-      -- what is wrong with these is found with the feed
+      -- errors in these are reported with the feed
     elseif not mapped and zscore(tombs_key(url), guid) then
       find('I3', 'trim.half', url, {id, tombs_key(url)}, 'guid ' .. shown(guid) .. ' was trimmed, but its entry is left', {del(id)})
     elseif not mapped and whole(is[3]) then

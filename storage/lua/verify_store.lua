@@ -1,14 +1,14 @@
 #!lua flags=no-writes
 -- uses posts deliver verify
 -- replies array of 1
--- Examines what the feeds share, in bounded steps. Writes nothing.
+-- Checks what all feeds share, in bounded steps. Writes nothing.
 -- ARGV: prefix, then one of:
---   'types'                      the keys all else depends on. Returns {findings}
+--   'types'                      the shared keys. Returns {findings}
 --   'meta', stream cap           meta:store and the stream. Returns {findings}
 --   'counter', highest number    Returns {findings}
 --   'schedule' | 'quarantine' | 'by_url', cursor, how many      Returns {findings, next cursor ('' = done), URLs to examine}
 --   'members', feed URLs         Returns {findings, '', URLs to examine: registered, and without any state}
---   'states', most feeds to count                    Returns {findings, feeds or '' when there are more, all counts}
+--   'states', most feeds to count                    Returns {findings, feeds or '' if there are more, all counts}
 local what = ARGV[2]
 if what == 'types' then
   local wanted = {{feeds_key, 'set', 'I6'}, {schedule_key, 'zset', 'I6'}, {lines_key, 'zset', 'I6'},
@@ -21,7 +21,8 @@ if what == 'types' then
     if found ~= 'none' and found ~= key[2] then
       local built = key[4] and redis.pcall('HGET', meta_key, 'by_url')
       find(key[3], 'type', '', {key[1]}, 'is a ' .. found .. ', not a ' .. key[2],
-           key[4] and {del(key[1]), type(built) == 'string' and hdel(meta_key, 'by_url', built) or nil})  -- it is built again
+           key[4] and {del(key[1]), type(built) == 'string' and hdel(meta_key, 'by_url', built) or nil})  -- it will be
+                                                                                                          -- rebuilt
     end
   end
   if redis.call('EXISTS', prefix .. 'none') == 1 then
@@ -106,7 +107,7 @@ else
     local url = step[2][i]
     if redis.call('EXISTS', state_key(url)) == 0 then
       if redis.call('SISMEMBER', feeds_key, url) == 1 then
-        if what ~= 'by_url' then examine[#examine + 1] = url end  -- all that are registered are looked at anyway
+        if what ~= 'by_url' then examine[#examine + 1] = url end  -- registered feeds are examined anyway
       else
         find(what == 'quarantine' and 'I14' or 'I6', what .. '.stray', url, {key}, 'holds a feed that is not registered',
              {zrem(key, url, redis.call('ZSCORE', key, url))})

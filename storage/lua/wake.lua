@@ -2,10 +2,10 @@
 -- uses posts host requests
 -- replies array
 -- answers requests
--- Makes feeds due now (RELIABILITY L10, HTTP P22). One that is being refreshed keeps the wish, as how long after the
--- refresh it may be due again, for the commit to obey. One that waits for its host keeps its place there: with a new one
--- it would come later; but one wish passes a line that waits for a pace which the server told (HTTP H10). One that our own policy refused before anybody had answered was asked for of nobody: no floor
--- holds for it. Where a redirect led there, somebody was asked.
+-- Makes feeds due now (RELIABILITY L10, HTTP P22). A feed being refreshed records how long after the refresh it may be
+-- due again; the commit obeys. One that waits for its host keeps its place: a new one would be later; but one request
+-- may skip a line that waits for a pace set by the server (HTTP H10). No floor applies to a feed that our own policy
+-- refused before any server was contacted, unless by redirect.
 -- ARGV: prefix, floor ms, force (1/0), then feed URLs. Returns {result, at} for each: due, noted, too_early, paused,
 -- unknown.
 local floor, force = tonumber(ARGV[2]), ARGV[3] == '1'
@@ -30,7 +30,7 @@ for i = 4, #ARGV do
   if string.find(mine[8] or '', '^0 %a+ egress%.') then allowed = tonumber(mine[3]) or 0 end
   local killer = mine[4] == 'quarantined'  -- it has killed workers (SECURITY Q2)
   if killer then allowed = math.max(allowed, due or 0) end
-  local told = tonumber(mine[3]) or 0  -- a Retry-After holds for everybody (HTTP P22)
+  local told = tonumber(mine[3]) or 0  -- a Retry-After applies to every request (HTTP P22)
   local answer
   if not due then
     answer = {mine[4] == 'paused' and 'paused' or 'unknown', '0'}
@@ -48,7 +48,7 @@ for i = 4, #ARGV do
   elseif in_line then
     answer = {'due', text(line and next_start_of(line, now) or due)}
   else
-    -- No operator waits for a backlog (HTTP P12), nor gets a page of older posts instead (G1).
+    -- Operators' requests do not wait for a backlog (HTTP P12), nor fetch a page of older posts instead (G1).
     local comes = due > now or mine[9] or (force and due < now - overdue_ms)
     if comes then
       sooner = true

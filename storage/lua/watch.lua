@@ -2,9 +2,9 @@
 -- uses posts deliver requests
 -- replies array
 -- answers requests
--- A user's rules: what to be told of. Each change counts up the version that tells deliver to read them again.
--- ARGV: prefix, user, 'add' | 'remove', most rules a user may have, then rules as text, or ids.
--- Returns for each added its id (that of an equal one when there is one, 0 = too many), for each removed 1 or 0.
+-- A user's notification rules. Each change increments the version, at which delivery reads them again.
+-- ARGV: prefix, user, 'add' | 'remove', most rules per user, then rules as text, or ids.
+-- Returns for each added its id (that of an equal one if there is one, 0 = too many), for each removed 1 or 0.
 local user, how, most = ARGV[2], ARGV[3], tonumber(ARGV[4])
 local rules, answers = watches_key(user), {}
 for i = 5, #ARGV do

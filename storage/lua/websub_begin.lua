@@ -1,9 +1,9 @@
 #!lua
 -- uses posts host push
 -- replies array of 3
--- Remembers what a hub is about to be asked for (WEBSUB S2), so that it can be verified.
+-- Records what a hub is about to be asked, so that it can be verified (WEBSUB S2).
 -- ARGV: prefix, 'subscribe', hash, feed_url, token, topic, hub, hub_url, secret; or 'unsubscribe', hash.
--- Returns {1 = remembered or 0 = there is nothing to ask for, state of the feed's subscription before, and after}.
+-- Returns {1 = recorded or 0 = nothing to ask, state of the feed's subscription before, and after}.
 local mode, hash, now = ARGV[2], ARGV[3], clock()
 local key = callback_key(hash)
 if mode == 'unsubscribe' then

@@ -1,10 +1,10 @@
 #!lua
 -- uses posts host push
 -- replies array
--- Claims one feed to write what was pushed for it (WEBSUB P4): no request is made, so no gate is passed.
--- A hint that waits for its fetch goes on waiting after it, and so do other pushes that are yet to be written.
--- ARGV: prefix, feed_url, claim, lease ms. Returns {now, due time without the push, {state…}}, {} when it is claimed
--- already, paused, in quarantine, suspected of having killed a worker, never read, or unknown.
+-- Claims a feed to write pushed content (WEBSUB P4): no request is made, so no gate is passed. A hint waiting for its
+-- fetch continues to wait after it, as do other pushes yet to be written.
+-- ARGV: prefix, feed_url, claim, lease ms. Returns {now, due time without the push, {state…}}, {} if it is already
+-- claimed, paused, in quarantine, suspected of having killed a worker, never read, or unknown.
 local url, claim, lease = ARGV[2], ARGV[3], tonumber(ARGV[4])
 local now = clock()
 local due, line = due_of(url)

@@ -1,9 +1,9 @@
 #!lua
 -- uses posts host push
 -- replies array of 2
--- A push for a subscription (WEBSUB P2): noted before it is answered. ARGV: prefix, hash of the token, 'fat' (its content
--- is about to be read: the fetch is the safety net), 'thin' (a hint) or 'bad' (to be ignored, and counted).
--- Returns {'unknown' | 'retired' | 'noted', when it will be fetched at the latest, 0 = not by this}.
+-- A push for a subscription (WEBSUB P2), recorded before it is answered. ARGV: prefix, hash of the token, 'fat' (its
+-- content is about to be read: the fetch is the safety net), 'thin' (a hint) or 'bad' (ignored, but counted).
+-- Returns {'unknown' | 'retired' | 'noted', when it will be fetched at the latest, 0 = not because of this}.
 local key, kind = callback_key(ARGV[2]), ARGV[3]
 local is = redis.call('HMGET', key, 'feed_url', 'state', 'lease_end')
 local url, now = is[1], clock()
@@ -16,7 +16,7 @@ if kind == 'bad' then
   return {'noted', '0'}
 end
 local barren = tonumber(redis.call('HGET', state_key(url), 'push_barren') or nil) or 0
--- Content counts when it has brought something: a hub that sends the same for ever gets no credit for what polls find.
+-- Content counts only once it has brought news: a hub that repeats itself gets no credit for what polls find.
 if kind ~= 'fat' then redis.call('HSET', state_key(url), 'push_at', text(now)) end
 local at
 if kind == 'fat' then
@@ -24,7 +24,7 @@ if kind == 'fat' then
   if at then redis.call('HINCRBY', state_key(url), 'push_nets', 1) end
 elseif barren < 3 then
   at = hint(url, now, 'push_tat', 60000, 3, 'websub_push')
-else  -- WEBSUB P6: pushes that bring nothing are asked about less often
+else  -- WEBSUB P6: pushes without news cause fewer fetches
   at = hint(url, now, 'push_tat', barren < 6 and 300000 or 3600000, 1, 'websub_push')
 end
 return {'noted', text(at or 0)}

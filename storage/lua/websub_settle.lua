@@ -1,18 +1,18 @@
 #!lua
 -- uses posts host push
 -- replies array of 3
--- What came of looking after a subscription. ARGV: prefix, member of websub:due, how, delay ms, hash or '', note, hub_url,
--- host of the hub whose turn ends with this or '':
---   sent     its hub was asked, and is where hub_url says
---   again    it could not be asked: later
---   put_off  it was not asked, which is not its fault: later
---   refused  its hub will not: the path asked for is gone
---   lost     the lease is over, or nobody verified
---   left     it is not wanted any more
---   wait     nothing to be done yet
---   turn     its turn at a hub is to come, as another partition has told: marked as websub_turn.lua marks it
---   forget   nothing to be done any more
--- Returns {state before, and after, 1 when that puts its hub into trouble}.
+-- The result of checking a subscription. ARGV: prefix, member of websub:due, how, delay ms, hash or '', note, hub_url,
+-- hub host whose turn ends here or '':
+--   sent     its hub was asked, and is at hub_url
+--   again    it could not be asked: retry later
+--   put_off  it was not asked, for other reasons: retry later
+--   refused  its hub refuses: the requested path is removed
+--   lost     the lease has ended, or the request was never verified
+--   left     it is no longer needed
+--   wait     nothing to do yet
+--   turn     waits for its slot at the hub, in another partition: marked as in websub_turn.lua
+--   forget   nothing left to do
+-- Returns {state before, state after, 1 if its hub is now in trouble}.
 local member, how, delay, hash, note, hub_url = ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7]
 local now = clock()
 local function time_text(at) return how == 'turn' and string.format('%.1f', at + 0.5) or text(at) end
@@ -42,7 +42,7 @@ if how == 'left' then
 end
 if how == 'forget' then
   redis.call('ZREM', push_schedule_key, url)
-elseif how ~= 'sent' then  -- what has been asked for may have been verified meanwhile, and then is not due now
+elseif how ~= 'sent' then  -- the request may have been verified in between, and is then not due now
   local at = now + delay
   local mine = redis.call('HGET', state_key(url), 'push_token')
   if mine and how == 'lost' then

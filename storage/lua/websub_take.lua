@@ -1,10 +1,10 @@
 #!lua
 -- uses posts host push
 -- replies array of 2
--- Hands out subscriptions that are to be looked after (WEBSUB §4); others see them again after the lease.
+-- Hands out subscriptions to check (WEBSUB §4); other workers see them again after the lease.
 -- ARGV: prefix, max, lease ms. Returns {now, when the next is due or 0, then rows: {feed_url, {state…}, hash,
--- {subscription…}, hash of the one asked for, {that one…}, hub in trouble (1/0), when it was due}; feed_url '' = the first
--- hash is one that its hub is to be told the end of}.
+-- {subscription…}, hash of the requested one, {requested one…}, hub in trouble (1/0), when it was due}; feed_url '' =
+-- the first hash is a subscription to end at its hub}.
 local max, lease, now = tonumber(ARGV[2]), tonumber(ARGV[3]), clock()
 local rows = {text(now), '0'}
 local due = redis.call('ZRANGEBYSCORE', push_schedule_key, '-inf', text(now), 'WITHSCORES', 'LIMIT', 0, max)

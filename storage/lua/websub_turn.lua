@@ -1,10 +1,12 @@
 #!lua
 -- uses posts host push
 -- replies text
--- A turn at a hub, among all workers (WEBSUB S5). It ends with websub_settle, or with its lease. Who has to wait for one
--- is looked after again when it comes; of one that is another partition's (RELIABILITY L27) that is settled there.
--- ARGV: prefix, host of the hub, member of websub:due, requests at once, spacing ms, lease ms, when the member was due.
--- Returns for how long to wait in ms, 0 = the turn is taken.
+-- A turn at a hub, shared by all workers (WEBSUB S5). It ends with websub_settle, or with its lease. A subscription
+-- that has to wait is checked again when its turn comes; for another partition's (RELIABILITY L27) that is settled
+-- there.
+-- ARGV: prefix, host of the hub, member of websub:due, concurrent requests, spacing ms, lease ms, when the member was
+-- due.
+-- Returns how long to wait in ms, 0 = the turn is taken.
 local member, concurrency, spacing, lease = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local came, now = tonumber(ARGV[7]) or 0, clock()
 local gate = read_host(hub_gate(ARGV[2]), now)
@@ -16,9 +18,9 @@ end
 local apart = gate.host.last_start + spacing * gate.slow
 local at
 if gate.host.in_flight < concurrency and came % 1 > 0 and now - came < 10 * spacing and now < apart then
-  at = apart  -- its turn has come, but for what the one before it was late
+  at = apart  -- its turn has come, except for the delay of the one before it
 else
-  -- One after the other, and those that come to a hub which is slow come again behind each other.
+  -- In order; at a slow hub, those that come again queue up again in order.
   gate.tail = math.max(gate.tail, now) + math.max(spacing, 10)
   gate.reserved = true
   write_slots(gate, now)

@@ -1,9 +1,9 @@
 #!lua
 -- uses posts host push
 -- replies array of 4
--- A hub asks whether something was meant, or says that it will not (WEBSUB S7, L3).
--- ARGV: prefix, hash of the token, mode, topic, lease ms, renewal after ms, why it will not.
--- Returns {1 = that is so and has been stored, 0 = it is not; feed_url, state before, and after}.
+-- A hub verifies a request, or denies it (WEBSUB S7, L3).
+-- ARGV: prefix, hash of the token, mode, topic, lease ms, renewal after ms, reason of a denial.
+-- Returns {1 = confirmed and stored, 0 = not requested; feed_url, state before, and after}.
 local hash, mode, topic, lease, renew, note = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
 local key, now = callback_key(ARGV[2]), clock()
 local is = redis.call('HMGET', key, 'feed_url', 'topic', 'state', 'mode', 'pending_since', 'hub')
@@ -41,7 +41,7 @@ redis.call('PEXPIRE', key, text(lease + 31 * day_ms))
 local before = mine[2]
 if before and before ~= hash then
   local other = redis.call('HMGET', callback_key(before), 'hub', 'topic')
-  if other[1] ~= is[6] or other[2] ~= topic then  -- WEBSUB D5: the new first, then the end of the old
+  if other[1] ~= is[6] or other[2] ~= topic then  -- WEBSUB D5: first the new one, then end the old one
     retire(before, now)
   end
 end
@@ -51,7 +51,8 @@ local to = (from == 'healthy' or from == 'doubtful' or from == 'unproven') and f
 if from ~= to then
   redis.call('HSET', state_key(url), 'push_verified', text(now))
 else
-  redis.call('HDEL', state_key(url), 'push_tries')  -- a renewal; else pushes must prove first that it was worth trying
+  redis.call('HDEL', state_key(url), 'push_tries')  -- a renewal; otherwise pushes must first prove that retrying was
+                                                    -- worthwhile
 end
 turn_push(url, from, to, now)
 redis.call('ZADD', push_schedule_key, text(now + renew), url)

@@ -1,4 +1,4 @@
-// Bytes of any kind as JSON values, and back.
+// Arbitrary bytes as JSON values, and back.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,10 @@
 
 namespace feedmill {
 
-/// A string when `bytes` is valid UTF-8, else {"hex": "…"}.
+/// A string if `bytes` is valid UTF-8, else {"hex": "…"}.
 boost::json::value byte_text(std::string_view bytes);
 
-/// What byte_text made a value of; absent when it did not.
+/// The bytes of a value made by byte_text; absent for other values.
 std::optional<std::string> read_byte_text(const boost::json::value& value);
 
 }  // namespace feedmill

@@ -16,14 +16,14 @@ namespace {
 constexpr std::size_t most_learned = 16, longest_host = 255;
 
 RedisAddress as_node(const NodeAddress& node, const RedisAddress& address) {
-  RedisAddress its = address;  // the same login and TLS
+  RedisAddress its = address;  // keeps login and TLS
   its.host = node.host;
   its.port = node.port;
   its.cluster.clear();
   return its;
 }
 
-/// A node as another one names it; `asked` where it says that it does not know by which address it is reached.
+/// A node named by another one; `asked` if that node does not know its own address.
 std::optional<NodeAddress> read_node(ReplyView told, const NodeAddress& asked) {
   const std::int64_t port = told[1].integer();
   std::string host(told[0].text());
@@ -33,8 +33,8 @@ std::optional<NodeAddress> read_node(ReplyView told, const NodeAddress& asked) {
   return NodeAddress{std::move(host), static_cast<std::uint16_t>(port), true};
 }
 
-/// What this process has been told of clusters, by the nodes of their URLs: so a new connection finds its way where
-/// none of these is there any more; and which of all nodes are silent. From any thread.
+/// Nodes learned from clusters, by the nodes of their URLs, so that new connections work even if all of these are gone;
+/// also which nodes are silent. Thread-safe.
 class KnownNodes {
  public:
   using Clock = std::chrono::steady_clock;
@@ -71,7 +71,7 @@ class KnownNodes {
     NodeAddress node;
     Clock::time_point until;
   };
-  /// For some microseconds.
+  /// Spin lock, held for microseconds.
   struct Turn {
     explicit Turn(std::atomic_flag& flag) : taken(flag) {
       while (taken.test_and_set(std::memory_order_acquire)) taken.wait(true);
@@ -99,7 +99,7 @@ bool is_among(const std::vector<NodeAddress>& nodes, const NodeAddress& one) {
   return std::ranges::find(nodes, one) != nodes.end();
 }
 
-/// The nodes of the URL, whatever else is known and in whatever order.
+/// The nodes of the URL, sorted, without learned ones.
 std::string name_of(const std::vector<NodeAddress>& nodes) {
   std::vector<std::string> names;
   for (const NodeAddress& node : nodes) {

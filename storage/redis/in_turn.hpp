@@ -1,4 +1,4 @@
-// Several servers of which any can tell where the one is that is wanted.
+// Asks several servers in turn for the location of another.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 
 namespace feedmill {
 
-/// `ask(node, time)` of each in turn until one of them tells; which of them, and what. All together have `timeout`,
-/// however many do not answer. Otherwise `unsupported` and `nobody_tells`, with the reason of each: another code where
-/// one of them may know soon, or where the last one gave it.
+/// Calls `ask(node, time)` for each node until one succeeds; returns its index and result. All calls together get
+/// `timeout`. Otherwise returns `nobody_tells` with each node's reason; the code is the first transient one
+/// (unavailable, timeout, loading), else the last, and `unsupported` without nodes.
 template <class Told, class Ask>
 StoreResult<std::pair<std::size_t, Told>> ask_in_turn(std::span<const NodeAddress> nodes, Milliseconds timeout,
                                                       std::string nobody_tells, const Ask& ask) {

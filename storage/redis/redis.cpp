@@ -30,7 +30,7 @@ void throw_exception_from_error(const feedmill::StoreError& error, const boost::
 namespace feedmill {
 namespace {
 
-constexpr std::size_t max_waiting = 64U << 10U;  // then it is sent: a pipeline may hold many megabytes
+constexpr std::size_t max_waiting = 64U << 10U;  // sent beyond this: a pipeline may hold many megabytes
 
 timeval to_timeval(Milliseconds duration) {
   return {static_cast<time_t>(duration.count() / 1000), static_cast<suseconds_t>(duration.count() % 1000 * 1000)};
@@ -51,8 +51,8 @@ Redis& Redis::operator=(Redis&&) noexcept = default;
 
 namespace {
 
-/// Who is gone without a word (a machine that lost its power, a way that forgot us) is noticed while nobody asks it
-/// anything, sooner than a failover takes.
+/// Enables keep-alive, so that a peer lost silently (power failure, dropped route) is noticed while the connection is
+/// idle, sooner than a failover takes.
 void watch_peer(int socket) {
   const auto set = [&](int level, int option, int value) { setsockopt(socket, level, option, &value, sizeof(value)); };
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -63,7 +63,7 @@ void watch_peer(int socket) {
 
 }  // namespace
 
-/// Of the server, for people.
+/// The server's address, for people.
 std::string Redis::address() const {
   return address_.socket.empty() ? shown({address_.host, address_.port}) : address_.socket;
 }
@@ -91,7 +91,7 @@ Redis::Result<bool> Redis::connect() {
   const auto deadline = std::chrono::steady_clock::now() + timeout_;
   lost_.reset();
   answered_ = false;
-  // Half of it: whoever tries again is then there within it, after a failover that it tried to connect through.
+  // Half the timeout, so that a retry during a failover still fits into it.
   const timeval connect_timeout = to_timeval(timeout_ / 2);
   context_.reset(address_.socket.empty()
                      ? redisConnectWithTimeout(address_.host.c_str(), address_.port, connect_timeout)
@@ -125,7 +125,7 @@ Redis::Result<bool> Redis::connect() {
   return greeted;
 }
 
-/// Of a connection that was just made: who we are, and whether that is who we wanted.
+/// Authenticates on a new connection and checks that the server is the right one.
 Redis::Result<bool> Redis::greet() {
   if (!address_.password.empty()) {
     Words words{"AUTH"};
@@ -169,7 +169,7 @@ void Redis::leave_closed() {
   char byte = 0;
   const ssize_t got = recv(context_->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   const bool is_open = got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
-  if (!is_open) disconnect();  // what came without being asked for is of no use either
+  if (!is_open) disconnect();  // unsolicited data also makes it unusable
 }
 
 void Redis::disconnect() {
@@ -219,7 +219,7 @@ Redis::Result<Reply> Redis::answer_to(std::string_view command, std::size_t most
 Redis::Result<ServerWait> Redis::begin_wait(const Words& words, Milliseconds longest) {
   if (auto ready = connect(); !ready) return ready.error();
   const int socket = fcntl(context_->fd, F_DUPFD_CLOEXEC, 0);
-  if (socket >= 0) {  // else no descriptor is left: it lasts as long as it was meant to
+  if (socket >= 0) {  // without a free descriptor the wait cannot be broken
     int before = no_wait;
     if (!wait_->compare_exchange_strong(before, socket)) {
       ::close(socket);
@@ -254,7 +254,7 @@ void Redis::break_wait() {
 }
 
 void Redis::append(std::initializer_list<std::string_view> head, std::span<const std::string_view> rest) {
-  if (!context_) return;  // next() says so
+  if (!context_) return;  // next() reports it
   if (out_.waiting() > max_waiting) lost_ = send();
   if (!context_) return;
   out_.begin(head.size() + rest.size());
@@ -262,13 +262,13 @@ void Redis::append(std::initializer_list<std::string_view> head, std::span<const
   for (const std::string_view word : rest) out_.add(word);
 }
 
-/// What is said of a failure afterwards must come from it, not from another connection.
+/// Clears old errors, so that a later one is this connection's.
 void Redis::before_transfer() {
   errno = 0;
   if (tls_ != nullptr) forget_tls_errors();
 }
 
-/// All that was appended. The error when the connection was lost over it.
+/// Sends everything appended. Returns the error if the connection is lost.
 std::optional<StoreError> Redis::send() {
   if (tls_ != nullptr && out_.waiting() > 0) return send_encrypted();
   std::array<iovec, 64> room{};
@@ -287,7 +287,7 @@ std::optional<StoreError> Redis::send() {
   return {};
 }
 
-/// The same where hiredis has to move the bytes: it takes them out of a buffer of its own only.
+/// send() with TLS: hiredis only sends from its own buffer.
 std::optional<StoreError> Redis::send_encrypted() {
   std::array<iovec, 64> room{};
   while (out_.waiting() > 0) {
@@ -326,13 +326,13 @@ Redis::Result<Reply> Redis::next(std::size_t most) {
   return reply;
 }
 
-/// Of what hiredis says has happened.
+/// The error reported by hiredis.
 StoreError Redis::lost() {
   const int number = errno;
   return lost(context_->err, number, static_cast<const char*>(context_->errstr));
 }
 
-/// `kind`: as hiredis has it. `number`: the errno of REDIS_ERR_IO.
+/// `kind`: hiredis' code. `number`: the errno of REDIS_ERR_IO.
 StoreError Redis::lost(int kind, int number, const std::string& words) {
   const bool timeout = kind == REDIS_ERR_IO && (number == EAGAIN || number == EWOULDBLOCK);
   StoreError error{StoreError::Code::unavailable, "lost the connection to Redis: " + words};

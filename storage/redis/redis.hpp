@@ -1,5 +1,5 @@
-// One blocking connection to Redis or Valkey: commands in, replies out. hiredis connects and reads; what is sent is
-// written here. Knows no keys and no scripts.
+// One blocking connection to Redis or Valkey: commands in, replies out. hiredis connects and reads; RespWriter formats
+// the commands. Knows neither keys nor scripts.
 #pragma once
 
 #include <atomic>
@@ -31,10 +31,10 @@ namespace feedmill {
 
 class Sentinels;
 
-/// Not thread-safe. With TLS SIGPIPE must be ignored by the process. Connects on first use and after a lost connection,
-/// where there are sentinels or a cluster to whom these name at that moment; every call may block up to the timeout,
-/// one that connects by way of them for twice as long. With TLS nothing is sent before the server has shown that it is
-/// the one named, by a certificate of an authority that is trusted: else StoreError::Code::tls.
+/// Not thread-safe. With TLS the process must ignore SIGPIPE. Connects on first use and after a connection loss, to the
+/// server that the sentinels or the cluster currently name, if there are any; each call may block for the timeout, or
+/// twice that if it connects through them. With TLS nothing is sent before a trusted certificate has proved the
+/// server's name: else StoreError::Code::tls.
 class Redis {
  public:
   template <class T>
@@ -45,44 +45,44 @@ class Redis {
   Redis(Redis&&) noexcept;
   Redis& operator=(Redis&&) noexcept;
 
-  /// Connects and authenticates unless connected to who still is the primary, as far as sentinels know. True when the
-  /// connection is new.
+  /// Connects and authenticates unless connected to a server that is still the primary, as far as the sentinels know.
+  /// True if the connection is new.
   Result<bool> connect();
   void disconnect();
-  /// Gives up a connection that the server has closed while nobody used it: it fails nothing then, and is no outage
-  /// where the server is there again. All replies were taken. Not between steps that stand on each other: the next
-  /// connection may be one to another server, or to one that was started again.
+  /// Drops an idle connection that the server has closed, so that the next call does not fail and no outage is counted.
+  /// All replies must have been taken. Not between steps that depend on each other: the next connection may be to
+  /// another or a restarted server.
   void leave_closed();
   bool connected() const { return context_ != nullptr; }
   /// Connections made so far.
   std::uint64_t connections() const { return connections_; }
-  /// Whether another server takes its place when it is lost, as far as the URL says.
+  /// Whether the URL provides for failover to another server.
   bool is_stood_by_for() const { return !address_.service.empty() || is_clustered(); }
   bool is_clustered() const { return !address_.cluster.empty(); }
-  /// "127.0.0.1:6379" or a path, of a connection that is there.
+  /// "127.0.0.1:6379" or a path; requires a connection.
   std::string address() const;
-  /// As ServerFacts::link. Of a connection that is there.
+  /// As in ServerFacts::link; requires a connection.
   std::string link() const;
-  /// To another server with the same login, database and TLS; not made yet.
+  /// A connection, not yet made, to another server with the same login, database and TLS.
   Redis beside(NodeAddress server, Milliseconds timeout) const;
-  /// To whom holds another slot of the same cluster, and where it is none to the same server; likewise.
+  /// A connection, not yet made, to the holder of another slot in this cluster; without a cluster, to this server.
   Redis at_slot(unsigned slot) const;
 
-  /// One command, one reply. A server is let go of when its answer says that another one is to be asked.
+  /// One command, one reply. Disconnects if the reply means that another server must be asked.
   Result<Reply> command(const Words& words);
-  /// The same of one that waits at the server for something to happen, for `longest` at most, in two steps, and nothing
-  /// else in between: it is sent; and its answer is taken, until the timeout behind `longest` is over. One that comes
-  /// to more than `most` bytes is not: the connection is given up instead.
+  /// command() in two steps for one that waits at the server, for at most `longest`; no other call in between.
+  /// begin_wait() sends it, end_wait() takes the reply within the timeout after `longest`. A reply of more than `most`
+  /// bytes is not read: the connection is dropped instead.
   Result<ServerWait> begin_wait(const Words& words, Milliseconds longest);
   Result<Reply> end_wait(std::size_t most = any_size);
-  /// From any thread: the wait under way ends with an error, else the next one that begins.
+  /// Thread-safe: ends the current wait with an error, else the next one.
   void break_wait();
 
-  /// Pipelining: append commands, then take as many replies, in order. A lost connection fails all that are left. What
-  /// is appended waits for next(), but not more than 64 KiB of it. A word must live until next() has answered for its
-  /// command: one over 4 KiB is not copied, and may wait until then.
+  /// Pipelining: append commands, then take as many replies, in order. A lost connection fails all remaining ones.
+  /// Appended commands are buffered until next(), up to 64 KiB. Each word must stay valid until next() has returned its
+  /// command's reply: words over 4 KiB are not copied.
   void append(const Words& words) { append({}, words); }
-  /// The same, of a command in two pieces.
+  /// append() for a command in two parts.
   void append(std::initializer_list<std::string_view> head, std::span<const std::string_view> rest = {});
   Result<Reply> next() { return next(any_size); }
 
@@ -106,15 +106,15 @@ class Redis {
   Milliseconds timeout_;
   std::unique_ptr<redisContext, Free> context_;
   ssl_st* tls_ = nullptr;              // context_ owns it; null without TLS
-  bool answered_ = false;              // on this connection
-  std::optional<StoreError> lost_;     // while appending
-  RespWriter out_;                     // appended and not sent
-  std::shared_ptr<ReplyArena> arena_;  // of the next answer
+  bool answered_ = false;              // a reply has arrived on this connection
+  std::optional<StoreError> lost_;     // failure while appending
+  RespWriter out_;                     // appended but not sent
+  std::shared_ptr<ReplyArena> arena_;  // memory of the next reply
   std::uint64_t connections_ = 0;
-  std::unique_ptr<Sentinels> sentinels_;  // null where the address names none
-  std::string waits_for_;                 // the command that was begun
+  std::unique_ptr<Sentinels> sentinels_;  // null if the URL names none
+  std::string waits_for_;                 // the command sent by begin_wait()
   ServerWait begun_;
-  // A duplicate of the socket of the wait under way, which whoever takes it from here closes; or one of these two.
+  // A duplicate of the waiting socket, closed by the thread that takes it from here; or one of these two values.
   static constexpr int no_wait = -1, next_is_broken = -2;
   std::unique_ptr<std::atomic<int>> wait_ = std::make_unique<std::atomic<int>>(no_wait);
 };

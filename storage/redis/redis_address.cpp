@@ -12,7 +12,7 @@
 namespace feedmill {
 namespace {
 
-/// An address, or what is wrong with the URL.
+/// An address, or the error in the URL.
 using ReadAddress = boost::system::result<RedisAddress, std::string>;
 
 ReadAddress bad_url(std::string_view what) {
@@ -35,7 +35,7 @@ std::optional<std::string> percent_decoded(std::string_view text) {
   return out;
 }
 
-/// Takes "user:password@" off the front of `rest`, which ends before any path; what is wrong with it, "" when nothing.
+/// Takes "user:password@" off the front of `rest`, which ends before any path; returns the error, "" if none.
 std::string_view read_login(std::string_view& rest, RedisAddress& address) {
   const auto at = rest.rfind('@');
   if (at == std::string_view::npos) return {};
@@ -71,7 +71,7 @@ ReadAddress parse_unix(std::string_view rest) {
   return address;
 }
 
-/// "host[:port]"; what is wrong with it, "" when nothing.
+/// Parses "host[:port]"; returns the error, "" if none.
 std::string_view read_endpoint(std::string_view text, std::string& host, std::uint16_t& port) {
   if (text.starts_with('[')) {
     const auto close = text.find(']');
@@ -88,7 +88,7 @@ std::string_view read_endpoint(std::string_view text, std::string& host, std::ui
   return {};
 }
 
-/// Those of `hosts`, which stand there one behind the other with commas between; what is wrong, "" when nothing.
+/// Parses the comma-separated nodes in `hosts`; returns the error, "" if none.
 std::string_view read_nodes(std::string_view hosts, std::uint16_t port, std::vector<NodeAddress>& nodes) {
   for (std::size_t at = 0; at <= hosts.size();) {
     const std::size_t end = std::min(hosts.find(',', at), hosts.size());
@@ -99,13 +99,13 @@ std::string_view read_nodes(std::string_view hosts, std::uint16_t port, std::vec
   return {};
 }
 
-/// What is wrong with the login of a URL that names several servers, "" when nothing.
+/// The error in the login of a URL with several servers, "" if none.
 std::string_view objection_to_login(std::string_view hosts) {
   const bool has_two = hosts.find('@') != hosts.rfind('@');
   return has_two ? "one login is for all servers, before the first; an '@' within it is written %40" : "";
 }
 
-/// The sentinels of `hosts` and the service that they watch, off the front of `path`; what is wrong, "" when nothing.
+/// Parses the sentinels in `hosts` and takes their service off the front of `path`; returns the error, "" if none.
 std::string_view read_sentinels(std::string_view hosts, std::string_view& path, RedisAddress& address) {
   address.service = path.substr(0, path.find('/'));
   path = path.substr(std::min(address.service.size() + 1, path.size()));

@@ -45,7 +45,7 @@ std::string where(const RedisAddress& address) {
   return address.host + ":" + std::to_string(address.port);
 }
 
-/// The cause: what OpenSSL met first. What stands behind it in its queue says where, once more.
+/// The cause: OpenSSL's first error. Later ones in its queue only repeat where it occurred.
 std::string reason() {
   const unsigned long error = ERR_peek_error();
   if (ERR_SYSTEM_ERROR(error)) return std::generic_category().message(ERR_GET_REASON(error));
@@ -58,15 +58,15 @@ StoreError bad_file(std::string_view option, const std::string& file, std::strin
                   std::string(wanted));
 }
 
-/// Versions, authorities and what we show of ourselves.
+/// Sets versions, authorities and our own certificate.
 boost::system::result<Context, StoreError> make_context(const RedisAddress& address) {
   Context context(SSL_CTX_new(TLS_client_method()));
   if (context == nullptr) return distrust("OpenSSL does not start: " + reason());
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
-  // An end without the word for it is an end: what Redis answers says how long it is.
+  // Accept an end of stream without close_notify: RESP replies carry their length.
   SSL_CTX_set_options(context.get(), SSL_OP_IGNORE_UNEXPECTED_EOF);
-  // A passphrase would be asked for on the terminal.
+  // Avoids a prompt for a passphrase on the terminal.
   SSL_CTX_set_default_passwd_cb(context.get(), [](char*, int, int, void*) { return -1; });
   if (address.ca_file.empty()) {
     SSL_CTX_set_default_verify_paths(context.get());
@@ -74,7 +74,7 @@ boost::system::result<Context, StoreError> make_context(const RedisAddress& addr
     if (SSL_CTX_load_verify_file(context.get(), address.ca_file.c_str()) != 1) {
       return bad_file("redis.ca_file", address.ca_file, "certificates of authorities (PEM)");
     }
-    // What the file names is trusted, be it a root or not.
+    // Certificates in the file are trusted, root or not.
     X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context.get()), X509_V_FLAG_PARTIAL_CHAIN);
   }
   if (address.cert_file.empty()) return context;
@@ -88,11 +88,11 @@ boost::system::result<Context, StoreError> make_context(const RedisAddress& addr
   return context;
 }
 
-/// The certificate must be for this host: OpenSSL compares, and breaks off when it is not.
+/// Requires a certificate for this host: OpenSSL compares and aborts on a mismatch.
 bool expect_host(SSL* tls, std::string host) {
   X509_VERIFY_PARAM* const expected = SSL_get0_param(tls);
   if (X509_VERIFY_PARAM_set1_ip_asc(expected, host.c_str()) == 1) return true;
-  if (host.ends_with('.')) host.pop_back();  // certificates name no root
+  if (host.ends_with('.')) host.pop_back();  // certificates do not name the root domain
   X509_VERIFY_PARAM_set_hostflags(expected, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
   return SSL_set_tlsext_host_name(tls, host.c_str()) == 1 &&
          X509_VERIFY_PARAM_set1_host(expected, host.data(), host.size()) == 1;
@@ -121,7 +121,7 @@ StoreError bad_certificate(const RedisAddress& address, long result) {
   }
 }
 
-/// What a server's alert says about our certificate; nothing when the alert is about something else.
+/// The server's alert about our certificate; absent for other alerts.
 std::optional<StoreError> refused_by_server(const RedisAddress& address) {
   const unsigned long error = ERR_peek_error();
   if (ERR_GET_LIB(error) != ERR_LIB_SSL) return std::nullopt;
@@ -160,7 +160,7 @@ StoreError handshake_failed(SSL* tls, const RedisAddress& address, int how) {
   return distrust("no TLS with " + at + " (" + reason() + "): it must offer version 1.2 or 1.3");
 }
 
-/// Waits until the handshake may go on; false when the deadline has come.
+/// Waits until the handshake can continue; false at the deadline.
 bool wait_for(int descriptor, int wanted, Clock::time_point deadline) {
   pollfd waiting{descriptor, static_cast<short>(wanted == SSL_ERROR_WANT_WRITE ? POLLOUT : POLLIN), 0};
   for (;;) {
@@ -192,13 +192,13 @@ boost::system::result<ssl_st*, StoreError> start_tls(redisContext& context, cons
   if (owned == nullptr || !expect_host(owned.get(), address.host)) {
     return distrust("redis.url: no TLS with a host of that name: " + reason());
   }
-  // A blocking handshake would wait the timeout anew for every piece of it.
+  // A blocking handshake would wait the full timeout for each piece.
   set_blocking(context, false);
   SSL* const tls = owned.get();
   if (redisInitiateSSL(&context, tls) != REDIS_OK) {
     return handshake_failed(tls, address, ERR_peek_error() == 0 ? SSL_ERROR_SYSCALL : SSL_ERROR_SSL);
   }
-  static_cast<void>(owned.release());  // it is the context's now
+  static_cast<void>(owned.release());  // now owned by the context
   for (;;) {
     ERR_clear_error();
     const int done = SSL_do_handshake(tls);
@@ -225,7 +225,7 @@ void forget_tls_errors() {
 
 StoreError tls_lost(ssl_st* tls, const RedisAddress& address, std::string words) {
   const auto told = [] { return ERR_GET_LIB(ERR_peek_error()) == ERR_LIB_SSL; };
-  if (!told()) {  // where writing failed, what the server said before it went may still be there
+  if (!told()) {  // after a failed write, the server's last alert may still be readable
     ERR_clear_error();
     char byte = 0;
     SSL_read(tls, &byte, 1);
@@ -243,7 +243,7 @@ std::string_view remedy_without_tls() {
          "a build on Debian 13, or reach Redis by redis:// or unix: through a tunnel, as stunnel";
 }
 
-// Nothing gets here: parse_redis_url refuses rediss://.
+// Unreachable: parse_redis_url refuses rediss://.
 
 boost::system::result<ssl_st*, StoreError> start_tls(redisContext&, const RedisAddress&,
                                                      std::chrono::steady_clock::time_point) {

@@ -74,7 +74,7 @@ StoreError redis_error(std::string_view text) {
   static constexpr std::array rows{
       Row{"LOADING", Code::loading},
       Row{"BUSY ", Code::loading},
-      Row{"NOSCRIPT", Code::loading},  // gone again as soon as it was loaded
+      Row{"NOSCRIPT", Code::loading},  // dropped again right after loading
       Row{"TRYAGAIN", Code::loading},
       Row{"CLUSTERDOWN", Code::loading},
       Row{"MASTERDOWN", Code::loading},
@@ -87,17 +87,17 @@ StoreError redis_error(std::string_view text) {
       Row{"NOPERM", Code::auth},
       Row{"DENIED", Code::auth},  // protected mode
       Row{"ERR unknown command", Code::auth},
-      Row{"ERR Protocol error: unauthenticated", Code::auth},  // of a command of many words before any login
+      Row{"ERR Protocol error: unauthenticated", Code::auth},  // for a long command before any login
       Row{"ERR ACL failure in script", Code::auth},
       Row{"ERR The user executing the script", Code::auth},  // before 7.2
       Row{"MOVED", Code::loading},
-      Row{"CROSSSLOT", Code::unsupported},  // who does not know that it is a node of a cluster
-      Row{"ASK ", Code::loading},           // of a slot on its way: as TRYAGAIN, until it has come
-      Row{"UNBLOCKED", Code::loading},  // of who waited for a key: the server is a replica by now, or the key has moved
+      Row{"CROSSSLOT", Code::unsupported},  // from a cluster node to a client that does not know the cluster
+      Row{"ASK ", Code::loading},           // slot is migrating: wait as for TRYAGAIN
+      Row{"UNBLOCKED", Code::loading},      // sent to a waiting client: the server became a replica, or the key moved
       Row{"ERR AUTH", Code::auth},
       Row{"ERR invalid password", Code::auth},
       Row{"WRONGTYPE", Code::refused},
-      Row{"ANSWERED", Code::refused},  // a request that is in other hands by now (storage/requests)
+      Row{"ANSWERED", Code::refused},  // another worker has the request now (storage/requests)
       Row{"ERR max number of clients", Code::unavailable},
   };
   for (const Row& row : rows) {

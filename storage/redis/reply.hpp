@@ -1,4 +1,4 @@
-// What a server answers.
+// Replies of a server.
 #pragma once
 
 #include <cstddef>
@@ -25,13 +25,13 @@ class ReplyView {
   bool is_nil() const;
   bool is_error() const;
   bool is_array() const;
-  bool is_integer() const;                        ///< not a string of digits
+  bool is_integer() const;                        ///< false for a string of digits
   bool is_text() const;                           ///< a string or a status
   std::string_view text() const;                  ///< of a string, status or error; "" otherwise
   std::int64_t integer() const;                   ///< of an integer, or of a string of digits; 0 otherwise
   std::size_t size() const;                       ///< of an array; 0 otherwise
   ReplyView operator[](std::size_t index) const;  ///< nil past the end
-  Fields pairs() const;                           ///< of an array name, value, name, value …
+  Fields pairs() const;                           ///< of an array of name, value, name, value …
   std::vector<std::string> texts() const;
 
  private:
@@ -41,7 +41,7 @@ class ReplyView {
 /// A reply from the server; never an error reply (that is a StoreError).
 class Reply : public ReplyView {
  public:
-  /// `arena`: what `reply` was built in.
+  /// `arena`: the memory of `reply`.
   Reply(const redisReply* reply, std::shared_ptr<const ReplyArena> arena)
       : ReplyView(reply), arena_(std::move(arena)) {}
 
@@ -51,20 +51,20 @@ class Reply : public ReplyView {
   std::shared_ptr<const ReplyArena> arena_;
 };
 
-/// A command: its words. Long ones are sent from where they lie, so all must live until the command was answered.
+/// The words of a command. Long ones are not copied, so all must stay valid until the reply.
 using Words = std::vector<std::string_view>;
 
-/// The error an error reply means (RELIABILITY §6).
+/// The StoreError for an error reply (RELIABILITY §6).
 StoreError redis_error(std::string_view text);
 
-/// The same with the key that `words` were refused for, where that is of another type.
+/// Adds the key in `words` to an error about a key of the wrong type.
 StoreError with_key(StoreError error, const Words& words);
 
-/// Whether it says that another server is to be asked: this one is a replica by now, has lost the replicas that it must
-/// have, or does not hold the slot any more.
+/// Whether the error means that another server must be asked: this one has become a replica, has lost its required
+/// replicas, or no longer holds the slot.
 bool leads_elsewhere(const StoreError& error);
 
-/// The value of `name:` in an answer to INFO, "" when it is not there.
+/// The value of `name:` in a reply to INFO, "" if absent.
 std::string_view info_value(std::string_view info, std::string_view name);
 
 }  // namespace feedmill

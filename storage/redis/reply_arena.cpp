@@ -9,10 +9,10 @@
 namespace feedmill {
 namespace {
 
-// Of an answer. The most that one of ours has is all feeds of a store.
+// Limit per reply. Our largest reply lists all feeds of a store.
 constexpr std::uint64_t max_elements = 1U << 24U;
 
-/// An element in its place.
+/// Creates an element and links it into its parent.
 redisReply* put(const redisReadTask& task) {
   void* const memory = static_cast<ReplyArena*>(task.privdata)->allocate(sizeof(redisReply));
   if (memory == nullptr) return nullptr;
@@ -52,7 +52,7 @@ void* put_integer(const redisReadTask* task, long long value) {
   return reply;
 }
 
-void* put_nil(const redisReadTask* task) {  // whose type is that of what is not there
+void* put_nil(const redisReadTask* task) {  // the type of an absent value
   redisReply* const reply = put(*task);
   if (reply != nullptr) reply->type = REDIS_REPLY_NIL;
   return reply;
@@ -69,7 +69,7 @@ Functions building() {
   functions.createInteger = put_integer;
   functions.createNil = put_nil;
   functions.freeObject = [](void*) {};  // the arena does
-  // Of RESP3, which nobody asks for.
+  // RESP3 types, which we never request.
   if constexpr (requires { functions.createDouble; }) {
     functions.createDouble = [](const redisReadTask*, double, char*, std::size_t) -> void* { return nullptr; };
     functions.createBool = [](const redisReadTask*, int) -> void* { return nullptr; };

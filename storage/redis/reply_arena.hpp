@@ -1,4 +1,4 @@
-// Where answers are built: each in memory of its own that goes as a whole, instead of two pieces for each element.
+// Memory for replies: each has its own arena, freed at once, instead of two allocations per element.
 #pragma once
 
 #include <array>
@@ -9,23 +9,23 @@ struct redisReader;
 
 namespace feedmill {
 
-/// The memory of one answer. Not moved: what is built in it points into it.
+/// The memory of one reply. Not movable: elements point into it.
 class ReplyArena {
  public:
   ReplyArena() = default;
   ReplyArena(const ReplyArena&) = delete;
   ReplyArena& operator=(const ReplyArena&) = delete;
 
-  /// Has the next answer of `reader` built here. An answer that announces more than 16.7 million elements, or for which
-  /// there is no memory, ends as one there is no memory for (REDIS_ERR_OOM): hiredis 0.14 makes room for as many as the
-  /// server likes, before the first has come.
+  /// Builds the next reply of `reader` here. A reply that announces more than 16.7 million elements, or does not fit in
+  /// memory, fails with REDIS_ERR_OOM: hiredis 0.14 would allocate for any announced number before the first element
+  /// arrives.
   void build_for(redisReader& reader);
 
-  /// Null when there is no memory.
+  /// Null if there is no memory.
   void* allocate(std::size_t bytes) noexcept;
 
  private:
-  std::array<std::byte, 512> first_;  // of most answers all
+  std::array<std::byte, 512> first_;  // enough for most replies
   std::pmr::monotonic_buffer_resource memory_{first_.data(), first_.size()};
 };
 

@@ -1,4 +1,4 @@
-// What answers of the server must look like before anything is read out of them.
+// Checks the shape of server replies before they are read.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +9,17 @@
 
 namespace feedmill {
 
-/// The outside of a reply: its type, and of an array how many elements there are at least.
+/// The outer shape of a reply: its type, and the minimum size of an array.
 struct ReplyShape {
   enum class Type { array, array_or_nil, integer, text, text_or_nil, text_or_integer };
   Type type{};
   std::size_t least = 0;
 };
 
-/// `bug` when `reply` cannot be the answer to `what`, a command or a script, because of its shape; absent when it can.
+/// `bug` if the shape of `reply` is impossible for `what`, a command or script; absent otherwise.
 std::optional<StoreError> misshapen(std::string_view what, const ReplyShape& shape, const ReplyView& reply);
 
-/// The same for a plain command, by its name. Commands whose answers nobody reads are not looked at.
+/// misshapen() for a plain command, by its name. Commands whose replies are not used are not checked.
 std::optional<StoreError> misshapen(std::string_view command, const ReplyView& reply);
 
 }  // namespace feedmill

@@ -24,7 +24,7 @@ char* put_count(char* to, char type, std::size_t count) {
 
 }  // namespace
 
-/// Its size grows by doubling and is then kept, so that nothing is filled twice.
+/// The size doubles and is then kept, to avoid filling memory twice.
 char* RespWriter::room_for(std::size_t bytes) {
   if (buffer_.size() - used_ < bytes) buffer_.resize(std::max(used_ + bytes, 2 * buffer_.size()));
   return buffer_.data() + used_;

@@ -11,7 +11,7 @@ namespace {
 constexpr Milliseconds ask_again = std::chrono::seconds(1), longest_to_ask_again{200};
 
 RedisAddress address_of(const NodeAddress& one, const RedisAddress& address) {
-  RedisAddress its = address;  // with the same TLS
+  RedisAddress its = address;  // keeps TLS
   its.host = one.host;
   its.port = one.port;
   its.user = address.sentinel_user;
@@ -22,13 +22,13 @@ RedisAddress address_of(const NodeAddress& one, const RedisAddress& address) {
   return its;
 }
 
-/// The name or address and the port of the primary, or why this one does not tell.
+/// The primary's name or address and port, or why this sentinel does not give it.
 StoreResult<NodeAddress> ask(Redis& sentinel, const NodeAddress& one, const RedisAddress& address) {
   const auto answer = sentinel.command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", address.service});
   if (!answer) {
     const bool is_none = answer.error().detail.starts_with("ERR unknown command");
     if (is_none) {
-      RedisAddress server = address;  // with the login of servers, not that of sentinels
+      RedisAddress server = address;  // with the servers' login instead of the sentinels'
       server.host = one.host;
       server.port = one.port;
       return StoreError{StoreError::Code::unsupported, "it is not a sentinel; for one server write " +
@@ -64,7 +64,7 @@ std::optional<StoreError> Sentinels::find_primary(RedisAddress& address, Millise
                                        });
   if (!told) return told.error();
   const auto& [at, primary] = *told;
-  answering_.reset();  // it may be another one
+  answering_.reset();  // the connection may be to another sentinel
   asked_ = std::chrono::steady_clock::now();
   address.host = primary.host;
   address.port = primary.port;

@@ -1,4 +1,4 @@
-// Sentinels: who the primary of a service is. See "Guidelines for Redis clients with support for Redis Sentinel" of the
+// Sentinels: find the primary of a service. See "Guidelines for Redis clients with support for Redis Sentinel" in the
 // Redis manual.
 #pragma once
 
@@ -10,21 +10,21 @@
 
 namespace feedmill {
 
-/// Those of one address. Not thread-safe.
+/// The sentinels of one address. Not thread-safe.
 class Sentinels {
  public:
-  /// Asks `address.sentinels` in turn until one names the primary of `address.service`, writes it into `host` and
-  /// `port`, and has that sentinel stand first. Lasts `timeout` at most, however many do not answer. Otherwise why none
-  /// did, each of them with its reason: `unavailable` where one may know soon, else what is wrong with all:
-  /// `unsupported` (no sentinels, or they know no such service), `auth`, `tls`.
+  /// Asks `address.sentinels` in turn until one names the primary of `address.service`, stores it in `host` and `port`,
+  /// and moves that sentinel to the front. Takes at most `timeout`. On failure returns an error with each sentinel's
+  /// reason: `unavailable` if one may know soon, else `unsupported` (not sentinels, or an unknown service), `auth` or
+  /// `tls`.
   std::optional<StoreError> find_primary(RedisAddress& address, Milliseconds timeout);
 
-  /// Whether the one that stands first names another primary by now. Asks it once a second at most and waits for 200 ms
-  /// at most; no answer is no reason to leave, and the next one stands first then.
+  /// Whether the first sentinel now names another primary. Asks it at most once a second and waits at most 200 ms;
+  /// without an answer returns false and moves the next sentinel to the front.
   bool name_another(RedisAddress& address);
 
  private:
-  std::unique_ptr<Redis> answering_;  // the connection to who is asked again and again, null before
+  std::unique_ptr<Redis> answering_;  // connection to the first sentinel, null at first
   std::chrono::steady_clock::time_point asked_;
 };
 

@@ -1,14 +1,14 @@
-// A command that waits at the server for something to happen.
+// A command that waits at the server for an event.
 #pragma once
 
 #include <chrono>
 
 namespace feedmill {
 
-/// One that was sent, and whose answer is yet to be taken.
+/// Sent, with the reply not yet taken.
 struct ServerWait {
-  int socket = -1;  ///< can be read once there is an answer; belongs to the connection; -1 of one that has failed
-  std::chrono::steady_clock::time_point until;  ///< when the server has had its time: who takes it then does not block
+  int socket = -1;  ///< readable once the reply is there; owned by the connection; -1 if it failed
+  std::chrono::steady_clock::time_point until;  ///< the server's deadline: taking the reply after it does not block
 };
 
 }  // namespace feedmill

@@ -9,7 +9,7 @@
 namespace feedmill {
 namespace {
 
-/// What the environment asks for: the pass of a point at which a signal is due.
+/// A signal requested by the environment at one pass of a point.
 class Wish {
  public:
   Wish(const char* variable, int signal) : signal_(signal) {
@@ -19,7 +19,7 @@ class Wish {
     const auto colon = all.find(':');
     name_ = all.substr(0, colon);
     if (colon != std::string::npos) left_ = std::atoi(all.c_str() + colon + 1);
-    unsetenv(variable);  // it is no option of ours
+    unsetenv(variable);  // not one of our options
   }
 
   void pass(std::string_view name) {
@@ -32,7 +32,7 @@ class Wish {
   std::atomic<int> left_ = 1;
 };
 
-// Read before main() reads the environment.
+// Initialised before main() reads the environment.
 Wish crash("FEEDMILL_CRASH_AT", SIGKILL), pause_here("FEEDMILL_PAUSE_AT", SIGSTOP);
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What all of storage/ is told in: times are Redis' own clock, unix milliseconds unless a name says seconds.
+// Types used throughout storage/. Times are Redis' own clock, unix milliseconds unless a name says seconds.
 #pragma once
 
 #include <chrono>

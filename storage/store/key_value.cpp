@@ -21,8 +21,8 @@ std::string score_text(std::string_view score) {
 
 namespace {
 
-/// The members of a set, or member and score of a sorted one in turn, in steps that keep nobody waiting. What is there
-/// all the while is among them, once, in the order of the scores and then of the names.
+/// The members of a set, or alternating member and score of a sorted set, read in small steps that do not block others.
+/// Members present throughout are included once, ordered by score and then name.
 StoreResult<std::vector<std::string>> scan(Redis& redis, const std::string& key, bool has_scores) {
   std::map<std::string, std::string> found;
   std::string cursor = "0";
@@ -40,7 +40,7 @@ StoreResult<std::vector<std::string>> scan(Redis& redis, const std::string& key,
   order.reserve(found.size());
   for (auto member = found.cbegin(); member != found.cend(); ++member) {
     double score = 0;
-    if (has_scores && !read_number(member->second, score)) {  // one that is infinite
+    if (has_scores && !read_number(member->second, score)) {  // infinite
       score = std::copysign(std::numeric_limits<double>::infinity(), member->second.starts_with('-') ? -1 : 1);
     }
     order.emplace_back(score, member);

@@ -1,4 +1,4 @@
-// What a whole key holds, of whatever type it is.
+// Reads whole keys of any type.
 #pragma once
 
 #include <string>
@@ -15,15 +15,15 @@ class Redis;
 /// member, score …; stream: id, number of words, field, value ….
 struct KeyValue {
   std::string key;
-  std::string type;  ///< as TYPE says it; "none" when the key does not exist
+  std::string type;  ///< as in TYPE; "none" if the key does not exist
   std::vector<std::string> words;
 };
 
-/// A score as we write it: whole numbers without exponent, "inf", "-inf".
+/// A score in our notation: whole numbers without exponent, "inf", "-inf".
 std::string score_text(std::string_view score);
 
-/// Reads a key with the commands that its type needs: sets, sorted or not, in pages, for they may be as large as a
-/// channel is; others in one reply.
+/// Reads a key with the commands for its type: sets and sorted sets in pages, as they may be as large as a channel;
+/// others in one reply.
 StoreResult<KeyValue> read_key(Redis& redis, const std::string& key);
 
 }  // namespace feedmill

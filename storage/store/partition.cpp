@@ -9,7 +9,7 @@
 namespace feedmill {
 namespace {
 
-/// The `number`-th of a, b, …, z, aa, ab, …; from 0 on.
+/// Element `number` of a, b, …, z, aa, ab, …; from 0.
 std::string ending(std::size_t number) {
   std::string letters;
   for (++number; number > 0; number = (number - 1) / 26)
@@ -17,7 +17,7 @@ std::string ending(std::size_t number) {
   return letters;
 }
 
-/// As host_of_gate(server_of()) of storage/lua/shared/prelude.lua.
+/// Equals host_of_gate(server_of()) of storage/lua/shared/prelude.lua.
 std::string_view host_of(std::string_view url) {
   const std::size_t start = url.find("://");
   if (start == url.npos) return {};

@@ -1,4 +1,4 @@
-// Partitions: the stores of which a deployment consists that is larger than one node of a cluster (RELIABILITY L27).
+// Partitions: the stores of a deployment too large for one cluster node (RELIABILITY L27).
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace feedmill {
 
 inline constexpr unsigned most_partitions = 256;
 
-/// One of `count`; index < count.
+/// One of `count` partitions; index < count.
 struct Partition {
   unsigned index = 0, count = 1;
 
@@ -21,25 +21,25 @@ struct Partition {
   bool operator==(const Partition&) const = default;
 };
 
-/// What stands between the braces of its keys and decides on their slot: "p000" of one alone, else "p003.x" with the
-/// shortest ending, and the first of these in the alphabet, that puts partition i into the i-th of `count` equal parts
-/// of the slots. So nodes get equal shares, however many there are.
+/// The tag in the braces of its keys, which decides their slot. A single partition has "p000". Otherwise "p003.x", with
+/// the shortest, then alphabetically first, ending that puts partition i into the i-th of `count` equal parts of the
+/// slots, so that any number of nodes gets equal shares.
 std::string tag_of(const Partition& partition);
 
-/// Which of `count` has what is named so: CRC16 of the name modulo `count`. Feeds go by their host.
+/// The partition, of `count`, for a name: CRC16 of the name modulo `count`. Feeds use their host.
 unsigned partition_of_name(std::string_view name, unsigned count);
-/// The same of a feed with this canonical URL.
+/// The partition of the feed with this canonical URL.
 unsigned partition_of(std::string_view feed_url, unsigned count);
 
-/// Which of `feed_urls` each of `count` has, by their places.
+/// Indexes into `feed_urls`, by partition.
 std::map<unsigned, std::vector<std::size_t>> shares_of(std::span<const std::string> feed_urls, unsigned count);
 
-/// Which of `count` has a key that is written whole, as "{p003.a}:Entry:17"; nothing where it has none of their tags.
+/// The partition of a full key such as "{p003.a}:Entry:17"; absent if it has none of the tags.
 std::optional<unsigned> partition_of_key(std::string_view key, unsigned count);
 
-/// Which of `count` has the entry that is named by its key, or by its number; 0 where nothing can be called so.
+/// The partition of an entry, given by key or number; 0 for invalid ids.
 unsigned partition_of_entry(std::string_view id, unsigned count);
-/// Which of these entries each of `count` has, by their places.
+/// Indexes into `ids`, by the partition of the entry.
 std::map<unsigned, std::vector<std::size_t>> shares_of_entries(std::span<const std::string> ids, unsigned count);
 
 }  // namespace feedmill

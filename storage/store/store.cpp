@@ -30,7 +30,7 @@ Keys keys_of(const StoreOptions& options, bool in_cluster, const Partition& part
 
 /// 128 random bits in hex.
 std::string random_id() {
-  std::random_device random;  // of the kernel
+  std::random_device random;  // the kernel's
   std::string id;
   for (int word = 0; word < 4; ++word) {
     for (std::uint32_t bits = random(), digit = 0; digit < 8; ++digit, bits >>= 4U)
@@ -39,7 +39,7 @@ std::string random_id() {
   return id;
 }
 
-/// What refuses scripts that Redis takes speaks the protocol and is something else, or forbids them.
+/// A server that rejects our scripts is not really Redis, or forbids scripts.
 StoreError unlike_redis(const StoreError& error) {
   if (error.code != StoreError::Code::bug) return error;
   return {StoreError::Code::unsupported,
@@ -69,16 +69,16 @@ StoreResult<void> Store::Impl::ready() {
   if (bad_address) return *bad_address;
   const auto connected = redis.connect();
   if (!connected) return connected.error();
-  // A command may have connected anew, so it is not enough that this call did not.
+  // A command may have reconnected, so the result of this call is not enough.
   if (std::exchange(met_, redis.connections()) == redis.connections()) return {};
   if (auto met = meet_server(); !met) {
-    redis.disconnect();  // so that it is met again
+    redis.disconnect();  // so that meet_server() runs again
     return met;
   }
   return {};
 }
 
-/// Of a connection that is fresh. What keeps us from it shows in what is asked next, with a better reason.
+/// Runs once per connection; errors are ignored because the next command fails more clearly.
 StoreResult<void> Store::Impl::meet_server() {
   waitaof_.reset();
   replication_id_.clear();
@@ -133,7 +133,7 @@ StoreResult<std::string> Store::Impl::open(bool create) {
   if (options.of_all) return server;
   const auto about = redis.command({"HMGET", keys.store(), "schema", "id", "partitions"});
   if (!about) return about.error();
-  // Figures alone may stand there: of workers that ran on while a node came back empty.
+  // The hash may hold only statistics: from workers that kept running when a node came back empty.
   if ((*about)[0].is_nil() && (*about)[2].is_nil()) {
     const bool creates = create && !options.reads_only;
     if (const auto fits = check_layout(creates); !fits) return fits.error();
@@ -148,8 +148,7 @@ StoreResult<std::string> Store::Impl::open(bool create) {
     Words words{"HSET", store, "schema", schema, "partitions", partitions, "created", *created};
     if (!options.partition.is_whole()) words.insert(words.end(), {"partition", partition});
     if (!replication_id_.empty()) words.insert(words.end(), {"primary", replication_id_});
-    if (feeds->integer() == 0)
-      words.insert(words.end(), {"by_url", "1"});  // RELIABILITY L22: there is nothing to build
+    if (feeds->integer() == 0) words.insert(words.end(), {"by_url", "1"});  // RELIABILITY L22: nothing to build yet
     const auto written = redis.command(words);
     if (!written) return written.error();
     if (const auto named = give_id(); !named) return named.error();
@@ -167,7 +166,7 @@ StoreResult<std::string> Store::Impl::open(bool create) {
   return server;
 }
 
-/// `there`: how many a store says that there are; nil, of one that is older than partitions: one.
+/// `there`: the number of partitions in the store; nil, for one older than partitions: one.
 StoreResult<void> Store::Impl::check_partitions(ReplyView there) const {
   const std::string found = there.is_nil() ? "1" : std::string(there.text());
   const std::string wanted = std::to_string(options.partition.count);
@@ -183,9 +182,9 @@ StoreResult<void> Store::Impl::check_partitions(ReplyView there) const {
                     "the store has " + found + " partitions: write redis.partitions = " + found};
 }
 
-/// All partitions stand beside the place of a store that is one alone: what is written there says how many there are.
+/// The number of partitions is kept where a single partition has its store.
 StoreResult<void> Store::Impl::check_layout(bool create) {
-  if (options.partition.is_whole()) return {};  // that place is its own
+  if (options.partition.is_whole()) return {};  // it is the single partition
   const Keys whole = keys_of(options, redis.is_clustered(), Partition());
   const std::string place = whole.store(), count = std::to_string(options.partition.count);
   Redis beside = redis.at_slot(slot_of_tag(tag_of(Partition())));
@@ -199,10 +198,10 @@ StoreResult<void> Store::Impl::check_layout(bool create) {
   return check_partitions(noted->view());
 }
 
-/// Servers that answer and hold no store: a verb would find nothing there, and say so.
+/// Servers that answer but hold no store: reports them, as verbs would just find nothing.
 StoreResult<void> Store::Impl::check_kind(std::string_view info) {
   std::string_view mode = info_value(info, "redis_mode");
-  if (mode.empty()) mode = info_value(info, "server_mode");  // of Valkey
+  if (mode.empty()) mode = info_value(info, "server_mode");  // Valkey's name
   const RedisAddress address = *parse_redis_url(options.url);
   const bool is_node = mode == "cluster" && address.cluster.empty();
   if (!is_node && mode != "sentinel") return {};
@@ -214,7 +213,7 @@ StoreResult<void> Store::Impl::check_kind(std::string_view info) {
                                                        (knows ? std::string((*watched)[0][1].text()) : "service")};
 }
 
-/// Gives the store an id where it has none (WEBSUB U16): it is new, or older than ids. Of two who do so at once one
+/// Gives the store an id unless it has one (WEBSUB U16): it is new, or older than ids. Of two concurrent calls one
 /// wins.
 StoreResult<void> Store::Impl::give_id() {
   Args args;
@@ -224,7 +223,7 @@ StoreResult<void> Store::Impl::give_id() {
   return {};
 }
 
-/// What must hold for who writes.
+/// Requirements for writing.
 StoreResult<void> Store::Impl::check_work(std::string_view version) {
   if (const auto allowed = check_rights(); !allowed) return allowed.error();
   if (const auto kept = check_eviction(); !kept) return kept.error();
@@ -251,7 +250,7 @@ std::string granting(const std::vector<std::string>& rights) {
 
 }  // namespace
 
-/// SECURITY A1, A3. By it is found out, too, who takes no scripts that read keys they did not declare.
+/// SECURITY A1, A3. Also detects servers that reject scripts reading undeclared keys.
 StoreResult<void> Store::Impl::check_rights() {
   Args args;
   args.add(std::string_view(keys.channel_prefix()));
@@ -264,7 +263,7 @@ StoreResult<void> Store::Impl::check_rights() {
   if (!refused) return unlike_redis(refused.error());
   std::vector<std::string> missing = refused->texts();
   if (options.durability == Durability::replica) {
-    // Not asked of a server that need not know it.
+    // Only if needed: some servers do not know it.
     const auto waited = redis.command({"WAIT", "0", "1"});
     if (!waited && waited.error().code != StoreError::Code::auth) return waited.error();
     if (!waited) missing.emplace_back("+wait");
@@ -301,7 +300,7 @@ StoreResult<std::string> Store::Impl::now_text() {
   return std::to_string((*time)[0].integer() * 1000 + (*time)[1].integer() / 1000);
 }
 
-/// What the server calls it by: SHA-1 of its text, in small hex digits.
+/// The script's id on the server: SHA-1 of its text, in lower-case hex.
 const std::string& Store::Impl::hash_of(Script script) {
   std::string& hash = hashes_[static_cast<std::size_t>(script)];
   if (!hash.empty()) return hash;
@@ -316,7 +315,7 @@ const std::string& Store::Impl::hash_of(Script script) {
 }
 
 StoreResult<void> Store::Impl::load(Script script) {
-  // Not by EVAL: servers may drop what came so, to make room.
+  // Not EVAL: servers may evict scripts loaded that way.
   const auto loaded = redis.command({"SCRIPT", "LOAD", script_rows[static_cast<std::size_t>(script)].text});
   if (loaded) return {};
   return unlike_redis(loaded.error());
@@ -324,12 +323,12 @@ StoreResult<void> Store::Impl::load(Script script) {
 
 namespace {
 
-/// Nothing of the call was carried out: the server has not got the script.
+/// The call did nothing: the server does not have the script.
 bool is_unknown_script(const StoreResult<Reply>& reply) {
   return reply.has_error() && reply.error().detail.starts_with("NOSCRIPT");
 }
 
-/// Nothing of the call was carried out: it is a part of a commit and the one before it was not (commit.lua).
+/// The call did nothing: it is part of a commit whose previous part did not run (commit.lua).
 bool is_out_of_turn(Script script, const StoreResult<Reply>& reply) {
   return script == Script::commit && reply && (*reply)[0].text().starts_with("part ");
 }
@@ -365,10 +364,10 @@ std::vector<StoreResult<Reply>> Store::Impl::run_all(Script script, std::span<co
     append(calls[i]);
     if (i > 0 && script == Script::commit) test_point("S7");
   }
-  // Nobody asks first whether the server has the script. Where it has not (the first use of all, a failover, SCRIPT
-  // FLUSH), the calls say so, and it is loaded and they are sent again in their order. Another client may load it while
-  // they pass: then the first ones are unknown and the others are carried out. The parts of a commit among these say
-  // that they are out of turn and write nothing, so they go again, too; other calls do not stand on those before them.
+  // Calls are sent without checking for the script. If the server lacks it (first use, a failover, SCRIPT FLUSH), they
+  // fail, the script is loaded and they are sent again in order. Another client may load it in between: then only the
+  // first ones fail. Later parts of a commit refuse to run out of turn and are sent again too; other calls do not
+  // depend on earlier ones.
   std::vector<std::size_t> again;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     replies.push_back(answer(script));
@@ -404,8 +403,8 @@ StoreResult<Reply> Store::Impl::answer(Script script) {
   return reply;
 }
 
-/// After a failover the name leads to another server (RELIABILITY §6), as it does for a primary that has lost its
-/// replicas to another, and in a cluster whose slot has moved.
+/// Disconnects if another server now leads: after a failover (RELIABILITY §6), for a primary that has lost its replicas
+/// to another, or if a cluster slot has moved.
 void Store::Impl::leave_if_another_leads(std::span<const StoreResult<Reply>> replies) {
   const auto refused = [](const StoreResult<Reply>& reply) {
     return reply.has_error() && leads_elsewhere(reply.error());

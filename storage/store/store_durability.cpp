@@ -1,4 +1,4 @@
-// When a commit counts as stored (RELIABILITY L18).
+// Waits until commits are durable (RELIABILITY L18).
 #include <charconv>
 #include <random>
 
@@ -7,7 +7,7 @@
 namespace feedmill {
 namespace {
 
-/// WAITAOF is there from 7.2 on, in Valkey from its first version, which calls itself Redis 7.2.
+/// Whether the server has WAITAOF: from 7.2 on; Valkey always, as its first version reports Redis 7.2.
 bool knows_waitaof(std::string_view version) {
   int major = 0, minor = 0;
   const auto [dot, error] = std::from_chars(version.data(), version.data() + version.size(), major);
@@ -53,9 +53,9 @@ StoreResult<void> Store::Impl::settle(bool marked) {
     if (!info) return info.error();
     waitaof_ = knows_waitaof(info_value(info->text(), "redis_version"));
   }
-  if (!replica && !*waitaof_) return {};  // appendfsync always: the answer to a write comes after it is on disk
+  if (!replica && !*waitaof_) return {};  // appendfsync always: replies follow the write to disk
   if (!marked) {
-    // The server waits for the last write of this connection: of a dup that may be another one.
+    // The server waits for the last write of this connection, which for a dup may be another one.
     const std::string key = keys.trial(std::to_string(std::random_device()()));
     if (const auto mark = redis.command({"SET", key, "1", "PX", "1000"}); !mark) return mark.error();
   }

@@ -1,4 +1,4 @@
-// The inside of Store, shared by the store*.cpp files: connection, scripts, keys.
+// Internals of Store, shared by the store*.cpp files: connection, scripts, keys.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 
 namespace feedmill {
 
-/// The arguments of one script call. add() refers to what it is given, own() keeps a copy.
+/// The arguments of one script call. add() refers to its argument, own() keeps a copy.
 class Args {
  public:
   Args() = default;
@@ -41,7 +41,7 @@ class Args {
       add(std::string_view(value));
     }
   }
-  /// The same, keeping copies.
+  /// Adds the fields, keeping copies.
   void own_all(Fields&& fields) {
     add(fields.size());
     for (auto& [name, value] : fields) {
@@ -64,94 +64,93 @@ class Args {
 
  private:
   Words words_;
-  std::deque<std::string> owned_;  // stay put while it grows and when it is moved
+  std::deque<std::string> owned_;  // addresses stay valid when it grows or moves
 };
 
-/// A time or duration that a script answers with.
+/// A time or duration from a script's reply.
 inline Milliseconds milliseconds(ReplyView reply) {
   return Milliseconds(reply.integer());
 }
-/// "redis 7.0.15" of an answer to INFO server.
+/// "redis 7.0.15" from a reply to INFO server.
 std::string server_name(std::string_view info);
-/// The records in an answer to XREAD, XREADGROUP or XRANGE.
+/// The records in a reply to XREAD, XREADGROUP or XRANGE.
 std::vector<EventRecord> read_event_records(ReplyView rows);
 
-/// A request that is carried out over a connection: scripts that may answer one (ScriptRow::answers_requests) do
-/// nothing unless it is still in hand, and that which ends it answers it in the same step
+/// A request being executed on a connection. Scripts that may answer requests (ScriptRow::answers_requests) do nothing
+/// if this worker no longer has it; the script that ends it answers it in the same step
 /// (storage/lua/shared/requests.lua).
 struct RequestInHand {
-  std::vector<std::string> words;  ///< what the scripts are told of it
+  std::vector<std::string> words;  ///< the scripts' arguments about it
   Script ended_by{};
-  std::string outcomes;  ///< what the answers of that script mean
+  std::string outcomes;  ///< the meaning of that script's replies
 };
 
 class Store::Impl {
  public:
   Impl(StoreOptions options, RedisAddress address);
 
-  /// Connected, and where another server serves the store than the last time, its numbers go on behind all that the
-  /// last one may have given out (RELIABILITY L24). Scripts are loaded by run() and run_all().
+  /// Connects. If another server now serves the store, its numbers continue after all that the previous one may have
+  /// assigned (RELIABILITY L24). run() and run_all() load scripts.
   StoreResult<void> ready();
   StoreResult<std::string> open(bool create);
-  /// What open() checks, each on its own: an error says what the operator must change.
-  StoreResult<void> check_kind(std::string_view info);  // an answer to INFO server
+  /// The checks of open(); an error says what the operator must change.
+  StoreResult<void> check_kind(std::string_view info);  // a reply to INFO server
   StoreResult<void> check_eviction();
   StoreResult<void> check_rights();
-  /// Whether the user may look into every key, as feedmill_admin may; the error names what it may not.
+  /// Whether the user may read every key, as feedmill_admin may; the error lists the missing rights.
   StoreResult<void> check_scan_rights();
   StoreResult<void> check_durability(std::string_view version);
-  /// Whether this store, which is not there yet, is one of a deployment that has as many partitions; a first one says
-  /// how many there are when `create`.
+  /// Whether this store, which does not exist yet, fits the deployment's number of partitions; the first store records
+  /// the number if `create`.
   StoreResult<void> check_layout(bool create);
-  /// Waits until what this connection has written is as durable as asked for. `marked`: its last write is one that must
-  /// be waited for.
+  /// Waits until this connection's writes are as durable as configured. `marked`: its last write is one to wait for.
   StoreResult<void> settle(bool marked);
 
-  /// How often another server had taken over the store when this one was met; 0 where nobody writes.
+  /// Failover count when this connection was made; 0 on read-only connections.
   std::uint64_t failovers() const { return failovers_; }
-  /// Gives up a connection to a server that another has taken over from; what to say instead of what it answered.
+  /// Drops the connection to a server that has been superseded; returns the error to report instead of its reply.
   StoreError leave_older_server();
 
   /// Redis' clock.
   StoreResult<Milliseconds> now();
-  /// The same in decimal. Needs a connection.
+  /// now() in decimal. Needs a connection.
   StoreResult<std::string> now_text();
   /// Store::id().
   StoreResult<std::string> id();
 
   StoreResult<Reply> run(Script script, const Args& args);
-  /// Calls one script several times in one round trip; loads it when the server has not got it.
+  /// Calls one script several times in one round trip; loads it if the server lacks it.
   std::vector<StoreResult<Reply>> run_all(Script script, std::span<const Args> calls);
-  /// Calls a script on another server than this store's. `arguments`: how many keys, these, and what it is told.
+  /// Calls a script on another server. `arguments`: the number of keys, the keys, the other arguments.
   StoreResult<Reply> run_at(Redis& server, Script script, const Words& arguments);
-  /// The newest first of a sorted set of entry ids, at most `limit`, after `before` when given (DESIGN §3.2).
+  /// The newest entries of a sorted set of entry ids, at most `limit`, before `before` if given (DESIGN §3.2).
   StoreResult<std::vector<EntryCursor>> newest(const std::string& key, std::size_t limit,
                                                const std::optional<EntryCursor>& before);
-  /// The oldest place in a sorted set of entry ids that is not after `cursor`: what follows the one follows the other.
+  /// The oldest position in a sorted set of entry ids that is not after `cursor`, so that the same entries follow both.
   /// Absent: all are after it.
   StoreResult<std::optional<EntryCursor>> place_at(const std::string& key, const EntryCursor& cursor);
-  /// The first `most` members of a set behind `after` in their order that begin with `beginning`; "" = from the first,
-  /// any. In steps that keep nobody waiting; looks at every member, holds `most`. What is there all the while is among
-  /// them.
+  /// The first `most` members of a set, in sorted order, after `after` and starting with `beginning`; "" = from the
+  /// start, any. Scans the whole set in small steps that do not block others and holds `most` members. Members present
+  /// throughout are included.
   StoreResult<std::vector<std::string>> members_after(const std::string& key, const std::string& after,
                                                       std::size_t most, std::string_view beginning);
-  /// The members of a set in pages, as SSCAN has them: in no order, one that is there all the while at least once.
-  /// `take` says whether to go on; it may remove what it was given.
+  /// Pages of a set's members as SSCAN returns them: unordered, each member present throughout at least once. `take`
+  /// returns whether to continue; it may remove the members it got.
   StoreResult<void> each_page(const std::string& key,
                               const std::function<StoreResult<bool>(std::vector<std::string> page)>& take);
-  /// The entries of these ids in their order, those that have gone left out.
+  /// The entries of these ids in order, without removed ones.
   StoreResult<std::vector<StoredEntry>> entries(std::span<const std::string> ids);
-  /// Whether `token` holds the lock for the next `ttl`; 0 lets it go. `name` as keys have it behind "lock:".
+  /// Whether `token` holds the lock for the next `ttl`; 0 releases it. `name` as in keys after "lock:".
   StoreResult<bool> hold_lock(std::string_view name, const std::string& token, Milliseconds ttl);
-  /// Plain commands in one round trip, with the answer to each.
+  /// Plain commands in one round trip, with the reply to each.
   std::vector<StoreResult<Reply>> pipeline_each(std::span<const Words> commands);
-  /// The same where the first error is that of all.
+  /// pipeline_each(), but fails with the first error.
   StoreResult<std::vector<Reply>> pipeline(std::span<const Words> commands);
 
   StoreOptions options;
   Keys keys;
-  const RequestInHand* request = nullptr;  // set for as long as one is carried out
-  std::optional<StoreError> bad_address;   // the URL could not be read; every call answers with it
+  const RequestInHand* request = nullptr;  // set while a request is executed
+  std::optional<StoreError> bad_address;   // the URL is invalid; every call returns this
   Redis redis;
 
  private:
@@ -164,11 +163,11 @@ class Store::Impl {
   StoreResult<Reply> answer(Script script);
   void leave_if_another_leads(std::span<const StoreResult<Reply>> replies);
 
-  std::array<std::string, std::tuple_size_v<decltype(script_rows)>> hashes_;  // by Script, "" until one is needed
-  std::optional<bool> waitaof_;  // whether the connected server knows it, once asked
-  std::string replication_id_;   // of the connected server, "" where nobody writes
-  std::uint64_t failovers_ = 0;  // as failovers()
-  std::uint64_t met_ = 0;        // Redis::connections() when meet_server() looked at it
+  std::array<std::string, std::tuple_size_v<decltype(script_rows)>> hashes_;  // by Script, "" until first used
+  std::optional<bool> waitaof_;  // whether the connected server has it, once asked
+  std::string replication_id_;   // of the connected server, "" on read-only connections
+  std::uint64_t failovers_ = 0;  // see failovers()
+  std::uint64_t met_ = 0;        // Redis::connections() at the last meet_server()
 };
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// What several parts of the store read alike: posts in an order, members of sets, records of the stream.
+// Reads shared by several parts of the store: ordered posts, members of sets, records of the stream.
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -26,7 +26,7 @@ StoreResult<void> Store::Impl::each_page(const std::string& key,
 StoreResult<std::vector<std::string>> Store::Impl::members_after(const std::string& key, const std::string& after,
                                                                  std::size_t most, std::string_view beginning) {
   if (auto connected = ready(); !connected) return connected.error();
-  std::set<std::string> first;  // SSCAN may say one twice
+  std::set<std::string> first;  // SSCAN may return a member twice
   std::string cursor = "0";
   do {
     const auto reply = redis.command({"SSCAN", key, cursor, "COUNT", "1000"});
@@ -60,7 +60,7 @@ StoreResult<std::vector<EntryCursor>> Store::Impl::newest(const std::string& key
     add(reply->view());
     return places;
   }
-  // The order is (score, member), both falling: of equal scores only members below the cursor's come after it.
+  // The order is (score, member), descending: of equal scores only members below the cursor's come after it.
   const std::string score = std::to_string(before->score);
   const auto equal = redis.command({"ZRANGEBYSCORE", key, score, score});
   if (!equal) return equal.error();
@@ -82,7 +82,7 @@ StoreResult<std::optional<EntryCursor>> Store::Impl::place_at(const std::string&
   const std::string score = std::to_string(cursor.score);
   const auto equal = redis.command({"ZRANGEBYSCORE", key, score, score});
   if (!equal) return equal.error();
-  const std::vector<std::string> ids = equal->texts();  // in their order
+  const std::vector<std::string> ids = equal->texts();  // sorted
   const auto found = std::lower_bound(ids.begin(), ids.end(), cursor.id);
   if (found != ids.end()) return std::optional(EntryCursor{cursor.score, *found});
   const auto newer = redis.command({"ZRANGEBYSCORE", key, "(" + score, "+inf", "WITHSCORES", "LIMIT", "0", "1"});

@@ -1,6 +1,6 @@
--- Stands behind deliver.lua and orphans.lua in the scripts that make channels and fill them.
+-- Appended to deliver.lua and orphans.lua in the scripts that create and fill channels.
 
--- Creates a channel behind those there are. Returns 1 = new, 0 = known.
+-- Creates a channel, last in the order. Returns 1 = new, 0 = known.
 local function create_channel(uid)
   local new = redis.call('SADD', channels_key, uid)
   if new == 1 then
@@ -10,8 +10,8 @@ local function create_channel(uid)
   return new
 end
 
--- Puts a feed into a channel, its posts into the index, and those that were not read into the timeline (RELIABILITY L15).
--- Again is harmless: it then brings both up to what the feed's index says. Returns 1 = new there, 0 = known.
+-- Puts a feed into a channel, its posts into the index and its unread posts into the timeline (RELIABILITY L15).
+-- Repeating it is harmless and brings both up to date with the feed's index. Returns 1 = new in the channel, 0 = known.
 local function put_into_channel(uid, url)
   local added = redis.call('SADD', channel_feeds_key(uid), url)
   redis.call('SADD', holders_key(url), uid)

@@ -1,4 +1,4 @@
--- Stands behind the prelude in the scripts of the deliver half, which the hot path of ingest shall not pay for.
+-- Appended to the prelude in the scripts for delivery, to keep it out of the hot path of ingest.
 local channels_key, gone_key = prefix .. 'channels', prefix .. 'state:channels_gone'
 local watchers_key, watch_version_key = prefix .. 'state:watchers', prefix .. 'state:watch_version'
 local function channel_order_key(uid) return prefix .. 'channel_sortorder_' .. uid end
@@ -11,7 +11,7 @@ local function notices_key(user) return prefix .. 'hash:notification:user_id:' .
 local function watches_key(user) return prefix .. 'state:watches:' .. user end
 local function delivered_key(target) return prefix .. 'deliver:' .. target .. ':000' end
 
--- Whether stream id a stands after b.
+-- Whether stream id a is after b.
 local function after(a, b)
   local a_ms, a_n = string.match(a, '^(%d+)-(%d+)$')
   local b_ms, b_n = string.match(b, '^(%d+)-(%d+)$')
@@ -20,10 +20,10 @@ local function after(a, b)
   return (tonumber(a_n) or 0) > (tonumber(b_n) or 0)
 end
 
--- Walks through records of the stream for a target (RELIABILITY L14). `is_next` says of each, by its stream id and its
--- predecessor ('' = unknown), whether it is to be applied; nil at a hole, which is a record whose predecessor has not been
--- applied. `done` says that all of it was; `take` is both. `finish` remembers what was applied. `target`: '' = the records
--- are not from the stream, all are applied.
+-- Walks through stream records for a target (RELIABILITY L14). `is_next` returns for a record, by stream id and
+-- predecessor ('' = unknown), whether to apply it; nil at a hole, a record whose predecessor has not been applied.
+-- `done` marks it applied; `take` does both. `finish` stores the position. `target`: '' = the records are not from the
+-- stream, apply all.
 local function records_of(target)
   local pointer = target ~= '' and delivered_key(target)
   local walk = {result = 'ok', applied = 0, repeated = 0, last = pointer and redis.call('GET', pointer) or '0-0'}
@@ -49,8 +49,8 @@ local function records_of(target)
   return walk
 end
 
--- The index of all posts of a channel (RELIABILITY L15). Its floor is "<score> <id>" of the last post that fell off its
--- end, '' when none has; "~" in front, or none at all: it is not built yet.
+-- The index of all posts of a channel (RELIABILITY L15). Its floor is "<score> <id>" of the last post trimmed from it,
+-- '' if none was; with "~" in front, or without a floor, it is not built yet.
 local floors_key = prefix .. 'channel_floors'
 local index_most, index_least = 1100, 1000
 
@@ -58,7 +58,7 @@ local function floor_of(uid)
   local floor = redis.pcall('HGET', floors_key, uid)
   return type(floor) == 'string' and floor or '~'
 end
--- How far all indexes have come. Where that is not the place of the timelines, a build that knows no index has delivered.
+-- Position of all indexes. If it differs from the timelines' position, a build without indexes has delivered.
 local indexed_key = delivered_key('indexes')
 local function are_indexes_kept(place) return (redis.call('GET', indexed_key) or '0-0') == place end
 
@@ -70,7 +70,7 @@ local function is_above(floor, score, id)
   return not last_score or score > last_score or score == last_score and id > last
 end
 
--- Keeps an index within its bound. Returns its floor then.
+-- Trims an index to its bound. Returns its floor.
 local function trim_index(uid, floor)
   local key = index_key(uid)
   local count = redis.call('ZCARD', key)

@@ -1,49 +1,48 @@
--- What all workers know of a server (HTTP §6), or of a group of hosts that share a gate (HTTP H7): the hash
--- state:host:<gate>, which goes by itself when it says nothing more. Slots and starts are those of all ports of the host:
--- a gate of another port than 80 and 443 has them in the hash of the host.
+-- What workers share about a server (HTTP §6), or a group of hosts with one gate (HTTP H7): the hash state:host:<gate>,
+-- which expires once it is irrelevant. Slots and starts are shared by all ports of a host: a gate of a port other than
+-- 80 and 443 has them in the host's hash.
 --   s:<claim>                              a slot: end of its lease (HTTP H2)
 --   last_start                             when a request last started (HTTP H1)
---   tail                                   of a hub: the last time that was reserved (WEBSUB S5)
---   waiting                                feeds stand in its line, line:<gate>; a hint, as all of this is
---   kept_for, kept_until                   whom the next start is kept for: a claim that was led here, a worker whose
---                                          operator waits, or 'line'; and how long (HTTP H6)
---   refused_by, refused_at, refused_until  the last refusal while the circuit is closed: whose, when, its Retry-After
---                                          (HTTP H3); refused_as: who asked, where that has a name (HTTP H10)
---   closed, not_before, refusals, cause    the circuit breaker is open (the field's name says it of the host): until
---                                          when, how often it was, and why (HTTP H4)
---   probe                                  the claim that tries whether the host serves again (HTTP H5)
---   slow, calm                             spacing is multiplied by it; successes since it was (HTTP H5)
---   served_at                              when it last answered 200, to the day (HTTP §4, row 403)
---   identity_until, http1_until            it fails at content codings, at HTTP/2 (HTTP §4, P20)
---   window                                 "at failed others digest …": since then feeds that were healthy have failed
---                                          alike; who the first of them are, and how many others were answered (HTTP H11)
---   storm, storm_wait                      the host's trouble, not its feeds': since when, and for how long the next
---                                          probe is waited for
---   storm_served, storm_need               how many probes in a row were served, and how many say that it is over
---   storm_ended, storm_over                when the last one ended; that it has lasted for too long, and no other one is
---                                          sensed until the host has served again
---   q:<egress>                             what those who go out under that name know of its quota (HTTP H10), '-' = no
---                                          name: numbers in the order of quota_fields
---   long_told                              "until who": one feed was told a pace of more than an hour (HTTP H10)
+--   tail                                   of a hub: the last reserved time (WEBSUB S5)
+--   waiting                                feeds wait in its line, line:<gate>; a hint, like everything here
+--   kept_for, kept_until                   for whom the next start is reserved: a redirected claim, a worker whose
+--                                          operator waits, or 'line'; and until when (HTTP H6)
+--   refused_by, refused_at, refused_until  the last refusal while the circuit is closed: the feed, when, its
+--                                          Retry-After (HTTP H3); refused_as: the egress name, if it has one (HTTP H10)
+--   closed, not_before, refusals, cause    the circuit breaker is open (`closed` refers to the host): until when, how
+--                                          often it opened, and why (HTTP H4)
+--   probe                                  the claim that probes whether the host serves again (HTTP H5)
+--   slow, calm                             multiplies the spacing; successes since then (HTTP H5)
+--   served_at                              last 200 response, to the day (HTTP §4, row 403)
+--   identity_until, http1_until            content codings or HTTP/2 fail there (HTTP §4, P20)
+--   window                                 "at failed others digest …": since then healthy feeds have failed alike; the
+--                                          first of them, and how many others were answered (HTTP H11)
+--   storm, storm_wait                      the host is in trouble, not its feeds: since when, and the wait before the
+--                                          next probe
+--   storm_served, storm_need               successful probes in a row, and how many end the storm
+--   storm_ended, storm_over                when the last storm ended; when one was ended for lasting too long: none is
+--                                          detected until the host has served again
+--   q:<egress>                             its quota for requests under that egress name (HTTP H10), '-' = no name:
+--                                          numbers in the order of quota_fields
+--   long_told                              "until who": one feed was given a pace of more than an hour (HTTP H10)
 local minute_ms, day_ms = 60000, 24 * 3600 * 1000
 
--- When a feed becomes due that is made so together with others, `count` in all: now; of many up to a quarter of a second
--- ago, so that those of one host do not stand side by side in the schedule, where none could use the connection of
--- another (HTTP X1).
+-- When a feed becomes due if `count` feeds are made due together: now, or for many, up to a quarter of a second ago.
+-- This separates the feeds of a host in the schedule, so that they can reuse its connections (HTTP X1).
 local function due_among(count, url, now)
   return count > 16 and now - tonumber(string.sub(redis.sha1hex(url), 1, 2), 16) or now
 end
 
--- The quota of a name at a gate (HTTP H10).
---   pace               least distance of two starts
---   start, apart       the last start under this name, and how long after the one before it that was
---   hold               no start before that
---   good, bad          the shortest pace that has proven itself, the longest one that was refused; 0 = none
---   calm               requests served at this pace, one behind the other
---   try_at, rest       when a shorter pace is tried again, and for how long not after that
---   told_at            when the server itself last told the pace; 0 = it was found out by refusals
---   told_until         until when what was told holds
---   tried_until        the same, when an operator's wish has last started before it was over
+-- The quota of an egress name at a gate (HTTP H10).
+--   pace               minimum interval between starts
+--   start, apart       the last start under this name, and its distance from the one before
+--   hold               no start before this time
+--   good, bad          the shortest proven pace, the longest refused one; 0 = none
+--   calm               requests served at this pace in a row
+--   try_at, rest       when a shorter pace is tried again, and the pause after that
+--   told_at            when the server itself last gave the pace; 0 = learned from refusals
+--   told_until         until when the given pace holds
+--   tried_until        told_until of the pace in which an operator's request last started early
 local quota_fields = {'pace', 'start', 'apart', 'hold', 'good', 'bad', 'calm', 'try_at', 'rest', 'told_at', 'told_until',
                       'tried_until'}
 local least_pace, most_pace, most_told_alone = 1000, 6 * 3600 * 1000, 3600 * 1000
@@ -56,7 +55,8 @@ local function read_quota(written)
     if quota_fields[i] then quota[quota_fields[i]] = tonumber(number) or 0 end
   end
   for _, name in ipairs(quota_fields) do quota[name] = quota[name] or 0 end
-  if quota.told_at > 0 and quota.told_until == 0 then quota.told_until = quota.told_at + day_ms end  -- of an earlier build
+  if quota.told_at > 0 and quota.told_until == 0 then quota.told_until = quota.told_at + day_ms end  -- by an earlier
+                                                                                                     -- build
   return quota
 end
 local function write_quota(gate)
@@ -67,8 +67,8 @@ local function write_quota(gate)
   redis.call('HSET', gate.key, field, table.concat(numbers, ' '))
 end
 
--- A name that is new at a gate begins with the pace of the others. One that has not been used for a month is forgotten,
--- so is what was told and is over, and the one that was not used for longest where there are too many.
+-- A new name at a gate starts with another name's pace. Forgets names not used for a month, given paces that have
+-- expired, and the least recently used name if there are too many.
 local function sort_quotas(gate, now)
   local oldest, count = nil, 0
   for name, quota in pairs(gate.quotas) do
@@ -92,8 +92,8 @@ local function sort_quotas(gate, now)
   gate.quotas[gate.egress] = gate.quota
 end
 
--- Least distance between two starts at a gate, and when the next one may be. A spacing that the operator has set for the
--- host (gate.by_hand) holds whatever was learned.
+-- Minimum interval between two starts at a gate, and when the next one may be. A spacing that the operator has set for
+-- the host (gate.by_hand) overrides what was learned.
 local function gap_of(gate, spacing)
   local gap = spacing * gate.slow
   return gate.quota and not gate.by_hand and math.max(gap, gate.quota.pace) or gap
@@ -103,7 +103,7 @@ local function opens_for(gate, spacing, quota)
   return quota and not gate.by_hand and math.max(at, quota.hold, quota.start + quota.pace) or at
 end
 local function opens_at(gate, spacing) return opens_for(gate, spacing, gate.quota) end
--- The same for whoever it opens to first, of the names that were in use of late.
+-- opens_at() for the recently used name for which the gate opens first; also returns the number of such names.
 local function opens_first(gate, spacing, now)
   local first, ways = opens_at(gate, spacing), 1
   for name, quota in pairs(gate.quotas or {}) do
@@ -114,7 +114,7 @@ local function opens_first(gate, spacing, now)
   return first, ways
 end
 
--- Until when a gate says something, its refusals apart.
+-- Until when a gate's hash is relevant, refusals excluded.
 local function says_until(gate)
   local last = math.max(gate.host.key == gate.key and gate.host.slots_end or 0, gate.tail, gate.not_before,
                         gate.kept_until, gate.refused_at + 10 * minute_ms, gate.served_at + 7 * day_ms,
@@ -128,12 +128,12 @@ local function says_until(gate)
   return last
 end
 
--- What holds of whatever a hash does not say.
+-- Defaults of missing fields.
 local bare_gate = {__index = {tail = 0, not_before = 0, kept_until = 0, refusals = 0, slow = 1, calm = 0, refused_at = 0,
                               served_at = 0, identity_until = 0, http1_until = 0, storm_over = 0, storm_ended = 0}}
 
--- The slots and the last start of a host, which its gates share within a script: {key, in_flight, slots_end, last_start}.
--- `fields`: of its hash, where they have been read.
+-- The slots and last start of a host, shared by its gates within a script: {key, in_flight, slots_end, last_start}.
+-- `fields`: its hash, if already read.
 local hosts_read = {}
 local function starts_of(host, now, fields)
   local starts = hosts_read[host]
@@ -160,12 +160,12 @@ local function starts_of(host, now, fields)
   return starts
 end
 
--- `egress`: the name that whoever asks goes out under, '' = none; nil where quotas do not matter. `by_hand`: the host's
--- spacing is its operator's.
+-- `egress`: the caller's egress name, '' = none; nil if quotas do not matter. `by_hand`: the host's spacing was set by
+-- the operator.
 local function read_host(name, now, egress, by_hand)
   local gate = setmetatable({name = name, key = host_key(name), by_hand = by_hand}, bare_gate)
   local fields = redis.pcall('HGETALL', gate.key)
-  if fields.err then  -- no hash: it is of the moment only, and must not stop the claims
+  if fields.err then  -- not a hash: the data is transient and must not stop claims
     redis.call('DEL', gate.key)
     fields = {}
   end
@@ -187,8 +187,7 @@ local function read_host(name, now, egress, by_hand)
   return gate
 end
 
--- Keeps the hash for as long as it says something, and a minute longer. What it says the longest mostly stood there
--- before, and its time with it.
+-- Keeps the hash while it is relevant, plus a minute. Usually its expiry is already right.
 local function keep_host(gate, now)
   local last = says_until(gate)
   if gate.refusals > 0 then
@@ -200,13 +199,14 @@ local function keep_host(gate, now)
   gate.kept = last
 end
 
--- Whether an operator's wish may start once before a told pace has it so (HTTP H10).
+-- Whether an operator's request may start once ahead of a given pace (HTTP H10).
 local function may_try(gate, now)
   local quota = gate.quota
   return quota ~= nil and quota.told_until > now and quota.tried_until <= now
 end
 
--- Why no request of `asker` may start now, nil when one may (HTTP H1, H4, H5, H6, H10). `wished`: an operator waits for it.
+-- Why a request of `asker` may not start now, nil if it may (HTTP H1, H4, H5, H6, H10). `wished`: an operator waits for
+-- it.
 local function why_not(gate, now, concurrency, spacing, asker, wished)
   local quota = not (wished and may_try(gate, now)) and gate.quota or nil
   if now < gate.not_before or (gate.closed and gate.host.in_flight > 0) then return 'host_backoff' end
@@ -217,9 +217,8 @@ local function why_not(gate, now, concurrency, spacing, asker, wished)
   end
 end
 
--- When `asker` that may not start now may try again, under whatever name; without one, the first of the line. When a
--- request under way ends is not known: its end tells the line. Where several names are in use one does not take the look
--- of another.
+-- When `asker`, which may not start now, may retry, under any name; without `asker`, the first of the line. The end of
+-- a running request is unknown: it notifies the line. With several names in use, one does not take another's look.
 local function next_start(gate, now, concurrency, spacing, asker)
   local first, ways = opens_first(gate, spacing, now)
   local kept = tostring(gate.kept_for) ~= (asker or 'line') and gate.kept_until or 0
@@ -228,7 +227,7 @@ local function next_start(gate, now, concurrency, spacing, asker)
   return at
 end
 
--- Keeps the next start for who may not stand in the line, the one behind it for the line: neither waits for ever.
+-- Reserves the next start for an asker outside the line and the one after it for the line: neither starves.
 local function keep_start(gate, asker, now, at)
   if now < gate.kept_until then return end
   gate.kept_for, gate.kept_until = asker, at + 1000
@@ -236,7 +235,7 @@ local function keep_start(gate, asker, now, at)
   keep_host(gate, now)
 end
 
--- Takes a slot until `lease_end`, which write_slots() writes. While the circuit is open, the one request that may start
+-- Takes a slot until `lease_end`; write_slots() writes it. While the circuit is open, the only request that may start
 -- is the probe. `gap`: until the next start.
 local function take_slot(gate, claim, now, lease_end, asker, gap)
   local host = gate.host
@@ -260,14 +259,14 @@ local function take_slot(gate, claim, now, lease_end, asker, gap)
   end
 end
 
--- Writes what was taken or reserved at a gate.
+-- Writes the slots and times taken at a gate.
 local function write_slots(gate, now)
   if gate.reserved then redis.call('HSET', gate.key, 'tail', text(gate.tail)) end
   local host = gate.host
   if host.taken then
     redis.call('HSET', host.key, 'last_start', text(host.last_start), unpack(host.taken))
     host.taken = nil
-    if host.key ~= gate.key then  -- and never for shorter than the gate of the usual ports has it
+    if host.key ~= gate.key then  -- and never shortens the expiry set by the gate of the usual ports
       for _, when in ipairs({'NX', 'GT'}) do
         redis.call('PEXPIRE', host.key, text(host.slots_end - now + minute_ms), when)
       end
@@ -278,15 +277,15 @@ local function write_slots(gate, now)
   if gate.reserved or gate.taken then keep_host(gate, now) end
 end
 
--- A request to a host has ended: the next in its line may start. Returns whether there is one.
+-- After a request to a host has ended: the next in its line may start. Returns whether there is one.
 local function tell_line(gate)
   local waits = redis.pcall('HGET', host_key(gate), 'waiting') == '1'
   if waits then redis.pcall('ZADD', lines_key, 'XX', 'LT', '0', gate) end
   return waits
 end
 
--- Gives back what a claim holds: at the gate that is asked first, and at those of the hosts that it was led to. Returns
--- whether somebody waits there.
+-- Releases a claim's slots: at the first gate, and at those of the hosts it was redirected to. Returns whether feeds
+-- wait there.
 local function free_slots(claim, first_gate, more_hosts)
   local waits = false
   local function free(gate)
@@ -297,21 +296,21 @@ local function free_slots(claim, first_gate, more_hosts)
   return waits
 end
 
--- Ends a claim without an attempt; `due` nil = the due time of before (RELIABILITY L9). Returns whether it was held.
+-- Ends a claim without an attempt; `due` nil = its previous due time (RELIABILITY L9). Returns whether it was held.
 local function give_back(url, claim, due, now)
   local mine = redis.call('HMGET', state_key(url), 'claim', 'claim_due', 'fetch_url', 'claim_hosts', 'wake', 'push_wake',
                           'push_claimed', 'not_before', 'state')
   if mine[1] ~= claim then return false end
   local at = due and text(due) or mine[2]
   if mine[5] then at = text(math.min(tonumber(at), now + tonumber(mine[5]))) end
-  if mine[6] then  -- a hint waits for the host, as all do
+  if mine[6] then  -- a hint also waits for the host
     local hinted = math.max(tonumber(string.match(mine[6], '^(%d+)')), tonumber(mine[8]) or 0, due or 0)
     at = text(math.min(tonumber(at), hinted))
   end
   redis.call('ZADD', schedule_key, 'XX', at, url)
   redis.call('HDEL', state_key(url), 'claim', 'claim_due', 'claim_part', 'claim_hosts', 'strikes', 'alone',
              'alone_deaths', 'wake', 'push_wake', 'push_claimed')
-  if mine[7] then redis.call('HSET', state_key(url), 'push_hint', mine[7]) end  -- no fetch has answered it
+  if mine[7] then redis.call('HSET', state_key(url), 'push_hint', mine[7]) end  -- not answered by a fetch
   if mine[9] ~= 'paused' then
     redis.call('HSET', state_key(url), 'won', 'released', 'why', due_input('released', math.max(0, tonumber(at) - now)))
   end
@@ -319,11 +318,11 @@ local function give_back(url, claim, due, now)
   return true
 end
 
--- Requests at this pace were served one behind the other: a shorter one may be tried, half as long at most. Once that is
--- known within a fifth, it is tried ever more seldom whether the host has become more patient.
+-- A series of requests was served at this pace: try a shorter one, at least half as long. Once the limit is known
+-- within a fifth, retry less and less often whether the host allows more.
 local function quicken(quota, now)
   quota.good, quota.calm = quota.pace, 0
-  if quota.bad >= quota.good then quota.bad = 0 end  -- what was refused once is served now
+  if quota.bad >= quota.good then quota.bad = 0 end  -- an earlier refusal no longer holds
   if quota.bad == 0 or quota.good > 1.2 * quota.bad then
     quota.try_at = 0
     quota.pace = math.max(math.sqrt(math.max(quota.bad, least_pace / 2) * quota.good), quota.good / 2)
@@ -337,23 +336,23 @@ local function quicken(quota, now)
   end
 end
 
--- A request at this pace was refused behind one that was served. `wait`: what the host asked for, nil = nothing.
+-- A request at this pace was refused after one that was served. `wait`: the pause that the host requested, nil = none.
 local function slow_down(quota, wait)
   local was = math.max(quota.pace, least_pace)
-  if quota.good > was then  -- a shorter one was tried
+  if quota.good > was then  -- a shorter pace was tried
     quota.bad, quota.pace = was, quota.good
   else
     local near = quota.good > 0 and 1.15 or quota.bad > was / 2 and 2 or 4
     local pace = was * near
-    -- A window that has just begun ends with what was asked for.
+    -- If a window had just begun, it ends with the requested pause.
     if wait then pace = math.max(1.15 * was, math.min(pace, quota.apart + wait + 1000)) end
     quota.bad, quota.good, quota.pace = was, 0, math.min(pace, most_pace)
   end
   quota.calm = 0
 end
 
--- Whether a pace that a feed was told binds the others: one of more than an hour does so only once two feeds of this
--- server were told so (HTTP H10). The feed itself waits as it was told, whatever comes of it here.
+-- Whether a pace given to one feed binds the others: if longer than an hour, only once two feeds of this server were
+-- given such a pace (HTTP H10). The feed itself waits as told in any case.
 local function is_for_all(gate, url, now, told)
   if math.max(told.gap, told.pace) <= most_told_alone then return true end
   local quota = gate.quota
@@ -368,8 +367,8 @@ local function is_for_all(gate, url, now, told)
   return false
 end
 
--- What an answer says of the quota. `told`: by its header, nil = nothing; `refused`: 'first' behind an answer that was
--- served, 'again' behind another refusal.
+-- Learns about the quota from an answer. `told`: from its header, nil = none; `refused`: 'first' after a served
+-- request, 'again' after another refusal.
 local function note_quota(gate, url, now, refused, told, retry_at)
   local quota = gate.quota
   local known = quota
@@ -380,7 +379,7 @@ local function note_quota(gate, url, now, refused, told, retry_at)
   local is_told = quota and quota.told_at > 0
   if refused then
     local wait = retry_at > now and retry_at - now or told and told.gap
-    if not quota then  -- how far apart they were was not noted yet
+    if not quota then  -- the distance was not recorded yet
       quota = read_quota(text(least_pace))
       quota.start, quota.apart = gate.host.last_start, least_pace
     end
@@ -389,7 +388,7 @@ local function note_quota(gate, url, now, refused, told, retry_at)
     elseif refused == 'first' and not is_told then
       slow_down(quota, wait)
     end
-    -- One refusal alone holds up nobody for long unless it speaks of a quota: it may be of one feed (HTTP H3).
+    -- A single refusal does not block others for long unless it is about a quota: it may concern one feed (HTTP H3).
     quota.hold = now + (told and told.gap or math.min(wait or math.max(quota.pace, minute_ms), 10 * minute_ms))
   elseif told and math.max(told.gap, told.pace) < least_pace then
     quota = nil
@@ -397,7 +396,7 @@ local function note_quota(gate, url, now, refused, told, retry_at)
     quota = quota or read_quota('0 ' .. text(gate.host.last_start))
     quota.pace, quota.hold, quota.told_at, quota.told_until = told.pace, now + told.gap, now, now + told.lasts
     quota.good, quota.bad, quota.calm, quota.try_at = 0, 0, 0, 0
-  elseif is_told then  -- and not said again
+  elseif is_told then  -- but not repeated
     quota = nil
   elseif quota and quota.apart <= 1.5 * math.max(quota.pace, least_pace) then
     quota.calm = quota.calm + 1
@@ -412,13 +411,13 @@ local function note_quota(gate, url, now, refused, told, retry_at)
   write_quota(gate)
 end
 
--- HTTP H11. What a host's answers say of its own trouble. `failed`: a feed that was healthy has failed in a way that a
--- host's trouble shows in. Returns 'storm' when it begins, 'storm_over' when it ends, '' when nothing changes.
+-- HTTP H11. Detects a host's own trouble. `failed`: a healthy feed has failed in a way typical of host trouble. Returns
+-- 'storm' when one begins, 'storm_over' when it ends, '' for no change.
 local storm_window, storm_feeds, longest_storm = 10 * minute_ms, 5, 7 * day_ms
 local function note_failure(gate, url, now, failed, put, drop)
   local at, count, others, digests = string.match(gate.window or '', '^(%d+) (%d+) (%d+) ?(.*)$')
   local age = at and now - tonumber(at)
-  -- Where few feeds are asked in that time, five take longer.
+  -- With few feeds per window, five failures take longer.
   if at and (age < 0 or age > 6 * storm_window or age > storm_window and tonumber(count) <= tonumber(others)) then
     at = nil
     if not failed then drop('window') end
@@ -448,8 +447,8 @@ local function note_failure(gate, url, now, failed, put, drop)
   return ''
 end
 
--- One feed after the other asks whether it is over, more and more seldom. Three in a row that are served say so, and
--- twice as many each time that they said it too early, within a day.
+-- During a storm feeds probe one after the other, at growing intervals. Three served in a row end it; if it resumes
+-- within a day, twice as many are needed each time.
 local function note_probe(gate, now, is_served, put, drop)
   local served = is_served and (gate.storm_served or 0) + 1
   if served and served < (gate.storm_need or 3) then
@@ -460,7 +459,7 @@ local function note_probe(gate, now, is_served, put, drop)
   elseif is_served or now - gate.storm >= longest_storm then
     drop('storm', 'storm_wait', 'storm_served', 'closed', 'probe', 'not_before', 'cause')
     put('storm_ended', now)
-    if not is_served then  -- its feeds fail as they do alone, and not all at once
+    if not is_served then  -- its feeds now fail individually, not all at once
       put('storm_over', now)
       put('slow', 16)
     end
@@ -472,19 +471,19 @@ local function note_probe(gate, now, is_served, put, drop)
   return ''
 end
 
--- What `marks` say: how the host answered, who asked, and what its header told of its quota.
+-- Parses `marks`: how the host answered, the egress name, and the quota from its header.
 local function read_marks(marks)
   local flags, egress, gap, pace, lasts = string.match(marks, '^(%w*) ?(%S*) ?(%d*) ?(%d*) ?(%d*)$')
   local told = tonumber(gap or nil) and {gap = tonumber(gap), pace = tonumber(pace) or 0, lasts = tonumber(lasts) or 0}
   return flags or '', egress or '', told
 end
 
--- Notes how a host answered. `is`: 'served', 'refused' or '' (it says nothing); `marks`: d = a document, i = needs
--- identity, 1 = needs HTTP/1.1, q = its refusal may be for a quota, m = the feed moved there from another site, which
--- says nothing of the host's pace; after a space the name of the client, and the quota of the answer: ms until the next
--- start, between starts, and for how long it holds; `cause`: of a refusal; else how a feed failed that was
--- healthy, or that asked whether a storm is over; `retry_at`: its Retry-After, 0 = none. Returns what became of its
--- circuit breaker: 'opened', 'closed', of a storm: 'storm', 'storm_over', or '' = nothing. The gate was read for that name.
+-- Records how a host answered. `is`: 'served', 'refused' or '' (neither); `marks`: d = a document, i = needs identity,
+-- 1 = needs HTTP/1.1, q = the refusal may be for a quota, m = the feed moved there from another site, which says nothing
+-- of the host's pace; after a space the egress name and the quota from the header: ms until the next start, between
+-- starts, and until it expires. `cause`: of a refusal; else how a healthy feed, or a
+-- storm's probe, failed. `retry_at`: its Retry-After, 0 = none. Returns the change of its circuit breaker: 'opened',
+-- 'closed', 'storm', 'storm_over', or '' = none. The gate was read for that name.
 local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
   local set, unset, event = {}, {}, ''
   local flags, _, told = read_marks(marks)
@@ -512,9 +511,9 @@ local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
     local of_quota = string.find(flags, 'q', 1, true) ~= nil
     local within = math.max(10 * minute_ms, known and 2 * gate.quota.pace or 0)
     local again = gate.refused_by and gate.refused_by ~= url and now - gate.refused_at <= within and
-                  (gate.refused_as or '-') == gate.egress  -- another address has a quota of its own
+                  (gate.refused_as or '-') == gate.egress  -- another egress address has its own quota
     local same = gate.refused_by == url
-    -- A 403 speaks of a quota where there is one, or where another feed was refused as well.
+    -- A 403 is about a quota only if one is known, or if another feed was refused as well.
     if of_quota and cause ~= 'rate_limited' and not known then
       if again and not gate.closed then again = false else of_quota = false end
     end
@@ -523,7 +522,7 @@ local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
     end
     if probed then
       open_circuit(retry_at)
-    elseif gate.closed then  -- asked before the circuit opened
+    elseif gate.closed then  -- requested before the circuit opened
       if retry_at > gate.not_before then put('not_before', retry_at) end
     elseif again then
       open_circuit(math.max(retry_at, gate.refused_until or 0))
@@ -537,7 +536,7 @@ local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
     end
   elseif is == 'served' and (known or told) and not string.find(flags, 'm', 1, true) then
     note_quota(gate, url, now, nil, told, 0)
-    -- What is paced is refused now and then: only refusals in a row say more of it.
+    -- Occasional refusals are normal at a set pace: only consecutive ones count.
     if gate.refused_by and (gate.refused_as or '-') == gate.egress then
       drop('refused_by', 'refused_as', 'refused_at', 'refused_until')
     end
@@ -564,7 +563,7 @@ local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
   if #set > 0 then redis.call('HSET', gate.key, unpack(set)) end
   if #unset > 0 then redis.call('HDEL', gate.key, unpack(unset)) end
   if #set > 0 or known or told or gate.quota then keep_host(gate, now) end
-  -- Whose circuits are open, until when: for people who look, so its key must not stop a commit either.
+  -- Lists open circuits by their end, for display: its key must not stop a commit.
   if gate.closed and (is == 'refused' or gate.storm) and event ~= 'storm_over' then
     redis.pcall('ZREMRANGEBYSCORE', open_circuits_key, '-inf', text(now - day_ms))
     redis.pcall('ZADD', open_circuits_key, text(gate.not_before), gate.name)

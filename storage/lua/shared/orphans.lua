@@ -1,7 +1,7 @@
--- Stands behind posts.lua in the scripts that put feeds into channels or take them out, pause them or let them go on:
--- feeds that were added for a channel and are in none any more (RELIABILITY L19). `for_channels` of a feed's state says
--- that nobody added it for itself; `orphaned` that it is paused for being in no channel. state:orphans has since when, a
--- hint: whether a feed is in a channel only its own keys say, and an index that is broken must stop nobody.
+-- Appended to posts.lua in the scripts that add feeds to channels or remove, pause or resume them. An orphan is a feed
+-- added for a channel and no longer in any (RELIABILITY L19). In a feed's state, `for_channels` means that it was never
+-- added for itself, `orphaned` that it is paused for being in no channel. state:orphans holds since when; it is a hint:
+-- only a feed's own keys tell whether it is in a channel, and a broken index must not stop anything.
 local orphans_key = prefix .. 'state:orphans'
 
 local function is_orphan(url)
@@ -9,12 +9,12 @@ local function is_orphan(url)
          redis.call('HGET', state_key(url), 'for_channels')
 end
 
--- A feed may have left its last channel.
+-- Call when a feed may have left its last channel.
 local function note_leaving(url, now)
   if is_orphan(url) then redis.pcall('ZADD', orphans_key, text(now), url) end
 end
 
--- Takes a feed out of the schedule. `won`: what explains that.
+-- Takes a feed out of the schedule. `won`: the reason to show.
 local function pause_feed(url, state, now, won)
   local due, line = due_of(url)
   redis.call('ZREM', schedule_key, url)
@@ -24,8 +24,8 @@ local function pause_feed(url, state, now, won)
   count_state(url, state, 'paused', now)
 end
 
--- Somebody wants a feed: it is in a channel, or added for itself. One that was paused as an orphan goes on, not sooner
--- than it had been due.
+-- Call when a feed is put into a channel or added for itself. If it was paused as an orphan it resumes, but not sooner
+-- than it was due.
 local function note_wanted(url, now)
   redis.pcall('ZREM', orphans_key, url)
   local feed_state = state_key(url)

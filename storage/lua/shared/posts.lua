@@ -1,13 +1,12 @@
--- Stands behind the prelude; unchanged.lua does without it: all other keys, and what writes posts, signals and
--- counts.
+-- Appended to the prelude, except for unchanged.lua: all other keys, and writing of posts, signals and counters.
 local states_key, meta_key = prefix .. 'stats:feeds:states', prefix .. 'meta:store'
 local signals_key, counter_key = prefix .. 'stream:signals', prefix .. 'ids:Entry'
 local feeds_key, quarantine_key, removals_key = prefix .. 'feeds', prefix .. 'quarantine', prefix .. 'state:removals'
-local by_url_key = prefix .. 'state:feeds'  -- whatever it is, it keeps no feed from coming or going (RELIABILITY L22)
+local by_url_key = prefix .. 'state:feeds'  -- if broken, it must not stop adding or removing feeds (RELIABILITY L22)
 local open_circuits_key = prefix .. 'state:hosts:closed'
 
--- The number behind `highest` that may be given out here: of P partitions i has those that leave i when they are divided
--- by P, so that none is given out twice (RELIABILITY L27).
+-- The next number after `highest` that this partition may assign: of P partitions i uses the numbers that leave i when
+-- divided by P, so that none is assigned twice (RELIABILITY L27).
 local partitions, partition
 local function number_behind(highest)
   if not partitions then
@@ -34,15 +33,15 @@ local function items_key(url) return prefix .. 'state:items:' .. url end
 local function volatile_key(url) return prefix .. 'state:volatile:' .. url end
 local function in_state_key(state) return prefix .. 'stats:feeds:in:' .. state end
 
--- Why a feed is due when it is, for people (HTTP E1), as the field `why` has it: one input. Never so long that the hash
--- would be no listpack any more, or that a piece seemed to follow (state_fields.hpp).
+-- One input of the field `why`, which explains to people when a feed is due (HTTP E1). Short enough to keep the hash a
+-- listpack and not to look continued (state_fields.hpp).
 local function due_input(code, ms, from)
   local seconds = text(math.floor(ms / 1000 + 0.5))
   return string.sub(code .. ' ' .. seconds .. (from and ' ' .. from or ''), 1, 63)
 end
 
--- Counts a feed in another state; nil: it was, or is, in none. Those in any state but the usual one are listed too, by
--- when they came into it: for people who look, so a list's key of the wrong type must not stop a commit half-way.
+-- Counts a feed's change of state; nil: none. Feeds in any state except the usual one are also listed, by when they
+-- entered it. The lists are for display only, so a key of the wrong type must not stop a commit half-way.
 local function count_state(url, from, to, now)
   if from then redis.pcall('HINCRBY', states_key, from, -1) end
   if to then redis.pcall('HINCRBY', states_key, to, 1) end
@@ -50,11 +49,11 @@ local function count_state(url, from, to, now)
   if to and to ~= 'healthy' then redis.pcall('ZADD', in_state_key(to), text(now), url) end
 end
 
--- The cap of bytes of the stream (RELIABILITY L13). `bytes` of meta:store is "<written in all> <in all at the newest place>";
--- a place is "<id> <written in all up to it>", the newest first.
+-- The stream's byte cap (RELIABILITY L13). `bytes` of meta:store is "<total written> <total at the newest place>"; a
+-- place is "<id> <total written up to it>", newest first.
 local places_key = prefix .. 'state:signals_places'
 
--- Takes away what stands before the last `most` of `total` bytes; of that only what may_go(id) when it is given.
+-- Trims everything before the last `most` of `total` bytes; with may_go(id), only what it allows.
 local function trim_to_bytes(total, most, may_go)
   local first
   while true do
@@ -67,7 +66,7 @@ local function trim_to_bytes(total, most, may_go)
   if first then redis.call('XTRIM', signals_key, 'MINID', '~', first) end
 end
 
--- What a writer of signals may write: records, bytes (nil = any number). ARGV has "100000" or "100000 67108864".
+-- The limits for a writer of signals: records, bytes (nil = unlimited). ARGV has "100000" or "100000 67108864".
 local function caps_of(stream_cap)
   local records = tonumber(stream_cap)
   if records then return records end
@@ -75,10 +74,10 @@ local function caps_of(stream_cap)
   return tonumber(first), tonumber(second)
 end
 
--- Counts the bytes that a writer writes, and keeps to the hard limit. Returns note(id, bytes), finish().
+-- Counts the bytes that a writer writes and enforces the hard limit. Returns note(id, bytes), finish().
 local function byte_counter(most)
   local total, placed = string.match(redis.call('HGET', meta_key, 'bytes') or '', '^(%d+) (%d+)$')
-  local unknown = not total  -- what the places stand for
+  local unknown = not total  -- and so is what the places count
   total, placed = tonumber(total) or 0, tonumber(placed) or 0
   local function note(id, bytes)
     if unknown then redis.call('DEL', places_key) end
@@ -97,14 +96,14 @@ end
 
 local quiet_of_feeds = {feed_created = true, feed_modified = true, feed_mended = true, feed_removed = true}
 
--- A writer of signals (RELIABILITY L12): signal(type, entity_type, entity_id as JSON, tail, channel or nil). `tail` is the
--- rest of the JSON object. The stream id is computed, because it stands inside the record; finish() remembers the last.
--- A record without a channel is internal: in the stream only. `wanted`: there is something to write.
--- Only the hard limit is kept here, twice the cap: groups.lua trims to the cap behind the slowest group (RELIABILITY L13).
--- Ids go on behind `seen`, an id that the writer has seen, and behind what another server may have given out before this
--- one (RELIABILITY L24); `prev` names the last that is there all the same.
--- It notes as `quiet` "<after> <up to>": none of the records between tells operators anything. Where delivery has nobody
--- else to tell, it need not read them (RELIABILITY L14). What a writer wrote that keeps no such note is not between.
+-- A writer of signals (RELIABILITY L12): signal(type, entity_type, entity_id as JSON, tail, channel or nil). `tail` is
+-- the rest of the JSON object. The stream id is computed because the record contains it; finish() stores the last one.
+-- A record without a channel is internal: in the stream only. `wanted`: there is something to write. Only the hard
+-- limit, twice the cap, is enforced here: groups.lua trims to the cap up to the slowest group (RELIABILITY L13). Ids
+-- continue after `seen`, an id that the writer has seen, and after any that a previous server may have assigned
+-- (RELIABILITY L24); `prev` is still the last record that exists. Stores as `quiet` "<after> <up to>" a range of
+-- records that do not concern operators. If delivery has no other recipients, it need not read them (RELIABILITY L14).
+-- Records of writers without this note are not in the range.
 local function signal_writer(now, stream_cap, wanted, seen)
   local noted = redis.call('HMGET', meta_key, 'last_signal', 'quiet', 'signals_from')
   local cap, most_bytes = caps_of(stream_cap)
@@ -112,8 +111,8 @@ local function signal_writer(now, stream_cap, wanted, seen)
   local ms, n = string.match(last, '^(%d+)-(%d+)$')
   local readable = ms ~= nil
   ms, n = tonumber(ms) or 0, tonumber(n) or 0
-  -- Should meta:store have been lost or restored, the stream itself knows better, and XADD must not fail half-way.
-  -- XREAD first: it answers with a whole record only then.
+  -- If meta:store was lost or restored, the stream itself knows better, and XADD must not fail half-way. XREAD first:
+  -- it returns a whole record only in that case.
   local newest = wanted and redis.call('XREAD', 'COUNT', 1, 'STREAMS', signals_key, readable and last or '0-0') and
                  redis.call('XREVRANGE', signals_key, '+', '-', 'COUNT', 1)[1]
   local function goes_on_behind(id)
@@ -154,12 +153,12 @@ local function signal_writer(now, stream_cap, wanted, seen)
   return signal, finish
 end
 
--- The keys of a feed that hold its posts, and what they are.
+-- A feed's post keys and their types.
 local function post_keys(url)
   return {{sort_key(url), 'zset'}, {guidmap_key(url), 'hash'}, {digests_key(url), 'hash'}, {tombs_key(url), 'zset'}}
 end
 
--- What keeps a post from being taken away whole, as an error: all checks come before the first write. nil = nothing.
+-- An error if a post cannot be removed completely: all checks come before the first write. nil = none.
 local function unfit_to_delete(url)
   local wanted = post_keys(url)
   for _, pair in ipairs({{state_key(url), 'hash'}, {signals_key, 'stream'}, {meta_key, 'hash'}}) do
@@ -171,11 +170,11 @@ local function unfit_to_delete(url)
   end
 end
 
--- Takes one post away with everything that points to it, and its bytes from the feed's count. Returns its guid as JSON
--- text ('""' when it had none), the same raw, and its bytes.
+-- Removes a post with everything that refers to it, and its bytes from the feed's count. Returns its guid as JSON text
+-- ('""' if it had none), the raw guid, and its bytes.
 local function delete_post(url, id)
   local mine = redis.pcall('HMGET', id, 'guid', 'bytes')
-  if mine.err then mine = {} end  -- no hash: it goes all the same
+  if mine.err then mine = {} end  -- not a hash: remove it anyway
   local guid, bytes = mine[1], tonumber(mine[2] or nil) or 0
   redis.call('DEL', id)
   redis.call('ZREM', sort_key(url), id)

@@ -1,5 +1,5 @@
--- Stands before every script: what all of them need. ARGV[1] is the partition's prefix. Keys are named here, in posts.lua,
--- push.lua and deliver.lua, or in the one script that uses them; elsewhere in storage/store/keys.hpp.
+-- Prepended to every script. ARGV[1] is the partition's prefix. Keys are named here, in posts.lua, push.lua and
+-- deliver.lua, or in the only script that uses them; outside of Lua in storage/store/keys.hpp.
 local prefix = ARGV[1]
 local schedule_key, hosts_key = prefix .. 'schedule', prefix .. 'conf:hosts'
 local lines_key = prefix .. 'lines'
@@ -10,7 +10,7 @@ local workers_key = prefix .. 'state:workers'
 local function worker_key(worker) return prefix .. 'state:worker:' .. worker end
 
 -- A whole number as text without an exponent: tostring() loses milliseconds. %d takes half the time of %.0f, but cannot
--- write a score that somebody made infinite.
+-- print an infinite score.
 local function text(number)
   return string.format(number > -1e15 and number < 1e15 and '%d' or '%.0f', number)
 end
@@ -21,8 +21,8 @@ local function clock()
   return tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
 end
 
--- A feed has become due, and not by its schedule: one of the workers that wait looks at once (RELIABILITY L10). Nobody may
--- be waiting: one word is enough, and it does not last.
+-- Wakes one waiting worker because a feed is due ahead of schedule (RELIABILITY L10). Perhaps none is waiting, so at
+-- most one short-lived message is kept.
 local function wake_a_worker()
   local key = prefix .. 'state:wake'
   if redis.call('EXISTS', key) == 0 then
@@ -31,8 +31,8 @@ local function wake_a_worker()
   end
 end
 
--- Since when a feed is due, and in whose gate's line it waits (HTTP H1; nil: it stands in the schedule). Nothing for one
--- that is in neither.
+-- Returns since when a feed is due, and the gate in whose line it waits (HTTP H1; nil: it is in the schedule). Returns
+-- nothing for a feed in neither.
 local function due_of(url)
   local due = tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
   if due then return due end
@@ -41,12 +41,12 @@ local function due_of(url)
   if type(since) == 'string' then return tonumber(since), line end
 end
 
--- When the first in a line may start, as far as is known: nobody behind it is sooner.
+-- The earliest known start for the first feed in a line, and so for all feeds in it.
 local function next_start_of(line, now)
   return math.max(now, tonumber(redis.call('ZSCORE', lines_key, line) or nil) or now)
 end
 
--- Takes a feed out of the line of a gate. Who empties a line need not say so: the next claim finds it.
+-- Removes a feed from a gate's line. If the line is then empty, the next claim notices.
 local function leave_line(url, line)
   redis.pcall('ZREM', line_key(line), url)
   redis.call('HDEL', state_key(url), 'line')
@@ -59,25 +59,24 @@ local function schedule_at(url, at, line)
   redis.call('ZADD', schedule_key, text(at), url)
 end
 
--- A feed that is so late is one of a backlog (HTTP P12).
+-- A feed that is this late is part of a backlog (HTTP P12).
 local overdue_ms = 2000
 
--- The server of a canonical URL: its host, and behind a colon the port where that is neither 80 nor 443.
+-- The server of a canonical URL: its host, plus ":port" unless that is 80 or 443.
 local function server_of(url)
   local authority = string.match(url, '^%a+://([^/?#]*)') or ''
   local host, port = string.match(authority, '^(.*):(%d+)$')
   return (port == '80' or port == '443') and host or authority
 end
 
--- The host whose slots and spacing a gate shares with the gates of other ports (HTTP H1).
+-- The host whose slots and spacing a gate shares with the gates of its other ports (HTTP H1).
 local function host_of_gate(gate)
   if string.find(gate, '^group:') or string.find(gate, '^hub:') then return gate end
   return string.match(gate, '^(.*[^:]):%d+$') or gate
 end
 
--- Whose gate the requests to a server pass (HTTP H7): its own, or that of the group of hosts that the operator made of
--- it, which no server can be named like. Beside it what differs for its host, nil where nothing does: concurrency,
--- spacing ms, min_interval ms.
+-- The gate for requests to a server (HTTP H7): its own, or that of the operator's group of hosts, whose name no server
+-- can have. Also returns the host's overrides, nil where there are none: concurrency, spacing ms, min_interval ms.
 local has_overrides
 local function gate_of_server(server)
   if has_overrides == nil then has_overrides = redis.call('EXISTS', hosts_key) == 1 end
@@ -89,9 +88,9 @@ local function gate_of_server(server)
 end
 local function gate_of(url) return gate_of_server(server_of(url)) end
 
--- Whether a host that served has nothing to be noted of (note_answer of host.lua): its circuit is closed, its pace the
--- usual one, of no quota anything is known or told, no feeds of it have failed of late, and it is known to serve if this
--- was a document. Beside it whether feeds wait in its line.
+-- Whether a served answer leaves nothing to record (note_answer of host.lua): circuit closed, usual pace, no quota
+-- known or reported, no recent failures, and for a document, already known to serve. Also returns whether feeds wait in
+-- the host's line.
 local function nothing_to_note(key, marks, now)
   local flags, egress, gap = string.match(marks, '^(%w*) ?(%S*) ?(%d*)')
   local gate = redis.pcall('HMGET', key, 'closed', 'slow', 'served_at', 'q:' .. (egress ~= '' and egress or '-'), 'window',

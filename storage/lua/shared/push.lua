@@ -1,39 +1,40 @@
--- What the scripts about pushes share (WEBSUB §4–§6). The hash of a subscription is websub:callback:<hash of its token>:
---   feed_url, token, topic, hub, hub_url, secret   hub as advertised, and where it really is; no secret: pushes are hints
---   state                     pending, active, retired: whether deliveries are taken
---   settings                  of the feed when it was retired: how its hub is reached once there is no feed
---   mode, pending_since       what its hub is asked to verify, while it is; since when
+-- Shared by the scripts for pushes (WEBSUB §4–§6). A subscription's hash is websub:callback:<hash of its token>:
+--   feed_url, token, topic, hub, hub_url, secret   hub as advertised, and its real URL; no secret: pushes are hints
+--   state                     pending, active, retired: whether deliveries are accepted
+--   settings                  the feed's when it was retired: how to reach its hub once the feed is gone
+--   mode, pending_since       what its hub must verify, while pending; since when
 --   lease_end, renew_at
---   ask_at                    when its hub may be asked again that could not be; its lease may end before
+--   ask_at                    when to retry a hub that could not be asked; the lease may end before
 --   bad, ends                 deliveries with a bad signature; how often its hub was asked to end it
--- Of a feed's state these fields belong to it:
+-- Fields of a feed's state about its subscription:
 --   push_state, push_since    pending, unproven, healthy, doubtful, failed, denied; since when
---   push_verified             when its hub accepted it, renewals apart
---   push_fell                 when it came to failed or denied, until it is healthy: people have heard of it
---   push_token, push_pending  the hashes of its subscription, and of the one asked for
---   push_hub, push_note, push_tries, push_denials   hub asked last, why that failed, failures in a row, denials
---   push_at                   when a push last came that was a hint, or brought something: its commit writes that
---   push_due                  it is due because of a hint: its due time without. Pushes that wait to be written share
---                             one: the last that is written takes it back
---   push_nets                 how many these are; a claim for a fetch forgets them, for the fetch finds what they had
---   push_wake                 "<ms> <code>": while it is claimed a hint came, to be fetched for then
---   push_hint                 "<ms> <code>": the first hint that no fetch has answered; a push that is written is none
---   push_claimed              the same, once a claim was handed out for a fetch: the commit of that fetch answers it; a
---                             claim that is given back makes it push_hint again
---   push_tat, ping_tat        when the hints there were are used up, each worth one spacing
---   push_barren               fetches by push in a row that brought nothing; commit writes it
---   push_again                the fetch to come is the second look for the last push (WEBSUB P6); commit writes it
--- websub:due holds when to look after a feed's subscription, and as "#<hash>" one that its hub is to be told the end of.
--- A time with half a millisecond is a turn at a hub that was waited for (websub_turn.lua).
+--   push_verified             when its hub accepted it, renewals excluded
+--   push_fell                 since when it is failed or denied, kept until healthy: operators have been notified
+--   push_token, push_pending  the hashes of its subscription, and of the requested one
+--   push_hub, push_note, push_tries, push_denials   last hub asked, why that failed, failures in a row, denials
+--   push_at                   last push that was a hint or brought news: written by its commit
+--   push_due                  it is due because of a hint: its due time otherwise. Pushes waiting to be written share
+--                             one: the last to be written restores it
+--   push_nets                 number of these; cleared by a claim for a fetch, which finds their content
+--   push_wake                 "<ms> <code>": a hint came while it was claimed; fetch then
+--   push_hint                 "<ms> <code>": the first hint not answered by a fetch; a written push is not a hint
+--   push_claimed              push_hint, once a claim was handed out for a fetch: that fetch's commit answers it;
+--                             giving back the claim makes it push_hint again
+--   push_tat, ping_tat        when the hints so far are used up, each worth one spacing
+--   push_barren               fetches by push in a row without news; written by commit
+--   push_again                the next fetch is the second look for the last push (WEBSUB P6); written by commit
+-- websub:due holds when to check a feed's subscription, and as "#<hash>" a subscription to end at its hub. A time with
+-- half a millisecond is an awaited turn at a hub (websub_turn.lua).
 local push_schedule_key, push_states_key = prefix .. 'websub:due', prefix .. 'stats:websub:states'
 local function callback_key(hash) return prefix .. 'websub:callback:' .. hash end
 local function troubled_key(hub) return prefix .. 'websub:hub:' .. hub end
 local pending_ms, overlap_ms = 3600000, 3600000
-local net_ms = 60000  -- a push that has not been written by then is fetched for (WEBSUB P2)
--- The gate of requests to hubs on a host: not that of its feeds, which would wait for them.
+local net_ms = 60000  -- a push not written by then causes a fetch (WEBSUB P2)
+-- The gate for requests to a hub host: separate from the gate of its feeds, which would have to wait.
 local function hub_gate(host) return 'hub:' .. host end
 
--- Turns a feed's subscription, '' = none. Returns 1 when that makes five of its hub within a day (WEBSUB H3), once a day.
+-- Changes the state of a feed's subscription, '' = none. Returns 1, at most once a day, if it is the fifth of its hub
+-- in trouble within a day (WEBSUB H3).
 local function turn_push(url, from, to, now)
   if from == to then return 0 end
   if from ~= '' then redis.call('HINCRBY', push_states_key, from, -1) end
@@ -59,8 +60,8 @@ local function turn_push(url, from, to, now)
   return 1
 end
 
--- When to look after a feed's subscription that would do at `at`: as long as pushes are relied on no later than their
--- lease ends, for then polling must be back at its pace (WEBSUB L2).
+-- When to check a feed's subscription, if `at` would do: while pushes are relied on, not later than the lease ends, as
+-- polling must then resume its pace (WEBSUB L2).
 local function look_by(url, at)
   local mine = redis.call('HMGET', state_key(url), 'push_state', 'push_token')
   local relied_on = mine[1] == 'unproven' or mine[1] == 'healthy' or mine[1] == 'doubtful'
@@ -68,10 +69,10 @@ local function look_by(url, at)
   return lease_end and math.min(at, lease_end) or at
 end
 
--- Makes a feed due at `at` because of a hint, unless it is sooner (RELIABILITY L10); while it is claimed its commit does.
--- `net`: no hint, but the safety net of content about to be written, which takes it away again.
--- One that waits for its host keeps its place there: with a new one it would come later.
--- Returns when it will be fetched, nil when it is not to be at all, and whether this call brought that about.
+-- Makes a feed due at `at` because of a hint, unless it is due sooner (RELIABILITY L10); while it is claimed, its
+-- commit does that. `net`: not a hint but the safety net for pushed content, removed once that is written. A feed
+-- waiting for its host keeps its place: a new one would be later. Returns when it will be fetched (nil = never), and
+-- whether this call caused that.
 local function due_by(url, now, at, code, net)
   local due, line = due_of(url)
   local is = redis.call('HMGET', state_key(url), 'claim', 'push_wake', 'not_before', 'state', 'push_due', 'push_hint',
@@ -97,9 +98,9 @@ local function due_by(url, now, at, code, net)
   return at, true
 end
 
--- The same, at most once per `spacing` but for a burst: hints until then are one (WEBSUB P6). None waits longer than a spacing,
--- however many before it were used up by something else than the fetch they asked for: the meter stands for no more than
--- the burst behind the fetch that is planned.
+-- due_by() at most once per `spacing`, except for a burst: hints until then count as one (WEBSUB P6). None waits longer
+-- than a spacing, even if earlier ones were used up by other fetches than theirs: the meter never exceeds the burst
+-- after the planned fetch.
 local function hint(url, now, meter, spacing, burst, code)
   local used = math.max(now, tonumber(redis.call('HGET', state_key(url), meter) or nil) or 0)
   local planned = math.min(math.max(now, used - (burst - 1) * spacing), now + spacing)
@@ -108,7 +109,7 @@ local function hint(url, now, meter, spacing, burst, code)
   return at
 end
 
--- At the end of a refresh: what came while it was under way.
+-- At the end of a refresh: applies hints that arrived during it.
 local function after_push(url, now, next_due, wake)
   local at, code = string.match(wake, '^(%d+) (%S+)$')
   local told = tonumber(redis.call('HGET', state_key(url), 'not_before') or nil) or 0
@@ -118,7 +119,7 @@ local function after_push(url, now, next_due, wake)
   return at
 end
 
--- A path of ours no more: deliveries hear so for 30 days (WEBSUB L4), and its hub is told.
+-- Retires a callback path of ours: deliveries are answered as retired for 30 days (WEBSUB L4), and its hub is told.
 local function retire(hash, now)
   local key = callback_key(hash)
   local is = redis.call('HMGET', key, 'state', 'feed_url')

@@ -1,22 +1,22 @@
--- What the scripts about subscribers share (WEBSUB §10). push_out:subscriber:<id> is a hash:
+-- Shared by the scripts for subscribers (WEBSUB §10). push_out:subscriber:<id> is a hash:
 --   kind, state               webhook or hub; pending, active, suspended
---   url, name, created        where it is told
---   filter, private, at_once  of a webhook: which events, those of private feeds too, requests under way
+--   url, name, created        where events are sent
+--   filter, private, at_once  webhooks: which events, also those of private feeds, concurrent requests
 --   secret, old_secret, old_until
---   topic_kind, topic_name, topic_url, lease_end   of a subscriber of our hub
---   site                      of a subscriber of our hub: whose its callback is, as it is counted
---   want_mode, want_secret, want_lease, want_reason, want_tries   what it asks for until that is verified
---   cursor                    stream id of the last event that it needs not be told of any more
+--   topic_kind, topic_name, topic_url, lease_end   hub subscribers
+--   site                      hub subscribers: the owner of the callback, for counting
+--   want_mode, want_secret, want_lease, want_reason, want_tries   its request until verified
+--   cursor                    stream id of the last event that it no longer needs
 --   failures, failing_since, last_success, last_error, delivered
---   claim                     of who serves it
--- push_out:due holds when to look at those for whom something waits; in hand, when the lease ends. push_out:ids holds all,
--- push_out:of:<kind>:<name> those of a topic, push_out:leases when hub subscribers end. push_out:changes and push_out:gone
--- hold, by a number that push_out:number counts, whose record was written or taken away last. push_out:sites counts
--- subscribers of the hub by '<state> <site>'. push_out:begun is the last event that some are made due for, though not all
--- whom it concerns.
+--   claim                     of the worker serving it
+-- push_out:due holds when to serve subscribers with pending work; while one is claimed, when the lease ends.
+-- push_out:ids holds all, push_out:of:<kind>:<name> those of a topic, push_out:leases when hub subscriptions end.
+-- push_out:changes and push_out:gone hold recently written or removed records by a number counted in push_out:number.
+-- push_out:sites counts hub subscribers by '<state> <site>'. push_out:begun is the last event for which only some of
+-- its subscribers have been made due.
 local subscribers_key, due_key, leases_key = prefix .. 'push_out:ids', prefix .. 'push_out:due', prefix .. 'push_out:leases'
 local changes_key, gone_subscribers_key = prefix .. 'push_out:changes', prefix .. 'push_out:gone'
--- What they are told of: the events of this partition, or of all, in whose slot these stand then (Keys::of_all).
+-- The stream they receive: this partition's, or the merged one, in whose slot these keys then are (Keys::of_all).
 local events_key = string.match(prefix, '^{(.*stream:signals)}:$') or prefix .. 'stream:signals'
 local begun_key = prefix .. 'push_out:begun'
 local subscriber_states_key = prefix .. 'stats:push_out:states'
@@ -40,7 +40,7 @@ local function turn_site(site, state, by)
   end
 end
 
--- `site`: of a subscriber of the hub, nil of a webhook.
+-- `site`: of a hub subscriber, nil for a webhook.
 local function turn_subscriber(kind, site, from, to)
   if from == to then return end
   if from then redis.call('HINCRBY', subscriber_states_key, kind .. ':' .. from, -1) end
@@ -49,7 +49,7 @@ local function turn_subscriber(kind, site, from, to)
   if site and to then turn_site(site, to, 1) end
 end
 
--- 1 when there was one.
+-- Returns 1 if it existed.
 local function remove_subscriber(id)
   local record = redis.call('HMGET', subscriber_key(id), 'kind', 'state', 'topic_kind', 'topic_name', 'site')
   for _, key in ipairs({subscribers_key, due_key, leases_key, changes_key}) do redis.call('ZREM', key, id) end
@@ -62,7 +62,7 @@ local function remove_subscriber(id)
   return 1
 end
 
--- Due now, unless somebody has it in hand: who settles it sees what it wants.
+-- Makes it due now unless a worker is serving it: settling sees its requests.
 local function subscriber_is_due(id, now)
   local at = tonumber(redis.call('ZSCORE', due_key, id) or nil)
   if at and at > now and redis.call('HGET', subscriber_key(id), 'claim') then return end

@@ -1,16 +1,16 @@
--- Stands last in the scripts that answer requests (RELIABILITY Q1–Q4). The stream holds what is asked for. state:requests
--- says of each that is in hand "<token> <times> <note>": who has begun it last, how many workers have, and what a
--- request of several steps has left to be resumed by ('' = nothing). A ref that was answered is remembered as "<content
--- hash> <event type> <data>".
+-- Appended to scripts that answer requests (RELIABILITY Q1–Q4). The stream holds the requests. state:requests has for
+-- each one in progress "<token> <times> <note>": the worker that began it last, how many workers have begun it, and the
+-- resume note of a request of several steps ('' = none). An answered ref is remembered as "<content hash> <event type>
+-- <data>".
 local requests_key, in_hand_key = prefix .. 'stream:requests', prefix .. 'state:requests'
 local set_aside_key, requests_lock_key = prefix .. 'state:requests:poison', prefix .. 'lock:requests'
 local function ref_key(name) return prefix .. 'state:request:' .. name end
 
--- Whether no XADD with * makes such an id by now: its time is more than an hour ahead of Redis' clock.
+-- Whether XADD with * cannot yet generate this id: its time is more than an hour ahead of Redis' clock.
 local function is_ahead(id) return tonumber(string.match(id, '^%d+')) > clock() + 3600000 end
 
--- Deletes the stream if it is empty and its last id is ahead. That one would be above whatever XADD makes from now on,
--- and once there is no higher one XADD fails.
+-- Deletes the stream if it is empty and its last id is ahead: that id would be above all that XADD generates, and once
+-- no higher id is left XADD fails.
 local function renew_if_ahead()
   if redis.call('XLEN', requests_key) > 0 or redis.call('EXISTS', requests_key) == 0 then return end
   local facts = redis.call('XINFO', 'STREAM', requests_key)
@@ -19,7 +19,7 @@ local function renew_if_ahead()
   end
 end
 
--- What the caller says of a request, as 8 arguments from `first` on (Requests::Asked).
+-- The caller's description of a request, in 8 arguments from `first` on (Requests::Asked).
 local function asked_at(first)
   local asked = {}
   for i, name in ipairs({'id', 'ref', 'hash', 'keep', 'head', 'data', 'channel_prefix', 'stream_cap'}) do
@@ -28,7 +28,7 @@ local function asked_at(first)
   return asked
 end
 
--- Who has a request in hand, how many have had it, and its note; nil = nobody.
+-- The token of the worker executing a request, how many have begun it, and its note; nil = none.
 local function hand_of(id)
   local token, times, note = string.match(redis.call('HGET', in_hand_key, id) or '', '^(%S+) (%d+) (.*)$')
   return token, tonumber(times), note
@@ -53,11 +53,11 @@ local function settle(asked, kind, data, repeated)
   if is_ahead(asked.id) then renew_if_ahead() end
 end
 
--- Carries out a step of a request and answers it if that is its end. Without a request (no third key) it is work() alone.
--- Behind the script's own arguments stand 8 that say which request, whose hand it must be in, and what the answers of
--- work() mean, a line each: "<code> done|failed <word> [<name>]" ends it; `name` is what the second value is called in
--- the answer, "=name" the code itself. "<code> begun <note>" is a step on the way. "<code>+" holds once there is a
--- note, "*" for any other code. A code that is not there is no answer: the caller tries again.
+-- Executes a step of a request and answers it if it ends there. Without a request (no third key) this is only work().
+-- The script's own arguments are followed by 8 for the request (asked_at), the token that must hold it, and the
+-- meanings of work()'s results, one per line. "<code> done|failed <word> [<name>]" ends the request; `name` is the key
+-- of the second result in the answer, "=name" that of the code. "<code> begun <note>" is an intermediate step.
+-- "<code>+" applies once there is a note, "*" to any other code. Other codes give no answer: the caller retries.
 local function answered(work)
   if not KEYS[3] then return work() end
   local last = #ARGV

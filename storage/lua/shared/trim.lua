@@ -1,6 +1,6 @@
 -- Shared by the scripts that write posts or trim them.
 
--- Bytes of a stored post: names and values of all fields but the store's own (entry_bytes of diff.hpp).
+-- Size of a stored post in bytes: names and values of all fields except the store's own (entry_bytes of diff.hpp).
 local function bytes_of(id)
   local own = {bytes = 1, digest = 1, feed_url = 1, first_seen = 1, guid = 1, last_changed = 1, rev = 1, saved = 1,
                saved_over = 1, timestamp = 1}
@@ -11,14 +11,14 @@ local function bytes_of(id)
   return bytes
 end
 
--- What a stored post counts of its feed's bytes.
+-- The post's share of its feed's byte count.
 local function bytes_field(id)
   local bytes = redis.pcall('HGET', id, 'bytes')
   return type(bytes) == 'string' and tonumber(bytes) or 0
 end
 
--- The oldest `most` posts of an index and all of the last one's second, {id, score, id, score, …}: within one second by
--- number, for the index itself has Entry:10 before Entry:9.
+-- The oldest `most` posts of an index, plus all others from the last one's second, {id, score, id, score, …}. Within
+-- one second they are ordered by number, as the index itself has Entry:10 before Entry:9.
 local function oldest_posts(sort, most)
   local posts = redis.call('ZRANGE', sort, 0, most - 1, 'WITHSCORES')
   if most > 0 and #posts == 2 * most then
@@ -38,10 +38,10 @@ local function oldest_posts(sort, most)
   return posts
 end
 
--- What retention takes of a feed's posts (RELIABILITY L7), oldest first, at most 100 a call: those beyond the newest
--- `keep`, those from before `oldest` (unix seconds), those over `most_bytes` together, of which the newest stays; nil =
--- no such limit; and at least the first `passed_over`, so that none stays that is older than what was not created. Each
--- leaves a tombstone and is told to signal(). Returns how many went, and whether more have to.
+-- Applies retention to a feed's posts (RELIABILITY L7), oldest first, at most 100 per call: removes posts beyond the
+-- newest `keep`, older than `oldest` (unix seconds), or beyond `most_bytes` in total, of which the newest stays (nil =
+-- no such limit); and at least the first `passed_over`, so that no post stays that is older than one not created. Each
+-- leaves a tombstone and a signal(). Returns how many were removed, and whether more must be.
 local function trim(url, url_json, keep, oldest, most_bytes, passed_over, now, signal, published_on)
   local sort, trimmed = sort_key(url), 0
   local count = redis.call('ZCARD', sort)

@@ -1,6 +1,6 @@
--- Stands behind the other preludes in the scripts that check the store: how a finding is told.
--- A finding is {invariant, kind, feed_url, keys, what is wrong, changes}. A change is {what, key, field, old, new}, which
--- repair.lua makes while the old value (false = none) is still there; no changes: no repair without guessing.
+-- Appended to the other parts in the scripts that check the store: reporting of findings. A finding is {invariant,
+-- kind, feed_url, keys, what is wrong, changes}. A change is {what, key, field, old, new}, which repair.lua makes while
+-- the old value (false = none) is still there; no changes: it cannot be repaired without guessing.
 local findings, most_findings = {}, 200
 local function find(invariant, kind, url, keys, detail, changes)
   if #findings < most_findings then findings[#findings + 1] = {invariant, kind, url, keys, detail, changes or {}} end
@@ -15,7 +15,7 @@ local function is_entry(id)
   return string.sub(id, 1, #from) == from and string.match(string.sub(id, #from + 1), '^[1-9]%d*$') ~= nil
 end
 
--- false also where the key is of another type: that is told where the key itself is looked at.
+-- Also false if the key has another type: reported where the key itself is checked.
 local function hget(key, field)
   local value = redis.pcall('HGET', key, field)
   return type(value) == 'string' and value
@@ -26,7 +26,7 @@ local function zscore(key, member)
 end
 local function type_of(key) return redis.call('TYPE', key)['ok'] end
 
--- Enough of a key's content to tell whether it has changed since.
+-- Enough of a key's content to detect later changes.
 local function fingerprint(key)
   local kind, of = type_of(key), nil
   if kind == 'hash' then
@@ -51,7 +51,7 @@ local function srem(key, member) return {'srem', key, member, member, false} end
 local function set(key, old, new) return {'set', key, '', old or false, new} end
 local function del(key) return {'del', key, type_of(key), fingerprint(key), false} end
 
--- The feed's family of keys.
+-- All keys of a feed.
 local function family(url)
   return {feed_key(url), sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url), items_key(url), volatile_key(url), state_key(url)}
 end
