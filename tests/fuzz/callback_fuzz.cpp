@@ -7,6 +7,7 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include "tests/fuzz/invariants.hpp"
+#include "tests/fuzz/target.hpp"
 #include "worker/listener/request_head.hpp"
 #include "worker/websub/callback.hpp"
 
@@ -39,7 +40,7 @@ void take_head(std::string_view bytes) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEEDMILL_FUZZ_TARGET(callback_fuzz, data, size) {
   using namespace feedmill;
   const std::string_view target = fuzz::view(data, size);
   take_head(target);

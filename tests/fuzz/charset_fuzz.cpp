@@ -1,8 +1,9 @@
 // Any bytes under any label → clean text.
 #include "parsers/text/charset.hpp"
 #include "tests/fuzz/invariants.hpp"
+#include "tests/fuzz/target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEEDMILL_FUZZ_TARGET(charset_fuzz, data, size) {
   using namespace feedmill;
   if (size == 0) return 0;
   constexpr std::string_view types[] = {"",

@@ -2,9 +2,10 @@
 #include <string>
 
 #include "tests/fuzz/invariants.hpp"
+#include "tests/fuzz/target.hpp"
 #include "worker/http/content_coding.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEEDMILL_FUZZ_TARGET(content_coding_fuzz, data, size) {
   using namespace feedmill;
   if (size == 0) return 0;
   static constexpr std::string_view codings[] = {"gzip", "br",       "zstd",           "x-gzip",

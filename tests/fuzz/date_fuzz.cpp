@@ -2,8 +2,9 @@
 // read again, and a text for which a zone is unknown is a date.
 #include "parsers/text/date.hpp"
 #include "tests/fuzz/invariants.hpp"
+#include "tests/fuzz/target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEEDMILL_FUZZ_TARGET(date_fuzz, data, size) {
   using namespace feedmill;
   const std::string_view text = fuzz::view(data, size);
   if (const std::optional<Time> time = parse_date(text)) {

@@ -3,8 +3,9 @@
 #include "parsers/lists/discovery.hpp"
 #include "parsers/text/url.hpp"
 #include "tests/fuzz/invariants.hpp"
+#include "tests/fuzz/target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEEDMILL_FUZZ_TARGET(discovery_fuzz, data, size) {
   using namespace feedmill;
   const std::string_view text = fuzz::view(data, size);
   const std::size_t split = text.find('\n');

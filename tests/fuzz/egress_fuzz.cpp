@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/fuzz/invariants.hpp"
+#include "tests/fuzz/target.hpp"
 #include "worker/egress/address_guard.hpp"
 
 namespace {
@@ -26,7 +27,7 @@ feedmill::Egress by_socket(const feedmill::EgressPolicy& policy, const std::stri
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEEDMILL_FUZZ_TARGET(egress_fuzz, data, size) {
   using namespace feedmill;
   // Lines that begin with '-' deny, with '=' are ports, with '~' NAT64 prefixes, with '?' addresses to ask about; all
   // others allow.

@@ -3,9 +3,10 @@
 #include <vector>
 
 #include "tests/fuzz/invariants.hpp"
+#include "tests/fuzz/target.hpp"
 #include "worker/http/http_fields.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEEDMILL_FUZZ_TARGET(http_fields_fuzz, data, size) {
   using namespace feedmill;
   using std::chrono::seconds;
   std::vector<Header> headers;

@@ -4,8 +4,9 @@
 #include "parsers/markup/json_salvage.hpp"
 #include "parsers/text/charset.hpp"
 #include "tests/fuzz/invariants.hpp"
+#include "tests/fuzz/target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEEDMILL_FUZZ_TARGET(json_salvage_fuzz, data, size) {
   using namespace feedmill;
   const std::string text = decode_document(fuzz::view(data, size), "application/json;charset=utf-8").text;
   const std::string repaired = salvage_json(text, 63).text;

@@ -1,8 +1,9 @@
 // Any bytes → rows with a URL and problems with a line; and what is written of them reads as the same rows.
 #include "parsers/lists/opml.hpp"
+#include "tests/fuzz/target.hpp"
 #include "tests/fuzz/within_cost.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEEDMILL_FUZZ_TARGET(opml_fuzz, data, size) {
   using namespace feedmill;
   const Opml opml = [&] {
     const fuzz::WithinCost cost(size);

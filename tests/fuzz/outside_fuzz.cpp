@@ -6,6 +6,7 @@
 #include "storage/records/event_filter.hpp"
 #include "storage/records/tokens.hpp"
 #include "tests/fuzz/invariants.hpp"
+#include "tests/fuzz/target.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/hub/hub_request.hpp"
 #include "worker/hub/topic_target.hpp"
@@ -53,7 +54,7 @@ void take_query(std::string_view query, std::string_view last_id) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEEDMILL_FUZZ_TARGET(outside_fuzz, data, size) {
   using namespace feedmill;
   const std::string_view text = fuzz::view(data, size);
   const std::size_t line = std::min(text.find('\n'), text.size());

@@ -1,9 +1,10 @@
 // Any bytes → a feed or an error; what comes out is clean text, in JSON too.
 #include "parsers/feed/document_json.hpp"
 #include "parsers/feed/read_feed.hpp"
+#include "tests/fuzz/target.hpp"
 #include "tests/fuzz/within_cost.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEEDMILL_FUZZ_TARGET(read_feed_fuzz, data, size) {
   using namespace feedmill;
   if (size == 0) return 0;
   DocumentHints hints;

@@ -5,9 +5,10 @@
 #include "parsers/feed/document_json.hpp"
 #include "parsers/feed/read_feed.hpp"
 #include "parsers/lists/opml.hpp"
+#include "tests/fuzz/target.hpp"
 #include "tests/fuzz/within_cost.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEEDMILL_FUZZ_TARGET(reading_cost_fuzz, data, size) {
   using namespace feedmill;
   if (size < 4) return 0;
   const std::string_view text = fuzz::view(data + 2, size - 2);

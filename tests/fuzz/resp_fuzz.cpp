@@ -21,6 +21,7 @@
 #include "storage/redis/cluster.hpp"
 #include "storage/store/store.hpp"
 #include "tests/fuzz/invariants.hpp"
+#include "tests/fuzz/target.hpp"
 
 namespace {
 
@@ -80,7 +81,7 @@ class Liar {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEEDMILL_FUZZ_TARGET(resp_fuzz, data, size) {
   static Liar liar;
   if (size == 0) return 0;
   liar.say(fuzz::view(data + 1, size - 1));

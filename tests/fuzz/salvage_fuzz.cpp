@@ -3,8 +3,9 @@
 #include "parsers/markup/well_formed.hpp"
 #include "parsers/text/charset.hpp"
 #include "tests/fuzz/invariants.hpp"
+#include "tests/fuzz/target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEEDMILL_FUZZ_TARGET(salvage_fuzz, data, size) {
   using namespace feedmill;
   const std::string text = decode_document(fuzz::view(data, size), "text/xml;charset=utf-8").text;
   check_well_formed(text);

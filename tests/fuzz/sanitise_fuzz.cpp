@@ -3,8 +3,9 @@
 #include "parsers/markup/text.hpp"
 #include "parsers/text/charset.hpp"
 #include "tests/fuzz/invariants.hpp"
+#include "tests/fuzz/target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEEDMILL_FUZZ_TARGET(sanitise_fuzz, data, size) {
   using namespace feedmill;
   if (size == 0) return 0;
   const std::string markup = decode_document(fuzz::view(data + 1, size - 1), "text/html;charset=utf-8").text;

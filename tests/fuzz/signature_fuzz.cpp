@@ -9,6 +9,7 @@
 #include <openssl/hmac.h>
 
 #include "tests/fuzz/invariants.hpp"
+#include "tests/fuzz/target.hpp"
 #include "worker/websub/signature.hpp"
 
 namespace {
@@ -45,7 +46,7 @@ Signed check(std::string_view header, std::string_view body) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEEDMILL_FUZZ_TARGET(signature_fuzz, data, size) {
   const std::string_view input = fuzz::view(data, size);
   const std::size_t end = std::min(input.find('\n'), input.size());
   const std::string_view header = input.substr(0, end), body = input.substr(std::min(end + 1, input.size()));

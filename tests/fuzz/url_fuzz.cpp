@@ -1,8 +1,9 @@
 // Any base and reference → a URL; what passes as safe names no scheme that runs.
 #include "parsers/text/url.hpp"
 #include "tests/fuzz/invariants.hpp"
+#include "tests/fuzz/target.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEEDMILL_FUZZ_TARGET(url_fuzz, data, size) {
   using namespace feedmill;
   const std::string_view text = fuzz::view(data, size);
   const std::size_t split = text.find('\n');

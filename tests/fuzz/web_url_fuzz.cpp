@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tests/fuzz/invariants.hpp"
+#include "tests/fuzz/target.hpp"
 #include "worker/egress/web_url.hpp"
 
 namespace {
@@ -20,7 +21,7 @@ void check(const std::string& url) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FEEDMILL_FUZZ_TARGET(web_url_fuzz, data, size) {
   using namespace feedmill;
   const std::string_view text = fuzz::view(data, size);
   if (const auto url = canonical_feed_url(text)) {

@@ -368,7 +368,7 @@ TEST_F(ConfigTest, TakesCertificatesForTlsAlone) {
   env("REDIS_URL", "rediss://host");
   EXPECT_EQ(load().redis.ca_file, home / "ca.pem");
   env("REDIS_CERT_FILE", write("own.pem", "").string());
-  EXPECT_THAT(problems(), ElementsAre(AllOf(HasSubstr("redis.key_file"), HasSubstr("go together"))));
+  EXPECT_THAT(problems(), ElementsAre(AllOf(HasSubstr("redis.key_file"), HasSubstr("must be set together"))));
   env("REDIS_KEY_FILE", (home / "own.key").string());
   EXPECT_THAT(problems(), ElementsAre(AllOf(HasSubstr("own.key"), HasSubstr("cannot be read"))));
   write("own.key", "");

@@ -37,7 +37,7 @@ TEST(RefusedWorkTest, IsABugWhereNoKeyIsToBlame) {
   const std::string text = lines.text();
   EXPECT_THAT(text, HasSubstr("event=bug"));
   EXPECT_THAT(metrics.text(), HasSubstr("feedmill_bugs_total 1"));
-  EXPECT_THAT(text, Not(HasSubstr("another type")));
+  EXPECT_THAT(text, Not(HasSubstr("wrong type")));
 }
 
 }  // namespace
