@@ -70,7 +70,7 @@ struct ToldQuota {
 struct HostAnswer {
   enum class Is { silent, served, refused };
   Is is = Is::silent;  ///< silent: no response, or one that shows nothing about the host's limits
-  std::string server;  ///< the server that answered (server_of), "" = the one that the claim names
+  std::string server;  ///< the server that answered (server_of), "" = the one first requested for the claim
   /// Refused: rate_limited, unavailable, forbidden. Otherwise why a healthy feed failed if that may be its host's
   /// fault, or why any feed failed in a storm (HTTP H11); "" = neither.
   std::string cause;

@@ -87,7 +87,7 @@ struct FeedAddress {
   bool operator==(const FeedAddress&) const = default;
 };
 
-/// Access to the source of a feed's stored posts; only ever rises. `unknown`: not fetched since this is recorded;
+/// Whether the source of a feed's posts is public; only ever rises. `unknown`: not fetched since releases record this;
 /// `opened_by_allow`: `egress.allow` was needed at least once.
 enum class Exposure { unknown, open_to_all, opened_by_allow };
 
