@@ -15,7 +15,7 @@
 
 namespace feedmill {
 
-/// Over a Store's connection.
+/// Entries of one store, over a Store's connection.
 class Entries {
  public:
   /// `store` must outlive this object.

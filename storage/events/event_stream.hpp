@@ -12,7 +12,7 @@
 
 namespace feedmill {
 
-/// Over a Store's connection.
+/// The event stream of one store, over a Store's connection.
 class EventStream {
  public:
   /// `store` must outlive this object.

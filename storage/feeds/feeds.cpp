@@ -335,7 +335,7 @@ StoreResult<void> Feeds::read_places(std::vector<std::optional<FeedRecord>>& rec
   std::vector<FeedRecord*> waiting;
   for (std::size_t i = 0; i < in_lines.size(); ++i) {
     const Reply &due = (*found)[2 * i], &next_start = (*found)[2 * i + 1];
-    if (due.is_nil()) continue;  // it has just been claimed
+    if (due.is_nil()) continue;  // claimed just now
     FeedRecord& record = *records[in_lines[i].first];
     record.due = Milliseconds(due.integer());
     record.in_line = FeedRecord::InLine{.next_start = Milliseconds(next_start.integer())};

@@ -33,7 +33,7 @@ struct IndexPlace {
   bool is_done() const { return phase == "done"; }
 };
 
-/// Over a Store's connection.
+/// The feeds of one store, over a Store's connection.
 class Feeds {
  public:
   /// `store` must outlive this object.

@@ -10,7 +10,7 @@
 
 namespace feedmill {
 
-/// Over a Store's connection.
+/// The fleet of one store, over a Store's connection.
 class Fleet {
  public:
   /// `store` must outlive this object.

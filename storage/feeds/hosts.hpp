@@ -11,7 +11,7 @@
 
 namespace feedmill {
 
-/// Over a Store's connection.
+/// The hosts of one store, over a Store's connection.
 class Hosts {
  public:
   /// `store` must outlive this object.

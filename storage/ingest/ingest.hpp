@@ -46,7 +46,7 @@ struct StoredFeed {
     std::int64_t left_at = 0;  ///< when it left the document, ms
   };
 
-  std::vector<std::pair<std::string_view, std::string_view>> digests;  ///< guid and digest of each post, by guid
+  std::vector<std::pair<std::string_view, std::string_view>> digests;  ///< guid and digest of each post, sorted by guid
   std::vector<Tomb> tombs;                                             ///< sorted by guid
   StoredItems items;                                                   ///< of the last document
   std::string_view items_text;                                         ///< `items` as stored
@@ -80,7 +80,7 @@ struct FeedToRead {
   std::uint64_t failovers = 0;  ///< of the claim
 };
 
-/// Over a Store's connection.
+/// Refresh operations over a Store's connection.
 class Ingest {
  public:
   /// `store` must outlive this object.

@@ -18,7 +18,7 @@ struct TopicAddress {
 
 class Topics {
  public:
-  /// `store` outlives this.
+  /// `store` must outlive this object.
   explicit Topics(Store& store) : impl_(store.impl()) {}
   explicit Topics(Store::Impl& impl) : impl_(impl) {}
 

@@ -1,4 +1,4 @@
-// What a refresh writes, all or nothing (RELIABILITY L4).
+// The writes of a refresh, applied atomically (RELIABILITY L4).
 #pragma once
 
 #include <chrono>
@@ -34,8 +34,8 @@ struct EntryWrite {
 struct FeedEvent {
   std::string type;
   std::string action;     ///< "created", "updated" …
-  std::string data;       ///< JSON object, "{}" when there is nothing to say
-  std::string changed{};  ///< JSON object of {field: [old, new]}, "" when not a modification
+  std::string data;       ///< JSON object, "{}" if there is no data
+  std::string changed{};  ///< JSON object of {field: [old, new]}, "" if not a modification
   std::string feed{};     ///< JSON object of the feed's record, "" if the event has none
 };
 
@@ -53,7 +53,7 @@ struct Retention {
   Milliseconds age{};                              ///< older posts (by timestamp) are removed, 0 = no limit
   std::uint64_t bytes = 0;  ///< limit of entry_bytes() over all posts; the newest always stays; 0 = no limit
 
-  /// How many posts are kept.
+  /// Number of posts to keep.
   std::uint64_t count() const;
 };
 
@@ -75,14 +75,14 @@ struct HostAnswer {
   /// fault, or why any feed failed in a storm (HTTP H11); "" = neither.
   std::string cause;
   Milliseconds retry_at{};                           ///< refused: end of its Retry-After, 0 = none
-  bool document = false;                             ///< it was a 200
+  bool document = false;                             ///< the response was a 200
   bool needs_identity = false, needs_http1 = false;  ///< remembered for 7 days (HTTP §4, P20)
   bool over_quota = false;                           ///< refused: possibly for too many requests
   std::string egress{};                              ///< egress name of the request, "" = none
   std::optional<ToldQuota> quota{};                  ///< announced by the response
 };
 
-/// The one atomic write at the end of a refresh (RELIABILITY L4).
+/// The atomic write at the end of a refresh (RELIABILITY L4).
 struct Commit {
   std::string feed_url, claim;
   Milliseconds next_due{};

@@ -213,7 +213,7 @@ class Differ {
     return changes_[i]->noticed || !diff_.volatile_parts.contains_all(changes_[i]->parts) || has_another_day(i);
   }
 
-  /// Saved by an operator, and the publisher has not changed the text since.
+  /// Saved by an operator, and the publisher has not changed the text since then.
   bool stays_as_saved(std::size_t i) const {
     if (find_field(stored(i), saved_field) == nullptr || find_field(read_[i].fields, saved_field) != nullptr)
       return false;

@@ -1,4 +1,4 @@
-// Known guids × a document's posts → what to write. Pure.
+// Compares a document's posts with the stored ones and derives the writes. Pure.
 #pragma once
 
 #include "storage/records/commit.hpp"

@@ -11,9 +11,9 @@ namespace feedmill {
 struct EntryField {
   enum class From : std::uint8_t {
     given,     ///< the document, or a program that saves a post
-    document,  ///< the document alone
-    derived,   ///< other fields
-    store      ///< the store itself
+    document,  ///< only documents
+    derived,   ///< derived from other fields
+    store      ///< the store
   };
   enum class Holds : std::uint8_t {
     text,

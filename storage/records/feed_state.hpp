@@ -1,4 +1,4 @@
-// The scheduler's record of a feed: hash state:feed:<feed_url> (DESIGN §3).
+// The stored state of a feed: hash state:feed:<feed_url> (DESIGN §3).
 #pragma once
 
 #include <cstdint>
@@ -173,7 +173,7 @@ struct PollCounts {
                 polls_with_new = 0, total_wire_bytes = 0, total_body_bytes = 0, total_new = 0;
   /// polls_unconditional by reason (HTTP P4): first fetch, no validators, validators of another URL, probe.
   std::uint64_t unconditional_first = 0, unconditional_none = 0, unconditional_target = 0, unconditional_probe = 0;
-  std::uint64_t early_polls = 0;  ///< before their time; always 0 (HTTP N2)
+  std::uint64_t early_polls = 0;  ///< before their due time; always 0 (HTTP N2)
 
   bool operator==(const PollCounts&) const = default;
 };
@@ -197,7 +197,7 @@ struct PostIdentity {
 /// Why the feed is due at its time.
 struct DueTime {
   std::string reason;         ///< code of the rule that set the due time (HTTP §11)
-  std::string why;            ///< its inputs, one a line: "<code> <seconds> <from>" (HTTP E1)
+  std::string why;            ///< its inputs, one per line: "<code> <seconds> <from>" (HTTP E1)
   Milliseconds not_before{};  ///< a Retry-After in force, else 0 (HTTP P9, P22)
 
   bool operator==(const DueTime&) const = default;

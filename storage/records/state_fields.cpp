@@ -301,7 +301,7 @@ constexpr std::array rows{
     text<&S::validators, &KnownValidators::etag>("etag"),
     text<&S::validators, &KnownValidators::last_modified>("last_modified"),
     text<&S::validators, &KnownValidators::url>("validators_url"),
-    Row{"hashes", [](const S& s) { return s.document.wire_hash + s.document.body_hash; },  // 32 hex digits each
+    Row{"hashes", [](const S& s) { return s.document.wire_hash + s.document.body_hash; },  // 32 characters each
         [](const std::string& value, S& s) {
           s.document.wire_hash = value.substr(0, 32);
           s.document.body_hash = value.size() > 32 ? value.substr(32) : "";

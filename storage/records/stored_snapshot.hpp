@@ -67,7 +67,7 @@ struct StoredSnapshot {
     std::string alias{};
     bool alias_trimmed = false;  ///< `alias` is a tombstone
   };
-  std::vector<Guid> guids;                 ///< in the order asked for
+  std::vector<Guid> guids;                 ///< in the order of the document
   std::vector<std::string> left, back;     ///< tombstones whose guid left the document, or is listed again
   Fields feed;                             ///< the readers' record Feed:<feed_url>: title, description …
   Fields feed_mended;                      ///< stored by older rules: fields the current rules change, "" = remove

@@ -36,7 +36,7 @@ struct StreamFigures {
   struct Group {
     std::string name;
     std::uint64_t lag = 0;               ///< records not acknowledged; an upper bound if the server cannot tell
-    std::optional<Milliseconds> oldest;  ///< when the oldest of them was written
+    std::optional<Milliseconds> oldest;  ///< when the oldest such record was written
   };
   std::vector<Group> groups;
 

@@ -36,7 +36,7 @@ struct Watch {
   bool operator==(const Watch&) const = default;
 };
 
-/// The word for a kind of rule: feed, channel, words.
+/// The name of a kind of rule: feed, channel, words.
 std::string_view to_string(Watch::Kind kind);
 
 /// Notices and rules of one store, over a Store's connection.
@@ -45,7 +45,7 @@ class Notifications {
   /// `store` must outlive this object.
   explicit Notifications(Store& store) : impl_(store.impl()) {}
 
-  /// Newest first.
+  /// A user's notices, newest first.
   StoreResult<std::vector<StoredNotice>> list(const std::string& user);
   /// Adds notices that do not come from events, each atomically.
   StoreResult<void> add(std::span<const Notice> notices);
