@@ -29,7 +29,7 @@ bool Entries::is_id(std::string_view id) const {
 
 StoreResult<std::optional<StoredEntry>> Entries::get(const std::string& id) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
-  // An id is a full key: only those of entries are looked at, whatever is asked for.
+  // An id is a full key; never read keys other than entries.
   if (!is_id(id)) return std::optional<StoredEntry>();
   const auto reply = impl_.redis.command({"HGETALL", id});
   if (!reply) return reply.error();
@@ -79,7 +79,7 @@ StoreResult<std::optional<EntryCursor>> Entries::place_at(const std::string& fee
 }
 
 StoreResult<bool> Entries::remove(const std::string& id) {
-  if (!is_id(id)) return false;  // an id is a full key: only those of entries are touched
+  if (!is_id(id)) return false;  // an id is a full key; never change keys other than entries
   Args args;
   args.add(std::string_view(impl_.keys.channel_prefix()));
   args.own(impl_.options.stream_cap());

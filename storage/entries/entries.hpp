@@ -1,4 +1,4 @@
-// Stored posts: reading them, and what an operator or a program does to them (DESIGN §3.2).
+// Stored posts: reading, and changes by an operator or a program (DESIGN §3.2).
 #pragma once
 
 #include <cstddef>
@@ -15,46 +15,46 @@
 
 namespace feedmill {
 
-/// Over a Store's connection.
+/// Entries of one store, over a Store's connection.
 class Entries {
  public:
-  /// `store` outlives this.
+  /// `store` must outlive this object.
   explicit Entries(Store& store) : impl_(store.impl()) {}
 
-  /// The whole key of "17" or "Entry:17", as "{p000}:Entry:17" in a cluster; anything else as it is.
+  /// The full key of "17" or "Entry:17", such as "{p000}:Entry:17" in a cluster; other text is unchanged.
   std::string id_of(const std::string& given) const;
-  /// Whether an entry of this store can be called so.
+  /// Whether it has the form of an entry id of this store.
   bool is_id(std::string_view id) const;
 
   StoreResult<std::optional<StoredEntry>> get(const std::string& id);
-  /// Which of these are there, named as id_of() takes them.
+  /// For each name, in a form that id_of() accepts, whether the entry exists.
   StoreResult<std::vector<bool>> are_there(std::span<const std::string> names);
-  /// Several in one round trip, in the order of `ids`; those that do not exist are left out.
+  /// Several entries in one round trip, in the order of `ids`, without those that do not exist.
   StoreResult<std::vector<StoredEntry>> get_all(std::span<const std::string> ids);
   StoreResult<std::optional<StoredEntry>> get_by_guid(const std::string& feed_url, const std::string& guid);
-  /// Newest first, at most `limit`, after `before` when given.
+  /// Newest first, at most `limit`, after `before` if given.
   StoreResult<std::vector<StoredEntry>> all_by_order(const std::string& feed_url, std::size_t limit = 20,
                                                      const std::optional<EntryCursor>& before = {});
-  /// The oldest place of the feed that is not after `cursor`. The same posts follow both, even where the post that
-  /// `cursor` names was trimmed. Absent: all posts are after it.
+  /// The oldest position of the feed that is not after `cursor`, so that the same posts follow both, even if the post
+  /// of `cursor` was trimmed. Absent: all posts follow it.
   StoreResult<std::optional<EntryCursor>> place_at(const std::string& feed_url, const EntryCursor& cursor);
 
-  // What an operator or a program does to posts beside the feed's document. Each is one script, atomic, with its
+  // Changes by an operator or a program, independent of the feed's document. Each is one atomic script, including its
   // event.
 
-  /// Stores a post whole: creates it, or replaces what is stored under its guid (fields not given go). Values pass the
-  /// caps and the hygiene of documents (SECURITY §3–§5). Brings back what was trimmed or removed.
+  /// Stores a complete post: creates it, or replaces the one with its guid (fields not given are removed). Values get
+  /// the caps and cleaning of documents (SECURITY §3–§5). Restores trimmed and removed posts.
   ///
-  /// A post that no document lists stays as it is until retention takes it, as one that has left the document. Of one
-  /// that a document lists the digest stays the publisher's: what was saved holds until the publisher changes the post.
+  /// A post that is in no document stays until retention removes it, like one that left the document. If a document has
+  /// the post, its digest stays the publisher's: the saved version lasts until the publisher changes the post.
   StoreResult<Saved> save(const GivenEntry& entry, const GivenMarkup& markup = {});
-  /// The same, but fields that are not given stay as they are. Only what differs is written.
+  /// Like save(), but fields not given are kept, and only differences are written.
   StoreResult<Saved> update_or_create(const GivenEntry& entry, const GivenMarkup& markup = {});
-  /// Deletes a post with its place, guid link and digest; false when there is none. It does not come back while the
-  /// feed lists it, nor for 7 days after. Sends post_deleted with why=operator.
+  /// Deletes a post with its position, guid and digest; false if there is none. It does not return while the feed lists
+  /// it, nor for 7 days after. Sends post_deleted with why=operator.
   StoreResult<bool> remove(const std::string& id);
-  /// Trims a feed now, in steps of 100 posts; how many went, nothing when there is no such feed. Trimmed posts do not
-  /// come back (RELIABILITY L7).
+  /// Trims a feed now, in steps of 100 posts; returns how many were removed, or empty if the feed is unknown. Trimmed
+  /// posts do not return (RELIABILITY L7).
   StoreResult<std::optional<std::uint64_t>> expire(const std::string& feed_url, const Expiry& expiry);
   StoreResult<std::optional<std::uint64_t>> expire(const std::string& feed_url, std::uint64_t limit = 50);
 

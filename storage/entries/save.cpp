@@ -1,4 +1,4 @@
-// Posts that an operator or a program gives.
+// Posts given by an operator or a program.
 #include <algorithm>
 #include <array>
 
@@ -19,7 +19,7 @@ bool changes_nothing(const EntryWrite& write) {
          });
 }
 
-/// Saves until nobody has changed the post between reading and writing it. All it is given outlives it.
+/// Retries a save until the post is not changed concurrently between read and write. All arguments must outlive it.
 class Saving {
  public:
   Saving(Entries& entries, Store::Impl& impl, const GivenEntry& entry, const GivenMarkup& markup, bool replace)
@@ -39,7 +39,7 @@ class Saving {
     again_ = false;
     const auto now = impl_.now();
     if (!now) return now.error();
-    // What a guid is stored as is known only once it has been cleaned.
+    // The stored guid is known only after cleaning.
     const auto unread = given_record(entry_, {}, true, markup_);
     if (!unread) return unfit(unread.error());
     const auto stored = entries_.get_by_guid(entry_.feed_url, unread->guid);

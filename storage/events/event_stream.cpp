@@ -12,7 +12,7 @@ namespace {
 
 constexpr Milliseconds signals_kept = std::chrono::hours(24 * 7);  // RELIABILITY L13
 
-/// The event before this one, trimmed or not; the event itself where it does not say.
+/// Id of the previous event, even if trimmed; the event's own if it is not given.
 std::string_view before(const EventRecord& event) {
   constexpr std::string_view member = "\"prev\":\"";
   const std::size_t at = event.json.find(member);
@@ -52,7 +52,7 @@ StoreResult<EventStream::Since> EventStream::since(const std::string& after, std
   if (auto connected = impl_.ready(); !connected) return connected.error();
   const std::string key = impl_.keys.signals(), store = impl_.keys.store();
   const std::string behind = after.empty() ? "-" : "(" + after, count = std::to_string(limit);
-  // The oldest last: what is trimmed in between is missed then, and told.
+  // Read the oldest record last: records trimmed in between count as missed.
   const std::vector<Words> commands{{"XRANGE", key, behind, "+", "COUNT", count},
                                     {"HMGET", store, "last_signal", "signals_from"},
                                     {"XREVRANGE", key, "+", "-", "COUNT", "1"},
@@ -67,7 +67,7 @@ StoreResult<EventStream::Since> EventStream::since(const std::string& after, std
   const EventPlace from = event_place(after);
   since.before_oldest = oldest.empty() ? last : std::string(before(oldest.front()));
   const std::vector<EventRecord> newest = read_event_records((*replies)[2]);
-  // Up to signals_from may have been read of another server, before this one took its place (RELIABILITY L24).
+  // Events up to signals_from may have been read from another server before the failover to this one (RELIABILITY L24).
   const EventPlace end = std::max({event_place(last), event_place(noted[1].text()),
                                    newest.empty() ? EventPlace() : event_place(newest.front().id)});
   if (after.empty() || (from <= end && (from >= event_place(since.oldest) || from >= event_place(since.before_oldest))))
@@ -83,7 +83,7 @@ StoreResult<std::string> EventStream::last_id() {
 }
 
 StoreResult<std::string> EventStream::last_seq() {
-  auto newest = last_id();  // the stream knows better than what is remembered of it
+  auto newest = last_id();  // the stream is more accurate than last_signal
   if (!newest || *newest != "0-0") return newest;
   const auto noted = impl_.redis.command({"HGET", impl_.keys.store(), "last_signal"});
   if (!noted) return noted.error();
@@ -123,7 +123,7 @@ StoreResult<StreamFigures> EventStream::figures() {
   std::vector<std::uint64_t> pending;
   for (std::size_t i = 0; i < groups->size(); ++i) {
     StreamFigures::Group& group = figures.groups.emplace_back();
-    std::optional<std::uint64_t> behind;  // unknown to the server: at most the whole stream
+    std::optional<std::uint64_t> behind;  // unknown to the server: at most the length of the stream
     pending.push_back(0);
     after.emplace_back();
     const ReplyView row = (*groups)[i];

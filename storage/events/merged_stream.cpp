@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t most_bytes = 1U << 20U;  // of one call, unless a single record has more
+constexpr std::size_t most_bytes = 1U << 20U;  // per call, unless a single record is larger
 
 }  // namespace
 
@@ -37,10 +37,10 @@ StoreResult<MergedStream::Step> MergedStream::step(std::size_t most) {
     for (std::size_t bytes = 0; count < rest.size() && (count == 0 || bytes < most_bytes); ++count)
       bytes += rest[count].json.size();
     if (const auto sent = send(rest.first(count)); !sent) {
-      at_.clear();  // it may have been carried out
+      at_.clear();  // it may have been executed
       return sent.error();
     }
-    if (at_ != rest[count - 1].id) break;  // another has copied further; the rest is read again
+    if (at_ != rest[count - 1].id) break;  // another worker copied more; read the rest again
     step.copied += count;
     rest = rest.subspan(count);
   }

@@ -1,4 +1,4 @@
-// The one stream into which the events of all partitions are copied (RELIABILITY L28).
+// The merged stream, a copy of the events of all partitions (RELIABILITY L28).
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace feedmill {
 
-/// Copies those of one partition. Several may do so at once, and any may be killed: each event comes once, and those of
-/// a partition in their order.
+/// Copies one partition's events. Several may run at once, and any may be killed: each event is copied once, and those
+/// of a partition in order.
 class MergedStream {
  public:
-  /// `store`, of a partition, outlives this.
+  /// `store`, a partition, must outlive this object.
   explicit MergedStream(Store& store);
 
   struct Step {
     std::size_t copied = 0;
-    bool missed = false;  ///< events had been trimmed away before they were copied
+    bool missed = false;  ///< events were trimmed before they were copied
   };
-  /// Copies up to `most` records, as many as there are.
+  /// Copies up to `most` records, if available.
   StoreResult<Step> step(std::size_t most);
 
  private:
@@ -31,9 +31,9 @@ class MergedStream {
   Store& store_;
   Store::Impl& impl_;
   const std::string prefix_, stream_, places_, partition_;
-  Redis redis_;                 // to the node that has the one stream
-  std::string at_;              // the last of ours that was copied, "" = not known
-  std::string newest_ = "0-0";  // id that the last copy got (RELIABILITY L8)
+  Redis redis_;                 // of the node with the merged stream
+  std::string at_;              // our last copied event, "" = unknown
+  std::string newest_ = "0-0";  // id of the last copy (RELIABILITY L8)
 };
 
 }  // namespace feedmill

@@ -1,5 +1,5 @@
-// Refreshes that somebody follows, wherever in the fleet they happen: a mark with an end on the feed, and a stream with
-// what workers wrote down because of it. Both go by themselves.
+// Traces of refreshes on any worker of the fleet: a mark on the feed with an expiry, and a stream of the lines that
+// workers write. Both expire by themselves.
 #pragma once
 
 #include <optional>
@@ -13,36 +13,36 @@ namespace feedmill {
 
 /// One step of a refresh.
 struct TraceLine {
-  std::int64_t ms = 0;  ///< since the refresh began
+  std::int64_t ms = 0;  ///< since the refresh started
   std::string step, text;
 };
 
 struct TraceRecord {
-  std::string id;  ///< of the stream: unix ms "-" number
+  std::string id;  ///< in the stream: unix ms "-" number
   TraceLine line;
 };
 
 class Traces {
  public:
-  /// `store` outlives this.
+  /// `store` must outlive this object.
   explicit Traces(Store& store) : impl_(store.impl()) {}
 
-  /// Has each refresh of the feed that begins within `span` written down, or for longer when another has asked for
-  /// that. Returns the end of this span by Redis' clock; nothing when there is no such feed. Who follows it says so
-  /// again and again, with a short span: so a mark outlives nobody by more than that.
+  /// Requests a trace of each refresh of the feed that starts within `span`, or longer if another client has requested
+  /// that. Returns the end of this span by Redis' clock; empty if the feed is unknown. Clients renew a short span
+  /// repeatedly, so that a mark soon expires without them.
   StoreResult<std::optional<Milliseconds>> follow(const std::string& feed_url, Milliseconds span);
 
-  /// Takes away the mark that follow() made until `until`, and soon what was written down; unless another follows the
-  /// feed until later. One who follows it as well has the mark back with the next follow().
+  /// Removes the mark of the follow() that returned `until`, and soon the trace, unless another client follows the feed
+  /// for longer. Any other client restores the mark with its next follow().
   StoreResult<void> leave(const std::string& feed_url, Milliseconds until);
 
-  /// Writes down a refresh, to be read for ten minutes; of a feed the newest thousands of lines are kept.
+  /// Writes the trace of a refresh, kept for ten minutes; per feed the newest few thousand lines.
   StoreResult<void> append(const std::string& feed_url, std::span<const TraceLine> lines);
 
-  /// Id of the newest line, "0-0" when there is none.
+  /// Id of the newest line, "0-0" if there is none.
   StoreResult<std::string> last(const std::string& feed_url);
-  /// Up to `count` lines after `after`, waiting up to `block` when there are none; that must stay below the command
-  /// timeout.
+  /// Up to `count` lines after `after`; waits up to `block`, which must be below the command timeout, if there are
+  /// none.
   StoreResult<std::vector<TraceRecord>> read(const std::string& feed_url, const std::string& after, std::size_t count,
                                              Milliseconds block);
 

@@ -18,8 +18,8 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t batch_size = 500;       // feeds per call
-constexpr std::size_t written_at_once = 100;  // where each is a dozen writes
-/// An import that has not done a step for so long has broken off.
+constexpr std::size_t written_at_once = 100;  // where each needs a dozen writes
+/// An import without progress for that long was interrupted.
 constexpr Milliseconds import_is_over = std::chrono::minutes(10);
 
 Wake::Result wake_result(std::string_view word) {
@@ -64,7 +64,7 @@ StoreResult<std::vector<bool>> Feeds::add(std::span<const NewFeed> feeds, const 
         added.push_back((*reply)[i].integer() == 1);
         continue;
       }
-      // A removal that was interrupted stands in the way: finish it, then register the feed.
+      // An interrupted removal blocks the feed: finish it, then register the feed.
       InParts whole;
       if (const auto removed = finish_removal(batch[i].feed_url, whole); !removed) return removed.error();
       const auto one = add(batch.subspan(i, 1), channel, rate);
@@ -111,15 +111,15 @@ StoreResult<bool> Feeds::take_away(const std::string& feed_url, std::string_view
   constexpr std::int64_t unknown = 0, gone = 2, in_channels = 3;
   const auto begun = removal_step(feed_url, first, orphaned);
   if (!begun) return begun.error();
-  if (first != "begin" && *begun == unknown) return false;  // a feed again, or still: it stays in its channels
-  // Out of the channels while its posts can still be told from others'.
+  if (first != "begin" && *begun == unknown) return false;  // registered (again): it stays in its channels
+  // Leave the channels while its posts can still be distinguished from other feeds'.
   if (const auto forgotten = Channels(store_).forget_feed(feed_url, parts); !forgotten) return forgotten.error();
   if (*begun == unknown) return false;
   if (const auto ended = Topics(impl_).end({TopicKind::feed, feed_url}); !ended) return ended.error();
   while (parts.may_go_on()) {
     const auto done = removal_step(feed_url, "go on", orphaned);
     if (!done) return done.error();
-    if (*done == gone || *done == unknown) return true;  // unknown: somebody else has finished it meanwhile
+    if (*done == gone || *done == unknown) return true;  // unknown: finished concurrently
     test_point("S15");
     if (*done != in_channels) continue;
     if (const auto forgotten = Channels(store_).forget_feed(feed_url, parts); !forgotten) return forgotten.error();
@@ -132,7 +132,7 @@ StoreResult<std::size_t> Feeds::finish_removals() {
   Args args;
   args.add(std::string_view("left"));
   args.add(import_is_over);
-  impl_.run(Script::import_feed, args);  // a full Redis refuses it, and removals go on all the same
+  impl_.run(Script::import_feed, args);  // a full Redis rejects it, but removals continue
   const std::string imports = impl_.keys.imports();
   const auto finish = [&](const std::vector<std::string>& page) -> StoreResult<bool> {
     for (const std::string& feed_url : page) {
@@ -235,7 +235,7 @@ StoreResult<void> Feeds::index_step(IndexPlace& place) {
 }
 
 StoreResult<std::vector<std::string>> FeedWalk::next() {
-  constexpr std::size_t stretch = 20'000;  // where each look goes over all feeds
+  constexpr std::size_t stretch = 20'000;  // without an index each call scans all feeds
   if (held_.empty()) {
     const auto indexed = feeds_.is_indexed();
     if (!indexed) return indexed.error();
@@ -252,7 +252,7 @@ StoreResult<std::vector<std::string>> FeedWalk::next() {
 
 namespace {
 
-/// The users of before there were lines have everything else that reading a feed takes.
+/// Explains a missing permission: users created by earlier releases can read everything else about a feed.
 StoreError lines_refused(const Keys& keys, const StoreError& error) {
   return {error.code, "its user may not read the lines that feeds wait in: grant %R~" + keys.lines() + " %R~" +
                           keys.line("*") +
@@ -279,7 +279,7 @@ StoreResult<std::vector<std::optional<FeedRecord>>> Feeds::records(std::span<con
       commands.push_back({"ZSCORE", schedule_key, url});
       commands.push_back({"ZCARD", names.emplace_back(keys.sort(url))});
     }
-    // Who may not read the lines is told at once, not on the day when a feed waits (SECURITY A1).
+    // Report missing access to the lines at once, not only when a feed waits in one (SECURITY A1).
     if (records.empty()) commands.push_back({"EXISTS", lines_key, any_line});
     std::vector<Reply> replies;
     for (StoreResult<Reply>& reply : impl_.pipeline_each(commands)) {
@@ -335,7 +335,7 @@ StoreResult<void> Feeds::read_places(std::vector<std::optional<FeedRecord>>& rec
   std::vector<FeedRecord*> waiting;
   for (std::size_t i = 0; i < in_lines.size(); ++i) {
     const Reply &due = (*found)[2 * i], &next_start = (*found)[2 * i + 1];
-    if (due.is_nil()) continue;  // it has just been claimed
+    if (due.is_nil()) continue;  // claimed just now
     FeedRecord& record = *records[in_lines[i].first];
     record.due = Milliseconds(due.integer());
     record.in_line = FeedRecord::InLine{.next_start = Milliseconds(next_start.integer())};

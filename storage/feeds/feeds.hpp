@@ -1,4 +1,4 @@
-// Registered feeds: adding, removing, looking at, waking, pausing, moving.
+// Registered feeds: add, remove, query, wake, pause and move.
 #pragma once
 
 #include <cstddef>
@@ -17,121 +17,119 @@
 
 namespace feedmill {
 
-/// Which feeds a part of the list shows.
+/// Filter and position for a page of the feed list.
 struct FeedQuery {
-  std::string state;  ///< "" or "healthy": in the order of the schedule, without the paused; else newest in it first
-  std::string part;   ///< stands in the URL, "" = any
+  std::string state;  ///< "" or "healthy": in schedule order, without paused feeds; else newest in that state first
+  std::string part;   ///< substring of the URL, "" = any
   std::string host;   ///< "" = any
   std::optional<FeedPlace> after;
   std::size_t limit = 50;
-  std::size_t look = 5'000;  ///< feeds looked at for those that are wanted, at most
+  std::size_t look = 5'000;  ///< maximum number of feeds examined for matches
 };
 
-/// How far a walk has come that puts the index of feeds by URL right.
+/// Progress of a walk that repairs the index of feeds by URL.
 struct IndexPlace {
   std::string phase = "in", place = "0";
   bool is_done() const { return phase == "done"; }
 };
 
-/// Over a Store's connection.
+/// The feeds of one store, over a Store's connection.
 class Feeds {
  public:
-  /// `store` outlives this.
+  /// `store` must outlive this object.
   explicit Feeds(Store& store) : store_(store), impl_(store.impl()) {}
 
-  /// Registers feeds; true where it was new. URLs must be canonical (worker/web_url), and none of another
-  /// partition (Store::elsewhere): `refused`, and nothing is written. `channel`: they are in it in the
-  /// same step, known ones too; it is created where it is not there. "" = none. `rate`: at most so many new ones a
-  /// second, of all that are added with one, are due for their first fetch (HTTP P12); 0: all at once.
+  /// Registers feeds; true for each that is new. URLs must be canonical (worker/web_url), and belong to this partition
+  /// (Store::elsewhere), or nothing is written: `refused`. `channel` ("" = none) gets the feeds in the same step, known
+  /// ones too; it is created if missing. `rate`: limit of first fetches per second, over all feeds added with a rate
+  /// (HTTP P12); 0: no limit.
   StoreResult<std::vector<bool>> add(std::span<const NewFeed> feeds, const std::string& channel = {},
                                      std::uint32_t rate = 0);
-  /// Removes a feed and its whole key family, in bounded steps; false when it was unknown (RELIABILITY L17). Resumable:
-  /// one that was interrupted is known until it is finished.
+  /// Removes a feed and all its keys, in bounded steps; false if unknown (RELIABILITY L17). An interrupted removal is
+  /// remembered until it is finished.
   StoreResult<bool> remove(const std::string& feed_url);
   StoreResult<bool> remove(const std::string& feed_url, InParts& parts) { return take_away(feed_url, "begin", parts); }
-  /// Finishes one that has begun; false when it is unknown or a feed again.
+  /// Finishes a removal that has begun; false if there is none, or the feed was added again.
   StoreResult<bool> finish_removal(const std::string& feed_url, InParts& parts) {
     return take_away(feed_url, "resume", parts);
   }
-  /// Finishes removals that were interrupted, and what imports have left that did nothing for ten minutes; returns how
-  /// many.
+  /// Finishes interrupted removals, and removes feeds whose import has stalled for ten minutes; returns how many.
   StoreResult<std::size_t> finish_removals();
-  /// Removes a feed that an import brings back, but for its channels and its topic. `only_begun`: unless it is a feed.
+  /// Removes a feed for its import, but not from its channels, and keeps its topic. `only_begun`: unless it is
+  /// registered.
   StoreResult<void> remove_for_import(const std::string& feed_url, bool only_begun);
-  /// Pauses feeds that have been in no channel for so long, and removes those that have been paused for that as long
-  /// again; at most 100 a call (RELIABILITY L19). Returns how many were looked at.
+  /// Pauses feeds that have been in no channel for `after`, and removes them after another `after`; at most 100 per
+  /// call (RELIABILITY L19). Returns how many were examined.
   StoreResult<std::size_t> look_after_orphans(Milliseconds after);
-  /// How many feeds are registered.
+  /// Number of registered feeds.
   StoreResult<std::uint64_t> count();
-  /// The first `most` URLs behind `after` in their order; "" = from the first. What is registered all the while is
-  /// among them. Costs what it returns; where the index lacks feeds (RELIABILITY L22) it looks at every feed, in steps
-  /// that keep nobody waiting, and holds `most`.
+  /// The first `most` URLs after `after` in sort order; "" = from the first. Includes every feed that stays registered
+  /// throughout. Costs what it returns; while the index lacks feeds (RELIABILITY L22) it scans all feeds, in steps that
+  /// do not block Redis, and holds `most` of them.
   StoreResult<std::vector<std::string>> urls_after(const std::string& after, std::size_t most);
-  /// About how many feeds are `wanted`, in steps that keep nobody waiting; 0 also where there are too many (200,000) to
-  /// look at each of them.
+  /// Approximate number of feeds for which `wanted` is true, counted in steps that do not block Redis; 0 also if there
+  /// are too many (200,000) to scan.
   StoreResult<std::size_t> count_if(const std::function<bool(const std::string& feed_url)>& wanted);
-  /// Parts of addresses whose changes are quiet in that feed (volatile_parts.hpp): "?name", "/host/2", "@host",
-  /// "#length".
+  /// URL parts whose changes are quiet in that feed (volatile_parts.hpp): "?name", "/host/2", "@host", "#length".
   StoreResult<std::vector<std::string>> volatile_parts(const std::string& feed_url);
-  /// Whether the index of feeds by URL has as many as are registered.
+  /// Whether the index of feeds by URL has as many entries as there are feeds.
   StoreResult<bool> is_indexed();
-  /// One bounded step of putting that index right; `place` is moved on (RELIABILITY L22).
+  /// One bounded step of repairing that index; advances `place` (RELIABILITY L22).
   StoreResult<void> index_step(IndexPlace& place);
   StoreResult<bool> is_registered(const std::string& feed_url);
-  /// What is known of each; absent where it is not registered.
+  /// The records of these feeds; absent if not registered.
   StoreResult<std::vector<std::optional<FeedRecord>>> records(std::span<const std::string> feed_urls);
-  /// When each healthy feed last succeeded, 0 when it never has; absent for any other. One command a feed: for walks
-  /// that never end.
+  /// Last success of each healthy feed, 0 = never; absent for other feeds. One command per feed: for continuous walks.
   StoreResult<std::vector<std::optional<Milliseconds>>> last_successes(std::span<const std::string> feed_urls);
-  /// Makes feeds due now. `floor`: not sooner than this after the last refresh; nothing is held back when `force`.
+  /// Makes feeds due now, but no sooner than `floor` after their last refresh; `force` ignores all limits.
   StoreResult<std::vector<Wake>> wake(std::span<const std::string> feed_urls, Milliseconds floor, bool force);
 
-  /// Takes feeds out of the schedule until resume(); a refresh under way is still committed.
+  /// Removes feeds from the schedule until resume(); a refresh in progress is still committed.
   StoreResult<std::vector<Paused>> pause(std::span<const std::string> feed_urls);
-  /// Puts paused feeds back, in the state they had. `floor`: not sooner than this after the last refresh, unless they
-  /// had been due sooner (HTTP P6).
+  /// Reschedules paused feeds in their former state, no sooner than `floor` after the last refresh unless they had been
+  /// due sooner (HTTP P6).
   StoreResult<std::vector<Resumed>> resume(std::span<const ResumedFeed> feeds, Milliseconds floor);
-  /// Replaces what the operator set for a feed; `outdated`, nothing written, when that is no longer `before`.
-  /// `other_hub`: its subscription is looked after at once (WEBSUB D5).
+  /// Replaces the operator's settings of a feed; `outdated`, nothing written, if they are no longer `before`.
+  /// `other_hub`: its subscription is checked at once (WEBSUB D5).
   StoreResult<SettingsChange> change_settings(const std::string& feed_url, const std::string& before,
                                               const std::string& settings, bool other_hub = false);
-  /// What is requested for a feed from now on (HTTP R8); its keys stay, a refresh under way comes to nothing.
+  /// Changes the URL fetched for a feed (HTTP R8); its keys stay, a refresh in progress is discarded.
   StoreResult<MoveResult> move(const std::string& feed_url, const std::string& to);
-  /// Back to what was requested before its last move, for 90 days; it does not go there again by itself.
+  /// Reverts the last move, within 90 days; the feed does not repeat it by itself.
   StoreResult<MoveResult> undo_move(const std::string& feed_url);
-  /// A part of the list of feeds; bounded whatever the store holds. Reads only.
+  /// A page of the feed list; bounded regardless of the store's size. Read-only.
   StoreResult<FeedPage> page(const FeedQuery& query);
 
  private:
-  /// `first`: "begin"; "resume" for one whose removal has begun and which may be a feed again by now; "orphan" for one
-  /// that must still have been an orphan for so long.
+  /// `first`: "begin"; "resume" for a removal that has begun, possibly of a feed that was added again; "orphan" for a
+  /// feed that must still have been an orphan for `orphaned`.
   StoreResult<bool> take_away(const std::string& feed_url, std::string_view first, InParts& parts,
                               Milliseconds orphaned = {});
-  /// A step of remove.lua, and what it says.
+  /// Runs a step of remove.lua; returns its code.
   StoreResult<std::int64_t> removal_step(const std::string& feed_url, std::string_view which, Milliseconds orphaned);
   StoreResult<void> read_places(std::vector<std::optional<FeedRecord>>& records,
                                 const std::vector<std::pair<std::size_t, std::string>>& in_lines);
-  /// Carries out a move that is known to be one; `record` is the feed as it is.
+  /// Executes a verified move; `record` is the feed's current state.
   StoreResult<MoveResult> run_verb(FeedRecord record, const Move& move, const std::string& no_move_to);
 
   Store& store_;
   Store::Impl& impl_;
 };
 
-/// All registered feeds in the order of their URLs, a page after the other. What is registered all the while is among
-/// them. Holds a page; a stretch of them where there is no index to walk (RELIABILITY L22).
+/// Iterates over all registered feeds by URL, in pages. Includes every feed that stays registered throughout. Holds one
+/// page, or a larger batch while the index is incomplete (RELIABILITY L22).
 class FeedWalk {
  public:
-  /// `store` outlives this.
+  /// `store` must outlive this object.
   explicit FeedWalk(Store& store) : feeds_(store) {}
 
-  /// The next ones, as many as one call of Feeds takes at once; empty at the end.
+  /// The next page, as large as a batch of Feeds; empty at the end.
   StoreResult<std::vector<std::string>> next();
 
  private:
   Feeds feeds_;
   std::string after_;
-  std::vector<std::string> held_;  // the next one last
+  std::vector<std::string> held_;  // in reverse order
 };
 
 }  // namespace feedmill

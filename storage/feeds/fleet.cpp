@@ -16,8 +16,8 @@ namespace feedmill {
 
 namespace {
 
-/// The process that stands first here, by rendezvous: of many partitions each has about as many as another, and whoever
-/// comes or goes takes or leaves its own alone.
+/// Primary process of a partition by rendezvous hashing: partitions are spread evenly, and a process that joins or
+/// leaves changes only its own.
 std::string first_of(std::span<const std::string> workers, const std::string& partition) {
   std::pair<std::uint64_t, std::string_view> best;
   for (const std::string& worker : workers) {
@@ -78,7 +78,7 @@ StoreResult<std::vector<WorkerRecord>> Fleet::workers() {
       workers[i].fields.emplace_back(commands[i][field + 2], row[field].text());
     }
   }
-  std::erase_if(workers, [](const WorkerRecord& gone) { return gone.alive_at.count() == 0; });  // a moment ago
+  std::erase_if(workers, [](const WorkerRecord& gone) { return gone.alive_at.count() == 0; });  // expired just now
   return workers;
 }
 
@@ -172,7 +172,7 @@ StoreResult<Milliseconds> clock_of(Redis& redis) {
   return Milliseconds((*time)[0].integer() * 1000 + (*time)[1].integer() / 1000);
 }
 
-/// What is asked of a replica.
+/// Queries a replica.
 StoreResult<void> look_at(Redis& replica, StandbyFacts& facts) {
   const auto memory = replica.command({"INFO", "memory"});
   if (!memory) return memory.error();
@@ -186,7 +186,7 @@ StoreResult<void> look_at(Redis& replica, StandbyFacts& facts) {
   return {};
 }
 
-/// Of an answer to INFO replication: "slave0:ip=10.0.0.2,port=6379,state=online,…".
+/// Parses the replicas in INFO replication: "slave0:ip=10.0.0.2,port=6379,state=online,…".
 std::vector<NodeAddress> replicas_in(std::string_view info) {
   constexpr std::size_t most = 16;
   std::vector<NodeAddress> replicas;
@@ -244,7 +244,7 @@ StoreResult<ServerFacts> Fleet::server() {
   facts.now = *now;
   const std::string store = impl_.keys.store();
   const auto noted = impl_.redis.command({"HMGET", store, "failovers", "failed_over_at"});
-  if (noted) {  // what keeps it from being read is for who opens the store to say
+  if (noted) {  // an error here is reported by open()
     facts.failovers = static_cast<std::uint64_t>((*noted)[0].integer());
     facts.failed_over_at = milliseconds((*noted)[1]);
   }

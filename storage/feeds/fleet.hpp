@@ -1,4 +1,4 @@
-// Workers with a heartbeat, the server, and figures of the whole store.
+// Workers with a heartbeat, the Redis server, and figures of the whole store.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,27 @@
 
 namespace feedmill {
 
-/// Over a Store's connection.
+/// The fleet of one store, over a Store's connection.
 class Fleet {
  public:
-  /// `store` outlives this.
+  /// `store` must outlive this object.
   explicit Fleet(Store& store) : impl_(store.impl()) {}
 
-  /// Tells that this worker lives, for `ttl`; `fields`: host, pid, version, in flight. How many live, this one
-  /// included.
+  /// Sends this worker's heartbeat, valid for `ttl`; `fields`: host, pid, version, in flight. Returns the number of
+  /// live workers, including this one.
   StoreResult<std::uint64_t> heartbeat(const std::string& worker, const Fields& fields, Milliseconds ttl);
   StoreResult<void> retire(const std::string& worker);
-  /// Workers with a heartbeat, 1,000 at most.
+  /// Workers with a heartbeat, at most 1,000.
   StoreResult<std::vector<WorkerRecord>> workers();
 
-  /// `counts_claims`: by asking for the heartbeat of every worker; else as whoever leads has counted them.
+  /// `counts_claims`: by reading every worker's heartbeat; else the leader's latest count.
   StoreResult<FleetFigures> figures(bool counts_claims = true);
 
-  /// Whether `worker` looks after the affairs of the whole fleet for the next `ttl`: one does, until it retires
-  /// (RELIABILITY L23).
+  /// Acquires or renews fleet leadership for `ttl`; true if `worker` leads, until it retires (RELIABILITY L23).
   StoreResult<bool> lead(const std::string& worker, Milliseconds ttl);
-  /// What the others read in figures(). `oldest_success`: nothing = not known anew.
+  /// Stores the leader's figures for other workers' figures(). `oldest_success`: empty = keep the stored one.
   StoreResult<void> note(std::uint64_t claimed, std::optional<Milliseconds> oldest_success);
-  /// What the server is like, whether or not open() would take it. Writes one key, for a second, to see whether it may.
+  /// Facts about the server, even if open() would reject it. Writes one short-lived key to test write access.
   StoreResult<ServerFacts> server();
 
  private:

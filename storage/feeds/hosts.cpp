@@ -12,7 +12,7 @@
 namespace feedmill {
 namespace {
 
-/// As read_quota() of host.lua reads it; nothing where what was told is over.
+/// Mirrors read_quota() of host.lua; empty if an announced quota has expired.
 std::optional<HostQuota> host_quota(std::string_view name, std::string_view numbers, Milliseconds now) {
   std::array<std::int64_t, 12> number{};
   for (std::size_t i = 0; i < number.size() && !numbers.empty(); ++i) {
@@ -31,7 +31,7 @@ std::optional<HostQuota> host_quota(std::string_view name, std::string_view numb
                    is_told && number[11] <= now.count()};
 }
 
-/// `of_host`: the hash of its host, where that is another (host.lua).
+/// `of_host`: the hash of the gate's host, if it differs (host.lua).
 HostState host_state(Fields fields, Fields of_host, Milliseconds now) {
   HostState state;
   std::erase_if(of_host,
@@ -53,7 +53,7 @@ HostState host_state(Fields fields, Fields of_host, Milliseconds now) {
     } else if (name.starts_with("q:")) {
       auto quota = host_quota(std::string_view(name).substr(2), value, now);
       if (quota) state.quotas.push_back(*std::move(quota));
-    } else if (name != "waiting" && name != "tail") {  // of the line itself more is known
+    } else if (name != "waiting" && name != "tail") {  // the line itself is more accurate
       state.other.push_back(std::move(field));
     }
   }

@@ -1,4 +1,4 @@
-// What is set for hosts, and what the fleet knows of them.
+// Settings of hosts, and the fleet's state of them.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@
 
 namespace feedmill {
 
-/// Over a Store's connection.
+/// The hosts of one store, over a Store's connection.
 class Hosts {
  public:
-  /// `store` outlives this.
+  /// `store` must outlive this object.
   explicit Hosts(Store& store) : impl_(store.impl()) {}
 
-  /// Replaces the settings of all hosts, which the gates of claim() obey from then on.
+  /// Replaces the settings of all hosts; later claims use them.
   StoreResult<void> set(std::span<const HostSettings> hosts);
-  /// What is known at a gate: reads only.
+  /// State of a gate. Read-only.
   StoreResult<HostState> state(const std::string& gate);
-  /// The same of several in one round trip, in their order.
+  /// States of several gates in one round trip, in order.
   StoreResult<std::vector<HostState>> states(std::span<const std::string> gates);
-  /// Hosts that back off, those first that do so longest, at most `limit`; some may serve again by now. Reads only.
+  /// At most `limit` hosts in back-off, latest end first; some may have recovered. Read-only.
   StoreResult<std::vector<std::string>> backing_off(std::size_t limit);
 
  private:

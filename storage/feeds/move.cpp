@@ -1,4 +1,4 @@
-// Moving a feed to another URL and back: what is requested changes, its keys stay (HTTP R8).
+// Moves a feed to another URL and back: the requested URL changes, its keys stay (HTTP R8).
 #include "storage/feeds/feeds.hpp"
 #include "storage/records/commit.hpp"
 #include "storage/records/event_json.hpp"
@@ -18,7 +18,7 @@ const std::string& requested(const FeedRecord& record) {
 
 StoreResult<MoveResult> Feeds::run_verb(FeedRecord record, const Move& move, const std::string& no_move_to) {
   remember_move(record.state.address, move);
-  Commit frame;  // an event speaks of its feed
+  Commit frame;  // events name the feed
   frame.feed_url = record.feed_url;
   Args args;
   args.add(std::string_view(impl_.keys.channel_prefix()));

@@ -1,4 +1,4 @@
-// Parts of the list of feeds, in the order that operators look at them (OPERATIONS §6). Reads only.
+// Pages of the feed list, in the order that suits operators (OPERATIONS §6). Read-only.
 #include <algorithm>
 
 #include "storage/feeds/feeds.hpp"
@@ -7,7 +7,7 @@
 namespace feedmill {
 namespace {
 
-// How much one script call may look at, so that Redis serves others in between: a URL alone, or its state as well.
+// Limits of one script call, so that Redis serves others in between: URLs alone, or with their states.
 constexpr std::size_t urls_per_call = 2'000, states_per_call = 500;
 
 }  // namespace
@@ -49,7 +49,7 @@ StoreResult<FeedPage> Feeds::page(const FeedQuery& query) {
   auto found = records(urls);
   if (!found) return found.error();
   for (std::optional<FeedRecord>& record : *found) {
-    if (record) page.feeds.push_back(std::move(*record));  // else removed in the meantime
+    if (record) page.feeds.push_back(std::move(*record));  // else removed concurrently
   }
   return page;
 }

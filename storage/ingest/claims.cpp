@@ -1,4 +1,4 @@
-// Who refreshes what, and for how long.
+// Claims: which worker refreshes which feed, and for how long.
 #include "storage/ingest/ingest.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/state_fields.hpp"
@@ -63,7 +63,7 @@ StoreResult<ClaimBatch> Ingest::claim(const ClaimRequest& request) {
     batch.quarantined.push_back({std::string(row[0].text()), milliseconds(row[1]), "quarantine"});
   }
   if (!(*reply)[7].text().empty()) batch.next_awaited = milliseconds((*reply)[7]);
-  if (const auto read = read_states(batch.claims); !read) return read.error();  // asked again it is the same batch
+  if (const auto read = read_states(batch.claims); !read) return read.error();  // a retry returns the stored batch
   return batch;
 }
 
@@ -128,7 +128,7 @@ StoreResult<bool> Ingest::hear_wish() {
 }
 
 StoreResult<Milliseconds> Ingest::unspread() {
-  constexpr int most_passes = 10'000;  // over millions of feeds
+  constexpr int most_passes = 10'000;  // enough for millions of feeds
   std::string since, last;
   std::int64_t behind = 0;
   for (int pass = 0; pass < most_passes; ++pass) {

@@ -1,4 +1,4 @@
-// The one atomic write at the end of a refresh.
+// The atomic write at the end of a refresh.
 #include <algorithm>
 
 #include "storage/ingest/ingest.hpp"
@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t max_posts_per_part = 100;  // RELIABILITY L6: bounds how long Redis is busy
 constexpr std::size_t max_bytes_per_part = 4U << 20U;
 
-/// About what a post takes among the arguments: its fields, and what its event says of it.
+/// Approximate size of a post in the arguments: its fields and its event.
 std::size_t size_of(const EntryWrite& write, const EventDetail& detail) {
   std::size_t bytes = 200 + write.guid.size();
   for (const auto& [name, value] : write.set) bytes += name.size() + value.size();
@@ -24,7 +24,7 @@ std::size_t size_of(const EntryWrite& write, const EventDetail& detail) {
   return bytes;
 }
 
-/// Where each part's posts begin; one part even when there is nothing to write.
+/// Index of each part's first post; one part even if there is nothing to write.
 std::vector<std::size_t> part_starts(const std::vector<EntryWrite>& writes, const EventDetail& detail) {
   std::vector<std::size_t> starts{0};
   std::size_t bytes = 0;
@@ -39,14 +39,14 @@ std::vector<std::size_t> part_starts(const std::vector<EntryWrite>& writes, cons
   return starts;
 }
 
-/// What the script holds a feed to: how many posts, from which second on, how many bytes.
+/// Limits for the script: number of posts, oldest second, bytes.
 std::string retention_text(const Retention& retention, std::int64_t now_seconds) {
   const std::int64_t age = retention.age.count() / 1000;
   return std::to_string(retention.count()) + (age == 0 ? " -" : " " + std::to_string(now_seconds - age)) +
          (retention.bytes == 0 ? " -" : " " + std::to_string(retention.bytes));
 }
 
-/// "<how many> <bytes>" of the posts to be created that are not too old.
+/// "<count> <bytes>" of the new posts within the age limit.
 std::string sum_of_new(std::span<const EntryWrite> writes, const Retention& retention, std::int64_t now_seconds) {
   const std::int64_t age = retention.age.count() / 1000;
   std::uint64_t count = 0, bytes = 0;
@@ -74,7 +74,7 @@ void add_post(Args& args, const Commit& commit, const EntryWrite& write, std::in
   args.add(std::span<const std::string>(write.unset));
 }
 
-/// What feed_rekeyed says of one post, behind its id and rev.
+/// A post's members in feed_rekeyed, after its id and rev.
 std::string told_of(const Rekey& rekey) {
   std::string text = ",\"from\":" + json_string(rekey.from) + ",\"to\":" + json_string(rekey.to);
   for (std::size_t i = 0; i < rekey.set.size(); ++i) {
@@ -83,7 +83,7 @@ std::string told_of(const Rekey& rekey) {
   return rekey.set.empty() ? text : text + "}";
 }
 
-/// All of them in one part: half a re-keying could not be told from news (RELIABILITY L6).
+/// Adds all rekeys to one part: a partial re-keying would look like news (RELIABILITY L6).
 void add_rekeys(Args& args, const Commit& commit, std::int64_t now_seconds) {
   args.add(commit.rekeys.size());
   for (const Rekey& rekey : commit.rekeys) {
@@ -96,11 +96,11 @@ void add_rekeys(Args& args, const Commit& commit, std::int64_t now_seconds) {
   }
   if (commit.rekeys.empty()) return;
   std::string tail = feed_event(commit, commit.rekeyed, now_seconds);
-  tail.resize(tail.size() - 2);  // the script goes on in its `data`
+  tail.resize(tail.size() - 2);  // the script continues its `data`
   args.own(std::move(tail));
 }
 
-/// As note_answer of host.lua has it, up to its marks.
+/// Arguments of note_answer in host.lua, up to its marks.
 void add_answer(Args& args, const HostAnswer& answer) {
   args.add(answer.is == HostAnswer::Is::served    ? std::string_view("served")
            : answer.is == HostAnswer::Is::refused ? std::string_view("refused")
@@ -109,7 +109,7 @@ void add_answer(Args& args, const HostAnswer& answer) {
   args.add(answer.retry_at);
 }
 
-/// As note_answer of host.lua has it.
+/// The marks for note_answer in host.lua.
 std::string host_marks(const HostAnswer& answer) {
   std::string marks;
   if (answer.document) marks += 'd';
@@ -126,7 +126,7 @@ std::string host_marks(const HostAnswer& answer) {
   return marks;
 }
 
-/// Whether it writes nothing but fields of the feed's own state.
+/// Whether the commit writes only fields of the feed's own state.
 bool changes_nothing(const Commit& commit) {
   const HostAnswer& host = commit.host;
   return (!commit.document || commit.nothing_to_trim) && !commit.trim && commit.feed.empty() &&
@@ -137,7 +137,7 @@ bool changes_nothing(const Commit& commit) {
          host.cause.empty() && host.retry_at.count() == 0;
 }
 
-/// What becomes of the feed's state.
+/// Fields of the feed's state to write and to remove.
 struct StateChange {
   Fields set;
   std::vector<std::string> unset;
@@ -152,7 +152,7 @@ StateChange change_of_state(const Commit& commit) {
   return change;
 }
 
-/// Adds a commit that can go the short way, unchanged.lua; false when it cannot.
+/// Adds a commit for the fast path, unchanged.lua; false if it does not qualify.
 bool add_unchanged(Args& args, const Commit& commit) {
   if (!changes_nothing(commit)) return false;
   StateChange change = change_of_state(commit);
@@ -166,7 +166,7 @@ bool add_unchanged(Args& args, const Commit& commit) {
   return true;
 }
 
-/// The calls that carry out one commit: all but the last write posts alone.
+/// The calls for one commit; all but the last write only posts.
 void add_parts(std::vector<Args>& calls, const Commit& commit, const StoreOptions& options, const Keys& keys) {
   const std::int64_t now_seconds = commit.decided_at().count() / 1000;
   const std::vector<std::size_t> starts = part_starts(commit.entries, options.events);
@@ -267,7 +267,7 @@ StoreResult<Committed> read_committed(const StoreResult<Reply>& reply) {
   return done;
 }
 
-/// What the parts of one commit did, taken together: an error or `stale` of any of them is that of all.
+/// Combines the results of a commit's parts; an error or `stale` in one part applies to all.
 StoreResult<Committed> together(std::span<const StoreResult<Reply>> parts) {
   Committed all;
   for (const StoreResult<Reply>& part : parts) {
@@ -295,7 +295,7 @@ StoreResult<Committed> together(std::span<const StoreResult<Reply>> parts) {
 
 }  // namespace
 
-/// Carries out those that change nothing but states, in one call. Returns the places of the others.
+/// Executes the commits that only change states, in one call. Returns the indices of the others.
 std::vector<std::size_t> Ingest::commit_unchanged(std::span<const Commit* const> commits,
                                                   std::vector<StoreResult<Committed>>& done) {
   std::vector<std::size_t> asked, others;

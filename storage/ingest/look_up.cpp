@@ -1,4 +1,4 @@
-// What is known of the posts of a document: plain commands that read, in as few round trips as there are steps.
+// Looks up a document's stored posts with plain read commands, in as few round trips as possible.
 #include <algorithm>
 #include <list>
 #include <memory>
@@ -17,16 +17,16 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t max_compared = 5000;    // posts of a feed that are looked for under new guids
-constexpr std::size_t guids_a_command = 500;  // bounds how long one keeps Redis busy
+constexpr std::size_t max_compared = 5000;    // posts of a feed to compare for new guids
+constexpr std::size_t guids_a_command = 500;  // bounds how long one command blocks Redis
 constexpr std::size_t max_a_second = 4;       // posts of one second that are candidates; more are ambiguous
 
 using Is = StoredSnapshot::Is;
 
-/// Commands of one round trip, and their answers in order.
+/// The commands of one round trip, and their replies in order.
 class Trip {
  public:
-  /// Its answer comes as the next. The words live until ask() has returned.
+  /// Adds a command; its words must live until ask() returns.
   void add(Words words) { commands_.push_back(std::move(words)); }
   std::string_view keep(std::string key) { return *keys_.emplace(keys_.end(), std::move(key)); }
 
@@ -35,9 +35,9 @@ class Trip {
     replies_ = impl.pipeline_each(commands_);
     server_ = impl.failovers();
   }
-  /// Whether who answered knows of less failovers than that.
+  /// Whether the server that replied knows of fewer failovers.
   bool is_older_than(std::uint64_t failovers) const { return server_ && *server_ < failovers; }
-  /// The next answer; `failed` becomes its error when it is one and none was before.
+  /// The next reply; stores the first error in `failed`.
   ReplyView take(std::optional<StoreError>& failed) {
     const StoreResult<Reply>& reply = replies_[next_++];
     if (reply) return reply->view();
@@ -50,11 +50,11 @@ class Trip {
   std::vector<Words> commands_;
   std::list<std::string> keys_;
   std::vector<StoreResult<Reply>> replies_;
-  std::optional<std::uint64_t> server_;  // how many failovers who answered knows of
+  std::optional<std::uint64_t> server_;  // failover count of the server that replied
   std::size_t next_ = 0;
 };
 
-/// What is stored by older rules → as today's make it.
+/// Applies the current rules to posts stored by older ones.
 void mend(StoredSnapshot& known, const GivenMarkup& markup) {
   const std::string today = std::to_string(sanitiser_version);
   const auto mend_post = [&](StoredSnapshot::Guid& guid) {
@@ -72,13 +72,13 @@ const std::string& asked_guid(const EntryRecord& entry) {
   return entry.former_guid.empty() ? entry.guid : entry.former_guid;
 }
 
-/// As those of a record that was read: Redis has the fields of a hash in any order, and digests follow theirs.
+/// Sorted like the fields of a parsed record, because digests depend on the order; Redis returns a hash in any order.
 Fields sorted(Fields fields) {
   std::ranges::sort(fields);
   return fields;
 }
 
-/// One document's look-up on its way through the trips.
+/// One document's look-up through both round trips.
 class Search {
  public:
   Search(const LookUp& wanted, const StoredFeed& stored) : wanted_(wanted), stored_(stored) {
@@ -105,7 +105,7 @@ class Search {
     find_departed();
   }
 
-  /// First trip: the ids of what must be looked at.
+  /// First trip: ids of the posts to read.
   void ask_ids(Trip& trip, const Keys& keys) {
     std::vector<std::string_view> guids;
     for (const std::size_t place : unsettled_) guids.push_back(asked_guid(wanted_.entries[place]));
@@ -138,7 +138,7 @@ class Search {
     ids.resize(all);
     std::size_t next = 0;
     for (const std::size_t place : unsettled_) known_.guids[place].id = std::move(ids[next++]);
-    // A digest that is left of nothing keeps no post away.
+    // Ignore a leftover digest without a post.
     std::erase_if(unsettled_, [&](std::size_t place) {
       StoredSnapshot::Guid& guid = known_.guids[place];
       if (guid.id.empty() && guid.is == Is::different) guid.is = Is::unknown;
@@ -154,7 +154,7 @@ class Search {
     }
   }
 
-  /// Second trip: what is stored under them.
+  /// Second trip: the posts.
   void ask_entries(Trip& trip) {
     for (const std::size_t place : unsettled_) trip.add({"HGETALL", known_.guids[place].id});
     for (const std::string& id : deleted_) {
@@ -209,11 +209,10 @@ class Search {
     }
   }
 
-  /// Other spellings of unknown guids among those of stored and of trimmed posts. The address of a home page is no
-  /// post's.
+  /// Finds other spellings of unknown guids among stored and trimmed posts. A home page's URL does not identify a post.
   void find_aliases() {
     constexpr std::size_t ambiguous = static_cast<std::size_t>(-1);
-    std::unordered_map<std::string, std::size_t> places;  // of unknown guids, by alias
+    std::unordered_map<std::string, std::size_t> places;  // index of unknown guids by alias
     std::string alias;
     for (std::size_t i = 0; i < known_.guids.size(); ++i) {
       if (known_.guids[i].is != Is::unknown || !wanted_.entries[i].shared_guid.empty()) continue;
@@ -255,8 +254,8 @@ class Search {
   StoredSnapshot known_;
   std::vector<std::string_view> listed_;  // the document's guids, sorted; filled only if used
   bool asks_oldest_ = false;
-  std::vector<std::size_t> unsettled_;  // places whose entries are read: they differ, or were stored by other rules
-  std::vector<std::string> deleted_;    // ids of what the document says is deleted, "" = no such post
+  std::vector<std::size_t> unsettled_;  // indices of posts to read: changed, or stored by other rules
+  std::vector<std::string> deleted_;    // ids of posts to delete, "" = no such post
   std::optional<StoreError> failed_;
 };
 

@@ -13,7 +13,7 @@ namespace feedmill {
 namespace {
 
 constexpr std::string_view group = "push_out";
-constexpr std::size_t most_gone = 10'000;  // storage/lua/shared/push_out.lua
+constexpr std::size_t most_gone = 10'000;  // also in storage/lua/shared/push_out.lua
 
 template <class Number>
 Number number_in(const Fields& fields, std::string_view name) {
@@ -63,7 +63,7 @@ std::optional<Subscriber> read_subscriber(std::string_view id, const Fields& fie
   return read;
 }
 
-/// What people set of a webhook.
+/// A webhook's settings.
 Fields settings_of(const Subscriber& webhook) {
   return {{"url", webhook.url},
           {"name", webhook.name},
@@ -80,7 +80,7 @@ Fields intent_fields(const Subscriber::Intent& intent) {
           {"want_tries", "0"}};
 }
 
-/// What push_out_put answers.
+/// Runs push_out_put and returns its result.
 StoreResult<AskedOfHub> write(Store::Impl& impl, std::string_view op, const std::string& id, Fields fields,
                               const SubscriberBounds& bounds, Milliseconds old_for) {
   Args args;
@@ -106,7 +106,7 @@ StoreResult<bool> put(Store::Impl& impl, std::string_view op, const std::string&
   return static_cast<bool>(*written);
 }
 
-/// What the engine needs of a record.
+/// Reads the fields of a record that the engine needs.
 std::optional<SubscriberChanges::Row> read_change(const std::string& id, const ReplyView& reply) {
   if (reply[0].is_nil()) return {};
   SubscriberChanges::Row row;
@@ -210,7 +210,7 @@ StoreResult<std::vector<Subscriber>> Subscribers::list(Subscriber::Kind kind, co
   if (!replies) return replies.error();
   for (std::size_t i = 0; i < names.size(); ++i) {
     auto subscriber = read_subscriber(names[i], (*replies)[2 * i].pairs());
-    if (!subscriber) continue;  // gone meanwhile
+    if (!subscriber) continue;  // removed concurrently
     if (const Reply& at = (*replies)[2 * i + 1]; !at.is_nil())
       subscriber->due = Milliseconds(leading_number<std::int64_t>(at.text()));
     all.push_back(std::move(*subscriber));
@@ -236,7 +236,7 @@ StoreResult<SubscriberCounts> Subscribers::counts() {
     return counts;
   }
   const auto waiting = impl_.redis.command({"ZCARD", due});
-  // Who only looks on may not look into these keys (SECURITY §10).
+  // Read-only users may not read this key (SECURITY §10).
   if (!waiting && waiting.error().code == StoreError::Code::auth) return counts;
   if (!waiting) return waiting.error();
   counts.due = static_cast<std::uint64_t>(waiting->integer());
@@ -312,7 +312,7 @@ StoreResult<SubscriberChanges> Subscribers::changes(std::uint64_t after, std::si
   const bool forgotten = static_cast<std::size_t>((*replies)[2].integer()) >= most_gone;
   const std::uint64_t oldest = (*replies)[3].size() < 2 ? 0 : leading_number<std::uint64_t>((*replies)[3][1].text());
   all.anew = after > 0 && forgotten && after < oldest;
-  // Where one of the two goes on, the other is taken no further than it came.
+  // If one list is incomplete, the other is used only as far.
   std::uint64_t up_to = UINT64_MAX;
   for (std::size_t list = 0; list < 2; ++list) {
     const Reply& rows = (*replies)[list];

@@ -7,7 +7,7 @@
 namespace feedmill {
 namespace {
 
-/// As fields of the hash of topics have it.
+/// Field name in the hash of topics.
 std::string field_of(const Topic& topic) {
   return std::string(to_string(topic.kind)) + ":" + topic.name;
 }

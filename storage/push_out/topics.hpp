@@ -1,4 +1,4 @@
-// Under which unguessable addresses feeds and channels are shown to others (WEBSUB §10).
+// Unguessable addresses under which feeds and channels are shared (WEBSUB §10).
 #pragma once
 
 #include <cstddef>
@@ -18,22 +18,22 @@ struct TopicAddress {
 
 class Topics {
  public:
-  /// `store` outlives this.
+  /// `store` must outlive this object.
   explicit Topics(Store& store) : impl_(store.impl()) {}
   explicit Topics(Store::Impl& impl) : impl_(impl) {}
 
-  /// The address of a topic, made when it has none. Whether there is such a feed or channel, and may be shown, is the
-  /// caller's to see to.
+  /// The address of a topic, created if it has none. The caller checks that the feed or channel exists and may be
+  /// shared.
   StoreResult<TopicAddress> share(const Topic& topic);
-  /// False: it had no address. Who has subscribed is not told by this (Subscribers::deny).
+  /// False if it had no address. Does not notify subscribers (Subscribers::deny).
   StoreResult<bool> unshare(const Topic& topic);
-  /// Of one whose feed or channel goes: its address means nothing from then on, also should there be such a one again,
-  /// and who has subscribed is told. Nothing where it had none.
+  /// Ends the topic of a removed feed or channel: its address becomes invalid for good, and its subscribers are denied.
+  /// Nothing if it had no address.
   StoreResult<void> end(const Topic& topic);
   StoreResult<std::optional<TopicAddress>> find(const Topic& topic);
-  /// What a token stands for.
+  /// The topic of a token.
   StoreResult<std::optional<Topic>> find(const std::string& token);
-  /// Behind `after` ("" = from the first), at most `limit`; `next` "" at the end. Channels come first.
+  /// After `after` ("" = from the first), at most `limit`; `next` is "" at the end. Channels come first.
   struct Page {
     std::vector<TopicAddress> topics;
     std::string next;

@@ -38,8 +38,8 @@ EntryWrite creation(EntryRecord& record, std::int64_t timestamp, std::int64_t no
   return write;
 }
 
-/// It was written before what is stored, which took its place within the last day: a slow cache may still have it.
-/// Later, and where nothing ever took its place, an older date is the publisher's correction.
+/// The document is older than what replaced it in the store within the last day, so a slow cache may have served it.
+/// After a day, or for a post that was never modified, an older date is the publisher's correction.
 bool is_stale(const EntryRecord& record, const Fields& stored, std::int64_t now) {
   constexpr std::int64_t slowest_cache = 86'400;
   if (number(stored, "rev", 1) <= 1 || now - number(stored, "last_changed", 0) > slowest_cache) return false;
@@ -48,12 +48,12 @@ bool is_stale(const EntryRecord& record, const Fields& stored, std::int64_t now)
   return read_date && stored_date && *read_date < *stored_date && unix_seconds(*stored_date) <= now;
 }
 
-/// Only part of it was there when it was stored.
+/// The stored version was cut off.
 bool is_cut(const Fields& stored) {
   return value_of(stored, "digest").starts_with(cut_mark);
 }
 
-/// Today's rules made something else of the stored post: that is written beside what changed, if anything did.
+/// Adds the fields that the current rules change, unless they are written anyway.
 void add_mended(EntryWrite& write, const Fields& mended) {
   for (const auto& [name, value] : mended) {
     const bool is_written = find_field(write.set, name) != nullptr ||
@@ -66,7 +66,7 @@ void add_mended(EntryWrite& write, const Fields& mended) {
   }
 }
 
-/// What of a modified post stays and its event shows: all of it of up to `shown_up_to` bytes.
+/// Unchanged fields of a modified post for its event: all if the post has at most `shown_up_to` bytes.
 Fields shown_of(const EntryWrite& write, const Fields& stored, const Fields& read, std::size_t shown_up_to) {
   Fields shown;
   if (shown_up_to > 0 && write.bytes <= shown_up_to) {
@@ -82,7 +82,7 @@ Fields shown_of(const EntryWrite& write, const Fields& stored, const Fields& rea
   return shown;
 }
 
-/// A post that has not changed, but for what today's rules make of it.
+/// The write for a post that only the current rules change.
 EntryWrite mending(const std::string& guid, const std::string& digest, const StoredSnapshot::Guid& known,
                    std::int64_t now, std::size_t shown_up_to) {
   EntryWrite write;
@@ -100,14 +100,14 @@ EntryWrite mending(const std::string& guid, const std::string& digest, const Sto
   return write;
 }
 
-/// Seconds of a date field, absent when it is none.
+/// A date field in unix seconds, empty if it is not a date.
 std::optional<std::int64_t> date_of(const Fields& fields, std::string_view name) {
   const auto date = parse_moment(value_of(fields, name));
   if (!date) return std::nullopt;
   return unix_seconds(*date);
 }
 
-/// Posts of one document against what is stored of them.
+/// Compares the posts of one document with the stored ones.
 class Differ {
  public:
   Differ(std::vector<EntryRecord>& read, const StoredSnapshot& known, Milliseconds now, std::size_t shown_up_to,
@@ -128,7 +128,7 @@ class Differ {
       if (!known_.guids[i].stored_guid.empty() && rekey(i)) continue;
       write(i);
     }
-    // Within one second the document's order decides: its first post is the newest.
+    // Within a second the document's order decides: its first post is the newest.
     std::reverse(diff_.writes.begin(), diff_.writes.end());
     std::stable_sort(diff_.writes.begin(), diff_.writes.end(),
                      [](const EntryWrite& a, const EntryWrite& b) { return a.timestamp < b.timestamp; });
@@ -140,7 +140,7 @@ class Differ {
 
   const Fields& stored(std::size_t i) const { return known_.guids[i].fields; }
 
-  /// Whether the stored fields were read and are not protected by a newer `date_updated`.
+  /// Whether the stored fields were loaded and are not protected by a newer `date_updated`.
   bool is_compared(std::size_t i) const {
     const StoredSnapshot::Guid& guid = known_.guids[i];
     const bool is_read =
@@ -156,7 +156,7 @@ class Differ {
     }
   }
 
-  /// Which parts of addresses changed on most stored posts of the document, and with nothing else.
+  /// Counts which URL parts changed, with nothing else, on most stored posts of the document.
   void learn() {
     std::map<std::string, std::size_t> alone;
     std::set<std::string> on_any, on_most;
@@ -184,11 +184,11 @@ class Differ {
     return last_poll_ != 0 && *now >= last_poll_ - skew && *now <= now_ + skew;
   }
 
-  /// Whether the dates of a post are the time of rendering.
+  /// Whether a post's dates are the time of rendering.
   bool has_rendered_dates(std::size_t i) const {
     if (!is_rendered(i, "date_published") && !is_rendered(i, "date_updated")) return false;
     if (rendered_ > 1) return true;
-    // For the second time: the stored date is of the poll at which it changed last.
+    // Second time: the stored date is from the poll that last changed it.
     const std::int64_t changed = number(stored(i), "last_changed", 0);
     const auto before = date_of(stored(i), "date_published");
     return is_rendered(i, "date_published") && before && changed > number(stored(i), "first_seen", 0) &&
@@ -203,7 +203,7 @@ class Differ {
     return std::abs(*now - before) > 86'400;
   }
 
-  /// An operator saves it.
+  /// The record is an operator's save.
   bool is_saved_now(std::size_t i) const { return find_field(read_[i].fields, saved_field) != nullptr; }
 
   bool is_news(std::size_t i) const {
@@ -213,7 +213,7 @@ class Differ {
     return changes_[i]->noticed || !diff_.volatile_parts.contains_all(changes_[i]->parts) || has_another_day(i);
   }
 
-  /// Saved by an operator, and the publisher has not changed the text since.
+  /// Saved by an operator, and the publisher has not changed the text since then.
   bool stays_as_saved(std::size_t i) const {
     if (find_field(stored(i), saved_field) == nullptr || find_field(read_[i].fields, saved_field) != nullptr)
       return false;
@@ -222,7 +222,7 @@ class Differ {
     return over == reader_digest(read_[i].fields);
   }
 
-  /// A post that is stored under another guid. False when its fields are still to be written.
+  /// Moves a post that is stored under another guid. False if its fields are still to be written.
   bool rekey(std::size_t i) {
     const StoredSnapshot::Guid& guid = known_.guids[i];
     Rekey& rekey = diff_.rekeys.emplace_back(Rekey{guid.id, guid.stored_guid, read_[i].guid, read_[i].digest, {}});
@@ -280,7 +280,7 @@ class Differ {
     return is_corrected ? *now : stays;
   }
 
-  /// Empty if there is nothing to write, or if this poll has upgraded most_upgraded posts already.
+  /// Empty if there is nothing to write, or if this poll has already upgraded most_upgraded posts.
   std::optional<EntryWrite> modification(std::size_t i) {
     const EntryRecord& record = read_[i];
     const StoredSnapshot::Guid& guid = known_.guids[i];
@@ -301,7 +301,7 @@ class Differ {
       }
       return write;
     }
-    // A document that no longer says when a post was updated takes nothing back.
+    // A document without `date_updated` does not revoke the stored one.
     const bool keeps_date =
         find_field(guid.fields, "date_updated") != nullptr && find_field(record.fields, "date_updated") == nullptr;
     write.bytes = entry_bytes(record.fields);
@@ -325,7 +325,7 @@ class Differ {
       write.set.emplace_back("timestamp", std::to_string(write.timestamp));
       write.old.emplace_back("timestamp", std::to_string(before));
     }
-    const auto is_of_rules = [](const auto& field) { return field.first == "san_ver"; };  // not worth an event alone
+    const auto is_of_rules = [](const auto& field) { return field.first == "san_ver"; };  // not worth an event
     if (write.quiet && write.unset.empty() && std::ranges::all_of(write.set, is_of_rules)) {
       if (value_of(guid.fields, "digest") == record.digest) return std::nullopt;
       write.set.clear();
@@ -342,14 +342,14 @@ class Differ {
     return write;
   }
 
-  static constexpr std::size_t most_counted = 64;  // parts of a document that may become volatile
+  static constexpr std::size_t most_counted = 64;  // candidates per document
 
   std::vector<EntryRecord>& read_;
   const StoredSnapshot& known_;
   const std::int64_t now_, last_poll_;  // unix seconds
   const std::size_t shown_up_to_;
   std::vector<std::unique_ptr<PostChange>> changes_;  // null: not compared
-  std::size_t rendered_ = 0;                          // posts of which only dates changed, to the time of this poll
+  std::size_t rendered_ = 0;                          // posts of which only the dates changed, to the time of this poll
   std::size_t upgraded_ = 0;
   EntryDiff diff_;
 };

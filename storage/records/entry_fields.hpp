@@ -1,4 +1,4 @@
-// The fields of Entry:<n> (docs/DATA.md), one row each, for all code that goes through them.
+// The fields of Entry:<n> (docs/DATA.md), one row each; the only list of them.
 #pragma once
 
 #include <algorithm>
@@ -11,17 +11,17 @@ namespace feedmill {
 struct EntryField {
   enum class From : std::uint8_t {
     given,     ///< the document, or a program that saves a post
-    document,  ///< the document alone
-    derived,   ///< other fields
-    store      ///< the store itself
+    document,  ///< only documents
+    derived,   ///< derived from other fields
+    store      ///< the store
   };
   enum class Holds : std::uint8_t {
     text,
-    page,  ///< an address that people open: is_safe_url()
-    file,  ///< an address that programs load by themselves: is_safe_file_url()
+    page,  ///< a URL that people open: is_safe_url()
+    file,  ///< a URL that programs load by themselves: is_safe_file_url()
     json,
     number,
-    time  ///< unix time that programs get as RFC 3339
+    time  ///< unix time; programs get RFC 3339
   };
   std::string_view name;
   From from = From::document;
@@ -33,7 +33,7 @@ namespace entry_field_rows {
 using From = EntryField::From;
 using Holds = EntryField::Holds;
 
-/// In the order of their names.
+/// Sorted by name.
 inline constexpr auto rows = std::to_array<EntryField>({
     {"author", From::given, Holds::text},
     {"authors", From::given, Holds::json},
@@ -82,7 +82,7 @@ inline constexpr auto rows = std::to_array<EntryField>({
     {"via", From::document, Holds::text},
 });
 
-/// The names of the rows that come `from` there.
+/// Names of the rows with that origin.
 template <EntryField::From from>
 inline constexpr auto names_from = [] {
   std::array<std::string_view, std::ranges::count(rows, from, &EntryField::from)> names;
@@ -95,22 +95,22 @@ inline constexpr auto names_from = [] {
 
 }  // namespace entry_field_rows
 
-/// All fields of a post, in the order of their names.
+/// All fields of a post, sorted by name.
 inline constexpr const auto& entry_fields = entry_field_rows::rows;
 
-/// The names of those that may be given; of those that come from documents alone. Sorted.
+/// Names of the fields that programs may give, and of those that come only from documents. Sorted.
 inline constexpr const auto& given_field_names = entry_field_rows::names_from<EntryField::From::given>;
 inline constexpr const auto& document_field_names = entry_field_rows::names_from<EntryField::From::document>;
-/// Those of the store's own. Sorted.
+/// Names of the store's own fields. Sorted.
 inline constexpr const auto& store_field_names = entry_field_rows::names_from<EntryField::From::store>;
 
-/// The row of that name; nullptr when no field of a post is called so.
+/// The field's row; nullptr if posts have no such field.
 constexpr const EntryField* find_entry_field(std::string_view name) {
   const auto found = std::ranges::lower_bound(entry_fields, name, {}, &EntryField::name);
   return found != entry_fields.end() && found->name == name ? &*found : nullptr;
 }
 
-/// Whether the field of that name, of a post or of a feed, holds JSON.
+/// Whether the field, of a post or of a feed, holds JSON.
 constexpr bool holds_json(std::string_view name) {
   const EntryField* const field = find_entry_field(name);
   return field != nullptr && field->holds == EntryField::Holds::json;

@@ -26,7 +26,7 @@
 namespace feedmill {
 namespace {
 
-/// Collects the fields of one entry, within the cap on all of them together.
+/// Collects the fields of one entry within the total cap.
 class Collector {
  public:
   explicit Collector(std::string_view truncated) : truncated_(truncated) { fields_.reserve(16); }
@@ -50,7 +50,7 @@ class Collector {
   }
 
   Fields take() {
-    // The texts alone stay below the cap; the lists go first whose loss readers notice least.
+    // The texts alone stay below the cap, so drop lists, starting with those readers miss least.
     std::size_t total = 0;
     for (const auto& [name, value] : fields_) total += name.size() + value.size();
     for (const std::string_view name : {"extensions", "media", "links", "source", "contributors", "categories",
@@ -101,7 +101,7 @@ Fields shared_fields_of(const Entry& entry) {
   return shared_fields(entry, {told, elsewhere, true});
 }
 
-/// A field's value without what reader_digest() leaves out.
+/// A field's value without the parts that reader_digest() ignores.
 std::string_view settled(std::string_view name, const std::string& value, std::string& buffer) {
   if (name == "content" || name == "summary") {
     return settled_markup(value, buffer, append_canonical_url, append_steady_url);
@@ -113,7 +113,7 @@ std::string_view settled(std::string_view name, const std::string& value, std::s
   return buffer;
 }
 
-/// A JSON object without its members that are counters, those of `prefix`; of all vocabularies where that is "".
+/// A JSON object without the counters of `prefix`; of all its vocabularies if `prefix` is "".
 void append_without_counters(std::string& out, std::string_view prefix, std::string_view object) {
   out.push_back('{');
   const std::size_t begin = out.size();
@@ -130,7 +130,7 @@ void append_without_counters(std::string& out, std::string_view prefix, std::str
   out.push_back('}');
 }
 
-/// A field's value without what entry_digest() leaves out.
+/// A field's value without the parts that entry_digest() ignores.
 std::string_view lasting(std::string_view name, const std::string& value, std::string& buffer) {
   if (name == "content" || name == "summary") {
     return settled_markup(value, buffer, append_lasting_url, append_lasting_url);
@@ -153,9 +153,9 @@ std::string_view lasting(std::string_view name, const std::string& value, std::s
   return buffer;
 }
 
-/// The fields of a post in the order of their names, whatever order they were read in. Until the next call.
+/// The fields of a post sorted by name. Valid until the next call.
 const std::vector<const Fields::value_type*>& sorted_by_name(const Fields& fields) {
-  static thread_local std::vector<const Fields::value_type*> sorted;  // kept: this is done to every post
+  static thread_local std::vector<const Fields::value_type*> sorted;  // reused: this runs for every post
   sorted.clear();
   for (const auto& field : fields) sorted.push_back(&field);
   const auto name_of = [](const auto* field) { return std::string_view(field->first); };
@@ -163,7 +163,7 @@ const std::vector<const Fields::value_type*>& sorted_by_name(const Fields& field
   return sorted;
 }
 
-/// The guid that the document gives it, in the form of Entry::guid, which may be a substitute; "" when it gives none.
+/// The guid from the document in the form of Entry::guid, which may itself be a substitute; "" if there is none.
 std::string given_guid(const Entry& entry) {
   if (entry.id.empty() || entry.id == entry.guid) return entry.id;
   if (entry.guid.starts_with("sha256:")) {
@@ -173,7 +173,7 @@ std::string given_guid(const Entry& entry) {
   return storable_guid(entry.id);
 }
 
-/// Posts that are there once more without a guid.
+/// Clears the guids of unnamed posts that repeat a named one.
 void drop_copies(std::vector<EntryRecord>& records) {
   if (std::ranges::none_of(records, &is_named) || std::ranges::all_of(records, &is_named)) return;
   std::unordered_set<std::string_view> named;
@@ -193,9 +193,9 @@ bool is_own_field(std::string_view name) {
 
 std::string entry_digest(const Fields& fields, bool* has_idle) {
   using namespace std::string_view_literals;
-  static constexpr std::array left_out{"canonical_url"sv, "san_ver"sv, "summary_text"sv};  // they follow
+  static constexpr std::array left_out{"canonical_url"sv, "san_ver"sv, "summary_text"sv};  // derived
   static constexpr std::string_view digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_";
-  static thread_local std::string text, buffer;  // kept: this is done to every post
+  static thread_local std::string text, buffer;  // reused: this runs for every post
   text.clear();
   for (const auto* field : sorted_by_name(fields)) {
     const auto& [name, value] = *field;
@@ -205,7 +205,7 @@ std::string entry_digest(const Fields& fields, bool* has_idle) {
     if (has_idle != nullptr && kept.size() != value.size()) *has_idle = true;
     text.append(kept).push_back('\0');
   }
-  std::string digest = "1";  // which kind
+  std::string digest = "1";  // version of the digest
   std::uint64_t hash = XXH3_64bits(text.data(), text.size());
   for (int i = 0; i < 11; ++i, hash >>= 6U) digest += digits[hash & 63U];
   return digest;
@@ -239,7 +239,7 @@ EntryRecord entry_record(Entry&& entry) {
   Fields shared = shared_fields_of(entry);
   Collector fields(entry.truncated);
   fields.add("canonical_url", canonical_address(entry));
-  std::vector<Link>().swap(entry.links);  // not both while the other entries wait
+  std::vector<Link>().swap(entry.links);  // frees them before the other entries are converted
   fields.add("summary_text", summary_text(entry));
   if (!entry.title.value.empty() && entry.title.type != "text/plain")
     fields.add("title_type", std::string(entry.title.type));

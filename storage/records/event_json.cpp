@@ -13,7 +13,7 @@
 namespace feedmill {
 namespace {
 
-/// The object without its opening brace.
+/// The finished object without its opening brace.
 std::string tail_of(JsonWriter& json) {
   json.end_object();
   std::string text = json.take();
@@ -21,8 +21,7 @@ std::string tail_of(JsonWriter& json) {
   return text;
 }
 
-/// `post`: the fields of the entry as they are stored, but for those that the event names itself or that the script
-/// counts.
+/// Adds `post`: the stored fields of the entry, except those that the event has elsewhere or that the script counts.
 void add_post(JsonWriter& json, const EntryWrite& write, bool with_text) {
   static constexpr std::array<std::string_view, 5> elsewhere{"bytes", "digest", "feed_url", "guid", "rev"};
   const auto add = [&json](const auto& field) {
@@ -103,7 +102,7 @@ std::string post_event(const Commit& commit, const EntryWrite& write, std::int64
     const std::string* value = find_field(write.set, name);
     return value != nullptr ? std::string_view(*value) : value_of(write.shown, name);
   };
-  // It has no type beside it, and so is plain text.
+  // The event has no title_type, so the title is plain text.
   const std::string title = readable_text(value_now("title"), value_now("title_type"));
   if (!title.empty()) json.string("title", title);
   for (const char* name : {"link", "author"}) {
@@ -120,8 +119,8 @@ std::string post_event(const Commit& commit, const EntryWrite& write, std::int64
   }
   json.end_object();
   if (!created && !write.quiet) {
-    // Not told: the worker's own fields, and what follows from others.
-    // `post` is no field; were there one, commit.lua would take it for the member of that name.
+    // Not reported: the worker's own and derived fields. `post` is not a field of posts, but commit.lua would mistake
+    // it for the event's member.
     static constexpr std::array internal{"canonical_url", "last_changed", "post",         "rev",      "san_ver",
                                          "saved",         "saved_over",   "summary_text", "truncated"};
     const auto is_internal = [](const auto& field) {
@@ -137,7 +136,7 @@ std::string post_event(const Commit& commit, const EntryWrite& write, std::int64
   else if (detail.content)
     json.number("post_bytes", write.bytes);
   std::string tail = tail_of(json);
-  // What is stored may have been put there by others: whoever reads the stream must be able to parse it.
+  // Stored texts may come from other programs; every consumer must be able to parse the event.
   return created || is_utf8(tail) ? tail : cleaned_text(tail);
 }
 

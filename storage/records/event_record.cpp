@@ -14,9 +14,8 @@ namespace {
 
 namespace json = boost::json;
 
-/// Hears what the parser finds in a record and keeps what an event has, so that no tree is built of the rest. It is the
-/// parser that builds trees elsewhere: what is no JSON to one is none to the other. Of a member that comes twice the
-/// last counts.
+/// Parser handler that keeps only the members of Event and builds no tree. Uses the same parser as the code that builds
+/// trees elsewhere, so both accept the same JSON. Of a duplicate member the last counts.
 class EventReader {
  public:
   static constexpr std::size_t max_object_size = SIZE_MAX, max_array_size = SIZE_MAX, max_key_size = SIZE_MAX,
@@ -95,7 +94,7 @@ class EventReader {
 
  private:
   bool is_in_data() const { return in_data_ && depth_ == 2; }
-  /// Whether what stands here is of the event: not within what its members hold.
+  /// Whether the parser is at a member of the event or of its `data`, not deeper.
   bool is_told() const { return depth_ == 1 || is_in_data(); }
 
   std::string* string_member() {

@@ -1,4 +1,4 @@
-// A record of the stream, read (DESIGN §4).
+// Parses a record of the event stream (DESIGN §4).
 #pragma once
 
 #include <optional>
@@ -9,23 +9,23 @@
 
 namespace feedmill {
 
-/// What an event says; what it does not say is "".
+/// A parsed event; absent members are "".
 struct Event {
-  std::string id{};    ///< its place in the stream
-  std::string prev{};  ///< that of the one before it
+  std::string id{};    ///< its id in the stream
+  std::string prev{};  ///< id of the event before it
   std::string type{};
-  std::string entity_id{};  ///< of a post its key, of a feed its URL
+  std::string entity_id{};  ///< a post's key, or a feed's URL
   std::string feed_url{};
   std::string guid{};
   std::int64_t timestamp = 0;           ///< when it was written, unix seconds
   bool initial = false;                 ///< a post of a feed's first import
-  bool continued = false;               ///< a later part of an event that is too long for one
-  bool renamed = false;                 ///< `changed` names its link or its title
-  std::optional<std::int64_t> score{};  ///< of a post: its place in the order
+  bool continued = false;               ///< a later part of an event that was split because of its size
+  bool renamed = false;                 ///< `changed` names the feed's link or title
+  std::optional<std::int64_t> score{};  ///< of a post: its score in the feed's order
   Fields data{};                        ///< the texts in `data`: title, link, author, reason, from, to …
 };
 
-/// Absent when the record is none of ours: no JSON object with the members that every event has.
+/// Empty if the record is not a JSON object with the members that every event has.
 std::optional<Event> read_event(const EventRecord& record);
 
 }  // namespace feedmill

@@ -18,7 +18,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t max_json = std::size_t{64} << 10;  // of one field: each look-up reads the record
+constexpr std::size_t max_json = std::size_t{64} << 10;  // of one field: every look-up reads the whole record
 constexpr std::array noticed{"description", "description_type", "image", "language", "link", "title", "title_type"};
 
 bool is_noticed(const std::string& name) {
@@ -35,7 +35,7 @@ Fields feed_fields(const Feed& feed) {
   const auto add_url = [&add](const char* name, std::string_view url) {
     if (url.size() <= limits::url) add(name, url, limits::url);
   };
-  // Cut by normalise.hpp: what is markup must not be cut here.
+  // normalise.hpp has cut the texts; markup must not be cut here.
   const auto add_text = [&fields](const char* name, const char* type_name, const Text& text) {
     if (text.value.empty()) return;
     fields.emplace_back(name, text.value);
@@ -57,7 +57,7 @@ Fields feed_fields(const Feed& feed) {
   if (feed.generator) add("generator", feed.generator->name, 256);
   add("format", format_name(feed.format), 16);
 
-  // Hubs are asked with addresses as written; stored addresses are URIs.
+  // Feed::hubs keeps the published spelling for requests; stored URLs are URIs.
   const std::string self = uri_of(feed.self), next = uri_of(feed.next);
   std::vector<std::string> hubs;
   for (const std::string& hub : feed.hubs) hubs.push_back(uri_of(hub));
@@ -69,7 +69,7 @@ Fields feed_fields(const Feed& feed) {
   }
   const std::string& icon = feed.favicon.empty() ? feed.icon : feed.favicon;
   if (icon != value_of(fields, "image")) add_url("icon", icon);
-  bool cut = false;  // of a feed nothing says so
+  bool cut = false;  // feeds have no field `truncated`
   if (std::string extensions = extensions_json(feed, max_json, cut); !extensions.empty()) {
     fields.emplace_back("extensions", std::move(extensions));
   }
@@ -104,7 +104,7 @@ std::string feed_data_json(const Fields& fields) {
   for (const char* name : {"title", "link", "format"}) {
     if (const std::string* value = find_field(fields, name)) {
       if (json.size() > 1) json += ',';
-      // A title has no type beside it, and so is plain text.
+      // The event has no title_type, so the title is plain text.
       const bool title = std::string_view(name) == "title";
       json.append("\"").append(name).append("\":");
       json.append(json_string(title ? readable_text(*value, value_of(fields, "title_type")) : *value));

@@ -1,4 +1,4 @@
-// What readers get to know of a feed: the hash Feed:<feed_url> (DESIGN §3).
+// A feed's record for readers: the hash Feed:<feed_url> (DESIGN §3).
 #pragma once
 
 #include "parsers/feed/feed.hpp"
@@ -7,26 +7,26 @@
 
 namespace feedmill {
 
-/// title, description and their types where they are not text/plain, link, language, image, updated, format, san_ver …;
-/// empty values are left out, long texts cut, long lists dropped. `feed` has passed through normalise.hpp.
+/// title, description and their types unless text/plain, link, language, image, updated, format, san_ver …; without
+/// empty values; long texts are cut, long lists dropped. `feed` must be normalised (normalise.hpp).
 Fields feed_fields(const Feed& feed);
 
-/// How the stored record becomes the new one: what to write ("" = remove), and whether a reader would notice, which is
-/// what feed_modified is for (DESIGN §4). `changed` is JSON {field: [old, new]}, "" when a reader would not.
+/// Difference between the stored record and the one read: fields to write ("" = remove), and `changed`, JSON {field:
+/// [old, new]} for feed_modified, "" if a reader would not notice (DESIGN §4).
 struct FeedChange {
   Fields write;
   std::string changed;
 };
 FeedChange change_of(const Fields& stored, const Fields& read, const EventDetail& detail = {});
 
-/// JSON object with the title, link and format: the `data` of feed_created and feed_modified.
+/// The `data` of feed_created and feed_modified: JSON object of title, link and format.
 std::string feed_data_json(const Fields& fields);
 
-/// The `data` of feed_mended: names of what a reader sees and is written.
+/// The `data` of feed_mended: names of the written fields that readers see.
 std::string mended_data_json(const Fields& write);
 
-/// FeedEvent::feed of a feed's record with these fields: what a reader would notice. "" where events tell no content,
-/// or when it is longer than an event may tell.
+/// FeedEvent::feed: the fields a reader would notice. "" if events contain no content, or if it is too long for an
+/// event.
 std::string feed_record_json(const Fields& fields, const EventDetail& detail);
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// Registered feeds: what is known of one, and what became of a wish to change it.
+// Registered feeds, and the results of requests to change one.
 #pragma once
 
 #include <cstdint>
@@ -16,41 +16,41 @@ struct NewFeed {
   std::string feed_url{};     ///< canonical
   Milliseconds after{};       ///< first due this long from now
   std::string settings{};     ///< JSON object, "" for none
-  std::string title{};        ///< until the feed has been read; "" for none
-  bool for_channels = false;  ///< nobody wants it for itself (RELIABILITY L19)
+  std::string title{};        ///< until the feed is read; "" for none
+  bool for_channels = false;  ///< added only as a member of channels (RELIABILITY L19)
 };
 
-/// What is known of a registered feed.
+/// A registered feed.
 struct FeedRecord {
   std::string feed_url;
   FeedState state;
   Fields feed;                      ///< Feed:<feed_url>: what readers see
-  std::optional<Milliseconds> due;  ///< since when or until then it waits; absent when it is paused
-  /// It is due and waits in the line of its host's gate (HTTP H1), behind so many others.
+  std::optional<Milliseconds> due;  ///< its due time; absent when it is paused
+  /// It is due and queued in the line of its host's gate (HTTP H1).
   struct InLine {
     std::uint64_t ahead = 0;
-    Milliseconds next_start{};  ///< when the first of the line may start, as far as is known
+    Milliseconds next_start{};  ///< when the first of the line may start, if known
   };
   std::optional<InLine> in_line;
-  std::string claim;  ///< "" when nobody refreshes it
+  std::string claim;  ///< "" if no worker refreshes it
   std::uint64_t entries = 0;
-  std::uint64_t bytes = 0;  ///< entry_bytes() of them together, as the scripts count it
+  std::uint64_t bytes = 0;  ///< total entry_bytes(), as the scripts count it
 };
 
-/// What became of a wish to refresh a feed now (RELIABILITY L10, HTTP P22).
+/// Result of a request to refresh a feed now (RELIABILITY L10, HTTP P22).
 struct Wake {
   enum class Result {
-    due,        ///< it is due at `at`
-    noted,      ///< it is being refreshed; it will be due again right after
+    due,        ///< due at `at`
+    noted,      ///< it is being refreshed and will be due again right afterwards
     too_early,  ///< the manual floor or a Retry-After holds until `at`
-    paused,     ///< only `resume` brings it back
+    paused,     ///< only `resume` reactivates it
     unknown     ///< no such feed
   };
   Result result{};
   Milliseconds at{};
 };
 
-/// A place in a list of feeds: behind so many of that score.
+/// A position in a list of feeds: past the first `behind` feeds of that score.
 struct FeedPlace {
   std::int64_t score = 0;
   std::uint64_t behind = 0;
@@ -58,41 +58,41 @@ struct FeedPlace {
   bool operator==(const FeedPlace&) const = default;
 };
 
-/// A part of a list of feeds.
+/// A page of a list of feeds.
 struct FeedPage {
   std::vector<FeedRecord> feeds;
-  std::uint64_t total = 0;        ///< in the list, wanted or not
-  std::uint64_t looked_at = 0;    ///< of them for this part
+  std::uint64_t total = 0;        ///< feeds in the list, matching or not
+  std::uint64_t looked_at = 0;    ///< feeds examined for this page
   std::optional<FeedPlace> next;  ///< absent at the end of the list
 };
 
-/// What became of a wish to pause a feed.
+/// Result of a request to pause a feed.
 enum class Paused { paused, already, unknown };
 
-/// What became of a wish to let a paused feed go on.
+/// Result of a request to resume a paused feed.
 struct Resumed {
   enum class Result { resumed, running, unknown };  ///< running: it was not paused
   Result result{};
   Milliseconds due{};
 };
 
-/// A feed to let go on, so long from now at the earliest.
+/// A feed to resume, due no sooner than `after` from now.
 struct ResumedFeed {
   std::string feed_url;
   Milliseconds after{};
 };
 
-/// What became of a change of a feed's settings.
+/// Result of a change of a feed's settings.
 enum class SettingsChange { done, outdated, unknown };
 
-/// What became of a wish to move a feed (HTTP R8).
+/// Result of a request to move a feed (HTTP R8).
 enum class MoveResult {
   moved,
-  same,     ///< that is what is requested already
+  same,     ///< it is already fetched from there
   unknown,  ///< no such feed
-  taken,    ///< the new URL is a feed of its own
-  nothing,  ///< undo: it was not moved within 90 days
-  busy      ///< somebody else moved it at the same time: look and try again
+  taken,    ///< the new URL is another feed
+  nothing,  ///< undo: not moved within 90 days
+  busy      ///< moved concurrently: read it again and retry
 };
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// The scheduler's record of a feed: hash state:feed:<feed_url> (DESIGN §3).
+// The stored state of a feed: hash state:feed:<feed_url> (DESIGN §3).
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace feedmill {
 
-/// A permanent redirect that is not believed yet (HTTP R5).
+/// A permanent redirect that is not trusted yet (HTTP R5).
 struct PendingRedirect {
-  std::string to;            ///< URL it leads to, "" = none
-  int sightings = 0;         ///< polls in a row that it led there, and the document's own word once (HTTP R9)
-  Milliseconds since{};      ///< first of them
-  bool same_feed = false;    ///< at the first of them the document was this feed's
+  std::string to;     ///< URL it leads to, "" = none
+  int sightings = 0;  ///< consecutive polls that were redirected there, plus one for the document's own claim (HTTP R9)
+  Milliseconds since{};      ///< first sighting
+  bool same_feed = false;    ///< at the first sighting, its document was this feed's
   bool by_document = false;  ///< itunes:new-feed-url has been counted
 
   bool operator==(const PendingRedirect&) const = default;
 };
 
-/// A change of the URL that is requested for a feed (HTTP R8).
+/// A move of a feed to another request URL (HTTP R8).
 struct Move {
   Milliseconds at{};
   std::string from, to;
@@ -29,246 +29,247 @@ struct Move {
   bool operator==(const Move&) const = default;
 };
 
-/// What tells the posts of a feed apart, in the order of the chain (DESIGN §5).
+/// What distinguishes the posts of a feed, in the order of the chain (DESIGN §5).
 enum class IdentifiedBy { guid, link, digest };
 /// "guid", "link", "digest"
 std::string_view to_string(IdentifiedBy by);
-/// What the posts of a feed that is identified by guid are stored under: the guids that its documents give, substitutes
-/// for them (storage/records/post_identity.hpp), or some posts under these and some under those.
+/// Guids of the stored posts of a feed identified by guid: given by its documents, substitutes for them
+/// (storage/records/post_identity.hpp), or mixed.
 enum class Naming { given, mixed, substitutes };
 
-/// Where the newest document says that its pushes come from (WEBSUB §2).
+/// The hub and topic that the newest document announces (WEBSUB §2).
 struct HubAdvert {
-  std::string topic;              ///< "" = it names no hub
+  std::string topic;              ///< "" = no hub announced
   std::vector<std::string> hubs;  ///< https first, at most 4
-  std::uint32_t missing = 0;      ///< documents in a row that have named none
+  std::uint32_t missing = 0;      ///< consecutive documents without a hub
 
   bool operator==(const HubAdvert&) const = default;
 };
 
-/// How a feed's subscription stands; written by the WebSub scripts alone (WEBSUB §4).
+/// Status of a feed's subscription; written only by the WebSub scripts (WEBSUB §4).
 struct PushStanding {
   std::string state;         ///< pending unproven healthy doubtful failed denied, "" = none
   Milliseconds since{};      ///< of `state`
-  Milliseconds verified{};   ///< when its hub accepted it, renewals apart
-  Milliseconds last_push{};  ///< the last that was a hint or brought something
-  std::string hub;           ///< of the newest attempt
-  std::string subscription;  ///< PushRecord::hash of the one that has been accepted, "" = none
-  std::string note;          ///< why the last attempt failed, "" when it did not; for people
-  std::uint32_t tries = 0;   ///< failed attempts in a row
+  Milliseconds verified{};   ///< when its hub first accepted it (not renewals)
+  Milliseconds last_push{};  ///< last push that was a hint or brought something
+  std::string hub;           ///< of the latest attempt
+  std::string subscription;  ///< PushRecord::hash of the accepted subscription, "" = none
+  std::string note;          ///< why the last attempt failed, for people; "" = it succeeded
+  std::uint32_t tries = 0;   ///< consecutive failed attempts
   std::uint32_t denials = 0;
-  Milliseconds fell{};  ///< when it came to failed or denied, 0 = it never did, or has been healthy since
+  Milliseconds fell{};  ///< when it last became failed or denied, 0 = never, or healthy since
 
   bool operator==(const PushStanding&) const = default;
 };
 
-/// What refreshes have shown of a feed's pushes (WEBSUB §5).
+/// How refreshes have rated a feed's pushes (WEBSUB §5).
 struct PushHealth {
-  Milliseconds of{};  ///< PushStanding::verified of the subscription that it speaks of
+  Milliseconds of{};  ///< PushStanding::verified of the rated subscription
   std::uint64_t pushed_first = 0, poll_first = 0, near = 0;
-  std::uint32_t recent = 0;        ///< the last 20 of the first two, newest in the lowest bit; 1 = poll_first …
-  std::uint32_t recent_count = 0;  ///< … and how many of them there are
-  std::uint32_t good_row = 0, bad_row = 0;  ///< pushed_first and poll_first in a row
-  Milliseconds fallback{};                  ///< between polls while healthy, 0 before
-  Milliseconds suspect{};     ///< a poll found what a push may still bring within 10 minutes; 0 = none does
+  std::uint32_t recent = 0;  ///< the last 20 of pushed_first and poll_first, newest in the lowest bit; 1 = poll_first …
+  std::uint32_t recent_count = 0;           ///< … and their number
+  std::uint32_t good_row = 0, bad_row = 0;  ///< consecutive pushed_first and poll_first
+  Milliseconds fallback{};                  ///< poll interval while healthy, 0 before
+  Milliseconds suspect{};     ///< a poll found something that a push may still bring within 10 minutes; 0 = nothing
   Milliseconds last_entry{};  ///< when a push last brought an entry
 
   bool operator==(const PushHealth&) const = default;
 };
 
-/// Where a feed is requested.
+/// The URLs of a feed.
 struct FeedAddress {
-  std::string fetch_url;    ///< requested in place of feed_url after a move, "" otherwise (HTTP R8)
-  PendingRedirect moving;   ///< where it may be moving to
-  std::vector<Move> moves;  ///< newest last, the newest 8
-  std::string no_move_to;   ///< URL it never moves to by itself: another feed's (HTTP R7), or its operator's undoing
+  std::string fetch_url;    ///< requested instead of feed_url after a move, else "" (HTTP R8)
+  PendingRedirect moving;   ///< a move that is not trusted yet
+  std::vector<Move> moves;  ///< the last 8, newest last
+  std::string
+      no_move_to;  ///< URL it never moves to by itself: another feed's (HTTP R7), or one that its operator undid
 
   bool operator==(const FeedAddress&) const = default;
 };
 
-/// Where what is stored of a feed came from. Of two the greater holds: what `egress.allow` has opened once stays so,
-/// and `unknown`, nothing was fetched since this is noted, is the least.
+/// Whether the source of a feed's posts is public; only ever rises. `unknown`: not fetched since releases record this;
+/// `opened_by_allow`: `egress.allow` was needed at least once.
 enum class Exposure { unknown, open_to_all, opened_by_allow };
 
-/// What conditional requests are made of, and whether their answers can be believed.
+/// Validators for conditional requests, and whether the 304s they get can be trusted.
 struct KnownValidators {
   std::string etag, last_modified;    ///< byte-exact (HTTP P1)
-  std::string url;                    ///< the URL that sent them, "" when it is the one requested (HTTP P3)
-  Milliseconds not_modified_since{};  ///< first 304 of those in a row, 0 when the last answer was none (HTTP P5)
-  Milliseconds last_probe{};          ///< last request without validators on purpose
-  bool broken = false;                ///< a probe found what a 304 had denied
+  std::string url;                    ///< the URL that sent them, "" = the requested one (HTTP P3)
+  Milliseconds not_modified_since{};  ///< first of the consecutive 304s, 0 = the last answer was not a 304 (HTTP P5)
+  Milliseconds last_probe{};          ///< last deliberate request without validators
+  bool broken = false;                ///< a probe found changes that a 304 had denied
 
   bool operator==(const KnownValidators&) const = default;
 };
 
-/// The newest document that was stored.
+/// The newest stored document.
 struct NewestDocument {
-  /// Of it as received and decoded, 32 characters each: `v`, the versions of reader and sanitiser, XXH3-128 in hex
-  /// (HTTP P5).
+  /// Of the document as received and as decoded, 32 characters each: `v`, the versions of reader and sanitiser,
+  /// XXH3-128 in hex (HTTP P5).
   std::string wire_hash, body_hash;
   std::uint64_t wire_bytes = 0, body_bytes = 0;
-  bool ends_early = false;   ///< it ends in the middle, and its last post may have been left out
-  std::uint64_t listed = 0;  ///< its posts
-  bool listed_none = false;  ///< it had none
-  /// When its posts were last compared value by value, 0 = it has nothing that digests leave out.
+  bool ends_early = false;   ///< it is cut off, and its last post may have been left out
+  std::uint64_t listed = 0;  ///< number of its posts
+  bool listed_none = false;  ///< it had no posts
+  /// When its posts were last compared value by value; 0 = it has no idle values (which digests leave out).
   Milliseconds compared_at{};
-  std::string hints;  ///< what it said about its schedule, as the worker writes it (HTTP F8)
+  std::string hints;  ///< its schedule hints, as the worker writes them (HTTP F8)
 
   bool operator==(const NewestDocument&) const = default;
 };
 
-/// The last document that could not be read (HTTP §4).
+/// The last document that could not be parsed (HTTP §4).
 struct RefusedDocument {
-  std::string hash;    ///< of it as decoded, "" = there is none
+  std::string hash;    ///< of the decoded document, "" = none
   std::string reason;  ///< HTTP §11
-  std::string by;      ///< which version could not: another one tries again
+  std::string by;      ///< version of the parser; another version tries again
 
   bool operator==(const RefusedDocument&) const = default;
 };
 
 /// How the last refresh ended.
 struct LastRefresh {
-  int status = 0;          ///< of the last answer, 0 when there was none
+  int status = 0;          ///< of the last answer, 0 = none
   std::string outcome;     ///< "" before the first refresh
   std::string error;       ///< HTTP §11 reason, "" after a success
   std::string detail;      ///< for people
-  Milliseconds at{};       ///< its end
-  Milliseconds success{};  ///< end of the last that succeeded
+  Milliseconds at{};       ///< when it ended
+  Milliseconds success{};  ///< end of the last successful refresh
 
   bool operator==(const LastRefresh&) const = default;
 };
 
 /// The failures since the last success.
 struct FailureRun {
-  int count = 0;               ///< in a row, of one group of answers (HTTP §4)
-  std::string group;           ///< that group
+  int count = 0;               ///< consecutive, of one group of answers (HTTP §4)
+  std::string group;           ///< the group
   Milliseconds since{};        ///< first failure since the last success
-  Milliseconds group_since{};  ///< first failure of this group in a row
+  Milliseconds group_since{};  ///< first consecutive failure of this group
 
   bool operator==(const FailureRun&) const = default;
 };
 
-/// How often workers have died of the feed (SECURITY Q1, Q2).
+/// How often the feed has killed workers (SECURITY Q1, Q2).
 struct QuarantineRun {
-  std::uint32_t count = 0;    ///< quarantines in a row, written by the scripts
-  Milliseconds since{};       ///< first of them
-  std::uint32_t strikes = 0;  ///< attempts that nobody came back from; the one under way counts
+  std::uint32_t count = 0;    ///< consecutive quarantines, written by the scripts
+  Milliseconds since{};       ///< first of these quarantines
+  std::uint32_t strikes = 0;  ///< attempts that did not return, including the one in progress
 
   bool operator==(const QuarantineRun&) const = default;
 };
 
-/// How often the feed brings something new.
+/// How often the feed brings new posts.
 struct PostRhythm {
   double new_per_week = 0;  ///< S of HTTP §3
   Milliseconds last_new{};  ///< when an entry was last created
-  Milliseconds imported{};  ///< first successful read, 0 before
+  Milliseconds imported{};  ///< first successful refresh, 0 before
 
   bool operator==(const PostRhythm&) const = default;
 };
 
-/// All that is counted from the first refresh on.
+/// Counters since the first refresh.
 struct PollCounts {
   std::uint64_t polls = 0, polls_not_modified = 0, polls_same_body = 0, polls_unconditional = 0, polls_failed = 0,
                 polls_with_new = 0, total_wire_bytes = 0, total_body_bytes = 0, total_new = 0;
-  /// polls_unconditional by reason (HTTP P4): first fetch, no validators known, they belong to another URL, probe.
+  /// polls_unconditional by reason (HTTP P4): first fetch, no validators, validators of another URL, probe.
   std::uint64_t unconditional_first = 0, unconditional_none = 0, unconditional_target = 0, unconditional_probe = 0;
-  std::uint64_t early_polls = 0;  ///< before their time; always 0 (HTTP N2)
+  std::uint64_t early_polls = 0;  ///< before their due time; always 0 (HTTP N2)
 
   bool operator==(const PollCounts&) const = default;
 };
 
-/// How the posts are told apart, and what the documents have shown of that (DESIGN §5, SECURITY T19).
+/// How the posts are identified, and how well that works (DESIGN §5, SECURITY T19).
 struct PostIdentity {
   IdentifiedBy by = IdentifiedBy::guid;
   Naming naming = Naming::given;
-  Milliseconds since{};                  ///< when it was switched to that, 0 = never
-  std::uint32_t fresh_documents = 0;     ///< in a row of whose guids more than 5 % were unknown
-  std::uint32_t replaced_documents = 0;  ///< of those in a row, that had more than 5 % stored posts under new guids
-  std::uint32_t unfit_documents = 0;     ///< in a row, which another identity fits better
-  std::uint32_t sound_documents = 0;     ///< in a row whose guids stayed, while it is identified by something else …
-  std::string guid_sample;               ///< … and marks of those in the newest, to know them again
-  std::uint32_t returns = 0;             ///< how often it has gone back to its guids
-  std::vector<std::string> withdrawn;    ///< what stands for posts that the publisher has taken back, newest last
+  Milliseconds since{};                  ///< when the identity was switched, 0 = never
+  std::uint32_t fresh_documents = 0;     ///< documents in a row with more than 5 % unknown guids
+  std::uint32_t replaced_documents = 0;  ///< fresh documents in a row with more than 5 % stored posts under new guids
+  std::uint32_t unfit_documents = 0;     ///< documents in a row that another identity fits better
+  std::uint32_t sound_documents = 0;     ///< documents in a row with stable guids while not identified by guid …
+  std::string guid_sample;               ///< … and a sample of the newest document's guids, to compare with
+  std::uint32_t returns = 0;             ///< how often it has returned to guids
+  std::vector<std::string> withdrawn;    ///< keys of posts that the publisher has withdrawn, newest last
 
   bool operator==(const PostIdentity&) const = default;
 };
 
-/// Why the feed is due when it is.
+/// Why the feed is due at its time.
 struct DueTime {
-  std::string reason;         ///< code that fixed the due time (HTTP §11)
-  std::string why;            ///< its inputs, one a line: "<code> <seconds> <from>" (HTTP E1)
+  std::string reason;         ///< code of the rule that set the due time (HTTP §11)
+  std::string why;            ///< its inputs, one per line: "<code> <seconds> <from>" (HTTP E1)
   Milliseconds not_before{};  ///< a Retry-After in force, else 0 (HTTP P9, P22)
 
   bool operator==(const DueTime&) const = default;
 };
 
-/// What the last trim has left (RELIABILITY L7).
+/// Result of the last trim (RELIABILITY L7).
 struct LastTrim {
-  std::uint64_t kept = 0;   ///< how many posts it held the feed to, 0 = there was none
-  bool unfinished = false;  ///< it had more to take than one call may; written by the scripts
+  std::uint64_t kept = 0;   ///< number of posts it kept, 0 = there was no trim
+  bool unfinished = false;  ///< one call could not remove everything; written by the scripts
 
   bool operator==(const LastTrim&) const = default;
 };
 
-/// Pages of older posts that are read one after the other (HTTP P16, G1): to close a gap, or for a first import that
-/// goes back further than its document.
+/// A walk through pages of older posts, one page at a time (HTTP P16, G1): to close a gap, or for a first import that
+/// reaches back further than its document.
 struct PageWalk {
   enum class For { gap, backfill };
   enum class By { next, archive, number };  ///< how a page is found: its links (RFC 5005 §3, §4), "paged=N"
-  std::string next;                         ///< URL of the page to be read, "" = there is no walk
+  std::string next;                         ///< URL of the next page, "" = no walk
   For purpose = For::gap;
   By by = By::next;
-  std::int64_t back_to = 0;    ///< gap: timestamp of the newest post that was stored before it
-  std::uint32_t pages = 0;     ///< read
-  std::uint64_t posts = 0;     ///< that they brought
-  std::uint32_t failures = 0;  ///< in a row
-  std::string known_archive;   ///< mark of the archive that earlier walks have begun with, "" = there was none
-  Milliseconds since{};        ///< when it was begun
-  Milliseconds last{};         ///< when a page was last asked for
+  std::int64_t back_to = 0;    ///< gap: timestamp of the newest post stored before it
+  std::uint32_t pages = 0;     ///< pages read
+  std::uint64_t posts = 0;     ///< posts found on them
+  std::uint32_t failures = 0;  ///< consecutive
+  std::string known_archive;   ///< mark of the archive that earlier walks began with, "" = none
+  Milliseconds since{};        ///< when the walk began
+  Milliseconds last{};         ///< when a page was last requested
   Milliseconds poll_due{};     ///< when the feed itself is due …
-  std::string poll_reason;     ///< … and the code that fixed that
+  std::string poll_reason;     ///< … and the code of the rule that set it
 
   bool operator==(const PageWalk&) const = default;
 };
 
-/// What is known of the pages behind the feed's document.
+/// The older pages of the feed, beyond its document.
 struct OlderPosts {
   enum class Numbers { untried, work, fail };
   PageWalk walk;
-  std::string newest_archive;  ///< mark of the newest archive that was read: neither it nor those before it again
-  Numbers numbers = Numbers::untried;  ///< whether the server knows "paged=N"
+  std::string newest_archive;          ///< mark of the newest archive read; it and older ones are not read again
+  Numbers numbers = Numbers::untried;  ///< whether the server supports "paged=N"
 
   bool operator==(const OlderPosts&) const = default;
 };
 
-/// What hubs push of the feed.
+/// The feed's pushes from hubs.
 struct FeedPushes {
   HubAdvert advert;
   PushStanding standing;
   PushHealth health;
-  std::uint32_t empty_in_a_row = 0;  ///< refreshes by push that brought nothing (WEBSUB P6)
-  bool looks_again = false;          ///< the next refresh is the second look for the last push (WEBSUB P6)
-  bool hinted = false;               ///< the refresh under way is to answer a hint; written by scripts alone
+  std::uint32_t empty_in_a_row = 0;  ///< refreshes by push that found nothing (WEBSUB P6)
+  bool looks_again = false;          ///< the next refresh is the second one for the last push (WEBSUB P6)
+  bool hinted = false;               ///< the refresh in progress answers a hint; written only by scripts
 
   bool operator==(const FeedPushes&) const = default;
 };
 
-/// What the worker remembers about a feed between refreshes: hash state:feed:<feed_url> (DESIGN §3).
-/// Scripts read a few of them by name, and keep fields of their own beside them, which no worker reads from here:
-///   the claim         claim claim_due claim_hosts claim_part; alone (nothing runs beside it), alone_deaths
-///   the schedule      held (due time before it had to wait to be alone), wake (asked for while it was claimed), line
-///                     (of the gate that it waits at, HTTP H1)
+/// The worker's state of a feed between refreshes: hash state:feed:<feed_url> (DESIGN §3). Scripts read a few fields by
+/// name, and own further fields that no worker reads from here:
+///   the claim         claim claim_due claim_hosts claim_part; alone (nothing runs concurrently), alone_deaths
+///   the schedule      held (due time before it had to wait to be alone), wake (requested while claimed), line (of the
+///                     gate it waits at, HTTP H1)
 ///   pause and removal before_pause paused_due removing leaving; for_channels orphaned: shared/orphans.lua
 ///   pushes            push_due push_wake push_hint push_claimed push_nets push_pending push_renew push_tat: push.lua
 ///   size              bytes (of all its posts)
 struct FeedState {
   std::string state = "new";  ///< new never_read healthy degraded failing blocked gone quarantined paused (HTTP §4)
   Milliseconds state_since{};
-  std::string settings;        ///< JSON object: what the operator set for this feed, "" when nothing
-  Milliseconds trace_until{};  ///< somebody follows its refreshes until then, 0 = nobody ever; written by traces.hpp
+  std::string settings;        ///< JSON object of the operator's settings for this feed, "" = none
+  Milliseconds trace_until{};  ///< its refreshes are traced until then, 0 = never traced; written by traces.hpp
 
   FeedAddress address;
-  Exposure exposure = Exposure::unknown;  ///< decides whether others may be shown its posts (WEBSUB U15)
+  Exposure exposure = Exposure::unknown;  ///< decides whether its posts may be republished (WEBSUB U15)
   KnownValidators validators;
   NewestDocument document;
   RefusedDocument refused;

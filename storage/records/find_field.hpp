@@ -1,4 +1,4 @@
-// Small readings of Fields and text that the parts of storage/ share.
+// Small helpers for Fields and text, shared within storage/.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace feedmill {
 
-/// The value of that name, null when there is none; lives as long as `fields`. Linear: records have a dozen fields.
+/// The field's value, null if absent; valid as long as `fields` is. Linear: records have about a dozen fields.
 inline const std::string* find_field(const Fields& fields, std::string_view name) {
   for (const auto& [field, value] : fields) {
     if (field == name) return &value;
@@ -16,13 +16,13 @@ inline const std::string* find_field(const Fields& fields, std::string_view name
   return nullptr;
 }
 
-/// The value of that name, "" when there is none.
+/// The field's value, "" if absent.
 inline std::string_view value_of(const Fields& fields, std::string_view name) {
   const std::string* value = find_field(fields, name);
   return value == nullptr ? std::string_view() : std::string_view(*value);
 }
 
-/// The longest start of `text` (UTF-8) within `cap` bytes that ends with a whole character.
+/// The longest prefix of `text` (UTF-8) within `cap` bytes that ends with a complete character.
 inline std::string_view cut_text(std::string_view text, std::size_t cap) {
   if (text.size() <= cap) return text;
   while (cap > 0 && (static_cast<unsigned char>(text[cap]) & 0xC0U) == 0x80U) --cap;

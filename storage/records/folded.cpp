@@ -13,8 +13,8 @@ bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\n';
 }
 
-/// Writes `text` to `out` without a branch, because this sees every byte of every post; `gap`: a blank stands before
-/// it. Returns the end.
+/// Copies `text` to `out`, folding blanks, without a branch, because it processes every byte of every post. `gap`: the
+/// previous character was a blank. Returns the end.
 char* fold(char* out, std::string_view text, bool& gap) {
   for (const char c : text) {
     const bool blank = is_blank(c);
@@ -25,13 +25,13 @@ char* fold(char* out, std::string_view text, bool& gap) {
   return out;
 }
 
-/// Makes room behind `out` for all of `text`, folds it there with `with` and takes back what is left.
+/// Folds `text` to the end of `out` with `with`, and trims the result.
 template <class Fold>
 void append_by(std::string& out, std::string_view text, Fold with) {
   const std::size_t before = out.size();
   out.resize(before + text.size());
   char* const begin = out.data() + before;
-  bool gap = true;  // drops what stands before the first character
+  bool gap = true;  // drops leading blanks
   char* end = with(begin, text, gap);
   if (gap && end != begin) --end;
   out.resize(before + static_cast<std::size_t>(end - begin));

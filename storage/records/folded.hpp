@@ -1,4 +1,4 @@
-// White space as a digest sees it.
+// White space folding for digests.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace feedmill {
 
-/// Appends `text` with each run of spaces, tabs and line ends as one space, and none at its ends. Linear; 16 bytes at a
+/// Appends `text` with each run of spaces, tabs and line ends as one space, trimmed at both ends. Linear; 16 bytes at a
 /// time where runs are short.
 void append_folded(std::string& out, std::string_view text);
 
-/// The same, byte by byte: for other machines, and to hold the other against.
+/// Byte-by-byte version of append_folded(), for other CPUs and as a reference in tests.
 void append_folded_bytewise(std::string& out, std::string_view text);
 
 }  // namespace feedmill

@@ -28,12 +28,12 @@ namespace {
 
 namespace json = boost::json;
 
-/// What was wrong with a field: leaves the reading of a post, and nothing else.
+/// Thrown for an invalid field; caught in given_record().
 struct Unfit {
   std::string why;
 };
 
-/// Valid UTF-8 without controls (SECURITY X1, X3), white space at its ends gone.
+/// Valid UTF-8 without control characters (SECURITY X1, X3), trimmed.
 std::string clean(std::string_view text) {
   return std::string(trim(decode_document(text, "text/plain; charset=utf-8").text));
 }
@@ -48,7 +48,7 @@ std::string in_quotes(std::string_view text) {
   return "\"" + std::string(text) + "\"";
 }
 
-/// A member of a JSON object that is taken out when it is read, so that what is left over can be told.
+/// Removes a member from a JSON object and returns its text, so that unknown members remain.
 std::string take_text(json::object& object, std::string_view field, std::string_view name) {
   const auto found = object.find(name);
   if (found == object.end()) return {};
@@ -73,7 +73,7 @@ std::optional<Number> take_number(json::object& object, std::string_view field, 
   return number;
 }
 
-/// JSON text → a value for each object of the array. `read` takes the members that it knows.
+/// Parses a JSON array of objects with `read`, which takes the members it knows.
 template <class Value, class Read>
 std::vector<Value> read_list(std::string_view field, std::string_view text, std::string_view shape, Read read) {
   const auto refuse = [&] { throw Unfit{std::string(field) + ": write JSON as " + std::string(shape)}; };
@@ -138,7 +138,7 @@ std::vector<Enclosure> read_enclosures(std::string_view text) {
   });
 }
 
-/// The fields of one post, as they are to be.
+/// Builds the fields of a given post.
 class GivenPost {
  public:
   GivenPost(const GivenEntry& entry, const Fields& stored, bool replace, const GivenMarkup& markup)
@@ -147,7 +147,7 @@ class GivenPost {
   EntryRecord read() {
     check_names();
     Feed feed;
-    feed.format = Format::json11;  // nothing is guessed: what is markup says so
+    feed.format = Format::json11;  // types are explicit, nothing is guessed
     feed.entries.emplace_back();
     Entry& post = feed.entries.front();
     post.id = one_line(entry_.guid);
@@ -193,14 +193,14 @@ class GivenPost {
   bool is_given(std::string_view name) const { return find_field(entry_.fields, name) != nullptr; }
   bool given(std::string_view name, std::string_view other) const { return is_given(name) || is_given(other); }
 
-  /// As given, else as stored; "" = absent.
+  /// As given, or else as stored; "" = absent.
   std::string value(std::string_view name) const {
     const std::string* found = find_field(entry_.fields, name);
     if (found == nullptr && !replace_) found = find_field(stored_, name);
     return found == nullptr ? std::string() : *found;
   }
 
-  /// A text with its type, `type` when nothing is said.
+  /// A text with its type; `type` is the default.
   Text text(const std::string& name, const std::string& type) const {
     Text text;
     text.value = clean(value(name));
@@ -277,7 +277,7 @@ class GivenPost {
     return record;
   }
 
-  /// What follows from the fields: the excerpt and the address for lists, what was cut, whether markup is untouched.
+  /// Sets the derived fields: summary_text, canonical_url, truncated, san_ver.
   void derive(Fields& fields, const EntryRecord& record) const {
     const auto of = [](const Fields& from, std::string_view name) {
       const std::string* const found = find_field(from, name);

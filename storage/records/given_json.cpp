@@ -13,15 +13,14 @@ namespace {
 
 namespace json = boost::json;
 
-/// Whether `entry --json` prints it in addition to what may be given: it comes from the document, follows from the
-/// rest, or the store counts it.
+/// Whether `entry --json` prints a member that may not be given: from the document, derived, or counted by the store.
 bool is_not_given(std::string_view name) {
   const EntryField* const field = find_entry_field(name);
   if (field != nullptr) return field->from != EntryField::From::given;
   return name == "cursor" || name == "id" || name == "schema";
 }
 
-/// The value of a member as the store takes it; nothing when it has the wrong type.
+/// The value of a member in its stored form; empty if it has the wrong type.
 std::optional<std::string> field_text(const json::value& value) {
   if (value.is_null()) return std::string();
   if (value.is_string()) return std::string(value.as_string());
@@ -45,7 +44,7 @@ boost::system::result<GivenEntry, std::string> read_given_entry(const json::valu
   for (const auto& [key, member] : object) {
     const std::string name(key);
     if (is_not_given(name)) continue;
-    if (name == "author" && has_authors) continue;  // follows from them
+    if (name == "author" && has_authors) continue;  // derived from `authors`
     const auto text = field_text(member);
     if (!text) return wrong(name + " must be a string");
     entry.fields.emplace_back(name, *text);

@@ -1,4 +1,4 @@
-// A post as JSON that an operator or a program gives.
+// Reads a post from JSON that an operator or a program gives.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace feedmill {
 
-/// The object that `entry --json` prints, or part of it → a post. `feed_url` and `guid` win over the members of that
-/// name unless they are "". What follows from the rest, or is counted by the store, is passed over. An error says what
-/// is wrong, and may hold a name as it was given. Pure; linear.
+/// Reads a post from an object as printed by `entry --json`, or a part of one. `feed_url` and `guid`, unless "",
+/// override its members. Derived members and those that the store counts are ignored. An error explains the problem and
+/// may contain a name as given. Pure; linear.
 boost::system::result<GivenEntry, std::string> read_given_entry(const boost::json::value& value,
                                                                 const std::string& feed_url, const std::string& guid);
 

@@ -1,4 +1,4 @@
-// Reading JSON objects that others may have written.
+// Safe access to members of JSON objects that others may have written.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace feedmill {
 
-/// The string called `name`, "" when there is none or it is something else. It lives until `object` is changed.
+/// The string member `name`, "" if it is missing or not a string. Valid until `object` changes.
 inline std::string_view string_member(const boost::json::object& object, std::string_view name) {
   const boost::json::value* const found = object.if_contains(name);
   return found != nullptr && found->is_string() ? std::string_view(found->get_string()) : std::string_view();

@@ -1,4 +1,4 @@
-// The members of a stored JSON object, as text: `extensions` and `media` as document_json.hpp writes them.
+// Iterates over the members of a stored JSON object as text: `extensions` and `media`, written by document_json.hpp.
 #pragma once
 
 #include <cstddef>
@@ -6,15 +6,14 @@
 
 namespace feedmill {
 
-/// The place behind a string of JSON text that our own writer made, whose first quote is at `quote`.
+/// Position after the closing quote of a JSON string of our own writer; its opening quote is at `quote`.
 inline std::size_t end_of_string(std::string_view json, std::size_t quote) {
   std::size_t end = quote + 1;
   while (end < json.size() && json[end] != '"') end += json[end] == '\\' ? 2 : 1;
   return end + 1;
 }
 
-/// The place of the comma or bracket behind the value that begins at `at`; the size of `json` or more when there is
-/// none.
+/// Position of the comma or bracket that follows the value at `at`; the size of `json` or more if there is none.
 inline std::size_t end_of_value(std::string_view json, std::size_t at) {
   int depth = 0;
   while (at < json.size()) {
@@ -27,8 +26,8 @@ inline std::size_t end_of_value(std::string_view json, std::size_t at) {
   return at;
 }
 
-/// Calls `member(name, value)` for each member of `object`, JSON text that our own writer made: the name without
-/// quotes, as escaped, and the value as it stands. Text that is no such object has none. Linear.
+/// Calls `member(name, value)` for each member of `object`, JSON text of our own writer: the name without quotes, still
+/// escaped, and the raw value. Anything but such an object has no members. Linear.
 template <class Member>
 void for_each_member(std::string_view object, Member member) {
   if (!object.starts_with('{') || !object.ends_with('}')) return;

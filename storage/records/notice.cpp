@@ -26,7 +26,7 @@ std::string notice_message(const Notice& notice) {
   json.raw("data", notice.json);
   json.end_object();
   std::string message = json.take();
-  return is_utf8(message) ? message : cleaned_text(message);  // a user's name is any bytes
+  return is_utf8(message) ? message : cleaned_text(message);  // user names may be any bytes
 }
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// A notice on its way into the store.
+// A notice to store.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +8,20 @@
 
 namespace feedmill {
 
-/// A notice on its way to a user.
+/// A notice for a user.
 struct Notice {
   std::string user;
-  std::string id;                     ///< unique for the user: an equal one is the same notice
-  std::string json;                   ///< JSON object, not empty; the store puts the member "read" in front
-  std::int64_t timestamp = 0;         ///< of what it tells, unix seconds
-  std::string feed_url{};             ///< of what it tells, "" = of no feed
-  std::vector<std::string> topics{};  ///< the watches that asked for it, "<kind> <watched>"
+  std::string id;                     ///< unique per user: equal ids are the same notice
+  std::string json;                   ///< JSON object, not empty; the store prepends the member "read"
+  std::int64_t timestamp = 0;         ///< of its subject, unix seconds
+  std::string feed_url{};             ///< feed it is about, "" = none
+  std::vector<std::string> topics{};  ///< the watches that matched, "<kind> <watched>"
 };
 
-/// Names of users under which nobody is told of anything: their channels are others' (DESIGN §4). What is wrong with
-/// such a name, "" when nothing.
+/// Why `user` cannot receive notices: its channel is reserved (DESIGN §4). "" = it can.
 std::string_view objection_to_user(std::string_view user);
 
-/// What is published of a notice (DESIGN §4).
+/// The message published for a notice (DESIGN §4).
 std::string notice_message(const Notice& notice);
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// Values that share one text.
+// Several values in one text.
 #pragma once
 
 #include <concepts>
@@ -14,7 +14,7 @@
 
 namespace feedmill {
 
-/// Written with one space between them, "-" for an empty word. A word must hold no space.
+/// Writes words with one space between them, "-" for an empty word. A word must not contain a space.
 class Packed {
  public:
   Packed& add(const std::string& word) { return append(word.empty() ? "-" : word); }
@@ -36,7 +36,7 @@ class Packed {
   std::string text_;
 };
 
-/// What Packed has written. A value that is missing or unreadable leaves what there is as it was.
+/// Reads what Packed has written. A missing or unreadable value leaves its variable unchanged.
 class Unpacked {
  public:
   explicit Unpacked(std::string_view text) : rest_(text) {}

@@ -21,18 +21,18 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::size_t most_parts = 32, longest_part = 64;  // per post; bytes. Beyond them the change is news
+constexpr std::size_t most_parts = 32, longest_part = 64;  // per post; bytes. A change with more is news
 
-/// A value without its addresses and numbers, and these in order.
+/// A value without its URLs and numbers, which are listed in order.
 struct Skeleton {
   std::string text;
   std::vector<std::string_view> urls;
   std::vector<std::pair<std::string_view, std::string_view>> numbers;  ///< name and value
 };
 
-/// Vocabularies whose every element says what a post is about …
+/// Vocabularies whose elements are all about the post's content …
 constexpr std::array content_vocabularies{"ev"sv, "geo"sv, "georss"sv, "gml"sv, "psc"sv, "xcal"sv};
-/// … and elements that do, in whichever they are.
+/// … and elements that are, in any vocabulary.
 constexpr std::array content_names{"alertlevel"sv,   "alternateEnclosure"sv,
                                    "area"sv,         "areaDesc"sv,
                                    "availability"sv, "category"sv,
@@ -61,7 +61,7 @@ bool carries_content(std::string_view vocabulary, std::string_view name) {
          std::ranges::find(content_names, name) != content_names.end();
 }
 
-/// Of the elements within one, at any depth, those that carry content, as they stand.
+/// The raw text of all content elements nested in an element, at any depth.
 std::string content_within(std::string_view json) {
   std::string content;
   for (std::size_t at = json.find('"'); at < json.size();) {
@@ -79,7 +79,7 @@ std::string content_within(std::string_view json) {
   return content;
 }
 
-/// The attribute values of a tag that are addresses go to `urls`; `srcset` has several.
+/// Moves the URLs in a tag's attributes to `urls`; `srcset` has several.
 void take_tag_apart(std::string_view tag, Skeleton& skeleton) {
   while (!tag.empty()) {
     const std::size_t quote = tag.find('"');
@@ -114,8 +114,8 @@ Skeleton skeleton_of_markup(std::string_view html) {
   return skeleton;
 }
 
-/// The text of markup without tags, white space, and links that the sanitiser leaves of embeds. Rules differ in what
-/// they take for a reference: `&amp;copy` is `&copy` is ©.
+/// The text of markup without tags, white space and the links that the sanitiser puts in place of embeds. Sanitiser
+/// versions decode references differently: `&amp;copy` is `&copy` is ©.
 std::string words_of_markup(std::string_view html) {
   std::string words;
   for (std::size_t at = 0; at < html.size();) {
@@ -136,7 +136,7 @@ std::string words_of_markup(std::string_view html) {
   return words;
 }
 
-/// Strings that are web addresses, and bare numbers with the name before them.
+/// Collects strings that are web addresses, and bare numbers with the name before them.
 Skeleton skeleton_of_json(std::string_view json) {
   Skeleton skeleton;
   std::string_view name;
@@ -208,7 +208,7 @@ class Comparison {
     return members;
   }
 
-  /// Names and values of two objects, "" for what one of them has not.
+  /// Visits each name in either object with both values, "" = absent.
   template <class Visit>
   static void for_each_pair(std::string_view before, std::string_view now, Visit visit) {
     const Members old = members_of(before);
@@ -220,7 +220,7 @@ class Comparison {
     }
   }
 
-  /// Earlier builds stored types of files as they were written.
+  /// Normalises media types, which earlier builds stored as written.
   static std::string with_media_types(std::string_view files) {
     constexpr std::string_view member = "\"type\":\"";
     std::string out;
@@ -259,7 +259,7 @@ class Comparison {
       change_.parts.insert(std::move(part));
   }
 
-  /// `in_text`: parts of paths may be volatile, too.
+  /// `in_text`: path segments may be volatile, too.
   void compare_skeletons(const Skeleton& before, const Skeleton& now, bool in_text) {
     if (before.text != now.text || before.urls.size() != now.urls.size() ||
         before.numbers.size() != now.numbers.size()) {
@@ -333,7 +333,7 @@ class Comparison {
 
   void compare_media(std::string_view before, std::string_view now) {
     for_each_pair(before, now, [&](std::string_view name, std::string_view old, std::string_view value) {
-      if (name == "community" || old == value) return;  // what readers made of it
+      if (name == "community" || old == value) return;  // readers' reactions
       const bool has_words = name == "restriction";
       const std::string was = has_words ? std::string(old) : with_media_types(old);
       const std::string is = has_words ? std::string(value) : with_media_types(value);
@@ -341,7 +341,7 @@ class Comparison {
     });
   }
 
-  /// Of what carries content no part is ever volatile, but signatures are.
+  /// In elements about the content, only signatures may be volatile.
   void compare_extensions(std::string_view before, std::string_view now) {
     for_each_pair(before, now, [&](std::string_view vocabulary, std::string_view old, std::string_view value) {
       if (old == value) return;

@@ -18,7 +18,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t telling_text = 40;  // bytes of text that two posts hardly share by chance
+constexpr std::size_t telling_text = 40;  // bytes of text that two posts rarely share by chance
 
 std::string hex_digest(std::string_view text) {
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
@@ -28,7 +28,7 @@ std::string hex_digest(std::string_view text) {
   return hex;
 }
 
-/// Posts with a key that another one has. Exact repetitions do not count: nothing is lost by them.
+/// Posts that share a key. Exact duplicates do not count: dropping them loses nothing.
 struct Repeated {
   std::size_t beside_the_first = 0, all = 0;
 };
@@ -51,7 +51,7 @@ Repeated repeated(const Feed& feed, Key key) {
   return count;
 }
 
-/// Whether two values are there and differ.
+/// Whether both values are present and differ.
 bool differ(std::string_view a, std::string_view b) {
   return !a.empty() && !b.empty() && a != b;
 }
@@ -61,8 +61,8 @@ bool many_equal_links(const Feed& feed) {
   return are_many(links.beside_the_first, feed.entries.size());
 }
 
-/// Of posts that are given one guid and have different links none has it, but the one whose link it is or that has no
-/// link: which of them it belongs to, what is stored says, or a document to come.
+/// Gives posts with one guid but different links a substitute each, except a post without a link or whose link is the
+/// guid: the stored posts or a later document decide which of them owns the guid.
 void part_by_links(std::vector<EntryRecord>& records) {
   SmallArena arena;
   std::pmr::unordered_map<std::string_view, std::string_view> links(&arena);  // of the first post with each guid
@@ -127,7 +127,7 @@ void identify(std::vector<EntryRecord>& records, IdentifiedBy by) {
   }
   if (by == IdentifiedBy::guid) part_by_links(records);
   SmallArena arena;
-  std::pmr::unordered_map<std::pmr::string, std::size_t> places(&arena);  // where each guid stands first
+  std::pmr::unordered_map<std::pmr::string, std::size_t> places(&arena);  // index of the first post with each guid
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (records[i].guid.empty()) continue;
     const auto [first, is_new] = places.emplace(records[i].guid, i);
@@ -161,8 +161,8 @@ void identify(std::vector<EntryRecord>& records, IdentifiedBy by) {
 }
 
 bool names_places(const std::vector<EntryRecord>& records, const std::vector<StoredSnapshot::Guid>& known) {
-  constexpr std::size_t least = 3;                      // posts: fewer are soon all replaced, or all edited
-  std::unordered_map<std::string, std::size_t> stored;  // where the links of stored posts stand
+  constexpr std::size_t least = 3;                      // posts: with fewer, all may well be replaced or edited
+  std::unordered_map<std::string, std::size_t> stored;  // index by link of the stored post
   std::vector<std::size_t> others;
   for (std::size_t i = 0; i < records.size() && i < known.size(); ++i) {
     if (known[i].is != StoredSnapshot::Is::different) continue;
@@ -195,7 +195,7 @@ IdentifiedBy fitting_identity(const Feed& feed, IdentifiedBy by) {
     return static_cast<std::size_t>(std::count_if(feed.entries.begin(), feed.entries.end(), is));
   };
   const std::size_t unnamed = count([](const Entry& entry) { return entry.id.empty(); });
-  if (unnamed == all) return many_equal_links(feed) ? IdentifiedBy::digest : by;  // the chain has come to the links
+  if (unnamed == all) return many_equal_links(feed) ? IdentifiedBy::digest : by;  // go by links
   const Repeated equal = repeated(feed, [](const Entry& entry) { return std::string_view(entry.id); });
   if (2 * (unnamed + equal.all) <= all) return by;
   const std::size_t unlinked = count([](const Entry& entry) { return !is_http_url(entry.link); });

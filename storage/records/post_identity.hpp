@@ -1,12 +1,12 @@
-// What tells the posts of a feed apart: guid → link → digest (DESIGN §5, SECURITY T19). Pure; linear.
+// Identity of a feed's posts: guid → link → digest (DESIGN §5, SECURITY T19). Pure; linear.
 //
-// Each post is named by the guid that its document gives it. A post without one, or whose guid another post of the
-// document has, is told apart by its link, else by its text, and gets a substitute: its link; "<guid> <link>";
-// "<link> <text key>"; "digest:…". The others keep theirs. The feed as a whole goes to the next of the chain when most
-// posts of three documents in a row have no guid of their own while some have, or have that of another, or when more
-// than 5 % of the stored posts of three in a row came under new guids, or when guids name places; its first document
-// decides alone. It goes back when the guids of three documents in a row, and of twice as many after each return, are
-// there, differ and stay with their posts (worker/policy/feed_identity.hpp).
+// A post is named by the guid its document gives. A post without one, or with one that another post of the document
+// has, is identified by its link, or else by its text, and gets a substitute: its link; "<guid> <link>";
+// "<link> <text key>"; "digest:…". The others keep their guids. The whole feed moves to the next identity of the chain
+// when, in three consecutive documents, most posts have no guid although some do, or share one, or more than 5 % of the
+// stored posts have new guids, or when guids name positions; its first document decides alone. It returns to guids when
+// three consecutive documents (twice as many after each return) have guids that exist, differ and stay with their posts
+// (worker/policy/feed_identity.hpp).
 #pragma once
 
 #include <string>
@@ -20,42 +20,42 @@
 
 namespace feedmill {
 
-/// What stands for a post's text, in hex: title, date_published and the start of its text together. "" when it says too
-/// little to be told from another: no date, and hardly any text. `is_telling`: accepts a post that
-/// says little, because its title differs from that of another post in the document.
+/// Key of a post's text, in hex, from title, date_published and the start of its text. "" if that cannot identify a
+/// post: no date, and hardly any text. `is_telling`: accepts such a post, because its title differs from that of
+/// another post in the document.
 std::string text_key(const Fields& fields, bool is_telling = false);
 
-/// The guid of a post in a feed that is identified `by`: the next of the chain that it has, in the end `guid`, which
-/// its document gave.
+/// The guid of a post when the feed is identified `by`: the first value it has from there on in the chain, or else
+/// `guid`, as the document gives it.
 std::string guid_by(IdentifiedBy by, const Fields& fields, const std::string& guid);
 
-/// Whether its guid is the one that its document gives it, no substitute.
+/// Whether the guid is the document's own, not a substitute.
 bool is_named(const EntryRecord& record);
 
-/// Whether the guid of a stored post looks like a substitute. `permalinks`: the feed's guids are its links.
+/// Whether a stored post's guid looks like a substitute. `permalinks`: the feed's guids are its links.
 bool is_substitute(std::string_view guid, std::string_view link, bool permalinks);
 
-/// Gives the posts of a document the guids that they have when the feed is identified `by`; `former_guid` becomes what
-/// they had. Of equal links they are told apart by their texts, and `shared_guid` says so; what cannot be told apart
-/// gets no guid, all but the first. Different posts that are given one guid and one link keep it, all of them: what is
-/// stored says which has it (settle_repeated() in worker/policy/feed_identity.hpp).
+/// Sets the guids of a document's posts when the feed is identified `by`; `former_guid` becomes the old one. Posts with
+/// equal links are distinguished by their texts, with `shared_guid` set; of posts that cannot be distinguished only the
+/// first gets a guid. Different posts with one guid and one link all keep it: the stored posts decide which of them has
+/// it (settle_repeated() in worker/policy/feed_identity.hpp).
 void identify(std::vector<EntryRecord>& records, IdentifiedBy by);
 
-/// Whether more than 5 % of so many are.
+/// Whether `some` is more than 5 % of `of`.
 constexpr bool are_many(std::size_t some, std::size_t of) {
   return some * 20 > of;
 }
 
-/// Whether the guids of a document name places in it and not posts: most of it stands under guids under which quite
-/// other posts are stored (another link, title and date), and most of these either are stored as well, under other
-/// guids of the document, or have guids that count its places. `known`: one for each record.
+/// Whether a document's guids name positions instead of posts: under most of its guids, entirely different posts are
+/// stored (other link, title and date), and most of these posts are stored under other guids of the document, or all
+/// their guids are position numbers. `known`: one for each record.
 bool names_places(const std::vector<EntryRecord>& records, const std::vector<StoredSnapshot::Guid>& known);
 
-/// Whether the guid is the number of the place or of the one before it, from either end.
+/// Whether the guid is the index of the position, from 0 or 1 and from either end.
 bool counts_places(const std::string& guid, std::size_t place, std::size_t places);
 
-/// The identity that fits a document, `by` or one after it in the chain: the next when most of its posts have no guid
-/// while others have, or that of another; never one that tells less apart.
+/// The identity that fits a document, `by` or a later one in the chain: the next if most of its posts have no guid
+/// although others do, or share one; never one that distinguishes fewer posts.
 IdentifiedBy fitting_identity(const Feed& feed, IdentifiedBy by);
 
 }  // namespace feedmill

@@ -14,23 +14,23 @@ namespace {
 
 constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
 
-/// "" for a home page.
+/// Key of the linked page, "" for a home page.
 std::string page_key(const Fields& fields) {
   std::string key = link_key(value_of(fields, "link"));
   return key.find_first_of("/?#") == std::string::npos ? std::string() : key;
 }
 
-/// A link alone may be that of a page whose content comes and goes.
+/// Confirms a match by link, because the content of one page may change.
 bool agree(const Fields& a, const Fields& b) {
   const std::string_view first = value_of(a, "date_published"), second = value_of(b, "date_published");
   if (!first.empty() && !second.empty()) return first == second;
   return value_of(a, "title") == value_of(b, "title") && !value_of(a, "title").empty();
 }
 
-/// Where a key stands; nowhere when different posts have it.
+/// Index of a key; nowhere if different posts share it.
 class Places {
  public:
-  /// `same(place)`: the post there is the same as this one, stored twice.
+  /// `same(place)`: whether the post there is a stored duplicate of this one.
   template <class Same>
   void add(const std::string& key, std::size_t place, Same same) {
     if (key.empty()) return;
@@ -66,7 +66,7 @@ class Matcher {
     }
   }
 
-  /// By its guid when the link does not contradict, by its link.
+  /// Matches by guid if the links do not contradict, or else by link.
   bool match_surely(std::size_t place) {
     const std::size_t own = own_place(place);
     if (own != nowhere) {

@@ -1,4 +1,4 @@
-// Which posts of a document are stored posts under new guids (DESIGN §5, "Re-keying, not flooding"). Pure; linear.
+// Finds the posts of a document that are stored under other guids (DESIGN §5, "Re-keying, not flooding"). Pure; linear.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,17 @@
 
 namespace feedmill {
 
-/// A post of a document and the stored post that it is, by their places.
+/// Indices of a document's post and of the stored post that it is.
 struct Match {
   enum class By { guid, link, text };
   std::size_t read = 0, stored = 0;
   By by{};
-  bool sure = false;  ///< by itself: what is given besides (date, else title) agrees too
+  bool sure = false;  ///< unambiguous: the other evidence (date, or else title) agrees too
 };
 
-/// For each post of the document that `wanted` says true of, the stored post that is the same: the one with its former
-/// guid unless their links contradict, else with its link, else with its text; as long as neither the document nor the
-/// store has different posts of the kind, and the document does not list the stored one itself. A link to a home page
-/// names no post. In the document's order.
+/// Finds the stored post for each document post with `wanted` set: by its former guid unless the links contradict, else
+/// by link, else by text, unless several different posts in the document or the store share that key, or the document
+/// lists the stored post itself. A link to a home page identifies no post. In the document's order.
 std::vector<Match> match_posts(const std::vector<EntryRecord>& read, const std::vector<bool>& wanted,
                                const std::vector<StoredPost>& stored);
 

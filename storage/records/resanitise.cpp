@@ -28,12 +28,12 @@ namespace json = boost::json;
 
 using IsSafe = bool (*)(std::string_view);
 
-/// Fields and what is to become of them.
+/// The fields of a record while they are changed.
 class Change {
  public:
   explicit Change(const Fields& stored) : stored_(stored), all_(stored) { std::sort(all_.begin(), all_.end()); }
 
-  /// `value` "" takes the field away.
+  /// An empty `value` removes the field.
   void set(std::string_view name, std::string value) {
     const auto known = std::find_if(all_.begin(), all_.end(), [&](const auto& field) { return field.first == name; });
     if (known == all_.end() ? value.empty() : known->second == value) return;
@@ -54,11 +54,11 @@ class Change {
 
  private:
   const Fields& stored_;
-  Fields all_;  // as they are to be, sorted
+  Fields all_;  // after the changes, sorted
   Fields changed_;
 };
 
-/// The excerpt of a post as its fields are.
+/// The summary_text that follows from a post's fields.
 std::string excerpt(const Fields& fields) {
   const auto type = [&](const char* name) { return TextType(value_of(fields, name)); };
   Entry shown;
@@ -67,7 +67,7 @@ std::string excerpt(const Fields& fields) {
   return summary_text(shown);
 }
 
-/// Whether a stored list or object names an address that is refused today: only then is it worth parsing.
+/// Whether a stored list or object contains a URL that is refused today; only then must it be parsed.
 bool names_refused(std::string_view text) {
   constexpr std::array<std::string_view, 8> members{"\"href\":\"", "\"icon\":\"",         "\"image\":\"", "\"link\":\"",
                                                     "\"logo\":\"", "\"new_feed_url\":\"", "\"uri\":\"",   "\"url\":\""};
@@ -81,7 +81,7 @@ bool names_refused(std::string_view text) {
   });
 }
 
-/// Drops the member when it is an address that `is_safe` refuses.
+/// Removes a string member that is not a URL accepted by `is_safe`.
 void drop_refused(json::object& object, std::string_view name, IsSafe is_safe) {
   const auto member = object.find(name);
   if (member == object.end() || !member->value().is_string()) return;
@@ -89,7 +89,7 @@ void drop_refused(json::object& object, std::string_view name, IsSafe is_safe) {
   if (!is_safe({text.data(), text.size()})) object.erase(member);
 }
 
-/// Calls `edit` for each object of the array under that name.
+/// Calls `edit` for each object in the array member `name`.
 void each(json::object& object, std::string_view name, const std::function<void(json::object&)>& edit) {
   const auto member = object.find(name);
   if (member == object.end() || !member->value().is_array()) return;
@@ -115,7 +115,7 @@ void close_people(json::value& people) {
   }
 }
 
-/// Of a list of objects those that have an address, under that name.
+/// Keeps the objects of a list that have a safe URL in member `name`.
 void keep_safe(json::value& list, std::string_view name, IsSafe is_safe) {
   if (!list.is_array()) return;
   json::array kept;
@@ -156,7 +156,7 @@ void close_media(json::value& media) {
   }
 }
 
-/// What has fields of its own; all else in extensions is text as its publisher wrote it.
+/// Members with URLs; everything else in extensions is text as the publisher wrote it.
 void close_extensions(json::value& extensions) {
   if (!extensions.is_object()) return;
   if (json::object* itunes = inside(extensions.as_object(), "itunes")) {
@@ -172,7 +172,7 @@ void close_extensions(json::value& extensions) {
   }
 }
 
-/// What closes the addresses in a field that holds JSON; nullptr for one that has none.
+/// Function that removes unsafe URLs from a JSON field; nullptr if the field has none.
 using Close = void (*)(json::value&);
 Close close_of(std::string_view name) {
   constexpr std::array<std::pair<std::string_view, Close>, 8> rows{{{"authors", close_people},
@@ -187,7 +187,7 @@ Close close_of(std::string_view name) {
   return row == rows.end() ? nullptr : row->second;
 }
 
-/// Addresses of refused schemes go, with the enclosures and links that are nothing without them.
+/// Removes URLs with refused schemes, and the enclosures and links that consist of them.
 void close_addresses(Change& change) {
   for (const EntryField& field : entry_fields) {
     const std::string_view before = change.before(field.name);
@@ -211,7 +211,7 @@ void close_addresses(Change& change) {
   }
 }
 
-/// A text without the tag or reference that a cut has left unfinished at its end.
+/// Drops a tag or reference that was cut off at the end of a text.
 std::string_view without_half_tag(std::string_view text) {
   for (const auto& [open, close] : {std::pair('<', '>'), std::pair('&', ';')}) {
     const std::size_t at = text.rfind(open);
@@ -238,7 +238,7 @@ void resanitise_text(Change& change, const char* name, const char* type_name, st
   if (!is_markup(type) && change.before("san_ver").empty() && value.find_first_of("<&") != std::string_view::npos) {
     const std::string_view whole = without_half_tag(value);
     const std::string again = sanitise(whole, options_of(markup, type, base, 2 * max)).html;
-    if (!whole.empty() && again.starts_with(whole)) type = "text/html";  // it has been there before
+    if (!whole.empty() && again.starts_with(whole)) type = "text/html";  // sanitised before
   }
   if (!is_markup(type)) return change.set(type_name, "");
   std::string clean = sanitise(value, options_of(markup, type, base, max)).html;
@@ -259,7 +259,7 @@ Fields with_changes(Fields fields, const Fields& changes) {
 Fields resanitised(const Fields& stored, const GivenMarkup& markup) {
   if (markup.policy == HtmlPolicy::raw) return {};
   Feed feed;
-  feed.format = Format::json11;  // nothing is guessed: what is markup says so
+  feed.format = Format::json11;  // types are explicit, nothing is guessed
   feed.entries.emplace_back();
   Entry& post = feed.entries.front();
   post.id = value_of(stored, "guid");
@@ -275,7 +275,7 @@ Fields resanitised(const Fields& stored, const GivenMarkup& markup) {
   NormaliseOptions options;
   options.html = markup.policy;
   options.keep_class = markup.keep_class;
-  options.document_base = value_of(stored, "link");  // addresses in what was sanitised before are absolute
+  options.document_base = value_of(stored, "link");  // sanitised markup has only absolute URLs
   normalise(feed, options);
 
   Change change(stored);

@@ -6,7 +6,7 @@
 namespace feedmill {
 namespace {
 
-/// The value of a quoted attribute, "" when the tag has none of that name.
+/// The value of a quoted attribute, "" if the tag does not have it.
 std::string_view attribute(std::string_view tag, std::string_view name) {
   for (std::size_t at = ifind(tag, name); at != std::string_view::npos; at = ifind(tag, name, at + 1)) {
     const std::size_t quote = at + name.size() + 1;
@@ -34,7 +34,7 @@ void append_settled_tag(std::string& out, std::string_view tag, AppendUrl link, 
     if (before.ends_with("href=") && value.find('?') != std::string_view::npos) {
       link(out, value);
     } else if (before.ends_with("src=") || before.ends_with("srcset=") || before.ends_with("poster=")) {
-      while (!value.empty()) {  // srcset: addresses, and words that are none
+      while (!value.empty()) {  // srcset: URLs and descriptors
         file(out, take_until(value, ' '));
         out += ' ';
       }

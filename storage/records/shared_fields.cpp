@@ -14,13 +14,13 @@
 namespace feedmill {
 namespace {
 
-/// Whether a link says that too.
+/// Whether the link has that relation and target.
 template <class OneLink>
 bool says(const OneLink& link, std::string_view rel, std::string_view href) {
   return link.href == href && iequals(link.rel, rel);
 }
 
-/// The links of a document that no other field holds.
+/// The document's links that no other field contains.
 std::vector<Link> further_links(const Common& common, const LinkFields& fields) {
   const std::string_view license = common.licenses.empty() ? std::string_view() : common.licenses.front();
   std::vector<Link> further;

@@ -1,4 +1,4 @@
-// The fields that posts and feeds have alike.
+// Fields that posts and feeds share.
 #pragma once
 
 #include <span>
@@ -9,21 +9,20 @@
 
 namespace feedmill {
 
-/// A link as a document gives it outside of its list of links.
+/// A link that a document gives outside its list of links.
 struct NamedLink {
   std::string_view rel, href, type;
 };
 
-/// Which links of a post or feed are in its field `links`.
+/// Selects the links for a post's or feed's field `links`.
 struct LinkFields {
-  std::span<const NamedLink> told;  ///< these have another field
-  std::span<const NamedLink> also;  ///< these follow those of the document where it does not list them
-  bool enclosures = false;          ///< enclosures have another field
+  std::span<const NamedLink> told;  ///< stored in other fields: left out
+  std::span<const NamedLink> also;  ///< appended, unless the document's list has them
+  bool enclosures = false;          ///< enclosures have a field of their own: left out
 };
 
-/// Authors, categories, contributors, image, license, links, media, publisher and rights of a post or feed that has
-/// passed through normalise.hpp; without those that have no value. Texts are plain. Its own page and its first licence
-/// are no further links.
+/// Authors, categories, contributors, image, license, links, media, publisher and rights of a normalised post or feed
+/// (normalise.hpp), without empty values. Texts are plain. `links` contains neither its own page nor its first licence.
 Fields shared_fields(const Common& common, const LinkFields& links);
 
 }  // namespace feedmill

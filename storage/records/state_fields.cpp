@@ -125,7 +125,7 @@ IdentifiedBy read_identified_by(std::string_view word) {
 }
 
 /// "<guid, link or digest> <since ms> <fresh documents> <replaced documents> <listed none> <unfit documents> <naming>
-/// <returns> <sound documents> <sample>" without what is 0 or empty at its end, "" when nothing is odd.
+/// <returns> <sound documents> <sample>" without trailing values that are 0 or empty; "" if all are default.
 std::string identity_text(const FeedState& s) {
   const PostIdentity& identity = s.identity;
   std::string text = Packed()
@@ -223,14 +223,14 @@ Exposure read_exposure(std::string_view text) {
   return text == "public" ? Exposure::open_to_all : text == "allowed" ? Exposure::opened_by_allow : Exposure::unknown;
 }
 
-/// A field of the hash, both ways: "" for no value, which removes it.
+/// Converts a field of the hash in both directions: "" for no value, which removes it.
 struct Row {
   std::string_view name;
   std::string (*write)(const FeedState& state);
   void (*read)(const std::string& value, FeedState& state);
 };
 
-// Rows of one value: the way to it, as pointers to a member of FeedState, to a member of that …
+// Rows of one value; the path is a member pointer into FeedState, one into that member …
 template <auto Member, auto... Inner>
 auto& value_in(auto& whole) {
   if constexpr (sizeof...(Inner) == 0)
@@ -263,7 +263,7 @@ constexpr Row flag(std::string_view name) {
           [](const std::string& value, FeedState& s) { value_in<Path...>(s) = !value.empty(); }};
 }
 
-/// Values that change together, packed; none while `is_there` says so. `values_in`: references to them, in that order.
+/// Values that change together, packed; "" unless `is_there`. `values_in`: references to them, in order.
 template <auto is_there, auto values_in>
 constexpr Row packed(std::string_view name) {
   return {name,
@@ -301,7 +301,7 @@ constexpr std::array rows{
     text<&S::validators, &KnownValidators::etag>("etag"),
     text<&S::validators, &KnownValidators::last_modified>("last_modified"),
     text<&S::validators, &KnownValidators::url>("validators_url"),
-    Row{"hashes", [](const S& s) { return s.document.wire_hash + s.document.body_hash; },  // 32 hex digits each
+    Row{"hashes", [](const S& s) { return s.document.wire_hash + s.document.body_hash; },  // 32 characters each
         [](const std::string& value, S& s) {
           s.document.wire_hash = value.substr(0, 32);
           s.document.body_hash = value.size() > 32 ? value.substr(32) : "";
@@ -381,7 +381,7 @@ constexpr std::array rows{
     Row{"trace_until", nullptr, time<&S::trace_until>("").read},  // traces.hpp writes it
 };
 
-/// Others are short, or scripts read them.
+/// Other fields are short, or read by scripts.
 bool is_cut(std::string_view name) {
   return name == "why" || name == "last_detail" || name == "counts";
 }
@@ -437,7 +437,7 @@ FeedState read_state(const Fields& fields) {
     if (row == rows.end()) continue;
     row->read(has_more_pieces(first) ? (pieces = joined(fields, name, first)) : first, state);
   }
-  // Scripts do not pack.
+  // Scripts cannot write the packed time.
   if (state.state == "quarantined") state.state_since = std::max(state.state_since, state.quarantine.since);
   return state;
 }

@@ -6,7 +6,7 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t piece_bytes = 64;
-constexpr std::size_t most_pieces = 10;  // what is longer still stays whole
+constexpr std::size_t most_pieces = 10;  // longer values stay in one piece
 constexpr std::string_view no_piece("\0", 1);
 
 std::string piece_name(std::string_view name, std::size_t piece) {
@@ -32,7 +32,7 @@ void add_pieces(Fields& changed, std::string_view name, const std::string& befor
   if (value.empty()) {
     for (std::size_t i = 1; i < pieces_of(before); ++i) changed.emplace_back(piece_name(name, i), "");
   } else if (value.size() % piece_bytes == 0 && pieces < most_pieces) {
-    // To remove a field takes a commit the long way.
+    // Removing the next piece would exclude the commit from its fast path.
     changed.emplace_back(piece_name(name, pieces), no_piece);
   }
 }

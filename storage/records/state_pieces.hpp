@@ -1,6 +1,6 @@
-// Redis keeps a hash in little memory as long as no value of it is longer than 64 bytes (hash-max-listpack-value). A
-// longer one may be cut into pieces, `why`, `why.1`, `why.2` …: behind a piece of exactly that size the next one
-// follows, or what says that none does. Pieces behind a shorter one are leftovers.
+// Splits long values: Redis stores a hash compactly only if no value exceeds 64 bytes (hash-max-listpack-value).
+// The pieces are `why`, `why.1`, `why.2` …: a piece of exactly 64 bytes is followed by the next piece or by an end
+// marker. Any pieces after a shorter one are leftovers.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace feedmill {
 
-/// Adds to `changed` what turns the field's value `before` into `value` ("" removes it).
+/// Adds to `changed` the writes that turn the field's value `before` into `value` ("" removes it).
 void add_pieces(Fields& changed, std::string_view name, const std::string& before, const std::string& value);
 
-/// Whether a value as stored may go on in other fields.
+/// Whether a stored value may continue in further pieces.
 bool has_more_pieces(const std::string& first);
 
-/// The whole value of `name`, whose field holds `first`. Looks through `fields` for each piece.
+/// The complete value of `name`; its field holds `first`. Searches `fields` for each piece.
 std::string joined(const Fields& fields, const std::string& name, const std::string& first);
 
 }  // namespace feedmill

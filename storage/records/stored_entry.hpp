@@ -1,4 +1,4 @@
-// Stored posts, Entry:<n>, and what became of a wish to change one (DESIGN §3.2).
+// Stored posts, Entry:<n>, and the result of a request to change one (DESIGN §3.2).
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@ struct StoredEntry {
   const std::string& get(const std::string& field) const;
 };
 
-/// Whether it may name a post: its number, or a key that ends in one.
+/// Whether `given` looks like a post's id: its number, or a key that ends in one.
 bool is_entry_id(std::string_view given);
 
-/// What became of a given post.
+/// Result of saving a given post.
 struct Saved {
   enum class Result {
     created,
     modified,
-    unchanged,     ///< it was like that already: nothing written, nothing sent
+    unchanged,     ///< no difference: nothing written or sent
     unknown_feed,  ///< no such feed: nothing written
-    unfit          ///< a field cannot be stored; `detail` says which and what to write
+    unfit          ///< a field cannot be stored; `detail` names it and the expected form
   };
   Result result{};
   std::string id;  ///< Entry:<n>
@@ -38,14 +38,14 @@ struct Saved {
   std::string detail;
 };
 
-/// What an operator lets go of a feed's posts, oldest first; absent = no such limit.
+/// Limits of an operator's expire command, applied oldest first; absent = no such limit.
 struct Expiry {
-  std::optional<std::uint64_t> limit;  ///< how many of the newest stay
-  std::optional<Milliseconds> age;     ///< those whose timestamp is older go
-  std::optional<std::uint64_t> bytes;  ///< of all together; the newest stays
+  std::optional<std::uint64_t> limit;  ///< number of newest posts to keep
+  std::optional<Milliseconds> age;     ///< maximum age by timestamp
+  std::optional<std::uint64_t> bytes;  ///< maximum total size; the newest post always stays
 };
 
-/// A place in a feed's order: entries after it are older (DESIGN §3.2).
+/// A position in a feed's order: entries after it are older (DESIGN §3.2).
 struct EntryCursor {
   std::int64_t score = 0;
   std::string id;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t word = 8, row = 2 * word;
 
-/// `named`: by its document; else its link stands for a guid.
+/// `named`: the guid is from the document; otherwise it is a link.
 std::uint64_t post_hash(std::string_view guid, std::string_view digest, bool named) {
   const std::uint64_t hash = XXH3_64bits_withSeed(guid.data(), guid.size(), XXH3_64bits(digest.data(), digest.size()));
   return named ? hash : ~hash;
@@ -42,7 +42,7 @@ bool stand_alone(const std::vector<EntryRecord>& records) {
   return std::ranges::all_of(records, [&](const EntryRecord& record) {
     if (!record.shared_guid.empty() || !record.former_guid.empty()) return false;
     if (named) return is_named(record) && names.emplace(record.guid).second;
-    // Links that differ in how they are written alone count as equal (fitting_identity).
+    // Links that differ only in spelling are equal (fitting_identity).
     const std::string key = record.given_guid.empty() ? link_key(record.guid) : std::string();
     return !key.empty() && names.emplace(key).second;
   });
@@ -65,10 +65,10 @@ std::string items_text(std::uint64_t context, const std::vector<EntryRecord>& re
 StoredItems::StoredItems(std::string_view text,
                          std::span<const std::pair<std::string_view, std::string_view>> digests) {
   if (text.size() < word + row || text.size() % row != word) return;
-  std::vector<std::pair<std::uint64_t, std::size_t>> stored, items;  // by their hashes
+  std::vector<std::pair<std::uint64_t, std::size_t>> stored, items;  // by hash
   stored.reserve(digests.size());
   items.reserve(text.size() / row);
-  for (const bool named : {true, false}) {  // all of them are, or none
+  for (const bool named : {true, false}) {  // either all are named, or none is
     stored.clear();
     for (std::size_t i = 0; i < digests.size(); ++i) {
       stored.emplace_back(post_hash(digests[i].first, digests[i].second, named), i);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_read = 1'000;     // bytes of a title
 constexpr std::size_t most_compared = 300;   // bytes of a headline
-constexpr std::size_t least_contained = 12;  // bytes: shorter titles stand in others by chance
+constexpr std::size_t least_contained = 12;  // bytes: shorter titles occur in others by chance
 
 std::string_view site_of(std::string_view page) {
   return page.substr(0, page.find_first_of("/?#"));
@@ -22,7 +22,7 @@ std::string_view site_of(std::string_view page) {
 }  // namespace
 
 std::string story_page(std::string_view link, std::string_view canonical) {
-  // The stored canonical_url has lost the fragment, which may be all that tells two pages of an application apart.
+  // canonical_url is stored without its fragment, which may be all that distinguishes two pages of an application.
   const bool declared = !canonical.empty() && canonical != canonical_url(link);
   std::string page = link_key(declared ? canonical : link);
   return site_of(page).size() == page.size() ? std::string() : page;

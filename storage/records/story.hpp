@@ -1,4 +1,4 @@
-// Which posts of different feeds tell the same story (DESIGN §7).
+// Recognises posts of different feeds about the same story (DESIGN §7).
 #pragma once
 
 #include <cstddef>
@@ -11,40 +11,39 @@
 
 namespace feedmill {
 
-inline constexpr std::size_t most_same_as = 16;  ///< ids that are told of a post; all are counted
+inline constexpr std::size_t most_same_as = 16;  ///< ids reported with a post; all are counted
 
-/// The page that a stored post is about, from its fields `link` and `canonical_url`: link_key() of the address that it
-/// declares canonical, else of its link. "" without one, and for the home page of a site: that is no story.
+/// Key of the page that a stored post is about, from its fields `link` and `canonical_url`: link_key() of the URL
+/// declared canonical, or else of its link. "" if it has neither, or for a site's home page, which is not a story.
 std::string story_page(std::string_view link, std::string_view canonical_url);
 
-/// A post that is about a page, as others about the same page are held against it.
+/// A post about a page, in the form compared with others about that page.
 struct StoryPost {
   std::uint64_t number = 0;  ///< of Entry:<n>
   std::string feed_url{};
-  std::string headline{};  ///< as headline() has it
-  bool at_home = false;    ///< its feed is of the site that its link leads to
+  std::string headline{};  ///< by headline()
+  bool at_home = false;    ///< its feed belongs to the site of the linked page
 };
 
-/// The fields that story_post() needs, in no order.
+/// The fields that story_post() needs, in any order.
 inline constexpr std::string_view story_fields[] = {"feed_url", "link",       "canonical_url",
                                                     "title",    "title_type", "summary_text"};
 
 StoryPost story_post(std::uint64_t number, const Fields& fields);
 
-/// What a post is called: its title, else the beginning of its text, without markup; words in lower case with a space
-/// between, cut. Linear.
+/// A post's title, or else the start of its text, without markup: lower-case words separated by one space, cut. Linear.
 std::string headline(const Fields& fields);
 
-/// Whether two headlines are of one story: equal, or one holds the other ("Ada: Fog until noon"). Two that are empty
-/// say nothing.
+/// Whether two headlines are about one story: equal, or one contains the other ("Ada: Fog until noon"). Empty headlines
+/// match nothing.
 bool is_same_headline(std::string_view a, std::string_view b);
 
-/// Of posts about one page those that tell the story of `post`, in other feeds: those from the page's own site first,
-/// then the oldest. A link that two posts of a feed have under one headline does not tell that feed's posts apart: such
-/// a feed has no part in it.
+/// Posts in other feeds that tell the story of `post`, among posts about the same page: those of the page's own site
+/// first, then oldest first. Ignores a feed with two posts under one link and headline, because the link does not
+/// distinguish its posts.
 std::vector<StoryPost> same_story(const StoryPost& post, const std::vector<StoryPost>& about_the_page);
 
-/// Whether `a` stands before `b` in that order.
+/// Whether `a` comes before `b` in same_story().
 bool comes_first(const StoryPost& a, const StoryPost& b);
 
 }  // namespace feedmill

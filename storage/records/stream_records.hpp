@@ -1,4 +1,4 @@
-// The records of stream:signals, and who reads them in groups (DESIGN §4).
+// Records of stream:signals and its consumer groups (DESIGN §4).
 #pragma once
 
 #include <compare>
@@ -15,32 +15,32 @@ namespace feedmill {
 /// A record of stream:signals: `json` is the event object of DESIGN §4.
 struct EventRecord {
   std::string id, type, json;
-  bool gone = false;  ///< trimmed away since it was handed out: only the id is known
+  bool gone = false;  ///< trimmed since it was delivered: only the id is known
 };
 
-/// A place in the stream, as the id of a record says it: "1763690000000-3".
+/// A position in the stream, as in a record's id: "1763690000000-3".
 struct EventPlace {
   std::uint64_t milliseconds = 0, number = 0;
 
   auto operator<=>(const EventPlace&) const = default;  // NOLINT(modernize-use-nullptr): there is no 0 here
 };
-/// What is missing of `id`, or is no number, is 0.
+/// A missing or non-numeric part of `id` is 0.
 EventPlace event_place(std::string_view id);
 std::string to_string(const EventPlace& place);
 
-/// The stream of events and who reads it in groups.
+/// Size of the event stream and lag of its consumer groups.
 struct StreamFigures {
   std::uint64_t records = 0;
-  std::uint64_t hard_limit = 0;  ///< trimmed there whoever lags (RELIABILITY L13)
+  std::uint64_t hard_limit = 0;  ///< trimmed at that length, even if groups lag (RELIABILITY L13)
   Milliseconds now{};
   struct Group {
     std::string name;
-    std::uint64_t lag = 0;               ///< records not acknowledged; at most that, where the server cannot tell
-    std::optional<Milliseconds> oldest;  ///< when the oldest of them was written
+    std::uint64_t lag = 0;               ///< records not acknowledged; an upper bound if the server cannot tell
+    std::optional<Milliseconds> oldest;  ///< when the oldest such record was written
   };
   std::vector<Group> groups;
 
-  /// Whether a group has left a record unread for so long that somebody should look.
+  /// Whether a group has left a record unread for so long that an operator should check.
   bool lags(const Group& group) const { return group.oldest && now - *group.oldest > std::chrono::minutes(5); }
 };
 

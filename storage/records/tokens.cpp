@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-/// RFC 4648 §6 in lower case, without padding: of 128 bits.
+/// 128 bits in RFC 4648 §6 base32, lower case, unpadded.
 std::string base32(const unsigned char* bytes) {
   constexpr std::string_view alphabet = "abcdefghijklmnopqrstuvwxyz234567";
   std::string text;

@@ -1,4 +1,4 @@
-// Names that nobody can guess, and names made of others.
+// Random tokens, and tokens derived from text.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@ namespace feedmill {
 
 inline constexpr std::size_t token_length = 26;
 
-/// 128 random bits as 26 characters of a-z2-7. Throws std::runtime_error when there are no random numbers to be had.
+/// 128 random bits as 26 characters of a-z2-7. Throws std::runtime_error if no random numbers are available.
 std::string random_token();
-/// 26 characters of a-z2-7 made of the SHA-256 of `text`.
+/// 26 characters of a-z2-7, derived from the SHA-256 of `text`.
 std::string token_of(std::string_view text);
-/// Looks like one.
+/// Whether `text` has the form of a token.
 bool is_token(std::string_view text);
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// What of the store others may read and subscribe to: the posts of a feed, or of a channel (WEBSUB U1).
+// What others may read and subscribe to: the posts of a feed or of a channel (WEBSUB U1).
 #pragma once
 
 #include <string>

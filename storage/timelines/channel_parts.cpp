@@ -12,7 +12,7 @@ namespace feedmill {
 
 namespace {
 
-/// "" of a channel that is of nobody.
+/// The channel's user, "" if it has none.
 std::string_view user_of(std::string_view uid) {
   const std::size_t slash = uid.find('/');
   return slash == uid.npos ? std::string_view() : uid.substr(0, slash);

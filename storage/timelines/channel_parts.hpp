@@ -1,4 +1,4 @@
-// The channels of a deployment of several partitions, of what each partition has of them (RELIABILITY L31).
+// Merges the channels of a deployment of several partitions from the parts in each partition (RELIABILITY L31).
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@
 
 namespace feedmill {
 
-/// Which of `count` partitions a channel is made in, and says where it stands among the others: the same for all
-/// channels of a user, and for all that are of nobody.
+/// Home of a channel among `count` partitions: where it is created and where its position is stored. All channels of a
+/// user have the same home, and so have all channels without a user.
 unsigned home_of_channel(std::string_view uid, unsigned count);
 
-/// The channels of all partitions, given in their order: feeds and unread posts are counted together, the position is
-/// that of its home, else of the first part. Those of a user in their order, one user after the other.
+/// Merges the channels of all partitions, given in order: feeds and unread posts are summed, the position is the
+/// home's, or else the first part's. Channels of one user stay together, in order.
 std::vector<ChannelRecord> channels_together(std::span<const std::vector<ChannelRecord>> parts);
 
-/// The first `most` of these sorted names, each once.
+/// The first `most` of the sorted names, without duplicates.
 std::vector<std::string> names_together(std::span<const std::vector<std::string>> parts, std::size_t most);
 
-/// The newest `most` of these places, each part newest first.
+/// The newest `most` positions of all parts; each part is sorted newest first.
 std::vector<EntryCursor> places_together(std::span<const std::vector<EntryCursor>> parts, std::size_t most);
 
 }  // namespace feedmill

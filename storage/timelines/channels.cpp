@@ -213,7 +213,7 @@ StoreResult<std::optional<bool>> Channels::take_out(const Membership& membership
     parts.channel.clear();
     return std::optional<bool>();
   }
-  // Also when it had been out before: whoever took it out may have been interrupted here.
+  // Even if the feed was already out: an earlier call may have been interrupted here.
   if (const auto pruned = prune(membership.uid, parts); !pruned) return pruned.error();
   if (parts.ended_early) return std::optional<bool>();
   const auto built = is_built(membership.uid);
@@ -233,7 +233,7 @@ StoreResult<void> Channels::forget_feed(const std::string& feed_url, InParts& pa
   const std::string state = impl_.keys.feed_state(feed_url);
   const auto take_from = [&](const std::string& uid) { return take_out({uid, feed_url}, true, parts); };
   if (auto connected = impl_.ready(); !connected) return connected.error();
-  const auto begun = impl_.redis.command({"HGET", state, "leaving"});  // by this call, or by whoever died of it
+  const auto begun = impl_.redis.command({"HGET", state, "leaving"});  // set by this call, or by one that died
   if (!begun) return begun.error();
   if (!begun->is_nil()) {
     if (const auto done = take_from(std::string(begun->text())); !done) return done.error();
@@ -274,7 +274,7 @@ StoreResult<std::vector<std::vector<std::string>>> Channels::holding(std::span<c
   if (!replies) return replies.error();
   std::vector<std::vector<std::string>> all;
   for (const Reply& reply : *replies) {
-    // Of a feed of a crowd there is more than one page.
+    // A feed in many channels has more than one page.
     auto uids = reply[0].text() == "0" ? StoreResult<std::vector<std::string>>(reply[1].texts())
                                        : impl_.members_after(keys[all.size()], "", std::string::npos, "");
     if (!uids) return uids.error();
@@ -392,7 +392,7 @@ StoreResult<std::string> Channels::highest_score(const std::string& uid) {
 }
 
 StoreResult<std::optional<std::size_t>> Channels::mark_all_read(const std::string& uid) {
-  const auto up_to = highest_score(uid);  // what comes meanwhile is newer, and stays unread
+  const auto up_to = highest_score(uid);  // posts added later have a higher score and stay unread
   if (!up_to) return up_to.error();
   InParts whole;
   return mark_read_up_to(uid, *up_to, whole);
@@ -430,7 +430,7 @@ StoreResult<void> Channels::prune(const std::string& uid, InParts& parts) {
     parts.found = parts.found || removed > 0;
     parts.rank += looked_at - removed;
     if (looked_at > 0) continue;
-    // What others take away meanwhile moves the ranks: a way through that found something is gone again.
+    // Concurrent removals shift the ranks: repeat a pass that found something.
     if (!std::exchange(parts.found, false)) ++parts.list;
     parts.rank = 0;
   }

@@ -1,4 +1,4 @@
-// Channels: named timelines gathered from feeds, for one user or all (DESIGN §3). The keys are keys.hpp's.
+// Channels: named timelines of posts from feeds, for one user or for all (DESIGN §3). The keys are in keys.hpp.
 #pragma once
 
 #include <cstddef>
@@ -15,110 +15,110 @@
 
 namespace feedmill {
 
-/// What is wrong with the name of a channel or user, "" when nothing: 1 to 1024 bytes without control characters. What
-/// stands under such a name may always be read and removed.
+/// Why the name of a channel or user is invalid, "" = valid: 1 to 1024 bytes without control characters. Data stored
+/// under any valid name may be read and removed.
 std::string_view unfit_name(std::string_view name);
-/// The same of a name that goes into the store: JSON and OPML tell it, so that it is UTF-8 besides.
+/// Like unfit_name(), for a name to be stored: it must also be UTF-8, because JSON and OPML contain it.
 std::string_view unfit_text_name(std::string_view name);
-/// The same of a channel that is made: it is not blank, nor is a half of USER/NAME.
+/// Like unfit_text_name(), for a new channel: neither it nor a part of USER/NAME may be blank.
 std::string_view unfit_new_channel(std::string_view uid);
-/// The same of a user whose channels are made: USER/NAME is a channel, so that there is no slash in it.
+/// Like unfit_text_name(), for a user with new channels: no slash, because USER/NAME is a channel.
 std::string_view unfit_new_user(std::string_view user);
 
-/// What is known of a channel.
+/// A channel with its counts.
 struct ChannelRecord {
   std::string uid;            ///< may be <user>/<channel>
-  std::int64_t position = 0;  ///< in the sort order; of equals the uid decides
+  std::int64_t position = 0;  ///< in the sort order; ties are sorted by uid
   std::uint64_t feeds = 0;
-  std::uint64_t unread = 0;  ///< what stands in the timeline: a read post leaves it
+  std::uint64_t unread = 0;  ///< posts in the timeline; read posts leave it
 };
 
 struct Membership {
   std::string uid, feed_url;
 };
 
-/// The channels of one store, over a Store's connection. Where a channel does not exist the value is absent.
-/// Calls are bounded by what is stored for one feed or, where they go in steps, are resumable by calling again.
+/// The channels of one store, over a Store's connection. The value is absent if the channel does not exist. A call is
+/// bounded by what is stored for one feed; a longer one works in steps and is resumed by calling it again.
 class Channels {
  public:
-  /// `store` outlives this.
+  /// `store` must outlive this object.
   explicit Channels(Store& store) : impl_(store.impl()) {}
 
-  /// Creates channels at the end of the order; true where it was new. Names must be fit.
+  /// Appends new channels to the order; true for each that is new. Names must be valid.
   StoreResult<std::vector<bool>> add(std::span<const std::string> uids);
-  /// Deletes a channel with everything kept for it, rules that watch it included; false when it was unknown.
+  /// Deletes a channel and everything stored for it, including rules that watch it; false if unknown.
   StoreResult<bool> remove(const std::string& uid);
-  /// All channels in their order.
+  /// All channels, in sort order.
   StoreResult<std::vector<ChannelRecord>> list();
-  /// The first `most` names behind `after` in their order that begin with `beginning`, as Feeds::urls_after().
+  /// The first `most` names after `after` that start with `beginning`, ordered as in Feeds::urls_after().
   StoreResult<std::vector<std::string>> names_after(const std::string& after, std::size_t most,
                                                     const std::string& beginning);
-  /// What is known of each, in the order given; zeros of what is not there.
+  /// Channels with their counts, in the order given; zeros if unknown.
   StoreResult<std::vector<ChannelRecord>> records(std::span<const std::string> uids);
   StoreResult<bool> is_known(const std::string& uid);
-  /// Numbers channels in the order given, 1000 at a time: when it is interrupted, call it again.
+  /// Numbers channels in the order given, 1000 at a time; call it again if interrupted.
   StoreResult<void> order(std::span<const std::string> uids);
-  /// Deals the places of these channels out among them in the order given; false, and nothing is changed, where one of
-  /// them is not there. Each is named once.
+  /// Redistributes the positions of these channels among them in the order given. Returns false, without changes, if
+  /// one does not exist. `uids` must be unique.
   StoreResult<bool> order_among(std::span<const std::string> uids);
 
   /// The feeds of a channel, sorted.
   StoreResult<std::optional<std::vector<std::string>>> feeds(const std::string& uid);
-  /// The first `most` of them behind `after`, as Feeds::urls_after().
+  /// The first `most` feeds of a channel after `after`, ordered as in Feeds::urls_after().
   StoreResult<std::vector<std::string>> feeds_after(const std::string& uid, const std::string& after, std::size_t most);
-  /// Which of these are feeds of a channel, in the order given.
+  /// For each feed whether the channel contains it.
   StoreResult<std::vector<bool>> holds(const std::string& uid, std::span<const std::string> feed_urls);
-  /// Puts feeds into channels, their posts into the timelines; true where the feed was new to the channel. Absent also
-  /// where there is no such feed. In a partition a channel is made that is not there (RELIABILITY L31).
+  /// Adds feeds to channels, and their posts to the timelines; true if the feed is new to the channel. Absent also if
+  /// the feed does not exist. In a partition, a missing channel is created (RELIABILITY L31).
   StoreResult<std::vector<std::optional<bool>>> follow(std::span<const Membership> memberships);
-  /// Takes a feed and its posts out of a channel; false when it was not in it.
+  /// Removes a feed and its posts from a channel; false if it was not in it.
   StoreResult<std::optional<bool>> unfollow(const Membership& membership);
   StoreResult<std::optional<bool>> unfollow(const Membership& membership, InParts& parts);
-  /// Takes what is no feed any more out of every channel.
+  /// Removes a former feed from every channel.
   StoreResult<void> forget_feed(const std::string& feed_url);
   StoreResult<void> forget_feed(const std::string& feed_url, InParts& parts);
-  /// The channels that hold each feed, sorted.
+  /// The channels that contain each feed, sorted.
   StoreResult<std::vector<std::vector<std::string>>> holding(std::span<const std::string> feed_urls);
 
-  /// Which of a channel's posts are meant.
+  /// Selects a channel's posts.
   enum class Of {
     unread,
-    all  ///< read or not: at least the newest 1000, where there are so many
+    all  ///< read or not; includes at least the newest 1000
   };
-  /// Where the posts of a channel stand, newest first, at most `limit`, after `before` when given. Error `refused`
-  /// where all are meant, while the channel is of an older store and its index is not built yet.
+  /// Positions of a channel's posts, newest first, at most `limit`, after `before` if given. Error `refused` for `all`
+  /// while the channel, from an older release, has no index yet.
   StoreResult<std::optional<std::vector<EntryCursor>>> places(const std::string& uid, Of which, std::size_t limit,
                                                               const std::optional<EntryCursor>& before = {});
-  /// The posts themselves.
+  /// The posts at places() of Of::unread and of Of::all.
   StoreResult<std::optional<std::vector<StoredEntry>>> timeline(const std::string& uid, std::size_t limit,
                                                                 const std::optional<EntryCursor>& before = {});
   StoreResult<std::optional<std::vector<StoredEntry>>> posts(const std::string& uid, std::size_t limit,
                                                              const std::optional<EntryCursor>& before = {});
-  /// The oldest place among all posts of the channel that is not after `cursor`. The same posts follow both, even where
-  /// the post that `cursor` names was trimmed. Absent: all posts are after it.
+  /// The oldest position among all posts of the channel that is not after `cursor`, so that the same posts follow both,
+  /// even if the post of `cursor` was trimmed. Absent: all posts follow it.
   StoreResult<std::optional<EntryCursor>> place_at(const std::string& uid, const EntryCursor& cursor);
-  /// Marks posts; returns how many changed. What is of no feed of the channel is left alone.
+  /// Marks posts; returns how many changed. Posts of feeds outside the channel are ignored.
   StoreResult<std::optional<std::size_t>> mark_read(const std::string& uid, std::span<const std::string> ids);
   StoreResult<std::optional<std::size_t>> mark_unread(const std::string& uid, std::span<const std::string> ids);
-  /// Marks all read that stand in the timeline now.
+  /// Marks all posts read that are in the timeline now.
   StoreResult<std::optional<std::size_t>> mark_all_read(const std::string& uid);
-  /// The same in two: the highest score in the timeline, and marking what is not above it, in steps.
+  /// mark_all_read() in two steps: the highest score in the timeline, and marking the posts up to it, in parts.
   StoreResult<std::string> highest_score(const std::string& uid);
   StoreResult<std::optional<std::size_t>> mark_read_up_to(const std::string& uid, const std::string& score,
                                                           InParts& parts);
 
-  /// Channels whose index of all posts is not built: of an older store, or short of what there is.
+  /// Channels whose index of all posts is not built: from an older release, or incomplete.
   StoreResult<std::vector<std::string>> unbuilt();
-  /// Makes timeline and index what the feeds' own say, read marks kept (RELIABILITY L13). `step` is called between
-  /// bounded steps; false ends it early.
+  /// Rebuilds timeline and index from the feeds and keeps read marks (RELIABILITY L13). `step` is called between
+  /// bounded steps; false aborts.
   StoreResult<void> rebuild(const std::string& uid, const std::function<bool()>& step);
-  /// Forgets read marks whose posts went longer than `grace` ago; at most 500 a call. Returns how many.
+  /// Removes read marks of posts that were removed more than `grace` ago; at most 500 per call. Returns how many.
   StoreResult<std::size_t> expire_marks(Milliseconds grace = std::chrono::hours(24 * 7));
 
  private:
-  /// `makes_channels`: those that are not there.
+  /// `makes_channels`: create missing channels.
   StoreResult<std::vector<std::optional<bool>>> put_in(std::span<const Membership> memberships, bool makes_channels);
-  /// `only_gone`: unless it is a feed.
+  /// `only_gone`: skip the feed if it is registered.
   StoreResult<std::optional<bool>> take_out(const Membership& membership, bool only_gone, InParts& parts);
   StoreResult<std::optional<std::size_t>> mark(const std::string& uid, std::string_view how,
                                                std::span<const std::string> rest);

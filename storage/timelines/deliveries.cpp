@@ -11,7 +11,7 @@ namespace feedmill {
 namespace {
 
 constexpr std::string_view group = "delivery";
-// One name for all: of those who deliver a partition one works at a time, and takes over what the last left pending.
+// One name for all: only one process delivers a partition at a time, and it takes over the last one's pending records.
 constexpr std::string_view consumer = "deliver";
 
 std::string_view name_of(DeliveryTarget target) {
@@ -33,7 +33,7 @@ std::string_view action_of(const Event& event) {
   return {};
 }
 
-/// Stream ids as numbers; an unreadable one is the first.
+/// A stream id as numbers; unreadable parts are 0.
 std::pair<std::uint64_t, std::uint64_t> numbers(std::string_view id) {
   const std::size_t dash = std::min(id.find('-'), id.size());
   const auto number = [](std::string_view text) {
@@ -44,7 +44,7 @@ std::pair<std::uint64_t, std::uint64_t> numbers(std::string_view id) {
   return {number(id.substr(0, dash)), dash < id.size() ? number(id.substr(dash + 1)) : 0};
 }
 
-/// What post_same_as says behind its `timestamp`.
+/// Members of post_same_as after `timestamp`.
 std::string same_as_said(const SameAsOfRecord& record) {
   namespace json = boost::json;
   const std::size_t most = std::min(record.same_as.size(), most_same_as);
@@ -149,7 +149,7 @@ StoreResult<Delivered> Deliveries::apply(std::span<const Event> events, std::spa
     args.add(std::string_view(event.feed_url));
     args.add(event.score.value_or(0));
     args.add(std::string_view(event.type));
-    // What is internal to the stream, or of no feed, has no channel.
+    // Internal events, and those without a feed, are not published.
     const bool internal = event.type == "post_trimmed" || event.type == "post_mended" || event.type == "feed_mended";
     const bool silent = internal || event.feed_url.empty();
     const auto text = silent ? texts.end() : texts.find(event.id);
@@ -227,14 +227,14 @@ StoreResult<DeliveryPlace> Deliveries::place(DeliveryTarget target) {
   } else if (event && !event->prev.empty()) {
     place.resume = event->prev;
   } else {
-    place.resume = "0-0";  // no record of ours: it cannot tell what stood before it
+    place.resume = "0-0";  // not our record: it does not name its predecessor
   }
   place.behind = numbers(place.resume) > numbers(place.last);
   return place;
 }
 
 StoreResult<void> Deliveries::skip_to(DeliveryTarget target, const std::string& id) {
-  // A record of no feed: it moves the place on, and does nothing else.
+  // An empty record only advances the position.
   if (target == DeliveryTarget::timelines) {
     Event nothing;
     nothing.id = id;

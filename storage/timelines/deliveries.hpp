@@ -1,5 +1,5 @@
-// The consumer group that derives timelines and notices from the events (RELIABILITY L13–L16): who may, what is to be
-// done, and doing it so that every record counts once.
+// The consumer group that derives timelines and notices from events (RELIABILITY L13–L16): leader lease, reading, and
+// applying each record exactly once.
 #pragma once
 
 #include <cstddef>
@@ -17,101 +17,102 @@
 
 namespace feedmill {
 
-/// What is derived: each remembers by itself how far it has come.
+/// Derived data; each target tracks its own progress.
 enum class DeliveryTarget { timelines, notices, stories };
 
-/// The notices that one record brings.
+/// The notices for one record.
 struct NoticesOfRecord {
   std::string id, prev;  ///< of the record
   std::vector<Notice> notices{};
-  bool more = false;  ///< the next one is of the same record
+  bool more = false;  ///< the next element belongs to the same record
 };
 
-/// Where to go on in the channels that get a record's post. Of the server that gave it, while that lives.
+/// Where to continue in the channels that receive a record's post. Valid only on the server that returned it, while it
+/// runs.
 struct DeliveryPart {
   std::string from = "0";
 };
 
-/// The posts of other feeds that tell the story of one record's post; without any there is nothing to tell.
+/// Posts of other feeds with the story of a record's post; nothing is reported if there are none.
 struct SameAsOfRecord {
   std::string id, prev;  ///< of the record
   std::string entity_id{}, feed_url{}, guid{};
   std::vector<std::string> same_as{};  ///< ids in the order of Stories::same_as()
 };
 
-/// What became of a batch. Where there was a hole, the records from there on are left: what stands between `last` and
-/// them must be applied first.
+/// Result of a batch. After a hole, the remaining records are not applied: those between `last` and them must be
+/// applied first.
 struct Delivered {
   bool hole = false;
-  std::optional<DeliveryPart> part{};  ///< the records behind those applied are left, to go on with here
+  std::optional<DeliveryPart> part{};  ///< the remaining records are not applied; continue here
   std::uint64_t applied = 0;           ///< for the first time
-  std::uint64_t repeated = 0;          ///< had been applied before
-  std::uint64_t refused = 0;           ///< writes left out because a key is of the wrong type
+  std::uint64_t repeated = 0;          ///< skipped: applied before
+  std::uint64_t refused = 0;           ///< writes skipped because a key has the wrong type
   std::string last;                    ///< last record applied
   std::uint64_t told = 0;              ///< events written
-  std::uint64_t unbuilt = 0;           ///< channels that are among Channels::unbuilt() now
+  std::uint64_t unbuilt = 0;           ///< channels added to Channels::unbuilt()
 
-  /// Adds what became of the records that follow.
+  /// Adds the result of the following records.
   void add(const Delivered& next);
 };
 
-/// What became of a try to pass over all there is.
+/// Result of an attempt to skip everything in the stream.
 struct Passed {
   enum class Answer {
-    passed,  ///< nobody is to be told: it is delivered
-    wanted,  ///< somebody is: there is a channel or a rule
-    unread   ///< the records must be looked at
+    passed,  ///< no recipients: everything counts as delivered
+    wanted,  ///< there are recipients: a channel or a rule exists
+    unread   ///< the records must be read
   };
   Answer answer{};
-  std::uint64_t records = 0;  ///< passed over
+  std::uint64_t records = 0;  ///< records skipped
   std::string place{};        ///< everything up to it is delivered
 };
 
-/// Where a target stands in the stream.
+/// Progress of a target in the stream.
 struct DeliveryPlace {
   std::string last;     ///< last record applied, "0-0" before the first
   std::string newest;   ///< newest record ever written
-  bool behind = false;  ///< records after `last` have been trimmed away: they cannot be applied any more
-  std::string resume;   ///< where to go on when behind: what comes after it is still there
+  bool behind = false;  ///< records after `last` were trimmed and can no longer be applied
+  std::string resume;   ///< where to continue if behind: the records after it still exist
 };
 
 class Deliveries {
  public:
-  /// `store` outlives this.
+  /// `store` must outlive this object.
   explicit Deliveries(Store& store) : impl_(store.impl()) {}
 
-  /// Takes or renews the right to deliver; false while another owner has it. The right only saves work: whatever two
-  /// owners do at once, every record is applied once and in order.
+  /// Acquires or renews the right to deliver; false while another owner holds it. It only avoids duplicate work: even
+  /// with two owners, every record is applied once and in order.
   StoreResult<bool> hold(const std::string& token, Milliseconds ttl);
   StoreResult<void> let_go(const std::string& token);
 
-  /// Creates the group unless it is there; it begins with the first record.
+  /// Creates the group, starting with the first record, unless it exists.
   StoreResult<void> join();
-  /// Records that were handed out and never acknowledged, oldest first.
+  /// Records delivered to the group but never acknowledged, oldest first.
   StoreResult<std::vector<EventRecord>> pending(std::size_t count);
-  /// Records never handed out.
+  /// Records not yet delivered to the group.
   StoreResult<std::vector<EventRecord>> fresh(std::size_t count);
-  /// The same, waiting up to `longest` for the first. They are taken by EventStream::come(), and nothing else happens
-  /// in between on this connection.
+  /// Starts fresh() with a wait of up to `longest` for the first record. EventStream::come() returns the records; do
+  /// nothing else on this connection until then.
   StoreResult<ServerWait> begin_to_wait(std::size_t count, Milliseconds longest);
   StoreResult<void> acknowledge(std::span<const EventRecord> records);
 
-  /// Applies records to the timelines, in order. Records that are no posts' only move the place on. `publish`: each
-  /// goes out on the pub/sub channel "<type>:<feed_url>" as well. At most 500 timelines are written at once: where that
-  /// is not enough the rest is left, and what was applied of a record whose rest is never asked for is applied again.
+  /// Applies records to the timelines, in order. Records without a post only advance the position. `publish`: records
+  /// that also go to the pub/sub channel "<type>:<feed_url>". Writes at most 500 timelines per call; the rest is left
+  /// (see Delivered::part), and if it is never requested, the part already applied is applied again.
   StoreResult<Delivered> apply(std::span<const Event> events, std::span<const EventRecord> publish = {},
                                const DeliveryPart& part = {});
-  /// All of them at once.
+  /// Applies notices, all at once.
   StoreResult<Delivered> apply(std::span<const NoticesOfRecord> records);
-  /// Writes post_same_as for those that have something to tell and are still stored.
+  /// Writes post_same_as for each record with same_as whose post is still stored.
   StoreResult<Delivered> apply(std::span<const SameAsOfRecord> records);
 
-  /// Delivers everything at once without reading it while nobody is to be told of it, for both targets. Whoever
-  /// subscribes meanwhile is seen, or gets all that is committed later. Not for who publishes records.
+  /// Marks everything as delivered without reading it, for all targets, while there are no recipients. A concurrent
+  /// subscription is either seen or receives everything committed later. Not for callers that publish records.
   StoreResult<Passed> pass();
 
   StoreResult<DeliveryPlace> place(DeliveryTarget target);
-  /// Moves a place on past records that will not be applied. Never back.
+  /// Advances a position past records that will not be applied. Never moves it back.
   StoreResult<void> skip_to(DeliveryTarget target, const std::string& id);
 
  private:

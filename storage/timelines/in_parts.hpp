@@ -1,4 +1,4 @@
-// Work that may stop between two bounded steps and go on another time.
+// Long work in bounded steps that may be interrupted and resumed.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,14 @@
 
 namespace feedmill {
 
-/// Given to a call that may take long; by itself it is done to its end.
+/// Interruption and resume state of a long call; by default it runs to completion.
 struct InParts {
-  /// Asked between bounded steps; no: the call returns early.
+  /// Polled between bounded steps; false: the call returns early.
   std::function<bool()> go_on = [] { return true; };
-  bool ended_early = false;  ///< it did; what it returned says nothing. To be taken away before the next call
+  bool ended_early = false;  ///< the call was interrupted, ignore its result; reset it before the next call
 
-  /// Where the next call goes on that is for the same: the channel that posts were being taken out of, "" = none, in
-  /// which of its lists, at which rank, and whether something was found on this way through it.
+  /// Resume state for the next call with the same arguments: the channel being pruned ("" = none), its list, the rank
+  /// in it, and whether this pass has found something.
   std::string channel;
   std::size_t list = 0, rank = 0;
   bool found = false;

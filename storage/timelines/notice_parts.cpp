@@ -10,8 +10,7 @@
 namespace feedmill {
 namespace {
 
-/// Of "1795398540945-1", the id of the event that a notice tells of, or of "outage 1795398540945"; 0 where it says
-/// none.
+/// Time in a notice's id: "1795398540945-1", the event's id, or "outage 1795398540945"; 0 if it has none.
 std::pair<std::uint64_t, std::uint64_t> moment_of(const StoredNotice& notice) {
   std::string_view id = notice.id;
   while (!id.empty() && (id.front() < '0' || id.front() > '9'))

@@ -1,4 +1,4 @@
-// Rules and notices of a deployment of several partitions, of what each partition has of them (RELIABILITY L32).
+// Merges rules and notices of a deployment of several partitions from the parts in each partition (RELIABILITY L32).
 #pragma once
 
 #include <span>
@@ -9,16 +9,16 @@
 
 namespace feedmill {
 
-/// Which of `count` partitions has all rules of a user, and gives them their ids.
+/// Home of a user among `count` partitions: it stores all the user's rules and assigns their ids.
 unsigned home_of_user(std::string_view user, unsigned count);
 
-/// Whether both watch the same, whatever their ids.
+/// Whether both rules watch the same thing; ids are ignored.
 bool is_same_rule(const Watch& one, const Watch& other);
 
-/// Which of `count` partitions besides the home of its user have a rule: that of its feed, or all.
+/// The partitions, of `count` and except the user's home, with a copy of a rule: its feed's partition, or all.
 std::vector<unsigned> copies_of_rule(const Watch& rule, unsigned count);
 
-/// The newest notices of all partitions, as many as one keeps, newest first.
+/// The newest notices of all partitions, newest first, at most max_notices.
 std::vector<StoredNotice> notices_together(std::span<const std::vector<StoredNotice>> parts);
 
 }  // namespace feedmill

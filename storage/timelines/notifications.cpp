@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kinds{"feed", "channel", "words"};
 
-/// A rule as it is stored: "feed https://…", "channel anna/news", "words redis cluster".
+/// Parses a stored rule: "feed https://…", "channel anna/news", "words redis cluster".
 std::optional<Watch> read_watch(const std::string& user, const std::string& id, const std::string& text) {
   const std::size_t space = text.find(' ');
   const auto kind = std::find(kinds.begin(), kinds.end(), std::string_view(text).substr(0, space));
@@ -20,7 +20,7 @@ std::optional<Watch> read_watch(const std::string& user, const std::string& id, 
   return Watch{user, id, static_cast<Watch::Kind>(kind - kinds.begin()), text.substr(space + 1)};
 }
 
-/// Ids count up.
+/// Compares ids, which are ascending numbers.
 bool is_older(const Watch& a, const Watch& b) {
   return std::pair(a.id.size(), a.id) < std::pair(b.id.size(), b.id);
 }
@@ -44,7 +44,7 @@ StoreResult<std::vector<StoredNotice>> Notifications::list(const std::string& us
   const auto values = impl_.redis.command(words);
   if (!values) return values.error();
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    // Deleted since: another reader was quicker.
+    // Absent: removed concurrently.
     if (!(*values)[i].is_nil()) notices.push_back({ids[i], std::string((*values)[i].text())});
   }
   return notices;
@@ -137,7 +137,7 @@ StoreResult<std::vector<Watch>> Notifications::watches(const std::string& user) 
 }
 
 StoreResult<std::vector<Watch>> Notifications::all_watches() {
-  std::set<std::string> seen;  // SSCAN may say one twice
+  std::set<std::string> seen;  // SSCAN may return one twice
   std::vector<Watch> all;
   const auto read = impl_.each_page(impl_.keys.watchers(), [&](std::vector<std::string> page) -> StoreResult<bool> {
     std::erase_if(page, [&](const std::string& user) { return !seen.insert(user).second; });

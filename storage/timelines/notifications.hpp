@@ -1,4 +1,4 @@
-// Notices: what a user asked to be told of, newest first, at most 30; operators are the user `_operator` (DESIGN §3).
+// Notices for users by their rules, newest first, at most 30; operators are the user `_operator` (DESIGN §3).
 #pragma once
 
 #include <cstddef>
@@ -14,20 +14,20 @@
 namespace feedmill {
 
 inline constexpr std::string_view operator_user = "_operator";
-inline constexpr std::size_t max_watches = 200;  ///< rules a user may have
-inline constexpr std::size_t max_notices = 30;   ///< that a store keeps of a user, as deliver_notices.lua has it
+inline constexpr std::size_t max_watches = 200;  ///< rules per user
+inline constexpr std::size_t max_notices = 30;   ///< stored per user; also in deliver_notices.lua
 
-/// A notice as it is kept: `json` begins with the member "read".
+/// A stored notice: `json` begins with the member "read".
 struct StoredNotice {
   std::string id, json;
 };
 
-/// A rule: what a user wants to be told of.
+/// A rule: what a user wants notices about.
 struct Watch {
   enum class Kind {
     feed,     ///< new posts of the feed `target`
     channel,  ///< new posts of the feeds in the channel `target`
-    words     ///< new posts of any feed that hold all words of `target`
+    words     ///< new posts of any feed that contain all words of `target`
   };
   std::string user;
   std::string id;  ///< digits
@@ -36,39 +36,39 @@ struct Watch {
   bool operator==(const Watch&) const = default;
 };
 
-/// The word for a kind of rule: feed, channel, words.
+/// The name of a kind of rule: feed, channel, words.
 std::string_view to_string(Watch::Kind kind);
 
 /// Notices and rules of one store, over a Store's connection.
 class Notifications {
  public:
-  /// `store` outlives this.
+  /// `store` must outlive this object.
   explicit Notifications(Store& store) : impl_(store.impl()) {}
 
-  /// Newest first.
+  /// A user's notices, newest first.
   StoreResult<std::vector<StoredNotice>> list(const std::string& user);
-  /// Adds notices, each atomically; for those that come from no event.
+  /// Adds notices that do not come from events, each atomically.
   StoreResult<void> add(std::span<const Notice> notices);
-  /// Of these ids, or of all when there are none; how many changed.
+  /// Marks these notices, or all if `ids` is empty; returns how many changed.
   StoreResult<std::size_t> mark_read(const std::string& user, std::span<const std::string> ids = {});
   StoreResult<std::size_t> mark_unread(const std::string& user, std::span<const std::string> ids = {});
   StoreResult<std::size_t> remove(const std::string& user, std::span<const std::string> ids = {});
 
-  /// Adds a rule (its `id` is ignored) and returns its id, that of an equal one when there is one; absent when the user
-  /// has as many as there may be.
+  /// Adds a rule (its `id` is ignored) and returns its id, or the id of an equal rule; absent if the user already has
+  /// max_watches.
   StoreResult<std::optional<std::string>> watch(const Watch& watch);
-  /// How many of the ids were rules of the user, and are gone.
+  /// Removes rules of a user; returns how many.
   StoreResult<std::size_t> unwatch(const std::string& user, std::span<const std::string> ids);
   /// A user's rules, oldest first.
   StoreResult<std::vector<Watch>> watches(const std::string& user);
   StoreResult<std::vector<Watch>> all_watches();
-  /// Changes whenever a rule does.
+  /// Changes with every change of a rule.
   StoreResult<std::string> watch_version();
 
  private:
   friend class Channels;
   explicit Notifications(Store::Impl& impl) : impl_(impl) {}
-  /// Takes away the rules that watch a channel.
+  /// Removes the rules that watch a channel.
   StoreResult<void> forget_channel(const std::string& uid);
   StoreResult<std::size_t> edit(const std::string& user, std::string_view how, std::span<const std::string> ids);
   StoreResult<std::vector<Watch>> watches_of(std::span<const std::string> users);

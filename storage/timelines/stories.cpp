@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t shards = 4096;  // as story_sync.lua has it
+constexpr std::size_t shards = 4096;  // also in story_sync.lua
 constexpr std::size_t posts_per_call = 200, posts_per_step = 500, shards_per_step = 16, keys_per_call = 512;
 
 std::size_t shard_of_page(std::string_view page) {
@@ -29,7 +29,7 @@ std::vector<std::uint64_t> numbers_in(std::string_view text) {
   return numbers;
 }
 
-/// The answers in one round trip; nil where a key is of the wrong type, which shall not stop delivery.
+/// The replies in one round trip; nil for a key of the wrong type, which must not stop delivery.
 StoreResult<std::vector<Reply>> ask(Store::Impl& impl, std::span<const Words> commands) {
   std::vector<Reply> replies;
   if (commands.empty()) return replies;
@@ -49,7 +49,7 @@ std::uint64_t Stories::number_of(std::string_view id) const {
   return number;
 }
 
-/// All posts about the page of each, and each itself; none where it is not indexed.
+/// For each post, all posts about its page including itself; none if it is not indexed.
 StoreResult<std::vector<std::vector<StoryPost>>> Stories::stories_of(std::span<const std::string> ids,
                                                                      std::vector<StoryPost>& own) {
   std::vector<std::string> words;
@@ -85,7 +85,7 @@ StoreResult<std::vector<std::vector<StoryPost>>> Stories::stories_of(std::span<c
   for (std::size_t i = 0; i < indexed.size(); ++i) {
     std::vector<std::uint64_t>& of_page = numbers[indexed[i]];
     if (!(*lists)[i].is_nil()) of_page = numbers_in((*lists)[i].text());
-    if (of_page.size() < 2) of_page.clear();  // the usual one is alone, and no more is read of it
+    if (of_page.size() < 2) of_page.clear();  // usually a page has one post, and nothing more is read
     for (const std::uint64_t number : of_page) posts[number];
   }
   std::vector<std::string> entry_ids;
@@ -111,7 +111,7 @@ StoreResult<std::vector<std::vector<StoryPost>>> Stories::stories_of(std::span<c
     const std::uint64_t mine = number_of(ids[i]);
     for (const std::uint64_t number : numbers[i]) {
       const StoryPost& post = posts[number];
-      if (post.number == 0) continue;  // it went a moment ago
+      if (post.number == 0) continue;  // just removed
       stories[i].push_back(post);
       if (number == mine) own[i] = post;
     }
@@ -138,11 +138,11 @@ StoreResult<std::vector<bool>> Stories::is_first_told(const std::string& uid, bo
   std::vector<StoryPost> own;
   const auto stories = stories_of(ids, own);
   if (!stories) return stories.error();
-  // Who has read one of them is not told again, whichever comes first.
+  // A story whose post was read is not shown again, whichever of its posts comes first.
   const std::string shown = all ? impl_.keys.channel_index(uid) : impl_.keys.timeline(uid);
   const std::string read = impl_.keys.channel_read(uid);
   std::vector<std::string> others;
-  std::vector<std::pair<std::size_t, std::string_view>> asked;  // place in `ids`, key
+  std::vector<std::pair<std::size_t, std::string_view>> asked;  // index in `ids`, key
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (own[i].number == 0) continue;
     for (const StoryPost& post : same_story(own[i], (*stories)[i])) {
@@ -217,7 +217,7 @@ StoreResult<Stories::Place> Stories::rebuild(const Place& from) {
   if (auto connected = impl_.ready(); !connected) return connected.error();
   Place place = from;
   std::vector<std::string> ids;
-  if (place.shard < shards) {  // what it has of posts that went
+  if (place.shard < shards) {  // finds entries of removed posts
     const std::size_t end = std::min(shards, place.shard + shards_per_step);
     for (; place.shard < end; ++place.shard) {
       const std::string key = impl_.keys.story_posts(place.shard);
@@ -226,12 +226,12 @@ StoreResult<Stories::Place> Stories::rebuild(const Place& from) {
       if (!posts) return posts.error();
       for (const auto& [number, page] : posts->front().pairs()) ids.push_back(impl_.keys.entries() + number);
     }
-  } else {  // what it lacks
+  } else {  // finds missing posts
     if (place.waiting.empty()) {
       const auto reply = impl_.redis.command({"SSCAN", impl_.keys.feeds(), place.feeds, "COUNT", "10"});
       if (!reply) return reply.error();
       place.feeds = (*reply)[0].text();
-      place.waiting = (*reply)[1].texts();  // all of them where there are few
+      place.waiting = (*reply)[1].texts();  // a small set is returned whole
     }
     while (!place.waiting.empty() && ids.size() < posts_per_step) {
       const std::string key = impl_.keys.sort(place.waiting.back());
@@ -255,7 +255,7 @@ StoreResult<void> Stories::drop() {
     keys.push_back(impl_.keys.story_pages(i));
   }
   keys.push_back(impl_.keys.delivered("stories"));
-  keys.push_back(impl_.keys.stories());  // the last: until then it is begun again
+  keys.push_back(impl_.keys.stories());  // last, so that an interrupted drop is repeated
   for (std::span<const std::string> left(keys); !left.empty();) {
     const auto batch = left.first(std::min(keys_per_call, left.size()));
     Words words{"UNLINK"};

@@ -1,5 +1,4 @@
-// The index of stories: which posts of different feeds are about one page (RELIABILITY L20). It informs, and changes no
-// post.
+// The index of stories: posts of different feeds about one page (RELIABILITY L20). Informative only; changes no post.
 #pragma once
 
 #include <cstddef>
@@ -14,41 +13,40 @@
 
 namespace feedmill {
 
-/// The index of one store, over a Store's connection. Ids are those of entries; of what is none of them nothing is
-/// known.
+/// The index of one store, over a Store's connection. Ids are those of entries; unknown ids have no stories.
 class Stories {
  public:
-  /// `store` outlives this.
+  /// `store` must outlive this object.
   explicit Stories(Store& store) : impl_(store.impl()) {}
 
-  /// The posts of other feeds that tell the story of each of these, those from the page's own site first, then the
-  /// oldest; at most 49. Costs four round trips, and none of them when nothing is indexed of `ids` but the first.
+  /// For each post, the posts of other feeds with the same story: from the page's own site first, then oldest first; at
+  /// most 49. Three round trips, or one if none of `ids` is indexed.
   StoreResult<std::vector<std::vector<std::string>>> same_as(std::span<const std::string> ids);
-  /// Of entries of a channel those whose story no post before them tells in it. `all`: among the channel's posts, read
-  /// or not; else among those that are unread, and a story of which another post was read is told.
+  /// For each entry: is it the channel's first about its story? `all`: among all posts of the channel; otherwise among
+  /// unread posts, and false if another post of the story was read.
   StoreResult<std::vector<bool>> is_first_told(const std::string& uid, bool all, std::span<const std::string> ids);
 
-  // What deliver does. Each may be repeated and come in any order: what is stored decides.
+  // For delivery. Calls may be repeated and in any order: each reads the stored posts.
 
-  /// Brings what is known of these posts up to what is stored. Returns how many writes a key of the wrong type refused.
+  /// Updates the index for these posts. Returns how many writes failed because a key has the wrong type.
   StoreResult<std::uint64_t> sync(std::span<const std::string> ids);
 
   enum class State {
     none,      ///< there is no index
-    building,  ///< or what there is may lack posts, or have some that went
+    building,  ///< it may lack posts or contain removed ones
     built
   };
   StoreResult<State> state();
   StoreResult<void> note(State state);
-  /// A bounded step of bringing all of it up to what is stored, from a default one on.
+  /// Progress of a rebuild; start with a default one.
   struct Place {
     std::size_t shard = 0;
     std::string feeds = "0";             ///< cursor
-    std::vector<std::string> waiting{};  ///< feeds that it has passed
+    std::vector<std::string> waiting{};  ///< feeds returned by the cursor, not yet indexed
     bool done = false;
   };
   StoreResult<Place> rebuild(const Place& from);
-  /// Takes the index away.
+  /// Drops the index.
   StoreResult<void> drop();
 
  private:

@@ -1,4 +1,4 @@
-// A store as JSON lines.
+// Exports a store as JSON lines.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -22,10 +22,10 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t entries_per_step = 50;  // of 2 MiB at most
-constexpr int most_tries = 100;               // for a feed that changes while it is written
+constexpr int most_tries = 100;               // for a feed that changes during its export
 constexpr std::size_t words_per_line = 2000;
 
-/// Fields of a feed's state that are of the moment, or of this store alone.
+/// Fields of a feed's state that are transient or specific to this store.
 constexpr std::array of_the_moment{"alone", "alone_deaths", "claim",    "claim_due", "claim_hosts", "claim_part",
                                    "held",  "leaving",      "removing", "strikes",   "wake"};
 
@@ -41,7 +41,7 @@ json::array words_json(const std::vector<std::string>& words) {
   return array;
 }
 
-/// Sorted, so that equal feeds are equal lines.
+/// Sorted, so that equal feeds give equal lines.
 json::array fields_json(ReplyView reply) {
   Fields fields = reply.pairs();
   std::sort(fields.begin(), fields.end());
@@ -69,7 +69,7 @@ json::array state_json(ReplyView reply) {
   return array;
 }
 
-/// A notice as it is kept, its entry called as in an archive.
+/// A stored notice with the archive name of its entry.
 std::string with_archive_name(const std::string& notice) {
   return with_entry(notice, [](const std::string& id, const std::string&) { return archive_name(id).value_or(id); });
 }
@@ -104,7 +104,7 @@ class Archive::Writer {
  private:
   void tell(const json::object& object) { line_(json::serialize(object) + "\n"); }
 
-  /// Before anything is read: what happens meanwhile is told behind it.
+  /// Read first, so that `seq` precedes everything in the file.
   StoreResult<void> head() {
     const bool is_whole = options_.feed_urls.empty();
     json::array seqs, ids;
@@ -137,7 +137,7 @@ class Archive::Writer {
                       {"id", std::to_string(now->count()) + "-" + std::to_string(feeds_)},
                       {"whole", is_whole},
                       {"feeds", feeds_}};
-    const bool are_one = std::ranges::count(ids, ids.front()) == std::ssize(ids);  // which they were filled from
+    const bool are_one = std::ranges::count(ids, ids.front()) == std::ssize(ids);  // of the store they were filled from
     const bool is_one = stores_.all.size() == 1;
     line[is_one ? "seq" : "seqs"] = is_one ? seqs.front() : json::value(seqs);
     line[are_one ? "store" : "stores"] = are_one ? ids.front() : json::value(ids);
@@ -166,7 +166,7 @@ class Archive::Writer {
     return StoreError{StoreError::Code::loading, "a feed changed each time it was written down: " + url};
   }
 
-  /// False when the feed changed meanwhile.
+  /// False if the feed changed during its export.
   StoreResult<bool> attempt_feed(Store::Impl& impl, const std::string& url) {
     std::string stamp;
     std::uint64_t entries = 0;
@@ -178,7 +178,7 @@ class Archive::Writer {
       const auto reply = impl.run(Script::export_feed, args);
       if (!reply) return reply.error();
       const std::string_view now = (*reply)[0].text();
-      if (first == 0 && now.empty()) return true;  // removed since the list was made
+      if (first == 0 && now.empty()) return true;  // removed since it was listed
       if (first == 0) {
         stamp = now;
         tell({{"t", "feed"},
@@ -207,7 +207,7 @@ class Archive::Writer {
     return true;
   }
 
-  /// A key of those that are kept only in an empty store; nothing when it does not exist.
+  /// Exports a key that only an empty store imports; nothing if it does not exist.
   StoreResult<void> key(Store::Impl& impl, const std::string& name) {
     auto value = read_key(impl.redis, name);
     if (!value) return value.error();
@@ -218,7 +218,7 @@ class Archive::Writer {
     return {};
   }
 
-  /// `feed_url`: of the entries that are named in `words`, "" where none is.
+  /// `feed_url`: feed of the entries named in `words`, "" if there are none.
   void tell_key(const std::string& name, const std::string& type, const std::vector<std::string>& words,
                 const std::string& feed_url) {
     for (std::size_t at = 0; at < words.size(); at += words_per_line) {
@@ -232,7 +232,7 @@ class Archive::Writer {
   }
 
   StoreResult<void> derived() {
-    std::map<std::string, std::vector<Store*>> channels;  // who has a part of each
+    std::map<std::string, std::vector<Store*>> channels;  // partitions of each
     for (Store* const store : stores_.all) {
       const auto its = Channels(*store).list();
       if (!its) return its.error();
@@ -242,7 +242,7 @@ class Archive::Writer {
       if (const auto done = channel(uid, parts); !done) return done.error();
     }
     Store::Impl& first = stores_.all.front()->impl();
-    if (const auto done = key(first, first.keys.hosts()); !done) return done.error();  // the same in all
+    if (const auto done = key(first, first.keys.hosts()); !done) return done.error();  // equal in all stores
     for (Store* const store : stores_.all) {
       if (const auto done = users(*store); !done) return done.error();
     }
@@ -269,7 +269,7 @@ class Archive::Writer {
     return {};
   }
 
-  /// What is marked read, by feed, which says in what partition it is. Marks of posts that are gone stay behind.
+  /// Exports read marks by feed, which determines the partition. Skips marks of removed posts.
   StoreResult<void> marks(Store::Impl& impl, const std::string& uid) {
     const std::string name = impl.keys.channel_read(uid);
     const auto marked = read_key(impl.redis, name);
@@ -294,9 +294,9 @@ class Archive::Writer {
     return {};
   }
 
-  /// A line at least; of a large channel several.
+  /// At least one line; several for a large channel.
   StoreResult<void> feeds_of(Store& store, const std::string& uid) {
-    constexpr std::size_t stretch = 50'000;  // each look goes over all feeds of the channel
+    constexpr std::size_t stretch = 50'000;  // each call scans all feeds of the channel
     std::string after;
     for (std::size_t found = stretch; found == stretch;) {
       const auto urls = Channels(store).feeds_after(uid, after, stretch);
@@ -314,7 +314,7 @@ class Archive::Writer {
     return {};
   }
 
-  /// Notices and rules: found by a scan, because no list of users is kept.
+  /// Exports notices and rules; scans for them, because there is no list of users.
   StoreResult<void> users(Store& store) {
     Store::Impl& impl = store.impl();
     const std::string order = impl.keys.notice_order(""), values = impl.keys.notices(""), rules = impl.keys.watches("");
@@ -328,7 +328,7 @@ class Archive::Writer {
           if (done) done = key(impl, name);
         } else if (name.starts_with(rules)) {
           const unsigned home = home_of_user(std::string_view(name).substr(rules.size()), stores_.partitions());
-          if (stores_.all.size() == 1 || stores_.at(home) == &store) done = key(impl, name);  // others have copies
+          if (stores_.all.size() == 1 || stores_.at(home) == &store) done = key(impl, name);  // others: copies
         }
         if (!done) return done.error();
       }
@@ -340,7 +340,7 @@ class Archive::Writer {
   const ArchiveStores& stores_;
   const ExportOptions& options_;
   const std::function<void(std::string_view)>& line_;
-  std::uint64_t feeds_ = 0;  // that there are to write
+  std::uint64_t feeds_ = 0;  // total feeds to write
   ArchiveFigures figures_;
 };
 

@@ -1,4 +1,4 @@
-// JSON lines back into a store. A file is hostile until its lines have been looked at: nothing of it is believed.
+// Imports JSON lines into a store. The file is untrusted: each line is checked before it is used.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -38,10 +38,10 @@ constexpr std::size_t entries_per_call = 50, bytes_per_call = 4U << 20U;
 constexpr std::ptrdiff_t tombs_per_call = 1000;
 constexpr std::string_view no_export = "is not an export of feedmill's store";
 constexpr std::size_t most_tombs = 20'000;
-constexpr std::uint64_t highest_moment = std::uint64_t{1} << 47;  // of an event: thousands of years from now
-constexpr std::int64_t highest_number = std::int64_t{1} << 49;    // of an entry: there are as many above it
+constexpr std::uint64_t highest_moment = std::uint64_t{1} << 47;  // of an event: in thousands of years
+constexpr std::int64_t highest_number = std::int64_t{1} << 49;    // of an entry: leaves as many numbers above it
 
-/// Store::id() of each store that was written down, none where the file is older than ids.
+/// Store::id() of each exported store, empty for files that are older than ids.
 std::vector<std::string> store_ids_of(const json::object& object) {
   std::vector<std::string> ids;
   if (object.contains("stores")) ids = words_of(object, "stores", most_partitions);
@@ -53,7 +53,7 @@ std::vector<std::string> store_ids_of(const json::object& object) {
   return ids;
 }
 
-/// The newest event of all stores that were written down, "0-0" where the file says none.
+/// The newest event of all exported stores, "0-0" if the file has none.
 std::string newest_event_of(const json::object& object) {
   std::vector<std::string> seqs;
   if (object.contains("seqs")) seqs = words_of(object, "seqs", most_partitions);
@@ -103,7 +103,7 @@ class Archive::Reader {
       figures_.kept_numbers = keep_;
       return figures_;
     } catch (const BadLine& bad) {
-      // What the current feed has so far goes again; who follows one that was replaced waits for the next import.
+      // Discards the current, incomplete feed; channels of a replaced one keep it for the next import.
       if (writing_) discard();
       return failed({StoreError::Code::refused, bad.text}, true);
     }
@@ -111,7 +111,7 @@ class Archive::Reader {
 
  private:
   ArchiveError failed(StoreError error, bool bad_input) const {
-    const bool speaks_to_one = in_feed_ || finished_ || number_ == 1;  // else to any of them
+    const bool speaks_to_one = in_feed_ || finished_ || number_ == 1;  // else several partitions
     const bool is_of_one = !bad_input && speaks_to_one && at_ != nullptr && stores_.all.size() > 1;
     if (is_of_one) error.detail = "partition " + std::to_string(at_->partition().index) + ": " + error.detail;
     return {number_, bad_input, std::move(error)};
@@ -119,7 +119,7 @@ class Archive::Reader {
 
   Store::Impl& impl() const { return at_->impl(); }
 
-  /// A reply to a script; absent, and the import is over, when the store failed.
+  /// The script's reply; empty, with failure_ set, if the store failed.
   std::optional<Reply> run(const Args& args) {
     auto reply = impl().run(Script::import_feed, args);
     if (reply) return std::move(*reply);
@@ -156,7 +156,7 @@ class Archive::Reader {
     const std::vector<std::string> store_ids = store_ids_of(object);
     const std::string newest_event = newest_event_of(object);
     if (options_.dry_run) return;
-    if (!is_whole.is_bool() || !is_whole.as_bool()) return;  // some feeds: numbered anew
+    if (!is_whole.is_bool() || !is_whole.as_bool()) return;  // some feeds: numbered by this store
     keep_ = true;
     for (std::size_t i = 0; i < stores_.all.size() && !failure_; ++i) {
       at_ = stores_.all[i];
@@ -175,7 +175,7 @@ class Archive::Reader {
     }
   }
 
-  /// Whether another partition will not give out the numbers that are kept here (RELIABILITY L27).
+  /// Whether another partition will not issue entry numbers that are kept here (RELIABILITY L27).
   bool goes_on_behind(const Partition& partition) {
     StoreOptions options = impl().options;
     options.partition = partition;
@@ -258,7 +258,7 @@ class Archive::Reader {
         return;
       }
       if (found == "replace") ++figures_.replaced;
-      if (found == "left") {  // of a broken removal
+      if (found == "left") {  // of an interrupted removal
         if (const auto removed = Feeds(*at_).remove(url_); !removed) failure_ = removed.error();
       } else if (const auto removed = Feeds(*at_).remove_for_import(url_, found == "begun"); !removed) {
         failure_ = removed.error();
@@ -374,7 +374,7 @@ class Archive::Reader {
     in_feed_ = writing_ = counts_ = false;
   }
 
-  /// Its posts, at once, in the channels that it stayed in while it was replaced.
+  /// Adds its posts to the channels it stayed in while it was replaced.
   void fill_channels() {
     Channels channels(*at_);
     const auto uids = channels.holding(std::span(&url_, 1));
@@ -387,7 +387,7 @@ class Archive::Reader {
     if (const auto followed = channels.follow(memberships); !followed) failure_ = followed.error();
   }
 
-  /// What consumers hear of the feed itself: of one that was never read, nothing.
+  /// Events about the feed itself; none if it was never read.
   Fields events() const {
     Fields events;
     const FeedState state = read_state(state_);
@@ -425,7 +425,7 @@ class Archive::Reader {
     for (const std::string& url : urls) {
       if (!options_.is_feed_url(url)) throw BadLine{"\"feeds\" contains something other than a feed URL"};
     }
-    if (uid != channel_) ++figures_.channels;  // a large one has several lines
+    if (uid != channel_) ++figures_.channels;  // a large channel has several lines
     channel_ = uid;
     if (options_.dry_run) return;
     Store& first = stores_.home(home_of_channel(uid, stores_.partitions()));
@@ -439,7 +439,7 @@ class Archive::Reader {
     }
   }
 
-  /// Only into a store that was empty: elsewhere the entries they speak of have other numbers.
+  /// Only for a store that was empty; elsewhere the entries have other numbers.
   void key(const json::object& object) {
     if (const auto done = keys_.take(object, keep_ && !options_.dry_run); !done) failure_ = done.error();
   }
@@ -464,19 +464,19 @@ class Archive::Reader {
 
   const ArchiveStores& stores_;
   ArchiveKeys keys_;
-  Store* at_ = nullptr;  // whose feed it is that is under way, or who is spoken to; null: another partition's
+  Store* at_ = nullptr;  // the current feed's partition, or the one being called; null: not among stores_
   const ImportOptions& options_;
   const std::function<bool(std::string&)>& next_;
   ArchiveFigures figures_;
   std::optional<StoreError> failure_;
   std::uint64_t number_ = 0, ends_ = 0, ended_entries_ = 0;
   std::string id_;
-  std::uint64_t highest_ = 0;  // of the numbers that entries have, or had when the file was begun
+  std::uint64_t highest_ = 0;  // highest entry number in the file, or when it was begun
   bool keep_ = false, finished_ = false;
-  // The feed under way.
+  // The current feed.
   bool in_feed_ = false, writing_ = false, counts_ = false;
   std::string url_, due_, since_;
-  std::string channel_;  // of the last line that was of one
+  std::string channel_;  // of the last channel line
   Fields state_, feed_, tombs_;
   std::uint64_t entries_ = 0;
   Args call_;

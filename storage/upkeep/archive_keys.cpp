@@ -21,7 +21,7 @@ Words with(std::string_view command, const std::string& key, const std::vector<s
   return all;
 }
 
-/// What a key is of, as "anna" in "state:watches:anna"; "" where its name is not such a one.
+/// The variable part of a key's name, such as "anna" in "state:watches:anna"; "" if the name does not match.
 std::string between(const std::string& name, std::string_view start, std::string_view end = {}) {
   if (!name.starts_with(start) || !name.ends_with(end) || name.size() <= start.size() + end.size()) return "";
   return name.substr(start.size(), name.size() - start.size() - end.size());
@@ -45,7 +45,7 @@ StoreResult<void> ArchiveKeys::take(const object& line, bool is_written) {
   const auto of = [&](std::string_view wanted, const std::string& start, std::string_view end = {}) {
     return type == wanted ? between(name, start, end) : "";
   };
-  // The channel or the user stands between a beginning and an ending.
+  // The channel or user is between a prefix and a suffix.
   const std::string read = plain.channel_read("\n");
   const std::size_t gap = read.find('\n');
   if (const auto uid = of("zset", read.substr(0, gap), read.substr(gap + 1)); !uid.empty()) {
@@ -72,7 +72,7 @@ StoreResult<void> ArchiveKeys::take(const object& line, bool is_written) {
     }
     return {};
   }
-  // These stand in older files, and say nothing that the others do not.
+  // In older files; derived from the others.
   if (name == plain.watchers() || name == plain.watch_version() || name == plain.channels_gone()) return {};
   throw BadLine{"\"key\" is none that an export holds"};
 }
@@ -81,7 +81,7 @@ Store& ArchiveKeys::home_of(const std::string& user) const {
   return stores_.home(home_of_user(user, stores_.partitions()));
 }
 
-/// Entries that were read in a channel.
+/// Read marks of a channel.
 StoreResult<void> ArchiveKeys::marks(const object& line, const std::string& uid, const std::vector<std::string>& words,
                                      bool is_written) {
   Store* store = stores_.all.front();
@@ -101,7 +101,7 @@ StoreResult<void> ArchiveKeys::marks(const object& line, const std::string& uid,
   return tell(*store, with("ZADD", store->impl().keys.channel_read(uid), scored));
 }
 
-/// A notice whose entry is called as it is here.
+/// A notice with its entry's id in this store.
 std::string ArchiveKeys::with_entry_here(const std::string& notice) const {
   if (stores_.all.front()->prefix().empty()) return notice;
   return with_entry(notice, [this](const std::string& id, const std::string& feed_url) {
@@ -110,7 +110,7 @@ std::string ArchiveKeys::with_entry_here(const std::string& notice) const {
   });
 }
 
-/// The newest notices of a user, of all lines that have some; their values are there already.
+/// Merges the newest notices of a user from all lines; their values are already stored.
 StoreResult<void> ArchiveKeys::order(const std::string& user, const std::vector<std::string>& ids) {
   Store& store = home_of(user);
   const std::string key = store.impl().keys.notice_order(user), values = store.impl().keys.notices(user);
@@ -141,7 +141,7 @@ StoreResult<void> ArchiveKeys::order(const std::string& user, const std::vector<
   return {};
 }
 
-/// Rules of a user, which keep their ids; partitions that have copies of them give them others.
+/// Rules of a user, which keep their ids; copies in other partitions get ids of their own.
 StoreResult<void> ArchiveKeys::rules(const std::string& user, const std::vector<std::string>& words, bool is_written) {
   std::int64_t highest = 0;
   for (std::size_t i = 0; i < words.size(); i += 2) highest = std::max(highest, whole(words[i], "words"));

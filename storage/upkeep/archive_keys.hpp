@@ -1,5 +1,4 @@
-// What an archive has besides feeds and the feeds of channels, on its way into stores: read marks, the order of
-// channels, notices, rules and settings of hosts.
+// Imports the `key` lines of an archive: read marks, the order of channels, notices, rules and host settings.
 #pragma once
 
 #include <string>
@@ -14,10 +13,10 @@ namespace feedmill {
 
 class ArchiveKeys {
  public:
-  /// `stores`, which outlive this, have answered already.
+  /// `stores` must outlive this object and be open.
   explicit ArchiveKeys(const ArchiveStores& stores) : stores_(stores) {}
 
-  /// A line of the kind `key`; `is_written`: else it is only looked at. Again is harmless. Throws BadLine.
+  /// Imports a `key` line; only checks it unless `is_written`. Safe to repeat. Throws BadLine.
   StoreResult<void> take(const boost::json::object& line, bool is_written);
 
  private:

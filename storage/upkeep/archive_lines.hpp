@@ -1,4 +1,4 @@
-// Members of a line of an archive, of which nothing is believed before it has been looked at.
+// Checked access to the members of an archive line, which is untrusted.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace feedmill {
 
 inline constexpr std::size_t most_fields_of_line = 200;
 
-/// What is wrong with a line; caught where lines are read.
+/// A malformed line; caught by the reader of lines.
 struct BadLine {
   std::string text;
 };
@@ -57,7 +57,7 @@ inline Fields fields_of(const boost::json::object& object, std::string_view name
   return fields;
 }
 
-/// Whole and not negative, as we write it.
+/// A whole number, not negative, as we write it.
 inline std::int64_t whole(std::string_view text, std::string_view name, std::int64_t most = std::int64_t{1} << 50) {
   std::int64_t value = -1;
   if (!read_number(text, value) || value < 0 || value > most) {

@@ -1,4 +1,4 @@
-// Entries as archives name them: by their numbers alone, because what stands before is another in another store.
+// Names of entries in archives: without the key prefix, which differs between stores.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace feedmill {
 
-/// "Entry:51" of that and of "any:{p003.a}:Entry:51"; nothing of what is no id of an entry.
+/// "Entry:51" for "Entry:51" or "any:{p003.a}:Entry:51"; empty for anything but an entry's id.
 inline std::optional<std::string> archive_name(std::string_view id) {
   const std::string entries = Keys("").entries();
   const std::size_t start = id.rfind(entries);
@@ -23,7 +23,7 @@ inline std::optional<std::string> archive_name(std::string_view id) {
   return std::string(id.substr(start));
 }
 
-/// A notice as it is kept, with `name(its entity_id, its feed_url)` for the former; as it is where it has none.
+/// A stored notice with its entity_id replaced by `name(entity_id, feed_url)`; unchanged if it has none.
 template <class Name>
 std::string with_entry(const std::string& notice, const Name& name) {
   boost::system::error_code error;

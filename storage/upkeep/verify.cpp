@@ -11,7 +11,7 @@ constexpr std::string_view keys_per_scan = "1000", members_per_scan = "500";
 constexpr std::size_t most_counted = 1'000;  // feeds whose states one script counts
 constexpr std::size_t keys_per_look = 200, most_postponed = 100'000;
 
-/// What stands in `key` where `pattern` has a line break, when the rest is the same.
+/// The text in `key` at the line break of `pattern`, if the rest matches.
 std::optional<std::string> name_in(const std::string& key, const std::string& pattern) {
   const std::size_t at = pattern.find('\n');
   const std::string_view before = std::string_view(pattern).substr(0, at),
@@ -20,7 +20,7 @@ std::optional<std::string> name_in(const std::string& key, const std::string& pa
   return key.substr(before.size(), key.size() - before.size() - behind.size());
 }
 
-/// The feed whose URL a key begins with, as in <feed_url>:sort.
+/// The feed in a key's name, such as <feed_url>:sort.
 std::optional<std::string> feed_of(const Keys& keys, const std::string& key) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (!key.starts_with(keys.prefix() + std::string(scheme))) continue;
@@ -118,7 +118,7 @@ StoreResult<void> Verifier::Work::postponed() {
     if (auto done = owners(batch, {}); !done) return done.error();
     left = left.subspan(batch.size());
   }
-  if (options_.journal) {  // what got its place back is held against all that is asked of a post
+  if (options_.journal) {  // check restored entries against all rules for posts
     std::set<std::string> feeds;
     for (const std::string& id : postponed_) {
       if (auto connected = impl_.ready(); !connected) return connected.error();
@@ -151,7 +151,7 @@ StoreResult<void> Verifier::Work::classify(const std::vector<std::string>& keys)
     } else if (const auto reader = name_in(key, names.notices("\n"))) {
       const auto listed = impl_.redis.command({"EXISTS", names.notice_order(*reader)});
       if (!listed) return listed.error();
-      if (listed->integer() == 1) continue;  // looked at with the list
+      if (listed->integer() == 1) continue;  // checked with the list
       if (auto done = notices(*reader); !done) return done.error();
     } else if (const auto watcher = name_in(key, names.watches("\n"))) {
       if (auto done = settle_call(Script::verify_channel, {"watcher", *watcher}); !done) return done.error();
@@ -165,7 +165,7 @@ StoreResult<void> Verifier::Work::classify(const std::vector<std::string>& keys)
   std::sort(strays.begin(), strays.end());
   strays.erase(std::unique(strays.begin(), strays.end()), strays.end());
   if (auto done = owners({}, strays); !done) return done.error();
-  // An entry that seems to belong to nobody is looked at again when its feed has been.
+  // An entry that seems to belong to no feed is checked again after its feed.
   for (std::span<const std::string> left = ids; !left.empty();) {
     const auto batch = left.first(std::min(keys_per_look, left.size()));
     Args args;
@@ -173,7 +173,7 @@ StoreResult<void> Verifier::Work::classify(const std::vector<std::string>& keys)
     for (const std::string& id : batch) args.add(std::string_view(id));
     const auto reply = impl_.run(Script::verify_keys, args);
     if (!reply) return reply.error();
-    // At most 200 are told at once: then all of the batch is looked at again.
+    // A reply has at most 200 findings: if it is full, check the whole batch again.
     const std::vector<Violation> found = read_findings((*reply)[0]);
     if (found.size() >= 200) {
       postponed_.insert(postponed_.end(), batch.begin(), batch.end());
@@ -225,7 +225,7 @@ StoreResult<void> Verifier::Work::registered() {
   const auto count = impl_.redis.command({"SCARD", impl_.keys.feeds()});
   if (!count) return count.error();
   if (static_cast<std::uint64_t>(count->integer()) <= summary_.feeds) return {};
-  // Some were added since, or have no key at all.
+  // Some feeds were added since, or have no key at all.
   for (std::string cursor = "0";;) {
     const auto page = impl_.redis.command({"SSCAN", impl_.keys.feeds(), cursor, "COUNT", members_per_scan});
     if (!page) return page.error();
@@ -272,14 +272,14 @@ StoreResult<void> Verifier::Work::told_of() {
       }
       for (std::size_t i = 0; i < batch.size(); ++i) {
         const auto known = signals_.posts().find(batch[i]);
-        if (known == signals_.posts().end()) continue;  // trimmed away since
+        if (known == signals_.posts().end()) continue;  // trimmed since
         const auto& post = known->second;
         const std::string id = impl_.keys.entries() + std::to_string(batch[i]);
-        if (!revs[i] || post.gone) continue;  // no hash: told with its feed
+        if (!revs[i] || post.gone) continue;  // not a hash: reported with its feed
         if (revs[i]->is_nil()) {
           const auto told = signals_.read_again(post.record);
           if (!told) return told.error();
-          if (!*told) continue;  // too long ago by now
+          if (!*told) continue;  // trimmed by now
           all.push_back({"I1",
                          "entry.lost",
                          (*told)->feed_url,
@@ -312,7 +312,8 @@ StoreResult<void> Verifier::Work::states(const Fields& before) {
     after = reply[2].pairs();
   });
   if (!done || all_counted) return done;
-  // Too many for one script: what was counted on the way holds when nothing changed meanwhile, and each counted once.
+  // Too many for one script: the counts from the scan are valid if the states did not change and each feed was counted
+  // once.
   const auto feeds = impl_.redis.command({"SCARD", impl_.keys.feeds()});
   if (!feeds) return feeds.error();
   Fields old = before, now = after;

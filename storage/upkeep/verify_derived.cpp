@@ -1,4 +1,4 @@
-// What deliver derives from posts: channels, timelines, read marks, notices.
+// Checks data derived from posts: channels, timelines, read marks, notices.
 #include <algorithm>
 #include <charconv>
 

@@ -57,13 +57,13 @@ void EventLedger::read(const EventRecord& record, std::vector<Violation>& wrong)
     posts_[number].gone = true;
     return;
   }
-  if (record.type == "post_same_as") return;  // tells of no revision
+  if (record.type == "post_same_as") return;  // has no revision
   const json::value* const member = object->if_contains("rev");
   const std::int64_t rev = member != nullptr && member->is_int64() ? member->as_int64() : 0;
   if (rev < 1) tell("signal.rev", url, {id}, "has no revision");
   const auto [known, is_new] = posts_.try_emplace(number);
   Revision& post = known->second;
-  const bool goes_on = !is_new && !post.gone;  // what is gone may be brought back, by an import that was killed before
+  const bool goes_on = !is_new && !post.gone;  // a resumed import may restore a removed post
   if (goes_on && rev == post.rev) {
     tell("signal.twice", url, {id}, "revision " + std::to_string(rev) + " is reported twice");
   } else if (goes_on && rev != post.rev + 1) {
@@ -100,7 +100,7 @@ StoreResult<void> EventLedger::read_on(std::vector<Violation>& wrong) {
     if (records.empty()) return find_beginning();
     if (records_ > 0) {
       if (auto found = find_beginning(); !found) return found;
-      if (first_ == records.front().id) {  // trimmed up to here while it was read
+      if (first_ == records.front().id) {  // trimmed up to here while reading
         posts_.clear();
         records_ = 0;
       }
@@ -114,10 +114,10 @@ StoreResult<void> EventLedger::read_on(std::vector<Violation>& wrong) {
 }
 
 bool EventLedger::lacks(std::uint64_t number, std::int64_t rev, std::int64_t changed) const {
-  // The stream loses its beginning only: what follows a record that is there must be there too.
+  // The stream is trimmed only at its beginning: after an existing record all later ones must exist.
   const auto known = posts_.find(number);
   if (known != posts_.end() && known->second.rev > 0) return known->second.rev < rev;
-  // The record is not older than the change; a second is what the entry's time leaves open.
+  // The record is no older than the change; the entry's time is accurate to one second.
   return first_ms_ != 0 && (changed - 1) * 1000 > first_ms_;
 }
 

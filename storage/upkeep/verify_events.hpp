@@ -1,4 +1,4 @@
-// What the stream says of posts, to be held against the entries (RELIABILITY I5).
+// The post revisions in the event stream, to compare with the entries (RELIABILITY I5).
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,30 @@
 
 namespace feedmill {
 
-/// The newest revision of each post that the stream tells of. Bounded by the stream.
+/// The newest revision of each post in the stream. Bounded by the stream.
 class EventLedger {
  public:
-  /// Both outlive this; `redis` is connected whenever this is asked to read.
+  /// Both must outlive this object; `redis` must be connected when it reads.
   EventLedger(Redis& redis, const Keys& keys) : redis_(redis), keys_(keys) {}
 
-  /// Reads the records that have come since the last call, in bounded steps. What is wrong with them goes to `wrong`.
+  /// Reads the records added since the last call, in bounded steps. Reports malformed ones in `wrong`.
   StoreResult<void> read_on(std::vector<Violation>& wrong);
 
   struct Revision {
     std::int64_t rev = 0;
     bool gone = false;     ///< trimmed or deleted since
-    std::string record{};  ///< id of the record that told of it
+    std::string record{};  ///< id of its record
   };
-  /// What that record says; absent when it has been trimmed away.
+  /// The event of that record; empty if it was trimmed.
   StoreResult<std::optional<Event>> read_again(const std::string& record);
 
-  /// By the number of the entry.
+  /// By entry number.
   const std::unordered_map<std::uint64_t, Revision>& posts() const { return posts_; }
 
-  /// Whether a revision of an entry, written at `changed` (unix seconds), must have a record here and has none.
+  /// Whether a revision of an entry, written at `changed` (unix seconds), should have a record in the stream but does
+  /// not.
   bool lacks(std::uint64_t number, std::int64_t rev, std::int64_t changed) const;
-  /// Reads where the stream begins now: it may have been trimmed.
+  /// Reads the stream's current beginning, because it may have been trimmed.
   StoreResult<void> find_beginning();
 
   std::uint64_t records() const { return records_; }
@@ -54,7 +55,7 @@ class EventLedger {
   std::uint64_t records_ = 0, highest_ = 0;
 };
 
-/// The number in the id of an entry, 0 when it is none.
+/// The number in an entry's id, 0 if it is not one.
 std::uint64_t entry_number(const Keys& keys, std::string_view id);
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// One feed: its state, its index, map, digests and tombstones, its entries' texts and events.
+// Checks a feed: its state, index, map, digests and tombstones, and the texts and events of its entries.
 #include <algorithm>
 
 #include "parsers/text/numbers.hpp"
@@ -11,10 +11,10 @@
 namespace feedmill {
 namespace {
 
-constexpr std::string_view entries_per_look = "2500";  // a feed of the usual hard cap in one script
+constexpr std::string_view entries_per_look = "2500";  // one script for a feed at the usual hard cap
 constexpr std::string_view walked_per_step = "500";
-constexpr std::size_t texts_per_trip = 32;               // an entry has 2 MiB at most
-constexpr std::uint64_t most_markup_bytes = 16U << 20U;  // the rest of the feed has its turn when these are mended
+constexpr std::size_t texts_per_trip = 32;               // an entry has at most 2 MiB
+constexpr std::uint64_t most_markup_bytes = 16U << 20U;  // the rest of the feed is checked after repairing these
 
 }  // namespace
 
@@ -42,7 +42,7 @@ Verifier::Work::Names Verifier::Work::look_at_markup(const std::string& id, cons
     const std::string gone, &old = before == nullptr ? gone : *before;
     stored_anew.insert(name);
     if (name != "bytes" && name != "digest") violation.detail += (violation.detail.empty() ? "" : ", ") + name;
-    if (!options_.journal) continue;  // nobody mends it: what it says is not kept
+    if (!options_.journal) continue;  // without repairs the values are not kept
     markup_bytes_ += old.size() + value.size();
     violation.changes.push_back({value.empty() ? "hdel" : "hset", id, name,
                                  before == nullptr ? std::nullopt : std::optional(old),
@@ -51,7 +51,7 @@ Verifier::Work::Names Verifier::Work::look_at_markup(const std::string& id, cons
       violation.changes.push_back({"hset", impl_.keys.digests(url), std::string(value_of(fields, "guid")), old, value});
     }
   }
-  if (!options_.journal) violation.changes.push_back({"hset", id, wanted.front().first, {}, {}});  // it can be mended
+  if (!options_.journal) violation.changes.push_back({"hset", id, wanted.front().first, {}, {}});  // repairable
   violation.detail += " would be stored differently today";
   all.push_back(std::move(violation));
   return stored_anew;
@@ -69,7 +69,7 @@ StoreResult<Verifier::Work::Violations> Verifier::Work::look_at_texts(std::span<
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const Fields fields = (*replies)[i].pairs();
       const bool is_entry = batch[i] != impl_.keys.feed(url) && !fields.empty();
-      Names stored_anew;  // whatever else is wrong with these goes with it
+      Names stored_anew;  // other violations in these fields are repaired with them
       if (options_.markup && !fields.empty()) stored_anew = look_at_markup(batch[i], url, fields, all);
       const std::string* const said = find_field(fields, "bytes");
       const std::string bytes = std::to_string(entry_bytes(fields));
@@ -137,7 +137,7 @@ StoreResult<Verifier::Work::Violations> Verifier::Work::look_at_feed(const std::
     for (Violation& violation : *texts) all.push_back(std::move(violation));
   }
   for (const std::string_view what : {"guidmap", "digests"}) {
-    // A digest without a place in the map may be what the map lacks.
+    // A digest without a map entry may be one that the map lacks.
     const bool maps_are_wrong = std::any_of(
         all.begin(), all.end(), [](const Violation& violation) { return violation.kind.starts_with("map."); });
     if (!walk_all || (what == "digests" && maps_are_wrong)) break;
@@ -145,11 +145,11 @@ StoreResult<Verifier::Work::Violations> Verifier::Work::look_at_feed(const std::
     if (!more) return more.error();
     for (Violation& violation : *more) all.push_back(std::move(violation));
   }
-  // Of what is wrong otherwise the sum says nothing: it is held against the posts once that has been put right.
+  // With other violations the sum is meaningless: check it after they are repaired.
   const auto is_sum = [](const Violation& violation) { return violation.kind == "bytes.sum"; };
   if (!std::ranges::all_of(all, is_sum)) std::erase_if(all, is_sum);
   if (unheard.empty()) return all;
-  // Perhaps it came since the stream was read, or has been trimmed with its beginning.
+  // The record may have been added since the stream was read, or trimmed at its beginning.
   if (const auto read = read_signals(); !read) return read.error();
   for (const Unheard& one : unheard) {
     if (!signals_.lacks(entry_number(impl_.keys, one.id), one.rev, one.changed)) continue;

@@ -1,4 +1,4 @@
-// Mending: each change is written down first, and made only while what it replaces is still there.
+// Repairs: each change is journaled first, and applied only if the value it replaces is unchanged.
 #include <algorithm>
 
 #include "storage/feeds/feeds.hpp"
@@ -12,7 +12,7 @@ std::string argument(const std::optional<std::string>& value) {
   return value ? "=" + *value : "-";
 }
 
-/// Those of `first` that stand in `second` as well.
+/// The violations that are in both lists.
 std::vector<Violation> in_both(const std::vector<Violation>& first, std::vector<Violation> second) {
   std::erase_if(second, [&](const Violation& one) {
     return std::none_of(first.begin(), first.end(), [&](const Violation& other) {
@@ -79,7 +79,7 @@ StoreResult<bool> Verifier::Work::repair(Violation& violation) {
 }
 
 void Verifier::Work::tell(const Violation& violation) {
-  if (violation.outcome == Violation::Outcome::changed) return;  // whoever changed it works on it
+  if (violation.outcome == Violation::Outcome::changed) return;  // another client is changing it
   ++summary_.violations;
   if (violation.outcome == Violation::Outcome::repaired) ++summary_.repaired;
   if (options_.found) options_.found(violation);

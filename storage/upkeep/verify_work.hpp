@@ -1,4 +1,4 @@
-// The inside of Verifier, shared by the verify*.cpp files.
+// Implementation of Verifier, shared by the verify*.cpp files.
 #pragma once
 
 #include <functional>
@@ -26,10 +26,10 @@ class Verifier::Work {
  private:
   using Violations = std::vector<Violation>;
   using Names = std::set<std::string, std::less<>>;
-  /// A look at one thing: what is wrong with it now.
+  /// One check: returns the current violations.
   using Look = std::function<StoreResult<Violations>()>;
 
-  /// Looks, looks again at what seems wrong, tells what is, and mends it when asked to.
+  /// Runs a check twice, reports the violations found both times, and repairs them if requested.
   StoreResult<void> settle(const Look& look);
   StoreResult<bool> repair(Violation& violation);
   void tell(const Violation& violation);
@@ -37,17 +37,17 @@ class Verifier::Work {
 
   // verify_feeds.cpp
   StoreResult<void> feed(const std::string& url);
-  /// At a feed that was counted before.
+  /// Checks a feed again that is already counted.
   StoreResult<void> look_again(const std::string& url);
   StoreResult<Violations> look_at_feed(const std::string& url);
   StoreResult<Violations> walk(const std::string& url, std::string_view what);
   StoreResult<Violations> look_at_texts(std::span<const std::string> ids, const std::string& url);
-  /// The fields of an entry, or of the feed's record, that would be stored otherwise today.
+  /// The fields of an entry, or of the feed's record, that the current rules would change.
   Names look_at_markup(const std::string& id, const std::string& url, const Fields& fields, Violations& all);
 
   // verify.cpp
   StoreResult<Reply> ask(Script script, std::initializer_list<std::string_view> words);
-  /// Settles what one call of a script finds; `answered` gets each reply.
+  /// Settles the findings of one script call; `answered` gets each reply.
   StoreResult<void> settle_call(Script script, std::initializer_list<std::string_view> words,
                                 const std::function<void(const Reply&)>& answered = {});
   StoreResult<void> read_signals();
@@ -63,7 +63,7 @@ class Verifier::Work {
 
   // verify_derived.cpp
   StoreResult<void> channel(const std::string& uid);
-  /// `behind`: as verify_channel.lua says it.
+  /// `behind`: as returned by verify_channel.lua.
   void note_behind(std::string_view behind);
   StoreResult<void> posts_of(const std::string& uid, const std::string& url);
   StoreResult<void> page_through(const std::string& of, std::string_view what);
@@ -77,19 +77,19 @@ class Verifier::Work {
   EventLedger signals_;
   VerifySummary summary_;
   std::uint64_t total_feeds_ = 0;
-  std::uint64_t highest_ = 0;           // number of an entry
-  std::vector<std::string> postponed_;  // entries that seemed to belong to nobody
-  std::set<std::string> channels_;      // those that a key speaks of
+  std::uint64_t highest_ = 0;           // highest entry number
+  std::vector<std::string> postponed_;  // entries that seemed to belong to no feed
+  std::set<std::string> channels_;      // channels named in keys
   std::map<std::string, std::uint64_t> states_counted_;
-  std::string state_seen_;  // of the feed looked at last, "" = not registered
+  std::string state_seen_;  // of the last feed checked, "" = not registered
   std::uint64_t entries_seen_ = 0;
-  GivenMarkup markup_;              // of the feed looked at
-  std::uint64_t markup_bytes_ = 0;  // that its findings hold
-  std::set<std::string> told_;      // of what is being settled
-  bool uncompared_ = false;         // delivery has more to apply than is looked at
+  GivenMarkup markup_;              // of the current feed
+  std::uint64_t markup_bytes_ = 0;  // size of its findings
+  std::set<std::string> told_;      // violations already reported in settle()
+  bool uncompared_ = false;         // delivery has more left to apply than is examined
 };
 
-/// The findings in the reply of a verify script.
+/// Parses the findings in a verify script's reply.
 std::vector<Violation> read_findings(ReplyView findings);
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// Subscriptions at hubs and what comes through them, in Redis: any worker may answer any callback (WEBSUB §3–§6).
+// Subscriptions at hubs and their deliveries, in Redis: any worker may answer any callback (WEBSUB §3–§6).
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,26 @@
 
 namespace feedmill {
 
-/// One callback path and what it stands for. `token` and `secret` are secrets (SECURITY K1).
+/// A callback path and its subscription. `token` and `secret` are secrets (SECURITY K1).
 struct PushRecord {
-  std::string hash;  ///< of the token: its key
+  std::string hash;  ///< of the token; used in the key
   std::string feed_url, token, topic;
   std::string hub;       ///< as advertised
-  std::string hub_url;   ///< where it was asked: its https form, or where it has moved to
-  std::string secret;    ///< "" = none: what is pushed is a hint
+  std::string hub_url;   ///< where it is contacted: its https form, or the URL it moved to
+  std::string secret;    ///< "" = none: a push is only a hint
   std::string state;     ///< pending, active, retired
-  std::string settings;  ///< retired: FeedState::settings of the feed at that time, which may be gone
+  std::string settings;  ///< retired: FeedState::settings at that time, because the feed may be gone
   Milliseconds pending_since{}, lease_end{}, renew_at{};
   std::uint64_t bad = 0;   ///< deliveries with a bad signature
-  std::uint32_t ends = 0;  ///< how often its hub was asked to end it
+  std::uint32_t ends = 0;  ///< unsubscribe requests sent to its hub
 
   bool operator==(const PushRecord&) const = default;
 };
 
-/// A delivery, as far as the store must know of it before it is answered.
+/// The facts about a delivery that must be stored before the response.
 struct PushNote {
   enum class Kind {
-    fat,   ///< its content is about to be read; the feed is fetched should that come to nothing
+    fat,   ///< its content will be read; the feed is fetched if that fails
     thin,  ///< a hint to fetch
     bad    ///< ignored and counted
   };
@@ -43,101 +43,101 @@ struct PushNote {
 struct PushNoted {
   enum class Result { unknown, retired, noted };
   Result result{};
-  Milliseconds at{};  ///< when the feed is fetched at the latest, 0 = not because of this
+  Milliseconds at{};  ///< when the feed is fetched at the latest, 0 = not because of this delivery
 };
 
-/// A change of a feed's subscription; equal states: there was none.
+/// A change of a feed's subscription state; none if both states are equal.
 struct PushTurn {
   std::string feed_url, from, to;  ///< "" = no subscription
-  bool hub_in_trouble = false;     ///< it makes 5 feeds of the hub within a day (WEBSUB H3)
+  bool hub_in_trouble = false;     ///< this makes 5 failing feeds of the hub within a day (WEBSUB H3)
 };
 
-/// A subscription to look after.
+/// A subscription that needs attention.
 struct PushTask {
-  std::string feed_url;  ///< "" = only `subscription` is to be ended at its hub
+  std::string feed_url;  ///< "" = only end `subscription` at its hub
   FeedState state;       ///< of the feed
   std::optional<PushRecord> subscription, asked_for;
   bool hub_in_trouble = false;
-  std::string came;  ///< when it was due, as the store writes it: for HubTurn
-  /// What settle() knows it by.
+  std::string came;  ///< its due time as stored, for HubTurn
+  /// Its key for settle().
   std::string member() const { return feed_url.empty() ? "#" + subscription->hash : feed_url; }
 };
 
 struct PushTasks {
-  Milliseconds now{}, next{};  ///< when there is more to do, 0 = not that is known
+  Milliseconds now{}, next{};  ///< when the next task is due, 0 = unknown
   std::vector<PushTask> tasks;
 };
 
-/// What came of looking after a subscription.
+/// Result of a PushTask.
 struct PushSettlement {
   enum class How {
-    sent,     ///< its hub was asked
-    again,    ///< it could not be asked: later
-    put_off,  ///< it was not asked, which is not its fault: later
-    refused,  ///< it will not, or cannot be asked
-    lost,     ///< the lease is over, or nobody verified
-    left,     ///< it is not wanted any more
-    wait,     ///< nothing to be done yet
-    turn,     ///< its turn at a hub is to come, as another partition has told
-    forget    ///< nothing to be done any more
+    sent,     ///< request sent to its hub
+    again,    ///< the hub could not be asked: retry later
+    put_off,  ///< not asked, through no fault of the hub: later
+    refused,  ///< the hub refused, or cannot be asked
+    lost,     ///< the lease expired, or the hub never verified
+    left,     ///< no longer needed
+    wait,     ///< nothing to do yet
+    turn,     ///< waits for its slot at the hub, as another partition has reported
+    forget    ///< nothing left to do
   };
   std::string member;
   How how{};
-  Milliseconds delay{};  ///< until it is looked after again
-  std::string hash;      ///< of the subscription asked for, "" = none
-  std::string note;      ///< again, refused, lost: why
-  std::string hub_url;   ///< sent: where the hub is
-  std::string turn;      ///< host of the hub whose turn ends with this, "" = none was taken
+  Milliseconds delay{};  ///< until the next check
+  std::string hash;      ///< of the requested subscription, "" = none
+  std::string note;      ///< again, refused, lost: the reason
+  std::string hub_url;   ///< sent: URL of the hub
+  std::string turn;      ///< host of the hub whose slot this releases, "" = none
 };
 
-/// Who wants to ask a hub, and how it may be asked by all workers together (WEBSUB S5).
+/// A subscription's wait for a hub, and the limits that all workers share there (WEBSUB S5).
 struct HubTurn {
   std::string host;    ///< of the hub
   std::string member;  ///< PushTask::member()
   std::string came;    ///< PushTask::came
   std::size_t at_once = 4;
   Milliseconds spacing{100};   ///< between starts
-  Milliseconds lease{30'000};  ///< when it ends by itself
+  Milliseconds lease{30'000};  ///< when the slot expires
 };
 
-/// What a hub wants to have confirmed (WEBSUB S7).
+/// A hub's verification request (WEBSUB S7).
 struct PushQuestion {
   std::string hash, mode, topic;  ///< subscribe, unsubscribe, denied
-  Milliseconds lease{}, renew{};  ///< subscribe: from now on
-  std::string note;               ///< denied: why
+  Milliseconds lease{}, renew{};  ///< subscribe: from now
+  std::string note;               ///< denied: the reason
 };
 
-/// Nothing when what was asked is not so; else it has been stored.
+/// Empty if the request does not match; otherwise the result has been stored.
 using PushAnswer = std::optional<PushTurn>;
 
 class Pushes {
  public:
-  /// `store` outlives this.
+  /// `store` must outlive this object.
   explicit Pushes(Store& store) : impl_(store.impl()) {}
 
-  /// Those that exist, in one round trip.
+  /// The existing records, in one round trip.
   std::vector<StoreResult<std::optional<PushRecord>>> find(std::span<const std::string> hashes);
   /// Notes deliveries, each atomically, in one round trip.
   std::vector<StoreResult<PushNoted>> note(std::span<const PushNote> notes);
-  /// Claims a feed to write what was pushed for it, past the gates for requests; nothing when it cannot be had
-  /// (WEBSUB P4). `id`: as Claim::id. Claim::due is the due time without the push.
+  /// Claims a feed to store its pushed content, bypassing the gates for requests; empty if it cannot be claimed (WEBSUB
+  /// P4). `id`: as Claim::id. Claim::due is the due time without the push.
   StoreResult<std::optional<Claim>> claim(const std::string& feed_url, const std::string& id, Milliseconds lease);
 
-  /// Up to `max` subscriptions that are to be looked after, hidden from others for `lease`.
+  /// Up to `max` subscriptions that need attention, hidden from other workers for `lease`.
   StoreResult<PushTasks> take(std::size_t max, Milliseconds lease);
-  /// Takes a turn at a hub: zero when it may be asked now, until settle() says that it was; else for how long to wait.
-  /// Then it is handed out again when its turn comes, and not to be settled. A subscription of another partition, whose
-  /// hub has its gate here (RELIABILITY L27), is to be settled there in either case, and ends its turn by end_turn().
+  /// Takes a slot at a hub: 0 if it may be asked now, until settle(); else how long to wait. Then the task must not be
+  /// settled; it is returned again when a slot is free. For a subscription of another partition whose hub's gate is
+  /// here (RELIABILITY L27), call settle() there in both cases, and free the slot with end_turn().
   StoreResult<Milliseconds> take_turn(const HubTurn& turn);
   StoreResult<void> end_turn(const std::string& host, const std::string& member);
-  /// Remembers what a hub is about to be asked for; nothing when the feed has gone.
+  /// Stores the request about to be sent to a hub; empty if the feed is gone.
   StoreResult<std::optional<PushTurn>> begin(const PushRecord& wanted);
-  /// Likewise the end of a subscription; false when it is not known any more.
+  /// Stores the unsubscribe request about to be sent; false if the subscription is gone.
   StoreResult<bool> begin_end(const std::string& hash);
   StoreResult<PushTurn> settle(const PushSettlement& settlement);
   StoreResult<PushAnswer> answer(const PushQuestion& question);
 
-  /// Makes feeds due, each once per `spacing` (OPERATIONS §6); when it will be fetched, nothing when it is unknown.
+  /// Makes feeds due, each once per `spacing` (OPERATIONS §6); returns when each will be fetched, empty if unknown.
   StoreResult<std::vector<std::optional<Milliseconds>>> ping(std::span<const std::string> feed_urls,
                                                              Milliseconds spacing);
 
