@@ -13,8 +13,8 @@
 
 namespace feedmill {
 
-/// Runs the coroutines `work(0)` to `work(count - 1)` at once, and goes on when the last has ended; throws what the
-/// first of them threw. `executor`: of the caller, who keeps alive what `work` refers to.
+/// Runs the coroutines `work(0)` to `work(count - 1)` concurrently and returns when all have ended. If any threw,
+/// rethrows the exception of the lowest index. `executor`: the caller's; what `work` refers to must outlive the call.
 template <class Work>
 boost::asio::awaitable<void> at_once(boost::asio::any_io_executor executor, std::size_t count, const Work& work) {
   namespace asio = boost::asio;

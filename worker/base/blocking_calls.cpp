@@ -18,7 +18,7 @@ namespace feedmill {
 
 namespace asio = boost::asio;
 
-/// Of the process.
+/// The process-wide thread pool.
 class BlockingCalls::Threads {
  public:
   static Threads& of_process() {
@@ -49,7 +49,7 @@ class BlockingCalls::Threads {
     }
     try {
       while (!waiting_.empty() && busy() < at_once_) start();
-    } catch (...) {  // it goes on with those there are
+    } catch (...) {  // continue with the existing threads
       if (!threads_.empty()) return;
       waiting_.pop_back();
       throw;
@@ -65,8 +65,8 @@ class BlockingCalls::Threads {
   struct Thread {
     std::thread thread;
     std::condition_variable wake;
-    BlockingCalls* next = nullptr;                       // what it is begun or woken for
-    Clock::time_point began = Clock::time_point::max();  // what it is at; at nothing: never
+    BlockingCalls* next = nullptr;                       // assigned when started or woken
+    Clock::time_point began = Clock::time_point::max();  // start of the current call; idle: max()
   };
   struct Waiting {
     BlockingCalls* calls;
@@ -79,7 +79,8 @@ class BlockingCalls::Threads {
     at_once_ = calls;
     changed_ = now;
   }
-  /// However many calls wait: who is not kept waiting by those that block needs no more.
+  /// Upper limit of calls at once, however many are waiting: 32, or the number of blocked ones if larger, plus the
+  /// blocked ones.
   std::size_t most(Clock::time_point now) const {
     const auto blocks = [now](const Thread& one) { return one.began < now - longest_wait; };
     const auto blocked = static_cast<std::size_t>(std::ranges::count_if(threads_, blocks));
@@ -87,7 +88,7 @@ class BlockingCalls::Threads {
   }
   std::size_t busy() const { return threads_.size() - idle_.size(); }
 
-  /// Who waits for longest.
+  /// Starts the call that has waited longest.
   void start() {
     if (idle_.empty()) {
       Thread& one = threads_.emplace_back();
@@ -134,11 +135,11 @@ class BlockingCalls::Threads {
 
   std::mutex mutex_;
   std::list<Thread> threads_;
-  std::vector<Thread*> idle_;    // who has been so for longest first: who is not needed stays so
-  std::deque<Waiting> waiting_;  // while as many as there may be are at work
-  std::size_t at_once_ = a_few;  // calls that may be made
-  Clock::time_point changed_;    // when it did
-  std::thread left_;             // the last that has ended by itself
+  std::vector<Thread*> idle_;    // longest idle first; the last is reused first, so surplus threads stay idle and end
+  std::deque<Waiting> waiting_;  // while `at_once_` calls are running
+  std::size_t at_once_ = a_few;  // concurrent calls allowed
+  Clock::time_point changed_;    // when `at_once_` last changed
+  std::thread left_;             // the last surplus thread to end, to be joined
   bool ends_ = false;
 };
 
@@ -182,7 +183,7 @@ void BlockingCalls::make() {
     lock.lock();
   }
   under_way_ = false;
-  made_.notify_all();  // under the lock: whoever waits may end this
+  made_.notify_all();  // under the lock: join() may return and destroy this
 }
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// Calls that block, as of a store: made for the loops by whichever thread of the process is free.
+// Blocking calls (such as to the store), run for the loops on the process's threads.
 #pragma once
 
 #include <condition_variable>
@@ -14,11 +14,10 @@
 
 namespace feedmill {
 
-/// Calls that are made one after another, in their order. All objects of a process share its threads. Of their calls 8
-/// are made at once; up to 32 where some are kept waiting for 100 ms, besides those that have blocked for as long, as
-/// while a server hangs, and as many beside these as they are where that is more; at most one for each object, and
-/// every 10 s half of that number, until it is 8 again. Where the system gives no more threads, calls wait for each
-/// other.
+/// Runs posted calls one after another, in order. All objects of a process share its threads, and each runs at most one
+/// call at a time. 8 calls run at once. If calls have waited for 100 ms, up to 32 run in addition to those that have
+/// blocked for that long (as while a server hangs), or as many as are blocked if that is more. Every 10 s the number is
+/// halved, down to 8. If the system refuses more threads, calls queue for those there are.
 class BlockingCalls {
  public:
   BlockingCalls() = default;
@@ -26,13 +25,13 @@ class BlockingCalls {
   BlockingCalls(const BlockingCalls&) = delete;
   BlockingCalls& operator=(const BlockingCalls&) = delete;
 
-  /// From any thread. `job` does not throw. Throws std::system_error (resource_unavailable_try_again) when the system
-  /// gives no thread at all; then it is not made.
+  /// From any thread. `job` must not throw. Throws std::system_error (resource_unavailable_try_again) if no thread
+  /// exists and the system refuses one; `job` is not run then.
   void post(std::function<void()> job);
-  /// The same; the caller resumes on its own executor, of one thread, once it is done. Not cancellable: calls are
-  /// bounded.
+  /// Posts `job`; the caller resumes on its own executor (of one thread) when it is done. Not cancellable: calls are
+  /// bounded. Throws as post() does.
   boost::asio::awaitable<void> finish(std::function<void()> job);
-  /// Waits for what was posted.
+  /// Waits for the posted jobs.
   void join();
 
  private:
@@ -46,9 +45,9 @@ class BlockingCalls {
   bool under_way_ = false;
 };
 
-/// Makes `work()`; the caller resumes on its own executor, of one thread, with what it returned, or threw. What `[&]`
-/// refers to lives until it ends, because the caller is suspended meanwhile and `calls` are joined before the
-/// io_context goes.
+/// Runs `work()` on `calls`; the caller resumes on its own executor (of one thread) with the result or exception. `[&]`
+/// captures are safe: the caller is suspended until the call ends, and `calls` are joined before the io_context is
+/// destroyed.
 template <class Work, class Result = std::invoke_result_t<Work>>
 boost::asio::awaitable<Result> run_on(BlockingCalls& calls, Work work) {
   std::exception_ptr error;

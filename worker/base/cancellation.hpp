@@ -8,13 +8,13 @@
 
 namespace feedmill {
 
-/// True when `error` is what a cancelled coroutine unwinds with: the one exception of normal life.
+/// Whether `error` is the exception that unwinds a cancelled coroutine, the only one expected in normal operation.
 inline bool is_cancellation(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const boost::system::system_error& system) {
     return system.code() == boost::asio::error::operation_aborted;
-  } catch (const boost::asio::multiple_exceptions& several) {  // of parts that were joined by && or ||
+  } catch (const boost::asio::multiple_exceptions& several) {  // from operands joined by && or ||
     return is_cancellation(several.first_exception());
   } catch (...) {
     return false;

@@ -22,7 +22,7 @@ std::optional<std::uint64_t> cgroup_limit(const std::string& file, const fs::pat
   std::optional<std::uint64_t> least;
   std::ifstream groups(root / "proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {
-    if (!line.starts_with("0::")) continue;  // version 2
+    if (!line.starts_with("0::")) continue;  // cgroup v2
     fs::path group = fs::path(line.substr(3)).relative_path();
     for (;; group = group.parent_path()) {
       if (const auto number = number_in(root / "sys/fs/cgroup" / group / file))

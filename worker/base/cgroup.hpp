@@ -1,4 +1,4 @@
-// What the control group of this process may have (Linux, cgroup v2).
+// Limits of this process's control group (Linux, cgroup v2).
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace feedmill {
 
-/// The number in a file of the kernel's; nothing for "max", and for files that are not there.
+/// The number in a kernel file; empty for "max" and for missing files.
 std::optional<std::uint64_t> number_in(const std::filesystem::path& file);
 
-/// The smallest number that stands in `file`, as "memory.max", of our group and those above it; nothing when none is
-/// set. `root`: where /proc and /sys are.
+/// The smallest number in `file` (such as "memory.max") of our cgroup and its ancestors; empty if none is set. `root`:
+/// directory of /proc and /sys.
 std::optional<std::uint64_t> cgroup_limit(const std::string& file, const std::filesystem::path& root = "/");
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// UTF-8 that may be broken, a character at a time.
+// Decodes possibly invalid UTF-8, one character at a time.
 #pragma once
 
 #include <cstddef>
@@ -7,12 +7,11 @@
 namespace feedmill {
 
 struct Character {
-  char32_t code = 0;      ///< the first byte when the bytes are no UTF-8
-  std::size_t bytes = 0;  ///< 0: they are none
+  char32_t code = 0;      ///< the first byte if the bytes are not UTF-8
+  std::size_t bytes = 0;  ///< 0: not UTF-8
 };
 
-/// The character that `text`, which is not empty, begins with (Unicode §3.9, table 3-7: no overlong forms, no
-/// surrogates).
+/// The first character of `text`, which is not empty (Unicode §3.9, table 3-7: no overlong forms, no surrogates).
 Character first_character(std::string_view text);
 
 }  // namespace feedmill

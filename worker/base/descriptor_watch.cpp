@@ -19,7 +19,7 @@ int new_epoll() {
   return epoll;
 }
 
-/// Edge-triggered: a thing is reported once, and again when it has changed or is asked for.
+/// Edge-triggered: an event is reported once, and again after it changes or is re-armed.
 int control(int epoll, int operation, int descriptor, std::uint32_t number) {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLOUT | EPOLLET;
@@ -29,7 +29,8 @@ int control(int epoll, int operation, int descriptor, std::uint32_t number) {
 
 }  // namespace
 
-/// What Asio calls, or only destroys when it has no memory to call it: then the next watch() begins another.
+/// Handler of the wait on `epoll_`. Out of memory, Asio destroys it without calling it; the next watch() then starts a
+/// new wait.
 class DescriptorWatches::Wait {
  public:
   Wait(std::shared_ptr<DescriptorWatches*> alive, std::uint32_t number) : alive_(std::move(alive)), number_(number) {}
@@ -69,7 +70,7 @@ void DescriptorWatches::watch(int descriptor, bool for_reading, bool for_writing
     if (wanted == 0) return;
     found = watches_.emplace(descriptor, Watch{.number = ++last_number_}).first;
     int failed = control(epoll_.native_handle(), EPOLL_CTL_ADD, descriptor, last_number_);
-    if (failed != 0 && errno == EEXIST) {  // it was forgotten, but is open still
+    if (failed != 0 && errno == EEXIST) {  // was forgotten but is still open
       failed = control(epoll_.native_handle(), EPOLL_CTL_MOD, descriptor, last_number_);
     }
     if (failed != 0 && (errno == ENOMEM || errno == ENOSPC)) {
@@ -85,7 +86,7 @@ void DescriptorWatches::watch(int descriptor, bool for_reading, bool for_writing
   ask_again(descriptor, watch);
   if (wanted != 0) {
     wait();
-  } else if (wanted_ == 0 && std::exchange(waiting_, 0) != 0) {  // a loop with nothing else to do may end
+  } else if (wanted_ == 0 && std::exchange(waiting_, 0) != 0) {  // lets an otherwise idle loop end
     boost::system::error_code ignored;
     epoll_.cancel(ignored);
   }
@@ -96,7 +97,7 @@ void DescriptorWatches::forget(int descriptor) noexcept {
   watches_.erase(descriptor);
 }
 
-/// What has been reported, and is wanted, may be true still.
+/// Re-arms a descriptor whose reported events are of interest again: they may still hold.
 void DescriptorWatches::ask_again(int descriptor, Watch& watch) {
   if ((watch.heard & watch.wanted) == 0) return;
   watch.heard = 0;
@@ -113,7 +114,7 @@ void DescriptorWatches::wait() {
 void DescriptorWatches::take_events() {
   const std::shared_ptr<DescriptorWatches*> alive = alive_;
   waiting_ = 0;
-  std::array<epoll_event, 64> events{};  // those that find no room are reported next time
+  std::array<epoll_event, 64> events{};  // the rest is reported next time
   const int count = ::epoll_wait(epoll_.native_handle(), events.data(), static_cast<int>(events.size()), 0);
   for (int i = 0; i < count; ++i) {
     report(events[static_cast<std::size_t>(i)]);
@@ -136,7 +137,7 @@ void DescriptorWatches::report(const epoll_event& event) {
     return found == watches_.end() || found->second.number != number ? nullptr : &found->second;
   };
   Watch* watch = find();
-  if (watch == nullptr) return;  // forgotten by what was reported before this
+  if (watch == nullptr) return;  // forgotten by an earlier callback of this batch
   watch->heard |= (event.events & (EPOLLERR | EPOLLHUP)) != 0 ? EPOLLIN | EPOLLOUT : event.events;
   const std::uint32_t ready = watch->heard & watch->wanted;
   if (ready == 0) return;

@@ -1,4 +1,4 @@
-// Figures as people read them.
+// Formats figures for people.
 #pragma once
 
 #include <chrono>
@@ -8,19 +8,19 @@
 
 namespace feedmill {
 
-/// "12 min", "3 h": a length of time for people.
+/// A duration: "12 min", "3 h".
 std::string span_text(std::chrono::duration<double> span);
 
-/// "1.4 GiB", "312 KiB"
+/// A size: "1.4 GiB", "312 KiB".
 std::string bytes_text(std::uint64_t bytes);
 
-/// Part of a whole in percent, 0 of nothing.
+/// `part` in percent of `whole`; 0 if `whole` is 0.
 double percent(std::uint64_t part, std::uint64_t whole);
 
-/// "19 %", "0.4 %", "–" of nothing
+/// `part` in percent of `whole`: "19 %", "0.4 %"; "–" if `whole` is 0.
 std::string percent_text(std::uint64_t part, std::uint64_t whole);
 
-/// Text cut to so many characters, "…" behind.
+/// `text` cut to `characters`, ending in "…" if it was cut.
 std::string short_text(std::string_view text, std::size_t characters);
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// Who we say we are to other workers and to people.
+// This machine's name, shown to other workers and to users.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace feedmill {
 
-/// What this machine calls itself.
+/// The hostname reported by the system.
 inline std::string host_name() {
   char name[256] = {};
   gethostname(name, sizeof name - 1);

@@ -12,7 +12,7 @@ namespace json = boost::json;
 
 void write(const json::value& value, std::string& out);
 
-/// What we write is of our own making and a few levels deep.
+/// Recursion is safe: the JSON is our own and a few levels deep.
 void write(const json::object& object, std::string& out) {
   out += '{';
   for (const auto& member : object) {

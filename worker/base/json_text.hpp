@@ -1,4 +1,4 @@
-// JSON as our output has it.
+// Serializes JSON for our output.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace feedmill {
 
-/// One line, UTF-8. Numbers as people write them: 0 and 89.34, where Boost.JSON has 0E0 and 8.934E1.
+/// One line of UTF-8. Numbers are written as 0 and 89.34, not as Boost.JSON's 0E0 and 8.934E1.
 std::string json_text(const boost::json::value& value);
 std::string json_text(const boost::json::object& object);
 

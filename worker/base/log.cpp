@@ -33,7 +33,7 @@ constexpr std::size_t longest_queue = 1 << 20;  // RELIABILITY G4
 
 // --- clean -----------------------------------------------------------------------------------------------------------
 
-/// Zero-width, direction-changing and other characters that hide or reorder what stands around them.
+/// Zero-width, direction-changing and other characters that hide or reorder the text around them.
 bool is_deceptive(char32_t c) {
   constexpr std::pair<char32_t, char32_t> ranges[] = {
       {0x80, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},   {0x115f, 0x1160}, {0x17b4, 0x17b5},
@@ -68,7 +68,7 @@ std::string number_text(double number) {
   return std::string(digits.data(), end);
 }
 
-/// Puts the parts of a line together.
+/// Builds one line.
 class LineBuilder {
  public:
   explicit LineBuilder(LogFormat format) : format_(format) {}
@@ -97,7 +97,7 @@ class LineBuilder {
   std::string finish() { return format_ == LogFormat::json ? (line_.empty() ? "{" : line_) + "}\n" : line_ + "\n"; }
 
  private:
-  /// A field that would make the line too long is left out.
+  /// Skips a field that would make the line too long.
   void append(std::string_view name, const std::string& encoded) {
     if (line_.size() + name.size() + encoded.size() + 32 > longest_line) return;
     if (format_ == LogFormat::json) {
@@ -108,7 +108,7 @@ class LineBuilder {
   }
 
   void add_for_eyes(std::string_view name, const std::string& value) {
-    if (name == "event" || name == "worker" || name == "feed") return;  // for programs
+    if (name == "event" || name == "worker" || name == "feed") return;  // for programs only
     if (line_.size() + value.size() + 32 > longest_line) return;
     if (name == "ts") {
       line_ = value.substr(value.find('T') + 1, 8);
@@ -125,7 +125,7 @@ class LineBuilder {
   std::string line_;
 };
 
-/// stderr is the journal's, as systemd tells in $JOURNAL_STREAM.
+/// Whether stderr is connected to the journal (systemd's $JOURNAL_STREAM).
 bool is_journal(int fd) {
   const char* stream = std::getenv("JOURNAL_STREAM");
   struct stat status {};
@@ -182,7 +182,7 @@ std::optional<std::uint64_t> LogRate::admit(LogLevel level, std::string_view eve
   if (!total_) total_ = Bucket{50, now, 0};
   std::string key(event);
   key.append("/").append(reason);
-  // Events and reasons are words of ours, so there are few; what is not is bounded here.
+  // Events and reasons come from fixed lists, so there are few keys; this bounds any others.
   if (buckets_.size() > 1000) buckets_.clear();
   Bucket& own = buckets_.try_emplace(std::move(key), Bucket{20, now, 0}).first->second;
   const bool may = (level == LogLevel::debug || take(own, 20, 0.1, now)) && take(*total_, 50, 50, now);
@@ -278,7 +278,7 @@ void LogWriter::write_lines() {
   }
 }
 
-/// False when the log is closing and nobody reads any more. A ready pipe takes 4 KiB without blocking.
+/// Returns false if the log is closing and the reader does not keep up. A ready pipe takes 4 KiB without blocking.
 bool LogWriter::write_out(std::string_view text) {
   while (!text.empty()) {
     pollfd output{fd_, POLLOUT, 0};
@@ -289,7 +289,7 @@ bool LogWriter::write_out(std::string_view text) {
     }
     const auto written = ::write(fd_, text.data(), std::min<std::size_t>(text.size(), 4096));
     if (written < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (written <= 0) return true;  // nobody is there; nothing better to do with the line
+    if (written <= 0) return true;  // no reader; drop the line
     text.remove_prefix(static_cast<std::size_t>(written));
   }
   return true;
@@ -341,7 +341,7 @@ void log_host(Log& log, const Report& report) {
 }  // namespace
 
 void log_refresh(Log& log, const Report& report) {
-  // A first success is what everybody expects, and an import would bring thousands of such lines (HTTP §4).
+  // A first success is expected, and an import would log thousands of such lines (HTTP §4).
   const bool expected = report.state_from == "new" && report.state_to == "healthy";
   const bool changed = report.state_from != report.state_to && !expected;
   const bool moves = report.moved || report.move_taken;

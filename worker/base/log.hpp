@@ -1,4 +1,4 @@
-// One structured line per event to stderr (OPERATIONS §5); what of outside text may be shown (SECURITY §6, K1).
+// Structured logging to stderr, one line per event (OPERATIONS §5), with outside text made safe (SECURITY §6, K1).
 #pragma once
 
 #include <atomic>
@@ -27,15 +27,15 @@ enum class LogLevel { debug, info, warn, error };
 /// "debug" …
 std::string_view to_string(LogLevel level);
 
-/// automatic: console on a terminal, else JSON. console is for eyes alone: time of day, level, message, address, and of
-/// the rest what is no name of ours.
+/// automatic: console on a terminal, else JSON. console is for people only: time of day, level, message, URL, and the
+/// remaining fields except our internal names.
 enum class LogFormat { automatic, json, logfmt, console };
 
-/// Text from outside made fit for a terminal and for one line: control characters, invisible and direction-changing
-/// ones as \xNN or \u{…}, and so are bytes that are no UTF-8 (SECURITY O2).
+/// Makes outside text safe for a terminal and for one line: control, invisible and direction-changing characters and
+/// bytes that are not UTF-8 become \xNN or \u{…} (SECURITY O2).
 std::string clean(std::string_view text);
 
-/// 16 hex digits that stand for a feed in logs.
+/// 16 hex digits that identify a feed in logs.
 std::string feed_id(std::string_view feed_url);
 
 /// One field of a line. Views must live until write() returns.
@@ -52,14 +52,14 @@ struct LogField {
       : name(field_name), value(static_cast<double>(number)) {}
 };
 
-/// How often the same thing may be said (RELIABILITY G2): per key 20 at once, then one in 10 s; 50 a second of all.
-/// `now` must not go back.
+/// Rate limit of log lines (RELIABILITY G2): per key 20 at once, then one in 10 s; 50 a second in total. `now` must not
+/// go backwards.
 class LogRate {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// How many of this key were left out since the last that was let through; nothing when this one is left out too.
-  /// Debug lines count against the total only.
+  /// Lines of this key suppressed since the last one admitted; empty if this one is suppressed. Debug lines count
+  /// against the total only.
   std::optional<std::uint64_t> admit(LogLevel level, std::string_view event, std::string_view reason, Time now);
 
  private:
@@ -74,18 +74,18 @@ class LogRate {
   std::optional<Bucket> total_;
 };
 
-/// Writes lines on a thread of its own, from a queue of 1 MiB. When that is full the oldest debug lines go, then new
-/// ones (RELIABILITY G4). Thread-safe.
+/// Writes lines on its own thread from a 1 MiB queue. If it is full, the oldest debug lines are dropped, then new lines
+/// (RELIABILITY G4). Thread-safe.
 class LogWriter {
  public:
-  /// `fd` stays open for its life.
+  /// `fd` must stay open for the writer's lifetime.
   explicit LogWriter(int fd);
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
-  /// Waits for the lines to be written, for at most a second.
+  /// Waits up to a second for queued lines to be written.
   ~LogWriter();
 
-  /// How many lines were left out for it, this one or others.
+  /// Queues a line. Returns how many lines were dropped for lack of space, including this one.
   std::uint64_t write(LogLevel level, std::string text);
 
  private:
@@ -107,36 +107,36 @@ class LogWriter {
   std::thread thread_;
 };
 
-/// Makes lines and hands them to a writer, without ever blocking its callers. Thread-safe.
+/// Formats lines and queues them on a writer; never blocks callers. Thread-safe.
 class Log {
  public:
   struct Options {
     LogLevel level = LogLevel::info;
     LogFormat format = LogFormat::automatic;
-    std::string worker;                        ///< goes into every line, "" = none
-    std::optional<std::uint32_t> partition{};  ///< likewise, where the store has several
+    std::string worker;                        ///< added to every line; "": none
+    std::optional<std::uint32_t> partition{};  ///< added to every line; set if the store has several
     int fd = 2;                                ///< must stay open for the log's life
   };
 
-  /// `writer`: of `fd`, which other logs may use, too; null: one of its own. The last of them waits for the lines to be
-  /// written, for at most a second.
+  /// `writer`: of `fd`, may be shared with other logs; null: creates its own. Destroying a writer's last log waits up
+  /// to a second for its lines.
   explicit Log(Options options, std::shared_ptr<LogWriter> writer = nullptr);
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
   bool enabled(LogLevel level) const { return level >= level_; }
-  /// Least level that is written, from the next line on.
+  /// Sets the lowest level written, from the next line on.
   void set_level(LogLevel level) { level_ = level; }
 
-  /// `event` is one of OPERATIONS §5; `message` is for people. String fields are cleaned, redacted and cut; empty ones
-  /// are left out. A field named "reason" takes part in the rate limit.
+  /// `event` is one of OPERATIONS §5; `message` is for people. String fields are cleaned, redacted and truncated; empty
+  /// ones are omitted. A field named "reason" is part of the rate-limit key.
   void write(LogLevel level, std::string_view event, std::string_view message, std::span<const LogField> fields);
   void write(LogLevel level, std::string_view event, std::string_view message,
              std::initializer_list<LogField> fields = {}) {
     write(level, event, message, std::span(fields.begin(), fields.size()));
   }
 
-  /// Lines left out so far, by the rate limit or a full queue.
+  /// Lines dropped so far by the rate limit or a full queue.
   std::uint64_t suppressed() const { return suppressed_; }
 
  private:
@@ -149,7 +149,7 @@ class Log {
   std::shared_ptr<LogWriter> writer_;
 };
 
-/// What a refresh did: one line at debug; changes of the feed's state and address at info or warn (RELIABILITY G1).
+/// Logs a refresh: one line at debug; changes of the feed's state and URL at info or warn (RELIABILITY G1).
 void log_refresh(Log& log, const Report& report);
 
 }  // namespace feedmill

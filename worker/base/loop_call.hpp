@@ -9,7 +9,7 @@
 
 namespace feedmill {
 
-/// Something that a loop is to be told once, by whichever thread finds it out. Copies are the same call.
+/// A one-shot callback to a loop, callable from any thread. Copies share one call: it runs at most once.
 class LoopCall {
  public:
   LoopCall() = default;
@@ -19,14 +19,14 @@ class LoopCall {
   explicit operator bool() const { return work_ != nullptr; }
   bool operator==(const LoopCall& other) const { return work_ == other.work_; }
 
-  /// Runs the work on the loop: at once when this is its thread. From any thread.
+  /// Runs the work on the loop; immediately if called on the loop's thread. From any thread.
   void tell() const {
     if (!work_) return;
     boost::asio::dispatch(loop_, [work = work_] {
       if (const auto once = std::exchange(*work, nullptr)) once();
     });
   }
-  /// From now on nothing is run. On the loop's thread.
+  /// Prevents the work from running. On the loop's thread only.
   void cancel() {
     if (work_) *work_ = nullptr;
   }

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t step = 64u << 10;
-constexpr std::uint64_t receiving_cost = 2;  // a body, and where it moves to when it grows
+constexpr std::uint64_t receiving_cost = 2;  // a body, and its copy while the buffer grows
 constexpr std::uint64_t without_a_limit = 512u << 20;
 constexpr std::uint64_t least_of_private_server = 16u << 20;
 
@@ -56,8 +56,8 @@ bool MemoryBudget::fits(const Share& share, std::uint64_t bytes) const {
   return used_by_others_ <= total_ && more <= total_ - used_by_others_;
 }
 
-/// All but one stay within the total. That one is who finds too little first, until it has ended or there is enough for
-/// all again: so one always gets on.
+/// All shares but one stay within the total. The first that does not fit is exempt until it ends or all shares fit
+/// again, so one always makes progress.
 bool MemoryBudget::grant(Share& share, std::uint64_t bytes) {
   if (first_ == nullptr && !fits(share, bytes)) {
     first_ = &share;
@@ -70,11 +70,11 @@ bool MemoryBudget::grant(Share& share, std::uint64_t bytes) {
 
 void MemoryBudget::hold(Share& share, std::uint64_t bytes) {
   share.list();
-  if (&share != first_) used_by_others_ += bytes - share.held_;  // which may be less than nothing
+  if (&share != first_) used_by_others_ += bytes - share.held_;  // unsigned wrap-around is intended
   share.held_ = bytes;
 }
 
-/// What is being read is given back soon, so that readers come first, on whichever loop they are.
+/// Readers are served first, on whichever loop they are, because reading returns its memory soon.
 void MemoryBudget::released() {
   if (first_ != nullptr && used() <= total_) used_by_others_ += std::exchange(first_, nullptr)->held_;
   if (to_tell_.empty()) return serve_waiting();
@@ -116,8 +116,8 @@ void MemoryBudget::Share::list() {
   if (!std::exchange(listed_, true)) place_ = budget_.shares_.insert(budget_.shares_.end(), this);
 }
 
-/// While there is room, by half as much again as before: many who hold a little and wait for more would finish one
-/// after the other.
+/// While there is room, grows by half: many shares that each hold a little and wait for more would finish one at a
+/// time.
 bool MemoryBudget::Share::cover(std::uint64_t body_bytes) {
   const Lock lock(budget_.mutex_);
   const std::uint64_t bytes = receiving_cost * std::max(in_steps(body_bytes), held_ == 0 ? expected_ : 0);
@@ -167,9 +167,9 @@ void MemoryBudget::Share::hold(std::uint64_t bytes) {
 
 namespace {
 
-/// The smallest limit of our cgroup and those above it.
+/// The smallest limit of our cgroup and its ancestors.
 std::optional<std::uint64_t> memory_limit(const fs::path& root) {
-  constexpr std::uint64_t unlimited = std::uint64_t{1} << 60U;  // version 1 says so by a huge number
+  constexpr std::uint64_t unlimited = std::uint64_t{1} << 60U;  // version 1 writes a huge number instead
   std::optional<std::uint64_t> least = cgroup_limit("memory.max", root);
   const auto old = number_in(root / "sys/fs/cgroup/memory/memory.limit_in_bytes");  // version 1
   if (old && *old < unlimited) least = std::min(least.value_or(*old), *old);
@@ -189,9 +189,9 @@ MemoryPlan plan_memory(std::optional<std::uint64_t> budget, std::uint64_t least,
   const auto limit = memory_limit(root);
   if (!limit || !private_server) return {budget.value_or(automatic_memory_budget(least, root)), 0};
   const std::uint64_t documents = budget.value_or(std::max(*limit / 3, least));
-  // What is left is for both programs themselves, and for the pages that change while the server rewrites its file.
+  // The rest is for both programs themselves, and for pages copied while the server rewrites its file.
   const std::uint64_t left = *limit - std::min(*limit, documents);
-  return {documents, std::max<std::uint64_t>(left / 20 * 11, 1)};  // 0 would be no limit
+  return {documents, std::max<std::uint64_t>(left / 20 * 11, 1)};  // 0 would mean no limit
 }
 
 std::string objection_to_memory(std::optional<std::uint64_t> budget, std::uint64_t max_body_bytes, bool private_server,

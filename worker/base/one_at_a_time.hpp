@@ -1,4 +1,4 @@
-// A section of a coroutine that one of them at a time may be in.
+// Mutual exclusion of coroutines.
 #pragma once
 
 #include <utility>
@@ -14,10 +14,10 @@
 
 namespace feedmill {
 
-/// Lives on one loop's thread, and outlives those who wait.
+/// A critical section. Lives on one loop's thread and must outlive its waiters.
 class OneAtATime {
  public:
-  /// Inside until it is destroyed.
+  /// Holds the section until destroyed.
   class Inside {
    public:
     explicit Inside(OneAtATime& section) : section_(&section) { section.taken_ = true; }
@@ -36,7 +36,7 @@ class OneAtATime {
   explicit OneAtATime(const boost::asio::any_io_executor& executor)
       : left_(executor, boost::asio::steady_timer::time_point::max()) {}
 
-  /// Waits until it is free. Throws system_error when cancelled.
+  /// Waits until the section is free. Throws system_error if cancelled.
   boost::asio::awaitable<Inside> enter() {
     while (taken_) {
       co_await left_.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
@@ -49,7 +49,7 @@ class OneAtATime {
 
  private:
   bool taken_ = false;
-  boost::asio::steady_timer left_;  // cancelled for the next one
+  boost::asio::steady_timer left_;  // cancelled to wake the next waiter
 };
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// Bytes that are sent to others, shared by all conversations that send them (SECURITY M5).
+// Memory of outgoing data, shared by all connections (SECURITY M5).
 #pragma once
 
 #include <cstddef>
@@ -10,20 +10,20 @@
 
 namespace feedmill {
 
-/// Counts what is sent, in memory.budget and against a bound of its own, as long as anything holds it. All members, and
-/// the last release of what share() returned, on one loop's thread. Outlives what it returned.
+/// Counts outgoing bytes, against memory.budget and against its own limit, while any reference to them is held. All
+/// members, and the last release of a pointer from share(), on one loop's thread. Must outlive those pointers.
 class OutgoingMemory {
  public:
-  /// `budget` outlives this. `most`: bytes.
+  /// `budget` must outlive this. `most`: limit in bytes.
   OutgoingMemory(MemoryBudget& budget, std::size_t most) : budget_(budget), most_(most) {}
   OutgoingMemory(const OutgoingMemory&) = delete;
   OutgoingMemory& operator=(const OutgoingMemory&) = delete;
 
-  /// Whether `bytes` more fit below `of_most` of the bound (0 to 1), while a tenth of the budget is free.
+  /// Whether `bytes` more fit within the fraction `of_most` (0 to 1) of the limit and a tenth of the budget is free.
   bool has_room(std::size_t bytes, double of_most = 1) const {
     return static_cast<double>(used_ + bytes) <= of_most * static_cast<double>(most_) && !budget_.is_short();
   }
-  /// Counted from now on until the last copy of the pointer is gone.
+  /// Counts `bytes` until the last copy of the pointer is released.
   std::shared_ptr<const std::string> share(std::string bytes) {
     auto counted = std::make_shared<const Counted>(*this, std::move(bytes));
     return {counted, &counted->bytes};

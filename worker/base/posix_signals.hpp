@@ -1,5 +1,5 @@
-// Signals as `run` takes them: they wait from main()'s first line on, so that one that comes before there is anybody to
-// obey it is obeyed as soon as there is (RELIABILITY §8).
+// Signals of `run`: blocked from main()'s first line on, so that one that arrives before its handler exists is handled
+// as soon as it does (RELIABILITY §8).
 #pragma once
 
 #include <initializer_list>
@@ -11,29 +11,29 @@
 
 namespace feedmill {
 
-/// From now on the signals that `run` obeys wait, on this thread and those that it starts.
+/// Blocks the signals that `run` handles, on this thread and those it starts later.
 void hold_signals();
-/// They do what they do by default again, those that waited at once. For the thread that held them.
+/// Unblocks them: pending ones take their default action at once. On the thread that called hold_signals().
 void unblock_posix_signals();
 
-/// A SIGTERM or SIGINT has come that is held on this thread.
+/// Whether a SIGTERM or SIGINT blocked on this thread is pending.
 bool is_end_waiting();
 
-/// Signals that somebody waits for. Others of their kind are not to be held elsewhere at the same time.
+/// Blocks signals so that they can be waited for. Nothing else may block these signals at the same time.
 class BlockedPosixSignals {
  public:
-  /// They wait until they are taken, on this thread and those that it starts from now on.
+  /// Blocks `signals` on this thread and those it starts later.
   explicit BlockedPosixSignals(std::initializer_list<int> signals);
-  /// They are let through, unless they had been held before; so are those that nobody took.
+  /// Restores the previous mask; pending signals are delivered unless they were blocked before.
   ~BlockedPosixSignals();
   BlockedPosixSignals(const BlockedPosixSignals&) = delete;
   BlockedPosixSignals& operator=(const BlockedPosixSignals&) = delete;
 
-  /// One has come that nobody has taken. From any thread.
+  /// Whether a signal is pending. From any thread.
   bool is_waiting() const;
-  /// The oldest of them, which is gone then; nothing when there is none.
+  /// Takes the oldest pending signal; empty if there is none.
   std::optional<int> take();
-  /// Readable while one waits; ours to close.
+  /// Readable while a signal is pending; owned by this.
   int descriptor() const { return descriptor_.get(); }
 
  private:

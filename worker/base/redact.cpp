@@ -65,7 +65,7 @@ std::string redact_named(std::string_view text) {
     const auto end = std::min(text.find_first_of(header ? std::string_view("\r\n") : end_of_value, value), text.size());
     if (end <= value) continue;
     const std::string_view kept = text.substr(value, end - value);
-    if (!header && (kept == "value" || kept == "NAME")) continue;  // what our own words tell to write
+    if (!header && (kept == "value" || kept == "NAME")) continue;  // placeholders in our own messages
     safe.append(text.substr(done, value - done)).append(redacted);
     done = end;
     at = end - 1;
@@ -73,7 +73,7 @@ std::string redact_named(std::string_view text) {
   return safe.append(text.substr(done));
 }
 
-/// "/w/<base32>" is a callback's path, which nobody but the hub may know.
+/// "/w/<base32>" is a callback's path, known only to the hub.
 std::string redact_callbacks(std::string_view text) {
   std::string safe;
   std::size_t done = 0;

@@ -1,4 +1,4 @@
-// Secrets are taken out of whatever is shown (SECURITY K1).
+// Removes secrets from everything that is shown (SECURITY K1).
 #pragma once
 
 #include <string>
@@ -7,20 +7,20 @@
 
 namespace feedmill {
 
-/// What stands in place of a secret.
+/// Replacement of a secret.
 inline constexpr std::string_view redacted = "<redacted>";
 
-/// Text without its secrets: credentials in URLs, values of parameters such as token= or password=,
-/// Authorization and Cookie headers, paths of callbacks. Every sink uses it, before it cuts: half a secret is not known
-/// one. What stands for a value in our own words, "key=value" and "auth=NAME", stays. Linear.
+/// `text` without its secrets: credentials in URLs, values of parameters such as token= or password=, Authorization and
+/// Cookie headers, callback paths. Every sink redacts before it truncates: half a secret is not recognized. The
+/// placeholders of our own messages, "key=value" and "auth=NAME", are kept. Linear time.
 std::string redact(std::string_view text);
 
-/// Parameters whose values redact() takes out, until it is told of others.
+/// Default of set_secret_parameters().
 inline constexpr std::string_view usual_secret_parameters =
     "token,key,apikey,api_key,auth,secret,sig,signature,password,access_token";
 
-/// Others in their place from now on, on every thread: `log.redact_params`. For the whole process, because texts are
-/// redacted wherever they are shown.
+/// Replaces the list of parameters whose values are redacted (`log.redact_params`), on all threads. Process-wide,
+/// because every sink redacts.
 void set_secret_parameters(std::vector<std::string> names);
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// What a refresh did: all that metrics and logs may know. The names are those of HTTP §11 and OPERATIONS §3.
+// Result of a refresh, for metrics and logs. Names follow HTTP §11 and OPERATIONS §3.
 #pragma once
 
 #include <array>
@@ -80,7 +80,7 @@ std::string_view to_string(Flaw flaw);
 /// Why a request carried no validators (OPERATIONS §3, unconditional_requests_total).
 enum class Unconditional { no, first, no_validators, target_changed, probe };
 
-/// Everything worth counting about one refresh, filled in along the hot path.
+/// Everything worth counting about one refresh, filled in as it runs.
 struct Report {
   std::string feed_url;
   Outcome outcome = Outcome::failed;
@@ -89,10 +89,10 @@ struct Report {
   std::string ignored;        ///< FeedSettings::ignored
   std::vector<int> statuses;  ///< of each hop
   std::uint32_t permanent_redirects = 0, temporary_redirects = 0;
-  bool moved = false;       ///< another URL is requested from now on
-  bool move_taken = false;  ///< it would be, were that one no feed of its own (HTTP R7)
+  bool moved = false;       ///< future requests use another URL
+  bool move_taken = false;  ///< not moved because the new URL is already a feed (HTTP R7)
   std::string moved_from, moved_to;
-  bool early = false;  ///< asked before its time; must not happen (HTTP N2)
+  bool early = false;  ///< fetched before it was due; must not happen (HTTP N2)
   Unconditional unconditional = Unconditional::no;
   std::uint64_t wire_bytes = 0, body_bytes = 0;  ///< received, decoded
   std::uint64_t saved_not_modified = 0, saved_hash = 0, saved_compression = 0;
@@ -100,23 +100,23 @@ struct Report {
   std::chrono::duration<double> took{}, connect{}, first_byte{}, parse{}, commit{}, lateness{};
   std::uint32_t created = 0, modified = 0, unchanged = 0, trimmed = 0;
   std::vector<std::pair<std::string, std::uint32_t>> events;  ///< stream records by type
-  std::size_t backlog = 0;  ///< of the created posts: a back catalogue, older than all that were stored
+  std::size_t backlog = 0;  ///< created posts that are older than all stored ones: a back catalogue
   std::vector<std::pair<Flaw, std::uint32_t>> flaws;
   std::vector<double> publish_delays;   ///< seconds from published to stored; dated entries, no first import
   std::chrono::milliseconds next_in{};  ///< until the next due time
-  std::string due_reason;               ///< the code that fixed it
-  bool claim_release_pending = false;   ///< the store could not be told that the claim is over
+  std::string due_reason;               ///< what determined the due time
+  bool claim_release_pending = false;   ///< the store has not yet been asked to release the claim
   std::string state_from, state_to;     ///< feed states, equal when nothing changed
-  std::string host;  ///< whose circuit this refresh has opened or closed for all its feeds (HTTP H4, H5), "" = none
+  std::string host;  ///< host whose circuit this refresh opened or closed for all its feeds (HTTP H4, H5); "": none
   bool circuit_opened = false;  ///< else closed
-  bool storm = false;           ///< it was for a storm (HTTP H11)
-  std::string host_cause;  ///< opened: rate_limited, unavailable, forbidden; for a storm the reason of its failures
+  bool storm = false;           ///< the circuit opened for a storm (HTTP H11)
+  std::string host_cause;       ///< opened: rate_limited, unavailable, forbidden; for a storm the failures' reason
   std::chrono::milliseconds circuit_open_for{};
-  bool pushed_first = false, poll_first = false;  ///< who brought what is new, where pushes are to be had
-  std::string push_from, push_to;                 ///< the subscription's state, both "" when it has not changed
-  std::string push_hub;                           ///< whose it is, when it has changed
+  bool pushed_first = false, poll_first = false;  ///< what delivered new content first, for feeds that support push
+  std::string push_from, push_to;                 ///< the subscription's state, both "" if unchanged
+  std::string push_hub;                           ///< the subscription's hub, if its state changed
   bool push_fell = false;                         ///< PushNews::fell
-  bool hub_in_trouble = false;                    ///< that makes five feeds of it
+  bool hub_in_trouble = false;                    ///< five feeds of this hub now have trouble
 };
 
 }  // namespace feedmill

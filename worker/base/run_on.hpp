@@ -12,9 +12,9 @@
 
 namespace feedmill {
 
-/// Runs `work` on `threads`; the caller resumes on its own executor with what it returned, or threw. Not cancellable
-/// (the slot is left empty): work is bounded, and what `[&]` refers to lives until it ends, because the caller is
-/// suspended meanwhile and the threads are joined before the io_context goes.
+/// Runs `work` on `threads`; the caller resumes on its own executor with the result or exception. Not cancellable (the
+/// slot is left empty), but work is bounded. `[&]` captures are safe: the caller is suspended until the work ends, and
+/// the threads are joined before the io_context is destroyed.
 template <class Work, class Result = std::invoke_result_t<Work>>
 boost::asio::awaitable<Result> run_on(Threads& threads, Work work) {
   auto task = [](Work owned) -> boost::asio::awaitable<Result> { co_return owned(); };

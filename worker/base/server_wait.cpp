@@ -17,14 +17,15 @@ namespace feedmill {
 namespace asio = boost::asio;
 
 asio::awaitable<void> until_answered(ServerWait wait) {
-  // By way of a set of one: Asio makes what it watches non-blocking, and who reads the socket wants to block.
+  // Watches an epoll set that holds only the socket: Asio would make the socket non-blocking, and its reader needs it
+  // blocking.
   UniqueFd set(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event wanted{};
   wanted.events = EPOLLIN;
   if (wait.socket < 0 || !set || ::epoll_ctl(set.get(), EPOLL_CTL_ADD, wait.socket, &wanted) != 0) co_return;
   const auto executor = co_await asio::this_coro::executor;
   asio::posix::stream_descriptor watched(executor, set.release());
-  const auto over = std::make_shared<asio::steady_timer>(executor, wait.until);  // what is called may outlive this
+  const auto over = std::make_shared<asio::steady_timer>(executor, wait.until);  // the handler may outlive this call
   watched.async_wait(asio::posix::stream_descriptor::wait_read,
                      [over](const boost::system::error_code&) { over->cancel(); });
   co_await over->async_wait(

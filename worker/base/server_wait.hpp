@@ -1,4 +1,4 @@
-// Waits on the loop, and on no thread, for what may come at a server.
+// Waits for a server's answer on the loop, without blocking a thread.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -9,12 +9,12 @@
 
 namespace feedmill {
 
-/// Until its answer can be taken without blocking: at once where it has failed, or no descriptor is left for watching
-/// it. Its socket is left as it is. Not cancellable.
+/// Waits until the answer can be read without blocking or `wait.until` passes. Returns at once if the connection failed
+/// or no descriptor is left. Leaves the socket unchanged. Not cancellable.
 boost::asio::awaitable<void> until_answered(ServerWait wait);
 
-/// `begin()` sends what waits, and gives a StoreResult<ServerWait>; `end()` takes the answer to it. Both are made on
-/// `calls`, which makes no others in between.
+/// `begin()` sends the pending commands and returns a StoreResult<ServerWait>; `end()` reads the answer. Both run on
+/// `calls`, which must run no others in between.
 template <class Begin, class End, class Result = std::invoke_result_t<End>>
 boost::asio::awaitable<Result> wait_at_server(BlockingCalls& calls, Begin begin, End end) {
   const StoreResult<ServerWait> begun = co_await run_on(calls, begin);

@@ -24,13 +24,13 @@ namespace {
 using FileContent = boost::system::result<std::string, std::string>;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::int64_t look_interval = 100;  // milliseconds between looks at signals that wait
+constexpr std::int64_t look_interval = 100;  // milliseconds between checks for pending signals
 
 FileContent refused(const std::string& why) {
   return FileContent(boost::system::in_place_error, "the file cannot be read: " + why);
 }
 
-/// The system's own words.
+/// The system's error message.
 FileContent unreachable(int error) {
   return refused(std::generic_category().message(error) + "; check its path and permissions");
 }
@@ -38,7 +38,7 @@ FileContent unreachable(int error) {
 }  // namespace
 
 FileContent read_small_file(const fs::path& file, std::size_t max_bytes, std::chrono::milliseconds patience) {
-  // Without O_NONBLOCK a pipe that nobody writes into would hold the open already.
+  // Without O_NONBLOCK, opening a pipe without a writer would block.
   const UniqueFd in(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!in) return unreachable(errno);
   struct stat status {};

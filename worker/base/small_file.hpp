@@ -1,5 +1,4 @@
-// The files that a configuration is read from: itself, and those that hold one value, most often a secret (SECURITY
-// K3).
+// Reads the configuration file and files that hold one value, usually a secret (SECURITY K3).
 #pragma once
 
 #include <chrono>
@@ -11,29 +10,28 @@
 
 namespace feedmill {
 
-/// All bytes of a file, or a pipe such as `<(command)`, of at most `max_bytes`. A pipe is waited for no longer than
-/// `patience`, until its writers have closed it, or SIGTERM or SIGINT waits. The error is for people: "the file cannot
-/// be read: " and why.
+/// All bytes of a file, or of a pipe such as `<(command)`; at most `max_bytes`. Waits up to `patience` for a pipe's
+/// writers to close it, or until a SIGTERM or SIGINT is pending. Error for people: "the file cannot be read: " and the
+/// reason.
 boost::system::result<std::string, std::string> read_small_file(
     const std::filesystem::path& file, std::size_t max_bytes,
     std::chrono::milliseconds patience = std::chrono::seconds(10));
 
-/// All bytes of a regular file of at most `max_bytes`. Never waits for a writer or a device: whatever else stands under
-/// that name (directory, pipe, device, socket, terminal) is refused, and is not opened but in a race. Errors as those
-/// of read_small_file().
+/// All bytes of a regular file; at most `max_bytes`. Never waits: anything else (directory, pipe, device, socket,
+/// terminal) is rejected, without opening it except in a race. Errors are those of read_small_file().
 boost::system::result<std::string, std::string> read_regular_file(const std::filesystem::path& file,
                                                                   std::size_t max_bytes);
 
 /// The value in a file of at most 1 MiB, without the newline at its end.
 boost::system::result<std::string, std::string> read_secret(const std::filesystem::path& file);
 
-/// True of a pipe: what it said once it does not say again.
+/// Whether `file` is a pipe, which can be read only once.
 bool is_read_once(const std::filesystem::path& file);
 
-/// True when users who are neither its owner nor of its group may read it.
+/// Whether users other than its owner and its group may read it.
 bool readable_by_all(const std::filesystem::path& file);
 
-/// What to tell the operator about such a file.
+/// Warning for the operator about a file that is readable_by_all().
 std::string readable_warning(const std::filesystem::path& file);
 
 }  // namespace feedmill

@@ -82,7 +82,7 @@ std::size_t columns_of(std::uint32_t code) {
   return within(wide, code) ? 2 : 1;
 }
 
-/// Whether the terminal obeys what steers terminals.
+/// Whether the terminal supports escape sequences.
 bool is_able() {
   const char* const term = std::getenv("TERM");
   return term != nullptr && *term != '\0' && std::string_view(term) != "dumb";
@@ -200,7 +200,7 @@ void Terminal::flush() {
   const std::string text = std::exchange(buffer_, {});
   const int error = write_all(options_.out, text);
   pollfd reader{options_.out, 0, 0};
-  const bool gone = ::poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0;  // a pipe nobody reads any more
+  const bool gone = ::poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0;  // the pipe's reader has closed it
   if (error == EPIPE || (error == EIO && out_is_terminal_) || gone) throw OutputClosed{};
   if (error != 0) throw OutputFailed("cannot write to standard output: " + std::generic_category().message(error));
 }

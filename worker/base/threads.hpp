@@ -1,4 +1,4 @@
-// Several threads for one kind of work.
+// A thread pool.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@
 
 namespace feedmill {
 
-/// What boost::asio::thread_pool is, but that its beginning ends when the system gives no more threads: the constructor
-/// of that one then waits for ever for those that it has begun. From any thread.
+/// Like boost::asio::thread_pool, except that its constructor throws if the system refuses a thread; Boost's then waits
+/// forever for the threads it has started. From any thread.
 class Threads {
  public:
-  /// `count` > 0. Throws std::system_error (resource_unavailable_try_again) when there are not so many.
+  /// `count` > 0. Throws std::system_error (resource_unavailable_try_again) if the system refuses a thread.
   explicit Threads(std::size_t count);
-  /// Waits for what was posted.
+  /// Waits for posted work.
   ~Threads() { join(); }
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
   boost::asio::io_context::executor_type get_executor() { return work_.get_executor(); }
-  /// The same; nothing may be posted from then on. On one thread alone.
+  /// Waits for posted work; nothing may be posted afterwards. From one thread only.
   void join();
 
  private:
@@ -32,10 +32,10 @@ class Threads {
   std::vector<std::thread> threads_;
 };
 
-/// Whether the system refused a thread, to whomever: Boost throws an exception of its own for it.
+/// Whether `error` means that the system refused a thread, including Boost's own exception for it.
 bool is_short_of_threads(const std::exception& error);
 
-/// What to do about it, for people.
+/// The remedy, for people.
 inline constexpr const char* short_of_threads =
     "this process has reached its thread limit; raise it: TasksMax= of a unit, the process limit of a pod, a "
     "container or a user";

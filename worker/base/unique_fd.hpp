@@ -6,7 +6,7 @@
 
 namespace feedmill {
 
-/// Owns a file descriptor; -1 is none.
+/// Owns a file descriptor; -1: none.
 class UniqueFd {
  public:
   UniqueFd() = default;

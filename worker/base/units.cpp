@@ -15,7 +15,7 @@ using Unit = std::pair<std::string_view, std::uint64_t>;
 constexpr Unit duration_units[] = {{"d", 86'400'000}, {"h", 3'600'000}, {"min", 60'000}, {"s", 1'000}, {"ms", 1}};
 constexpr Unit size_units[] = {{"GiB", 1ull << 30}, {"MiB", 1ull << 20}, {"KiB", 1ull << 10}, {"B", 1}};
 
-/// A whole number followed by one of `units`; the product fits into 63 bits, so that a signed count holds it.
+/// A whole number followed by one of `units`; empty if the product exceeds 63 bits, so that a signed count holds it.
 std::optional<std::uint64_t> parse_quantity(std::string_view text, std::span<const Unit> units) {
   if (text.empty()) return std::nullopt;
   std::uint64_t number = 0;

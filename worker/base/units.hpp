@@ -1,4 +1,4 @@
-// Durations, sizes and times as people write them in configuration and read them in output.
+// Durations, sizes and times, parsed from configuration and formatted for output.
 #pragma once
 
 #include <chrono>
@@ -9,16 +9,16 @@
 
 namespace feedmill {
 
-/// "500ms" "90s" "15min" "24h" "7d", or "0". Nothing for anything else: no unit, a sign, a fraction, overflow.
+/// Parses "500ms" "90s" "15min" "24h" "7d", or "0". Empty for anything else: no unit, a sign, a fraction, overflow.
 std::optional<std::chrono::milliseconds> read_duration(std::string_view text);
 
-/// "0" "512B" "64KiB" "16MiB" "2GiB", in bytes. Nothing for anything else.
+/// Parses "0" "512B" "64KiB" "16MiB" "2GiB" to bytes. Empty for anything else.
 std::optional<std::uint64_t> read_size(std::string_view text);
 
-/// In the largest unit that says it exactly: "90s", "15min". read_duration reads it back.
+/// In the largest exact unit: "90s", "15min". read_duration() reads it back.
 std::string format_duration(std::chrono::milliseconds duration);
 
-/// In the largest unit that says it exactly: "64KiB". read_size reads it back.
+/// In the largest exact unit: "64KiB". read_size() reads it back.
 std::string format_size(std::uint64_t bytes);
 
 /// RFC 3339 in UTC with milliseconds: "2026-03-01T12:00:00.123Z".

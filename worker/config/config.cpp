@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view env_prefix = "FEEDMILL_";
 constexpr std::string_view from_file =
-    "_FILE";  // behind a variable's name: its value names a file that holds the value
+    "_FILE";  // suffix of a variable whose value names a file with the option's value
 constexpr std::size_t max_file_bytes = 16U << 20U;
 
 const Option* find_option(std::string_view key) {
@@ -31,7 +31,7 @@ const Option* find_option(std::string_view key) {
   return found == table.end() ? nullptr : &*found;
 }
 
-/// "retention.hard_cap" or "log-level" as variables spell it.
+/// "retention.hard_cap" or "log-level" as spelled in a variable.
 std::string variable_part(std::string_view name) {
   std::string part;
   for (const char c : name)
@@ -43,7 +43,7 @@ std::string old_variable_of(const Option& option) {
   return option.old_env.empty() ? std::string() : fmt::format("{}{}", env_prefix, option.old_env);
 }
 
-/// All variables that the option is read from, those first that win when there are several by mistake.
+/// All variables of the option, in order of precedence if several are set by mistake.
 std::vector<std::string> spellings(const Option& option) {
   std::vector<std::string> names{variable_of(option)};
   if (!option.old_env.empty()) names.push_back(old_variable_of(option));
@@ -51,7 +51,7 @@ std::vector<std::string> spellings(const Option& option) {
   return names;
 }
 
-/// FEEDMILL_KEEP or FEEDMILL_RETENTION_KEEP, for what --keep sets.
+/// Matches FEEDMILL_KEEP or FEEDMILL_RETENTION_KEEP to --keep.
 bool is_named_as_flag(std::string_view name, std::string_view flag) {
   return flag.starts_with("--") && name.ends_with("_" + variable_part(flag.substr(2)));
 }
@@ -63,9 +63,9 @@ const Option* find_variable(std::string_view name) {
   return found == table.end() ? nullptr : &*found;
 }
 
-/// What Kubernetes puts into every container for each Service whose name begins with "feedmill":
-/// FEEDMILL_X_SERVICE_HOST, FEEDMILL_X_SERVICE_PORT_HTTP, FEEDMILL_X_PORT=tcp://…, FEEDMILL_X_PORT_80_TCP_ADDR … Not
-/// ours.
+/// Whether Kubernetes set the variable: it adds these to every container for each Service whose name begins with
+/// "feedmill": FEEDMILL_X_SERVICE_HOST, FEEDMILL_X_SERVICE_PORT_HTTP, FEEDMILL_X_PORT=tcp://…,
+/// FEEDMILL_X_PORT_80_TCP_ADDR …
 bool is_service_link(std::string_view name, std::string_view value) {
   if (name.ends_with("_SERVICE_HOST") || name.ends_with("_SERVICE_PORT")) return true;
   if (name.find("_SERVICE_PORT_") != std::string_view::npos) return true;
@@ -83,7 +83,7 @@ std::string_view variable(const ConfigSources& sources, std::string_view name) {
   return found == sources.environment.end() ? std::string_view() : std::string_view(found->second);
 }
 
-/// $XDG_<which>_HOME, else ~/<usual>; "" when there is no home.
+/// $XDG_<which>_HOME, else ~/<usual>; "" if there is no home.
 fs::path user_directory(const ConfigSources& sources, std::string_view variable_name, std::string_view usual) {
   fs::path own = variable(sources, variable_name);
   if (own.is_absolute()) return own;
@@ -91,14 +91,14 @@ fs::path user_directory(const ConfigSources& sources, std::string_view variable_
   return home.empty() ? fs::path() : home / usual;
 }
 
-/// The defaults that depend on where we run.
+/// Defaults that depend on the environment.
 std::string computed_default(const Option& option, const ConfigSources& sources) {
   if (option.key == "worker.cpu_threads")
     return std::to_string(std::clamp(std::thread::hardware_concurrency(), 1u, 8u));
   if (option.key == "store.data_dir") {
     const auto state = variable(sources, "STATE_DIRECTORY");
     if (!state.empty()) return std::string(state.substr(0, state.find(':')));
-    // What root asks is meant for the service of this machine.
+    // Commands run as root address this machine's service.
     const fs::path service = "/var/lib/feedmill";
     std::error_code ignored;
     if (::geteuid() == 0 && fs::is_directory(service, ignored)) return service;
@@ -114,17 +114,17 @@ std::string computed_default(const Option& option, const ConfigSources& sources)
   return std::string(option.fallback);
 }
 
-/// As it would be written, a password included.
+/// The value as a user would write it, including passwords.
 std::string shown(Config& config, const Option& option) {
   return std::visit([&](auto place) { return show_value(place(config)); }, option.field);
 }
 
 // --- reading the sources ---------------------------------------------------------------------------------------------
 
-/// Collects values and problems from one source after another; a later value replaces an earlier one whole.
+/// Collects values and problems from all sources; a later value replaces an earlier one completely.
 class Reader {
  public:
-  /// `running`: what needs a restart keeps its value of there; null: nothing runs yet.
+  /// `running`: options that need a restart keep its values; null: nothing is running.
   explicit Reader(const ConfigSources& sources, const Config* running = nullptr)
       : sources_(sources), running_(running) {}
 
@@ -146,12 +146,12 @@ class Reader {
     return std::move(config_);
   }
 
-  /// Keys whose new value waits for the next start; once read.
+  /// Keys whose new value needs a restart; after read().
   std::vector<std::string> waiting() && { return std::move(waiting_); }
 
  private:
   void keep_what_needs_a_restart() {
-    Config running = *running_;  // the table reaches fields for writing
+    Config running = *running_;  // a copy, because the table needs mutable fields
     for (const Option& option : option_table()) {
       if (option.reloads) continue;
       const bool secret = (option.key == "redis.password_file" && config_.redis.password != running.redis.password) ||
@@ -222,14 +222,14 @@ class Reader {
     }
   }
 
-  /// True when `key` is a table of options, of named tables, or of either further down.
+  /// Whether `key` is a table of options or named tables, directly or further down.
   static bool leads_somewhere(const std::string& key) {
     const auto below = [prefix = key + "."](std::string_view longer) { return longer.starts_with(prefix); };
     return std::ranges::any_of(option_table(), below, &Option::key) || named_table(key) != nullptr ||
            std::ranges::any_of(named_tables(), below, &NamedTable::path);
   }
 
-  /// One [path."name"]. What stands in it is never repeated in a problem: it may be a secret in the wrong place.
+  /// Reads one [path."name"]. Problems never repeat its contents, which may be a misplaced secret.
   void read_row(const NamedTable& rows, const std::string& name, const toml::table& cells, const std::string& origin,
                 const std::string& where) {
     const std::string row = row_key(rows, name);
@@ -264,7 +264,7 @@ class Reader {
     return remedy;
   }
 
-  /// A scalar or a flat list as the environment would have it; nothing for tables, dates and fractions.
+  /// A scalar or flat list in the form of an environment value; empty for tables, dates and fractions.
   static std::optional<std::string> as_text(const toml::node& node) {
     if (const auto* text = node.as_string()) return text->get();
     if (const auto* number = node.as_integer()) return std::to_string(number->get());
@@ -323,11 +323,11 @@ class Reader {
     }
   }
 
-  /// `names_file`: the value is the name of a file that holds it.
+  /// `names_file`: the value names a file that has the option's value.
   void read_variable(const Option& option, const std::string& name, const std::string& value, bool names_file) {
     const std::string origin = "environment " + name;
     for (const std::string& other : spellings(option)) {
-      if (other == name) break;  // those behind it tell of this one
+      if (other == name) break;  // later spellings report this one
       if (!sources_.environment.contains(other)) continue;
       problems_.push_back(
           {std::string(option.key), value, origin, fmt::format("set twice: unset {} or {}", name, other)});
@@ -363,9 +363,9 @@ class Reader {
                    config_.redis.sentinel_password);
     read_secret_of("admin.token_file", config_.admin.token_file, config_.admin.token);
     read_secret_of("push_out.token_file", config_.push_out.token_file, config_.push_out.token);
-    const fs::path& key = config_.redis.key_file;  // the store reads it, each time it connects
+    const fs::path& key = config_.redis.key_file;  // the store reads it at each connection
     if (!key.empty() && readable_by_all(key)) warn_readable(key);
-    // An empty token would let everybody in.
+    // An empty token would admit everyone.
     if (!config_.admin.token_file.empty() && sound({"admin.token_file"}) && config_.admin.token.size() < 16)
       add("admin.token_file", "the file must hold a token of 16 bytes or more");
     if (!config_.push_out.token_file.empty() && sound({"push_out.token_file"}) && config_.push_out.token.size() < 16)
@@ -386,7 +386,7 @@ class Reader {
 
   Content secret_in(const fs::path& file) const { return once_only(file) ? unreadable_again() : read_secret(file); }
 
-  /// A pipe was emptied when the program started: read again, it would seem to say nothing.
+  /// A pipe was drained at startup: reading it again would return nothing.
   bool once_only(const fs::path& file) const { return running_ != nullptr && is_read_once(file); }
   static Content unreadable_again() {
     return Content(boost::system::in_place_error,
@@ -419,8 +419,8 @@ class Reader {
                          std::move(remedy)});
   }
 
-  const ConfigSources& sources_;  // the caller's, outlives the reader
-  const Config* running_;         // likewise
+  const ConfigSources& sources_;  // the caller's, must outlive the reader
+  const Config* running_;         // the caller's, must outlive the reader; may be null
   std::vector<std::string> waiting_;
   Config config_;
   std::vector<ConfigProblem> problems_;
@@ -458,7 +458,7 @@ fs::path config_file(const ConfigSources& sources) {
 
 std::string to_string(const ConfigProblem& problem) {
   std::string line = problem.key;
-  // What is no URL may hold a password all the same.
+  // Even an invalid URL may contain a password.
   const bool url = problem.key == "redis.url" || problem.key == "fetch.proxy";
   const bool may_be_secret = url && problem.value.find('@') != std::string::npos;
   const std::string& value = may_be_secret ? "<redacted>" : problem.value;
@@ -496,7 +496,7 @@ std::string variable_of(const Option& option) {
 }
 
 std::vector<ShownOption> show(const Config& config) {
-  Config copy = config;  // the table reaches fields for writing
+  Config copy = config;  // the table needs mutable fields
   std::vector<ShownOption> rows;
   for (const auto& option : option_table()) {
     const auto origin = config.origins.find(option.key);
@@ -512,7 +512,7 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
   std::string_view nearest;
   std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const auto candidate : names) {
-    std::vector<std::size_t> row(candidate.size() + 1);  // Levenshtein's table, one row at a time
+    std::vector<std::size_t> row(candidate.size() + 1);  // one row of the Levenshtein table
     for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
     for (std::size_t i = 1; i <= name.size(); ++i) {
       std::size_t diagonal = std::exchange(row[0], i);

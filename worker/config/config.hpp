@@ -21,33 +21,33 @@
 
 namespace feedmill {
 
-/// Whether a private Redis is started (RELIABILITY §10): when no URL is given, always, never.
+/// When to start a private Redis (RELIABILITY §10): without a URL, always, never.
 enum class EmbeddedMode { automatic, always, never };
 
-/// A number of bytes; none: `auto`.
+/// A number of bytes; empty: `auto`.
 using AutomaticSize = std::optional<std::uint64_t>;
 
-/// Where a listener binds; none: `off`. Port 0: any free one.
+/// Where a listener binds; empty: `off`. Port 0: any free one.
 using ListenAddress = std::optional<boost::asio::ip::tcp::endpoint>;
 
-/// [feed_auth."NAME"]: what a feed that names it may send to one origin (SECURITY K2, HTTP R4).
+/// [feed_auth."NAME"]: a secret that feeds naming it may send to one origin (SECURITY K2, HTTP R4).
 struct FeedAuth {
   std::string user;                     ///< with password_file: HTTP Basic
   std::filesystem::path password_file;  ///< or
-  std::string header;                   ///< name of the header whose value stands in
+  std::string header;                   ///< name of the header whose value is in
   std::filesystem::path value_file;
-  std::string origin;       ///< scheme://host[:port]: it goes nowhere else
-  std::string header_line;  ///< what is sent, made from the file: a secret
+  std::string origin;       ///< scheme://host[:port], the only origin it is sent to
+  std::string header_line;  ///< the header line to send, built from the file: a secret
 };
 
-/// [api.token."NAME"]: a program that may use the HTTP API (OPERATIONS A1). The name is its `app` in requests.
+/// [api.token."NAME"]: a client of the HTTP API (OPERATIONS A1). Its name is the `app` of its requests.
 struct ApiToken {
   std::filesystem::path file;
-  bool asks = false;  ///< may change things as well
-  std::string token;  ///< what stands in the file: a secret
+  bool asks = false;  ///< may make changes too
+  std::string token;  ///< content of the file: a secret
 };
 
-/// [host."NAME"]: what differs for one host (HTTP H7).
+/// [host."NAME"]: settings that differ for one host (HTTP H7).
 struct HostOverride {
   std::optional<std::uint32_t> concurrency;
   std::optional<std::chrono::milliseconds> spacing, min_interval;  ///< min_interval: between refreshes of one feed
@@ -67,22 +67,22 @@ struct EgressRules {
 template <class Row>
 using Named = std::map<std::string, Row, std::less<>>;
 
-/// Every option's effective value. The defaults live in the table alone: take a Config from load_config.
-/// Each part of the program gets its own small Options made from this, by value.
+/// The effective value of every option. Defaults exist only in the table: get a Config from load_config(). Each part of
+/// the program gets its own small Options made from this, by value.
 struct Config {
   struct Redis {
     std::string url;                                     ///< "" = embedded; may hold a password
     std::filesystem::path password_file;                 ///< "" = none
-    std::string password;                                ///< what stands in password_file
-    std::string sentinel_user;                           ///< who we are to sentinels; "" = their default user
-    std::filesystem::path sentinel_password_file;        ///< "" = they want none
-    std::string sentinel_password;                       ///< what stands in it
-    std::filesystem::path ca_file, cert_file, key_file;  ///< with rediss://; "" = the system's authorities, none
+    std::string password;                                ///< content of password_file
+    std::string sentinel_user;                           ///< our user name at sentinels; "" = their default user
+    std::filesystem::path sentinel_password_file;        ///< "" = none
+    std::string sentinel_password;                       ///< content of sentinel_password_file
+    std::filesystem::path ca_file, cert_file, key_file;  ///< with rediss://; "" = the system's CAs, none
     std::string key_prefix;
-    std::uint32_t partitions = 1;            ///< how many stores the deployment is made of
-    std::optional<std::uint32_t> partition;  ///< which of them is meant; see objection_to_partition()
+    std::uint32_t partitions = 1;            ///< number of stores in the deployment
+    std::optional<std::uint32_t> partition;  ///< the selected store; see objection_to_partition()
     std::chrono::milliseconds timeout{};
-    std::uint64_t buffer = 0;  ///< bytes fetched and not yet stored, from which on nothing more is claimed
+    std::uint64_t buffer = 0;  ///< limit of bytes fetched but not stored; at the limit nothing is claimed
     EmbeddedMode embedded{};
   } redis;
   struct Store {
@@ -100,7 +100,7 @@ struct Config {
     std::chrono::milliseconds grace{};
   } retention;
   struct Feeds {
-    std::chrono::milliseconds orphan_after{};  ///< 0 = feeds in no channel any more are left alone
+    std::chrono::milliseconds orphan_after{};  ///< 0 = never remove feeds that are no longer in a channel
   } feeds;
   struct Signals {
     std::uint32_t max_len = 0;
@@ -142,16 +142,16 @@ struct Config {
     bool proxy_enforces_egress = false;
   } fetch;
   struct Egress {
-    std::vector<std::string> allow, deny;  ///< CIDR[:port[-port]], checked to be readable (SECURITY E6)
+    std::vector<std::string> allow, deny;  ///< CIDR[:port[-port]], checked for syntax (SECURITY E6)
     std::vector<std::string> ports;        ///< port[-port]
-    std::vector<std::string> nat64;        ///< ADDRESS/BITS, for the policies by name too (RFC 6052)
-    std::string name;                      ///< of this worker's way out, "" = that of all others (HTTP H10)
+    std::vector<std::string> nat64;        ///< ADDRESS/BITS, for named policies too (RFC 6052)
+    std::string name;                      ///< of this worker's egress, "" = shared with all others (HTTP H10)
   } egress;
   struct Dns {
-    std::vector<std::string> servers;  ///< ADDRESS[:port]; none = those of the system
+    std::vector<std::string> servers;  ///< ADDRESS[:port]; empty = the system's
   } dns;
   struct Memory {
-    AutomaticSize budget;  ///< for documents in memory; automatic_memory_budget() of memory_budget.hpp unless given
+    AutomaticSize budget;  ///< for documents in memory; empty: automatic_memory_budget() of memory_budget.hpp
   } memory;
   struct Html {
     HtmlPolicy policy{};
@@ -160,25 +160,25 @@ struct Config {
   struct Admin {
     ListenAddress listen;
     std::filesystem::path token_file;  ///< "" = none
-    std::string token;                 ///< what stands in token_file: a secret
-    std::vector<std::string> hosts;    ///< names that requests may call it by besides (SECURITY T33)
+    std::string token;                 ///< content of token_file: a secret
+    std::vector<std::string> hosts;    ///< additional host names accepted in requests (SECURITY T33)
   } admin;
   struct Api {
-    ListenAddress listen;  ///< off: the admin listener answers
+    ListenAddress listen;  ///< off: the admin listener serves it
   } api;
   struct WebSub {
-    std::string public_url;  ///< what callbacks begin with, "" = no subscriptions; without a slash at its end
+    std::string public_url;  ///< prefix of callbacks, "" = no subscriptions; no trailing slash
     ListenAddress listen;
     bool allow_http = false;
     std::chrono::milliseconds fallback_max{};
-    std::uint32_t hub_concurrency = 0;        ///< requests of all workers to one hub at once …
+    std::uint32_t hub_concurrency = 0;        ///< concurrent requests of all workers to one hub …
     std::chrono::milliseconds hub_spacing{};  ///< … and between their starts
   } websub;
   struct PushOut {
-    std::string public_url;  ///< what addresses that others use begin with, "" = none; without a slash at its end
+    std::string public_url;  ///< prefix of public URLs, "" = none; no trailing slash
     ListenAddress listen;
     std::filesystem::path token_file;  ///< "" = none
-    std::string token;                 ///< what stands in token_file: a secret
+    std::string token;                 ///< content of token_file: a secret
     std::uint32_t at_once = 0, per_host = 0;
     std::uint32_t per_site = 0;  ///< subscriptions to the hub
     std::chrono::milliseconds timeout{}, give_up{};
@@ -194,8 +194,8 @@ struct Config {
     std::vector<std::string> redact_params;  ///< names of parameters whose values are secrets (SECURITY K1)
   } log;
   struct Debug {
-    bool core = false;                  ///< a crash may leave a core file, which holds secrets (SECURITY K4)
-    std::filesystem::path keep_poison;  ///< directory for documents that met a bug, "" = none (SECURITY Q4)
+    bool core = false;                  ///< a crash may leave a core file, which contains secrets (SECURITY K4)
+    std::filesystem::path keep_poison;  ///< directory for documents that triggered a bug, "" = none (SECURITY Q4)
   } debug;
 
   Named<FeedAuth> feed_auth;
@@ -205,9 +205,9 @@ struct Config {
   Named<EgressRules> egress_policies;
 
   std::map<std::string, std::string, std::less<>> origins;  ///< key → "default", "environment FEEDMILL_REDIS_URL", …
-  std::vector<std::string> warnings;                        ///< legal but unwise, one sentence each
+  std::vector<std::string> warnings;                        ///< valid but unwise, one sentence each
 
-  /// True when the store is a private server of ours: asked for, or no URL and not forbidden.
+  /// Whether the store is our private server: requested, or no URL is set (and it is not forbidden).
   bool embedded() const { return redis.embedded == EmbeddedMode::always || redis.url.empty(); }
   Partition partition() const { return {redis.partition.value_or(0), redis.partitions}; }
   Config of_partition(std::uint32_t named) const {
@@ -215,20 +215,20 @@ struct Config {
     its.redis.partition = named;
     return its;
   }
-  /// Of all partitions in their order, where none is named; else itself alone.
+  /// One Config per partition, in order, if several exist and none is selected; else only this one.
   std::vector<Config> of_each_partition() const {
     if (objection_to_partition().empty()) return {*this};
     std::vector<Config> all;
     for (std::uint32_t i = 0; i < redis.partitions; ++i) all.push_back(of_partition(i));
     return all;
   }
-  /// Where websub.public_url or push_out.public_url leads to the partition that is named: "/p3" behind it (RELIABILITY
-  /// L29). As it is where there is but one, or it is empty.
+  /// The URL of the selected partition: websub.public_url or push_out.public_url with "/p3" appended (RELIABILITY L29).
+  /// Unchanged if there is only one partition, none is selected, or it is empty.
   std::string url_of_partition(const std::string& public_url) const {
     if (public_url.empty() || redis.partitions == 1 || !redis.partition) return public_url;
     return public_url + "/p" + std::to_string(*redis.partition);
   }
-  /// Why the store cannot be opened as it is: it has several partitions, and none is named. "" when it can.
+  /// Why the store cannot be opened: it has several partitions, and none is selected. "" if it can.
   std::string objection_to_partition() const {
     if (redis.partitions == 1 || redis.partition) return {};
     return "the store has " + std::to_string(redis.partitions) + " partitions; choose one with --partition 0…" +
@@ -236,7 +236,7 @@ struct Config {
   }
 };
 
-/// The place of an option's value in a Config; which alternative it is says how it is written.
+/// Accessor of an option's value in a Config; the alternative determines its format.
 using ConfigField =
     std::variant<std::string& (*)(Config&), std::filesystem::path& (*)(Config&), bool& (*)(Config&),
                  std::uint32_t& (*)(Config&), std::chrono::milliseconds& (*)(Config&), std::uint64_t& (*)(Config&),
@@ -244,47 +244,47 @@ using ConfigField =
                  EmbeddedMode& (*)(Config&), Durability& (*)(Config&), HtmlPolicy& (*)(Config&), LogLevel& (*)(Config&),
                  LogFormat& (*)(Config&), std::optional<std::uint32_t>& (*)(Config&)>;
 
-/// One row of the table: parsing, `--help`, `config show`, the sample file and the manual are made from it.
+/// A row of the table, from which parsing, `--help`, `config show`, the sample file and the manual are made.
 struct Option {
   std::string_view key;       ///< in the file: "redis.url"
-  std::string_view old_env;   ///< without the leading FEEDMILL_: what its variable was called before, "" = as now
-  std::string_view flag;      ///< "--redis", "" when there is none
-  std::string_view fallback;  ///< the default as a person would write it, or what it depends on
-  std::string_view unit;      ///< what may be written: "URL", "duration", "auto/true/false"
+  std::string_view old_env;   ///< former name of its variable, without the leading FEEDMILL_; "" = unchanged
+  std::string_view flag;      ///< "--redis", "" if there is none
+  std::string_view fallback;  ///< the default as a user would write it, or what it depends on
+  std::string_view unit;      ///< accepted format: "URL", "duration", "auto/true/false"
   std::string_view meaning;
   ConfigField field;
-  /// What is wrong with the value as a remedy for people, "" when nothing is. Null: every readable value is legal.
+  /// The remedy for an invalid value, for people; "" if it is valid. Null: every readable value is valid.
   std::string (*check)(const Config&) = nullptr;
-  bool reloads = false;  ///< SIGHUP takes a new value over; else it holds from the next start on
+  bool reloads = false;  ///< SIGHUP applies a new value; else a restart does
 };
 
-/// The option's variable of the environment: "FEEDMILL_REDIS_URL" of redis.url.
+/// The option's environment variable: "FEEDMILL_REDIS_URL" for redis.url.
 std::string variable_of(const Option& option);
 
-/// So many feeds may be fetched without fetch.contact (HTTP P19).
+/// Feeds that may be fetched without fetch.contact (HTTP P19).
 inline constexpr std::size_t feeds_without_contact = 1000;
 
-/// All options, in the order of the manual. Constant for the life of the program.
+/// All options, in the order of the manual. Constant for the program's lifetime.
 std::span<const Option> option_table();
 
-/// Where configuration comes from besides the defaults; later ones win: file, environment, flags.
+/// Sources of configuration in addition to the defaults, in order of increasing precedence.
 struct ConfigSources {
   std::filesystem::path file;                                   ///< --config; "" = search (see config_file)
-  std::map<std::string, std::string, std::less<>> environment;  ///< all of it: FEEDMILL_* and HOME, XDG_*, …
+  std::map<std::string, std::string, std::less<>> environment;  ///< all of it: FEEDMILL_*, HOME, XDG_*, …
   std::map<std::string, std::string, std::less<>> flags;        ///< key → text
 };
 
 /// The environment of this process.
 std::map<std::string, std::string, std::less<>> process_environment();
 
-/// The file that will be read: --config, else the first feedmill.toml that exists in $CONFIGURATION_DIRECTORY,
-/// $XDG_CONFIG_HOME/feedmill (~/.config/feedmill), /etc/feedmill. "" when there is none.
+/// The file to read: --config, else the first existing feedmill.toml in $CONFIGURATION_DIRECTORY,
+/// $XDG_CONFIG_HOME/feedmill (~/.config/feedmill), /etc/feedmill. "" if there is none.
 std::filesystem::path config_file(const ConfigSources& sources);
 
-/// One reason why a configuration is refused.
+/// A reason why a configuration is rejected.
 struct ConfigProblem {
-  std::string key;     ///< "" when the file as a whole cannot be read
-  std::string value;   ///< as written, secrets hidden
+  std::string key;     ///< "" if the whole file cannot be read
+  std::string value;   ///< as written, without secrets
   std::string origin;  ///< "file /etc/feedmill/feedmill.toml:3", "environment FEEDMILL_SCHEDULE_FLOOR", "flag --keep"
   std::string remedy;
 
@@ -296,21 +296,21 @@ std::string to_string(const ConfigProblem& problem);
 
 [[noreturn]] void throw_exception_from_error(const std::vector<ConfigProblem>& problems, const boost::source_location&);
 
-/// Reads and checks everything; on failure all problems at once, at least one (the caller exits 78).
+/// Reads and checks everything; on failure returns all problems, at least one (the caller exits 78).
 boost::system::result<Config, std::vector<ConfigProblem>> load_config(const ConfigSources& sources);
 
-/// What a running worker makes of its configuration when it is read again (RELIABILITY D5).
+/// Result of rereading the configuration in a running worker (RELIABILITY D5).
 struct Reload {
-  Config config;                     ///< the running one, with what may change in the middle taken over
-  std::vector<std::string> changed;  ///< keys that differ and are taken over
-  std::vector<std::string> restart;  ///< keys that differ and wait for the next start
+  Config config;                     ///< the running one with the applied changes
+  std::vector<std::string> changed;  ///< changed keys that were applied
+  std::vector<std::string> restart;  ///< changed keys that need a restart
 };
 
-/// As load_config; what needs a restart keeps its running value, and the mixture must hold together too.
+/// Like load_config(); options that need a restart keep their running values, and the mixture must be consistent too.
 boost::system::result<Reload, std::vector<ConfigProblem>> reload_config(const ConfigSources& sources,
                                                                         const Config& running);
 
-/// One option as `config show` prints it. `value` as one would write it, secrets as "<set>".
+/// An option as printed by `config show`. `value` as a user would write it, secrets as "<set>".
 struct ShownOption {
   std::string key, value, origin, fallback, meaning;
 };
@@ -318,7 +318,7 @@ struct ShownOption {
 /// All options in the order of the table.
 std::vector<ShownOption> show(const Config& config);
 
-/// The one of `names` that a typing error may have meant, "" when none is near.
+/// The entry of `names` nearest to a mistyped name, "" if none is near.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> names);
 
 }  // namespace feedmill

@@ -24,7 +24,7 @@ bool is_port_range(std::string_view text) {
   return dash == std::string_view::npos || (read_number(text.substr(dash + 1), last) && last >= first);
 }
 
-/// CIDR[:port[-port]]; IPv6 in brackets when ports follow (SECURITY E6).
+/// CIDR[:port[-port]]; IPv6 in brackets if ports follow (SECURITY E6).
 bool is_egress_rule(std::string_view text) {
   boost::system::error_code error;
   std::string_view network = text, ports;

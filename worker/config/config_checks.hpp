@@ -1,4 +1,4 @@
-// What lists of addresses, ports and names must look like, wherever in the configuration they stand. Pure.
+// Checks lists of addresses, ports and names in the configuration. Pure.
 #pragma once
 
 #include <string>
@@ -6,20 +6,20 @@
 
 namespace feedmill {
 
-// Each says what is wrong with the first bad item and how to write it, "" when all are good.
+// Each function returns what is wrong with the first invalid item and the expected form, "" if all are valid.
 
-/// CIDR[:port[-port]]; IPv6 in brackets when ports follow (SECURITY E6).
+/// CIDR[:port[-port]]; IPv6 in brackets if ports follow (SECURITY E6).
 std::string check_egress_rules(const std::vector<std::string>& rules);
 /// port[-port].
 std::string check_egress_ports(const std::vector<std::string>& ports);
-/// ADDRESS/BITS of IPv6, as RFC 6052 has them.
+/// ADDRESS/BITS of IPv6, as in RFC 6052.
 std::string check_nat64_prefixes(const std::vector<std::string>& prefixes);
 std::string check_networks(const std::vector<std::string>& networks);
-/// ADDRESS[:port]; IPv6 in brackets when a port follows.
+/// ADDRESS[:port]; IPv6 in brackets if a port follows.
 std::string check_name_servers(const std::vector<std::string>& servers);
-/// Of hosts, without scheme and port; no addresses.
+/// Host names without scheme and port; no addresses.
 std::string check_host_names(const std::vector<std::string>& names);
-/// As they stand before the "=" in a URL's query.
+/// Names as they appear before the "=" in a URL's query.
 std::string check_parameter_names(const std::vector<std::string>& names);
 
 }  // namespace feedmill

@@ -15,8 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-// --- what cells and names must hold to
-// --------------------------------------------------------------------------------
+// --- checks of cells and names ---------------------------------------------------------------------------------------
 
 std::string check_plain_name(const std::string& name) {
   constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
@@ -70,10 +69,9 @@ std::string check_min_interval(const std::optional<std::chrono::milliseconds>& i
   return *interval <= 24h * 30 ? "" : "at most 30d";
 }
 
-// --- the tables
-// -------------------------------------------------------------------------------------------------------
+// --- the tables ------------------------------------------------------------------------------------------------------
 
-/// A column that is a member of the table's row.
+/// A column for a member of the table's row.
 template <auto Rows, auto Member, auto Check>
 constexpr NamedColumn column(std::string_view name, std::string_view unit, std::string_view meaning,
                              std::string_view example) {
@@ -179,8 +177,7 @@ const NamedTable tables[] = {
     table<&Config::host_groups>("host_group", group_columns, check_plain_name, "mirrors", true),
     table<&Config::egress_policies>("egress.policy", policy_columns, check_plain_name, "intranet", false)};
 
-// --- what must hold in a row
-// ------------------------------------------------------------------------------------------
+// --- checks of rows --------------------------------------------------------------------------------------------------
 
 std::string base64(std::string_view bytes) {
   static constexpr char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -196,7 +193,7 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
-/// Fills in the header line; what is wrong instead.
+/// Fills in the header line; returns the problem, if any.
 std::string finish(FeedAuth& auth, std::vector<std::string>& warnings, const SecretReader& read_secret) {
   const bool basic = !auth.user.empty() || !auth.password_file.empty();
   const bool header = !auth.header.empty() || !auth.value_file.empty();
@@ -214,7 +211,7 @@ std::string finish(FeedAuth& auth, std::vector<std::string>& warnings, const Sec
   return {};
 }
 
-/// Reads the token; what is wrong instead.
+/// Reads the token; returns the problem, if any.
 std::string finish(ApiToken& row, std::vector<std::string>& warnings, const SecretReader& read_secret) {
   if (row.file.empty()) return "file is missing: name the file that holds the token";
   const auto secret = read_secret(row.file);
@@ -273,7 +270,7 @@ std::vector<NamedProblem> finish_named(Config& config, const SecretReader& read_
 
 namespace {
 
-/// Row → what stands in it, of one table.
+/// The rows of one table: key → contents.
 std::map<std::string, std::string> rows_of(const NamedTable& table, const Config& config) {
   std::map<std::string, std::string> rows;
   for (const std::string& name : table.names(config)) {

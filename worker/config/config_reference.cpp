@@ -18,7 +18,7 @@ bool holds(const Option& option) {
   return std::holds_alternative<Value& (*)(Config&)>(option.field);
 }
 
-/// A default that depends on the machine is told in words.
+/// Whether the default depends on the machine and is described in words.
 bool is_told_in_words(const Option& option) {
   return option.fallback.find(' ') != std::string_view::npos;
 }
@@ -33,7 +33,7 @@ std::string toml_list(std::string_view items) {
   return text + "]";
 }
 
-/// The default as it stands in the file; an example where it is told in words.
+/// The default as written in the file; an example if it is described in words.
 std::string toml_value(const Option& option) {
   const bool number = holds<std::uint32_t>(option);
   if (is_told_in_words(option))
@@ -49,7 +49,7 @@ std::string sentence(const Option& option) {
   return text + (option.reloads ? " SIGHUP.\n" : "\n");
 }
 
-/// Cells of a Markdown table may not hold a bar.
+/// Escapes bars for cells of a Markdown table.
 std::string cell(std::string_view text) {
   std::string out;
   for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);

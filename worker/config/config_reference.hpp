@@ -1,11 +1,11 @@
-// The configuration in words, made from its table: a file to start from, and a page to look things up in.
+// Documentation generated from the option table: a sample file and a reference page.
 #pragma once
 
 #include <string>
 
 namespace feedmill {
 
-/// feedmill.toml with every option, commented out at its default, and a sentence about it.
+/// feedmill.toml with every option, commented out at its default, and a sentence about each.
 std::string sample_config();
 
 /// All options as Markdown.

@@ -1,4 +1,4 @@
-// The table of options, and what each value must hold to.
+// The table of options and the checks of their values.
 #include <algorithm>
 
 #include "storage/redis/redis_address.hpp"
@@ -68,7 +68,7 @@ std::string check_public_url(const std::string& url) {
   return "write https://host[:port][/path] as reached from outside, without credentials, query or fragment";
 }
 
-/// The place of an option in a Config.
+/// Accessor of an option's value in a Config.
 template <auto Group, auto Member>
 auto& at(Config& config) {
   return config.*Group.*Member;

@@ -43,7 +43,7 @@ void check_sentinels(const Config& config, const Verdicts& verdicts) {
   if (asked && has_user && !has_password) verdicts.add("redis.sentinel_user", "needs redis.sentinel_password_file");
 }
 
-/// That one is named is asked for where a store is opened: some verbs speak of all.
+/// Does not require a selected partition: opening a store does, because some verbs address all.
 void check_partition(const Config& config, const Verdicts& verdicts) {
   const std::uint32_t partitions = config.redis.partitions, mine = config.redis.partition.value_or(0);
   if (partitions == 1 && config.signals.merged)
@@ -57,7 +57,8 @@ void check_partition(const Config& config, const Verdicts& verdicts) {
   }
 }
 
-/// Behind it "/p3" names a partition (RELIABILITY L29), wherever a proxy has taken the path off.
+/// Rejects a path that looks like a partition's: "/p3" is appended to it (RELIABILITY L29), and a proxy may have
+/// removed the path.
 void check_public_path(std::string_view key, std::string_view url, const Config& config, const Verdicts& verdicts) {
   const std::size_t host = url.find("://");
   if (host == url.npos || url.find('/', host + 3) == url.npos) return;
@@ -67,7 +68,7 @@ void check_public_path(std::string_view key, std::string_view url, const Config&
     verdicts.add(key, "its path ends like that of a partition; choose another ending");
 }
 
-/// SECURITY §10. What would not be used is refused: who names an authority expects TLS.
+/// SECURITY §10. Rejects settings that would have no effect: a user who names a CA expects TLS.
 void check_redis_tls(const Config& config, const Verdicts& verdicts) {
   const auto& [ca, cert, key] = std::tie(config.redis.ca_file, config.redis.cert_file, config.redis.key_file);
   for (const auto& [option, file] :

@@ -1,4 +1,4 @@
-// What must hold between options.
+// Checks consistency between options.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace feedmill {
 
-/// What is known of options, by their keys, and what comes of the checks.
+/// The state of options, by key, for the checks and their results.
 struct Verdicts {
-  std::function<bool(std::initializer_list<std::string_view> keys)> sound;  ///< nothing is wrong with any of them
-  std::function<void(std::string_view key, std::string remedy)> add;        ///< something is
+  std::function<bool(std::initializer_list<std::string_view> keys)> sound;  ///< none of them has a problem
+  std::function<void(std::string_view key, std::string remedy)> add;        ///< adds a problem
 };
 
-/// Compares those alone that are sound by themselves. May look for files that options name.
+/// Compares only options that are valid by themselves. May check files that options name.
 void check_together(const Config& config, bool in_kubernetes, const Verdicts& verdicts);
 
 }  // namespace feedmill

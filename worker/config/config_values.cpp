@@ -205,7 +205,7 @@ std::string show_value(LogFormat value) {
   return show_enum(value);
 }
 
-/// A URL's password replaced: "redis://user:<set>@host". Everything else passes unchanged (SECURITY K1).
+/// Replaces a URL's password: "redis://user:<set>@host". Other text is unchanged (SECURITY K1).
 std::string hide_password(std::string text) {
   const auto scheme = text.find("://");
   if (scheme == std::string::npos) return text;

@@ -1,4 +1,4 @@
-// How each type of configuration value is read from text and written as text: what the option tables are made of.
+// Reads and writes each type of configuration value as text, for the option tables.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace feedmill {
 
-// Each reads `text` into `into` and says what should have been written instead, "" when it could be read. Pure.
+// Each function reads `text` into `into`; returns the expected form, "" on success. Pure.
 
 std::string read_value(std::string_view text, std::string& into);
 std::string read_value(std::string_view text, std::filesystem::path& into);
@@ -31,7 +31,7 @@ std::string read_value(std::string_view text, HtmlPolicy& into);
 std::string read_value(std::string_view text, LogLevel& into);
 std::string read_value(std::string_view text, LogFormat& into);
 
-// Each writes a value as read_value reads it.
+// Each function writes a value in the form read_value() reads.
 
 std::string show_value(const std::string& value);
 std::string show_value(const std::filesystem::path& value);
@@ -48,7 +48,7 @@ std::string show_value(HtmlPolicy value);
 std::string show_value(LogLevel value);
 std::string show_value(LogFormat value);
 
-/// "" as what is not set.
+/// Reads "" as unset.
 template <class Value>
 std::string read_value(std::string_view text, std::optional<Value>& into) {
   if (text.empty()) {
@@ -58,13 +58,13 @@ std::string read_value(std::string_view text, std::optional<Value>& into) {
   return read_value(text, into.emplace());
 }
 
-/// "" for what was not set.
+/// Writes "" if unset.
 template <class Value>
 std::string show_value(const std::optional<Value>& value) {
   return value ? show_value(*value) : "";
 }
 
-/// A URL's password replaced: "redis://user:<set>@host". Everything else passes unchanged (SECURITY K1).
+/// Replaces a URL's password: "redis://user:<set>@host". Other text is unchanged (SECURITY K1).
 std::string hide_password(std::string text);
 
 }  // namespace feedmill

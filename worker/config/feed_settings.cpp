@@ -19,11 +19,10 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::uint64_t longest_interval_s = std::uint64_t{30} * 24 * 3600;  // no due time is further away
+constexpr std::uint64_t longest_interval_s = std::uint64_t{30} * 24 * 3600;  // limit of any due time
 constexpr std::string_view header_prefix = "header.";
 
-// --- what values must look like; each says what should have been written
-// ----------------------------------------------
+// --- readers of values; each returns the expected form ---------------------------------------------------------------
 
 template <std::uint64_t Least, std::uint64_t Most>
 std::string read_count(std::string_view text, std::optional<std::uint64_t>& into) {
@@ -86,7 +85,7 @@ std::string show_html(const std::optional<HtmlPolicy>& policy) {
 
 std::string read_name(std::string_view text, std::string& into) {
   into = text;
-  return {};  // whether there is such a name is for those to say who have the configuration
+  return {};  // callers with the configuration check whether the name exists
 }
 
 std::string read_proxy_setting(std::string_view text, std::string& into) {
@@ -97,7 +96,7 @@ std::string read_proxy_setting(std::string_view text, std::string& into) {
   return {};
 }
 
-/// RFC 9110 §10.1.5: products without comments. Nothing imitates a browser (HTTP P19).
+/// RFC 9110 §10.1.5: products without comments. Must not imitate a browser (HTTP P19).
 std::string read_user_agent(std::string_view text, std::string& into) {
   constexpr std::string_view legal = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 /._+-";
   if (text.size() > 100 || text.find_first_not_of(legal) != std::string_view::npos || text.front() == ' ' ||
@@ -129,7 +128,7 @@ std::string read_republish(std::string_view text, std::string& into) {
   return {};
 }
 
-/// As one that a document names (WEBSUB §2). Where it leads is seen when it is asked, like any address.
+/// The same form as in a document (WEBSUB §2). Its addresses are checked when it is contacted.
 std::string read_hub_url(std::string_view text, std::string& into) {
   if (!is_hub_url(text) || text.find('#') != std::string_view::npos) {
     return "expected an absolute http or https URL without credentials and fragment, at most 2048 bytes";
@@ -159,8 +158,7 @@ std::string read_pin(std::string_view text, std::string& into) {
   return {};
 }
 
-// --- the table
-// --------------------------------------------------------------------------------------------------------
+// --- the table -------------------------------------------------------------------------------------------------------
 
 std::string as_it_is(const std::string& text) {
   return text;
@@ -240,10 +238,9 @@ std::string unknown_key(std::string_view key) {
   return remedy;
 }
 
-// --- JSON
-// -------------------------------------------------------------------------------------------------------------
+// --- JSON ------------------------------------------------------------------------------------------------------------
 
-/// Settings that are words in JSON as well.
+/// Settings that are strings in JSON, too.
 constexpr std::array<std::pair<std::string_view, std::string FeedSettings::*>, 11> words_in_json{{
     {"auth", &FeedSettings::auth},
     {"policy", &FeedSettings::policy},
@@ -350,7 +347,7 @@ FeedSettings read_settings(std::string_view text) {
     if (!remedy.empty()) settings.ignored = fmt::format("html_policy={} ({})", html->as_string().c_str(), remedy);
   }
   for (const auto& [name, header] : read_pairs(object, "headers")) {
-    change_header(settings, name, header);  // what would be refused today is left out
+    change_header(settings, name, header);  // drops headers that are no longer allowed
   }
   settings.folders = read_folders(object);
   settings.opml = read_pairs(object, "opml");

@@ -1,4 +1,4 @@
-// What the operator set for hosts and groups of hosts (HTTP H1, H7), as the claim script reads it too.
+// The operator's settings for hosts and groups of hosts (HTTP H1, H7); the claim script reads them too.
 #pragma once
 
 #include <functional>
@@ -13,27 +13,27 @@
 
 namespace feedmill {
 
-/// What holds for requests to one host.
+/// The rules for requests to one host.
 struct HostRule {
-  std::string gate;  ///< whose gate they pass: the server itself, or "group:<name>"
+  std::string gate;  ///< the gate they pass: the server itself, or "group:<name>"
   HostLimits limits;
-  Milliseconds min_interval{};  ///< between refreshes of one feed, 0 = the feed's own is enough
-  bool by_hand = false;         ///< its spacing is set for this very host: what was learned of a quota does not count
+  Milliseconds min_interval{};  ///< between refreshes of one feed, 0 = only the feed's own interval applies
+  bool by_hand = false;         ///< the operator set this host's spacing, which overrides a learned quota
 };
 
 class HostRules {
  public:
-  /// All hosts alike.
+  /// The same limits for all hosts.
   explicit HostRules(const HostLimits& usual = {}) : usual_(usual) {}
   /// The general limits, [host."NAME"] and [host_group.NAME].
   explicit HostRules(const Config& config);
 
-  /// `server`: as server_of() has it; what is set counts for all ports of a host.
+  /// `server`: from server_of(); settings apply to all ports of a host.
   HostRule of(std::string_view server) const;
-  /// What was learned of a gate's quota (HTTP H10): its hosts are asked no more often, but for those whose spacing is
-  /// set.
+  /// Applies a gate's learned quota (HTTP H10): requests to its hosts are spaced at least by `pace`, except where the
+  /// operator set a spacing.
   void learn(const std::string& gate, Milliseconds pace) { learned_[gate] = pace; }
-  /// Of every host that has some or belongs to a group: for Store::set_hosts().
+  /// Every host with settings or a group, for Store::set_hosts().
   std::vector<HostSettings> settings() const;
 
  private:
@@ -42,8 +42,8 @@ class HostRules {
   std::map<std::string, Milliseconds, std::less<>> learned_;
 };
 
-/// Between two requests to a host under all names together, by what was learned of its quotas (HTTP H10); 0 = nothing
-/// was.
+/// Interval of requests to a host under all egress names together, from its learned quotas (HTTP H10); 0 = none
+/// learned.
 Milliseconds learned_pace(const HostState& host);
 
 }  // namespace feedmill

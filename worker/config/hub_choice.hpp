@@ -1,4 +1,4 @@
-// Which hub a feed is subscribed to: its operator's, else the one that its newest document names (WEBSUB §2). Pure.
+// The hub a feed is subscribed to: its operator's, else the one in its newest document (WEBSUB §2). Pure.
 #pragma once
 
 #include <string_view>
@@ -8,14 +8,14 @@
 
 namespace feedmill {
 
-/// As if the document had said what is set. A `hub` without a `topic` is asked for what the document calls itself, else
-/// for the feed's address.
+/// The advertised hubs, with the operator's settings applied. A `hub` without a `topic` gets the document's self link,
+/// else the feed's URL.
 HubAdvert chosen_hubs(const FeedSettings& settings, const FeedState& state, std::string_view feed_url);
 
-/// Whether one of them is to be subscribed to. `hubs`: chosen_hubs() of the feed.
+/// Whether to subscribe to a hub. `hubs`: chosen_hubs() of the feed.
 bool wants_hub(const FeedSettings& settings, const HubAdvert& hubs);
 
-/// Whether the subscription is to be looked after because of what was set.
+/// Whether the changed settings require an update of the subscription.
 bool changes_hub(const FeedSettings& before, const FeedSettings& after);
 
 }  // namespace feedmill

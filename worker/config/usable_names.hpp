@@ -1,4 +1,4 @@
-// What a feed's settings name has to be there.
+// Checks that names in a feed's settings exist.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace feedmill {
 
-/// What of `settings` that was not in `before` the configuration does not have: names of [feed_auth] and
-/// [egress.policy], leave to use a proxy. Says what there is instead, "" when all is well. Pure.
+/// Checks what is new in `settings` compared with `before` against the configuration: names of [feed_auth] and
+/// [egress.policy], and permission to use a proxy. Returns the problem and the existing names, or "". Pure.
 std::string unusable_names(const Config& config, const FeedSettings& before, const FeedSettings& settings);
 
 }  // namespace feedmill

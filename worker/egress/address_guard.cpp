@@ -32,7 +32,7 @@ struct V6Network {
 };
 
 constexpr V6Network global_v6 = {{0x2000, 0, 0, 0, 0, 0, 0, 0}, 3};
-// Inside the above: Teredo and other protocol use, documentation, 6to4, documentation again.
+// Within the networks above: Teredo and other protocol use, documentation, 6to4, documentation again.
 constexpr V6Network blocked_v6[] = {
     {{0x2001, 0, 0, 0, 0, 0, 0, 0}, 23},
     {{0x2001, 0xdb8, 0, 0, 0, 0, 0, 0}, 32},
@@ -43,7 +43,7 @@ constexpr V6Network well_known_nat64 = {{0x64, 0xff9b, 0, 0, 0, 0, 0, 0}, 96};
 constexpr unsigned nat64_bits[] = {96, 64, 56, 48, 40, 32};  // RFC 6052 §2.2
 constexpr V6Network mapped = {{0, 0, 0, 0, 0, 0xffff, 0, 0}, 96};
 
-// Ports of other protocols, which would take our request for theirs: the list of the Fetch standard, "bad port".
+// Ports of other protocols, which could mistake our request for theirs: the "bad port" list of the Fetch standard.
 constexpr std::uint16_t bad_ports[] = {
     0,    1,    7,    9,    11,   13,   15,   17,   19,   20,   21,   22,   23,   25,   37,   42,   43,
     53,   69,   77,   79,   87,   95,   101,  102,  103,  104,  109,  110,  111,  113,  115,  117,  119,
@@ -135,7 +135,7 @@ Egress EgressPolicy::check(const Address& address, std::uint16_t port, std::span
   return outside == Egress::allowed ? judge(embedded(address, prefix->bits), port, allow) : outside;
 }
 
-/// An address as it stands, whatever may be inside it.
+/// Judges an address itself, ignoring one embedded in it.
 Egress EgressPolicy::judge(const Address& address, std::uint16_t port, std::span<const Entry> allow) const {
   if (never_opened(address)) return Egress::blocked_address;
   if (const Egress no = denied(address, port); no != Egress::allowed) return no;
@@ -203,7 +203,7 @@ const EgressPolicy::Prefix* EgressPolicy::nat64_of(const Address& address) const
   return found == nat64_.end() ? nullptr : &*found;
 }
 
-/// RFC 6052 §2.2: the four bytes behind a prefix of so many bits; byte 8 is never one of them.
+/// RFC 6052 §2.2: the four bytes after a prefix of `bits` bits, skipping byte 8.
 EgressPolicy::Address EgressPolicy::embedded(const Address& address, unsigned bits) {
   Address inner;
   std::size_t from = bits / 8;
@@ -285,7 +285,7 @@ boost::system::result<EgressPolicy::Prefix, std::string> EgressPolicy::parse_pre
   return prefix;
 }
 
-/// False, and with that refused, for unknown families and scoped IPv6 addresses (SECURITY E2).
+/// Returns false for unknown families and scoped IPv6 addresses, which are then refused (SECURITY E2).
 bool EgressPolicy::read(const sockaddr* address, Address& result) {
   if (address == nullptr) return false;
   if (address->sa_family == AF_INET) {
@@ -323,7 +323,7 @@ bool EgressPolicy::contains(std::span<const Ports> list, std::uint16_t port) {
   return std::ranges::any_of(list, [port](Ports range) { return range.first <= port && port <= range.last; });
 }
 
-/// Unspecified, multicast, broadcast; and mapped IPv4, which would be the IPv4 rules' business (SECURITY E6).
+/// Unspecified, multicast and broadcast addresses, and mapped IPv4, which belongs to the IPv4 rules (SECURITY E6).
 bool EgressPolicy::never_opened(const Address& address) {
   const auto& bytes = address.bytes;
   if (address.v6) {

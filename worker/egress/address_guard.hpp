@@ -1,5 +1,5 @@
-// The egress policy: which addresses and ports outside data may make us connect to (SECURITY §1). Decided on the
-// address of the socket, never on strings; pure, and refusing whatever it does not understand.
+// The egress policy: addresses and ports that untrusted input may make us connect to (SECURITY §1). Judges the socket's
+// address, never strings; pure, and refuses whatever it does not understand.
 #pragma once
 
 #include <array>
@@ -16,50 +16,51 @@ namespace feedmill {
 
 enum class Egress { allowed, blocked_address, blocked_port };
 
-/// What may be connected to: public addresses on the usual ports, what the operator opened, less what he closed.
-/// A value; reading it is safe from any thread.
+/// Allowed destinations: public addresses on the usual ports and what the operator allows, minus what the operator
+/// denies. A value; safe to read from any thread.
 class EgressPolicy {
  public:
   /// Public addresses on ports 80, 443 and 8000-8999.
   EgressPolicy();
 
-  /// `allow` and `deny`: `ADDRESS[/BITS][:PORT[-PORT]]`, IPv6 in brackets when a port follows
-  /// ("[fd00:1::]/64:8000-8999"); `ports`: `PORT[-PORT]`, taking the place of the default list unless empty. The error
-  /// names the entry and says what is wrong with it. (SECURITY E5, E6)
-  /// `nat64`: `ADDRESS/BITS`, the operator's own prefixes (RFC 6052: 32, 40, 48, 56, 64 or 96 bits). An address under
-  /// one of them, or under 64:ff9b::/96, is judged by the IPv4 address inside it; `deny` matches either form.
+  /// `allow` and `deny`: `ADDRESS[/BITS][:PORT[-PORT]]`, IPv6 in brackets if a port follows
+  /// ("[fd00:1::]/64:8000-8999"); `ports`: `PORT[-PORT]`, replacing the default list unless empty. The error names the
+  /// entry and its mistake. (SECURITY E5, E6) `nat64`: `ADDRESS/BITS`, the operator's own prefixes (RFC 6052: 32, 40,
+  /// 48, 56, 64 or 96 bits). An address under one of these, or under 64:ff9b::/96, is judged by its embedded IPv4
+  /// address; `deny` matches either form.
   static boost::system::result<EgressPolicy, std::string> parse(std::span<const std::string> allow,
                                                                 std::span<const std::string> deny,
                                                                 std::span<const std::string> ports,
                                                                 std::span<const std::string> nat64 = {});
 
-  /// `port` in host order; the one inside `address` is not looked at. Null is refused.
+  /// `port` in host order; the port inside `address` is ignored. Null is refused.
   Egress check(const sockaddr* address, std::uint16_t port) const;
 
-  /// For addresses as text, as libcurl and resolvers give them; text that is no address is refused.
+  /// Checks an address as text, as libcurl and resolvers return it; refuses any other text.
   Egress check(std::string_view address, std::uint16_t port) const;
 
-  /// Whether any address at all may be reached on this port.
+  /// Whether this port is allowed for any address.
   bool uses(std::uint16_t port) const;
 
-  /// This machine's own addresses: blocked like private ones from now on, unless `allow` opens them (SECURITY E7).
+  /// Blocks this machine's own addresses like private ones, unless `allow` opens them (SECURITY E7).
   void close_own(std::span<const std::string> addresses);
 
-  /// `answers`: the IPv6 addresses of ipv4only.arpa, which tell a network's NAT64 prefixes (RFC 7050). From now on what
-  /// lies under these must pass as the IPv4 address inside, too. Name servers close by this; they open nothing.
+  /// `answers`: the IPv6 addresses of ipv4only.arpa, which reveal a network's NAT64 prefixes (RFC 7050). From now on,
+  /// addresses under these must also pass as their embedded IPv4 address. Name servers can only block this way, never
+  /// allow.
   void close_nat64(std::span<const std::string> answers);
 
-  /// The network that connections to an address are counted in (HTTP H8): its /24, or /48 of IPv6, as text; NAT64 as
-  /// the IPv4 address inside. "" for what is no address.
+  /// The network that an address's connections are counted in (HTTP H8): its /24, or /48 for IPv6, as text; NAT64
+  /// counts as its embedded IPv4 address. "" if `address` is invalid.
   std::string network_of(std::string_view address) const;
 
-  /// Only the `allow` list lets this pass: a server of the operator's own, where short floors are legal (HTTP P6).
+  /// Whether only the `allow` list permits it: the operator's own server, where short floors are allowed (HTTP P6).
   bool opened_by_allow(std::string_view address, std::uint16_t port) const;
 
   bool operator==(const EgressPolicy&) const = default;
 
  private:
-  /// IPv4 takes the first four bytes.
+  /// IPv4 uses the first four bytes.
   struct Address {
     bool v6 = false;
     std::array<std::uint8_t, 16> bytes{};
@@ -74,7 +75,7 @@ class EgressPolicy {
   struct Entry {
     Address network;
     unsigned bits = 0;
-    std::vector<Ports> ports;  ///< empty: none were named
+    std::vector<Ports> ports;  ///< empty: the entry names none
 
     bool operator==(const Entry&) const = default;
   };
@@ -83,7 +84,7 @@ class EgressPolicy {
   struct Prefix {
     Address network;
     unsigned bits = 0;
-    bool found = false;  ///< by close_nat64(): it closes, and opens nothing
+    bool found = false;  ///< by close_nat64(): only blocks, never allows
 
     bool operator==(const Prefix&) const = default;
   };
@@ -103,7 +104,7 @@ class EgressPolicy {
   Egress judge(const Address& address, std::uint16_t port, std::span<const Entry> allow) const;
   Egress denied(const Address& address, std::uint16_t port) const;
   bool is_own(const Address& address) const;
-  /// Of the prefixes that it lies under, the longest.
+  /// The longest prefix it is under.
   const Prefix* nat64_of(const Address& address) const;
 
   std::vector<Entry> allow_, deny_;

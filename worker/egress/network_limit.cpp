@@ -38,8 +38,7 @@ asio::awaitable<bool> NetworkLimit::wait(std::string network, std::chrono::stead
   found->second.waiting.push_back(&timer);
   const auto [interrupted] = co_await timer.async_wait(asio::as_tuple(asio::use_awaitable));
   const auto entry = networks_.find(network);
-  const bool called =
-      entry == networks_.end() || std::erase(entry->second.waiting, &timer) == 0;  // leave() took it out
+  const bool called = entry == networks_.end() || std::erase(entry->second.waiting, &timer) == 0;  // leave() removed it
   if (called) co_return true;
   if (interrupted) throw boost::system::system_error(interrupted);  // cancelled: unwind
   co_return false;

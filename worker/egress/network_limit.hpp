@@ -1,5 +1,4 @@
-// How many connections one network of destinations may hold (HTTP H8): a thousand slow servers in one place must not
-// take all lanes.
+// Limits the connections to one network (HTTP H8): a thousand slow servers in one place must not take all lanes.
 #pragma once
 
 #include <chrono>
@@ -13,20 +12,20 @@
 
 namespace feedmill {
 
-/// Counts by network (EgressPolicy::network_of()). Lives on one loop thread and must outlive every wait()
-/// under way.
+/// Counts connections by network (EgressPolicy::network_of()). Lives on one loop thread and must outlive all running
+/// wait() calls.
 class NetworkLimit {
  public:
   explicit NetworkLimit(std::size_t most) : most_(most) {}
   NetworkLimit(const NetworkLimit&) = delete;
   NetworkLimit& operator=(const NetworkLimit&) = delete;
 
-  /// Takes a place; false when all are taken.
+  /// Takes a slot; false if all are taken.
   bool enter(const std::string& network);
-  /// Gives one back, and wakes who has waited longest for it.
+  /// Frees a slot and wakes the longest waiter.
   void leave(const std::string& network);
 
-  /// Until a place may be free: true; false when none was before `until`. Cancellation unwinds with operation_aborted.
+  /// Waits until a slot may be free; false if none was before `until`. Cancellation unwinds with operation_aborted.
   boost::asio::awaitable<bool> wait(std::string network, std::chrono::steady_clock::time_point until);
 
  private:
@@ -36,7 +35,7 @@ class NetworkLimit {
   };
 
   std::size_t most_;
-  std::unordered_map<std::string, Network> networks_;  ///< only those with somebody in
+  std::unordered_map<std::string, Network> networks_;  ///< only those with slots taken
 };
 
 }  // namespace feedmill

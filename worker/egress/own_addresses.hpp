@@ -1,4 +1,4 @@
-// This machine's own addresses (SECURITY E7): a public address of ours is still a way in.
+// This machine's own addresses (SECURITY E7): even a public one could be a way in.
 #pragma once
 
 #include <chrono>
@@ -8,11 +8,11 @@
 
 namespace feedmill {
 
-/// Addresses of all interfaces as text, IPv6 without scope; nothing when the kernel will not say, as without
-/// descriptors: what it said before still holds then.
+/// Addresses of all interfaces as text, IPv6 without scope; empty if the kernel does not report them (for example
+/// without descriptors): keep the previous ones then.
 std::optional<std::vector<std::string>> interface_addresses();
 
-/// How long what interface_addresses() said is believed.
+/// How long a result of interface_addresses() is used.
 inline constexpr std::chrono::seconds own_addresses_age{60};
 
 }  // namespace feedmill

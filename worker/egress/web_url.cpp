@@ -37,12 +37,12 @@ Url new_url() {
   return url;
 }
 
-/// Empty when the URL has no such part.
+/// Empty if the URL lacks that part.
 std::optional<std::string> part_of(CURLU* url, CURLUPart part, unsigned flags = 0) {
   char* text = nullptr;
   const CURLUcode code = curl_url_get(url, part, &text, flags);
   if (code != CURLUE_OK) {
-    // libcurl 7.88 leaves behind the host name that it could not turn into punycode.
+    // On a failed punycode conversion, libcurl 7.88 leaks the host name.
     if (curl_version_info(CURLVERSION_NOW)->version_num < 0x080000) curl_free(text);
     return std::nullopt;
   }
@@ -54,8 +54,8 @@ bool is_ascii(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-/// libidn2, behind libcurl, takes names to be in the locale's character set: give it one that is UTF-8, in this thread
-/// and for this call only.
+/// libcurl's libidn2 expects names in the locale's character set: sets a UTF-8 locale, in this thread and for this call
+/// only.
 std::optional<std::string> punycode_host(CURLU* url) {
   const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   if (utf8 == nullptr) return std::nullopt;
@@ -70,7 +70,7 @@ bool is_scheme_char(char c) {
   return is_alnum(c) || c == '+' || c == '-' || c == '.';
 }
 
-/// Where the path begins, in an absolute or a relative reference: behind the host, if there is one.
+/// Where the path of an absolute or relative reference begins: after the host, if any.
 std::size_t path_begin(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size() && is_scheme_char(text[at])) ++at;
@@ -80,8 +80,8 @@ std::size_t path_begin(std::string_view text) {
   return std::min(text.find_first_of("/?#", at), text.size());
 }
 
-/// Percent-encodes what cannot stand in a path or query. libcurl's own way of it differs between its versions, and
-/// feeds are known by their URL for years.
+/// Percent-encodes bytes that are not allowed in a path or query. libcurl's own encoding differs between versions, but
+/// a feed's URL must stay the same for years.
 std::string path_encoded(std::string_view text) {
   constexpr std::string_view hex = "0123456789ABCDEF";
   const std::size_t begin = path_begin(text);
@@ -104,7 +104,7 @@ bool has_control(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
-/// What was read into `url`, in its one spelling.
+/// The canonical form of the parsed URL.
 Result canonical(CURLU* url) {
   const auto scheme = part_of(url, CURLUPART_SCHEME);
   if (scheme != "http" && scheme != "https") return refuse("only http and https are fetched");
@@ -115,11 +115,11 @@ Result canonical(CURLU* url) {
     return refuse("its host name has characters that are not allowed in one");
   curl_url_set(url, CURLUPART_FRAGMENT, nullptr, 0);
   if (part_of(url, CURLUPART_ZONEID)) return refuse("addresses with a zone are not supported");
-  if (host->ends_with('.')) host->pop_back();  // the same host (RFC 1034 §3.1): resolving never searches
+  if (host->ends_with('.')) host->pop_back();  // the same host (RFC 1034 §3.1): lookups use no search domains
   if (host->empty() || host->ends_with('.') || curl_url_set(url, CURLUPART_HOST, lower(*host).c_str(), 0) != CURLUE_OK)
     return refuse("its host name is not valid");
   auto whole = part_of(url, CURLUPART_URL, CURLU_NO_DEFAULT_PORT);
-  if (whole) {  // escaped digits, digits of other scripts and numbers before a dot form an address only now
+  if (whole) {  // escaped digits, digits of other scripts and numbers before a dot become an address only now
     if (curl_url_set(url, CURLUPART_URL, whole->c_str(), 0) != CURLUE_OK) return refuse("its host name is not valid");
     whole = part_of(url, CURLUPART_URL, CURLU_NO_DEFAULT_PORT);
   }
@@ -128,7 +128,7 @@ Result canonical(CURLU* url) {
   return accept(std::move(*whole));
 }
 
-/// Four numbers, as libcurl writes an address however it was spelt.
+/// Four numbers, the form libcurl gives every spelling of an IPv4 address.
 bool is_plain_v4(std::string_view host) {
   std::array<char, INET_ADDRSTRLEN> text{};
   in_addr address{};
@@ -138,8 +138,8 @@ bool is_plain_v4(std::string_view host) {
          inet_ntop(AF_INET, &address, text.data(), text.size()) == host;
 }
 
-/// The origin of a URL as nearly all are: a lower-case name or four numbers, and nothing to be decoded. libcurl finds
-/// the same, in twenty times the time. None: ask it.
+/// The origin of a simple URL (almost all are): a lower-case name or four numbers, and nothing to decode. Twenty times
+/// faster than libcurl, with the same result. Empty: ask libcurl.
 std::optional<Origin> plain_origin(std::string_view url) {
   const bool secure = url.starts_with("https://");
   if (!secure && !url.starts_with("http://")) return std::nullopt;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t usual_fields = 12;
 
-/// RFC 9112 §4; the protocol's name in any case, and "HTTP/2" as libcurl writes it for such an answer.
+/// RFC 9112 §4; the protocol name in any case, and "HTTP/2" as libcurl writes it.
 bool is_status_line(std::string_view line) {
   constexpr std::string_view protocol = "http/";
   if (lower(line.substr(0, protocol.size())) != protocol) return false;
@@ -34,7 +34,7 @@ std::optional<Refusal> AnswerHead::take(std::string_view line, int status) {
     return Refusal{Reason::limit_header, "more header than is read"};
   }
   if (whole_) return std::nullopt;  // a trailer
-  if (!begun_) {                    // those before were 1xx
+  if (!begun_) {                    // any before were 1xx
     if (!is_status_line(line)) return Refusal{Reason::http_malformed, "does not begin with a status line"};
     begun_ = true;
     fields_.clear();
@@ -64,8 +64,8 @@ std::optional<Refusal> AnswerHead::take(std::string_view line, int status) {
   return std::nullopt;
 }
 
-/// RFC 9112 §6.3: a body whose end is stated twice and differently, or in a way we do not know, may be read differently
-/// by whoever stands between.
+/// RFC 9112 §6.3: an intermediary may read a body differently if its end is stated twice and inconsistently, or by a
+/// coding we do not know.
 bool AnswerHead::is_framed_clearly() const {
   const std::string coding = lower(joined_field(fields_, "transfer-encoding"));
   if (!coding.empty() && coding != "chunked" && coding != "identity") return false;

@@ -1,4 +1,4 @@
-// The header of an answer as its lines come: interim answers (1xx) and trailers are left out, and limits are kept.
+// Collects a response's header line by line, skips interim responses (1xx) and trailers, and enforces limits.
 #pragma once
 
 #include <algorithm>
@@ -13,22 +13,22 @@ namespace feedmill {
 
 class AnswerHead {
  public:
-  /// `options` hold the limits, and outlive it. `most`: bytes, in place of max_header_bytes if that is more.
+  /// `options` has the limits and must outlive this. `most`: bytes; lowers max_header_bytes.
   explicit AnswerHead(const HttpClientOptions& options, std::uint64_t most = UINT64_MAX)
       : options_(options), most_(std::min(most, options.max_header_bytes)) {}
 
-  /// The next line, its end included; `status` is that of the answer it belongs to. A refusal ends the exchange:
-  /// limit.header, or http.malformed where a line is not what it must be (RFC 9112 §4, §5.2) or the body's end is not
-  /// clear (§6.3), whatever libcurl takes.
+  /// Takes the next line, including its line end; `status` is that of its response. A refusal ends the exchange:
+  /// limit.header, or http.malformed if a line is invalid (RFC 9112 §4, §5.2) or the end of the body is ambiguous
+  /// (§6.3), even if libcurl accepts it.
   std::optional<Refusal> take(std::string_view line, int status);
 
-  /// The final answer's header has ended; what follows are trailers.
+  /// Whether the final response's header is complete; further lines are trailers.
   bool is_whole() const { return whole_; }
-  /// Of the answer that began last; 0 before any status line.
+  /// Status of the latest response; 0 before any status line.
   int status() const { return status_; }
-  /// Received so far, interim answers and trailers included.
+  /// Bytes received so far, including interim responses and trailers.
   std::uint64_t bytes() const { return bytes_; }
-  /// Of the answer that began last.
+  /// Fields of the latest response.
   std::vector<Header> take_fields() { return std::move(fields_); }
 
  private:
@@ -36,7 +36,7 @@ class AnswerHead {
 
   const HttpClientOptions& options_;
   const std::uint64_t most_;
-  bool begun_ = false;  ///< its status line has come
+  bool begun_ = false;  ///< its status line has arrived
   bool whole_ = false;
   int status_ = 0;
   std::uint64_t bytes_ = 0;

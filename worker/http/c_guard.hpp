@@ -1,4 +1,4 @@
-// Callbacks that C libraries call (libcurl, c-ares, OpenSSL): no exception may pass through their frames.
+// Guards callbacks of C libraries (libcurl, c-ares, OpenSSL): no exception may pass through their frames.
 #pragma once
 
 #include <exception>
@@ -10,11 +10,11 @@
 
 namespace feedmill {
 
-/// What a callback threw, kept until the library has returned and it can be told.
+/// Keeps a callback's exception until the library has returned and it can be reported.
 class CGuard {
  public:
-  /// Runs `work` in a callback. When it throws, that is kept and `otherwise` returned, which makes the library give up
-  /// what it is at. From then on `work` is not run any more.
+  /// Runs `work` in a callback. If it throws, keeps the exception and returns `otherwise`, which makes the library give
+  /// up. After an exception, `work` is no longer run.
   template <class Result, class Work>
   Result run(Result otherwise, Work&& work) noexcept {
     if (error_) return otherwise;
@@ -26,7 +26,7 @@ class CGuard {
     }
   }
 
-  /// What was caught elsewhere; the first one stays.
+  /// Keeps an exception caught elsewhere, unless there already is one.
   void keep(const std::exception_ptr& error) noexcept {
     if (!error_) error_ = error;
   }
@@ -34,7 +34,7 @@ class CGuard {
   explicit operator bool() const { return error_ != nullptr; }
   const std::exception_ptr& error() const { return error_; }
 
-  /// worker.memory or worker.bug, and what to say of it. Only after something was thrown.
+  /// worker.memory or worker.bug; detail() has its text. Only after an exception.
   Reason reason() const {
     return told([](const std::exception&) { return Reason::worker_bug; }, Reason::worker_memory, Reason::worker_bug);
   }

@@ -6,11 +6,11 @@
 namespace feedmill {
 namespace {
 
-/// What such pages load or set, by who makes them; words that a feed or an error page would use are not among them.
+/// What challenge pages load or set, by vendor; excludes text that a feed or an error page could contain.
 constexpr std::array<std::string_view, 16> marks{
     "/cdn-cgi/challenge-platform/",    // Cloudflare
     "window._cf_chl_opt",              //
-    "id=\"cf-browser-verification\"",  // … of old
+    "id=\"cf-browser-verification\"",  // older versions
     "/.well-known/ddos-guard/",        // DDoS-Guard
     "sucuri_cloudproxy_js",            // Sucuri
     "/_Incapsula_Resource?",           // Imperva

@@ -1,4 +1,4 @@
-// Pages that want to see a browser before they show a feed (HTTP §4). They are recognised, never evaded. Pure.
+// Detects challenge pages that require a browser before a feed is served (HTTP §4). We never evade them. Pure.
 #pragma once
 
 #include <span>
@@ -8,10 +8,10 @@
 
 namespace feedmill {
 
-/// True when the header says so: `cf-mitigated: challenge` on a 403 or 503.
+/// Whether the header marks a challenge: `cf-mitigated: challenge` on a 403 or 503.
 bool says_challenge(int status, std::span<const Header> headers);
 
-/// True when `body`, content coding removed, is an HTML page of the built-in table. Looks at its first 64 KiB.
+/// Whether `body`, decoded, is an HTML page that matches the built-in table. Checks its first 64 KiB.
 bool is_challenge_page(std::string_view body);
 
 }  // namespace feedmill

@@ -19,7 +19,7 @@ namespace {
 
 using Result = boost::system::result<std::string, DecodeError>;
 
-/// What may come out, and why more may not.
+/// Limit of decoded bytes, and the reason if it is exceeded.
 struct Bound {
   std::size_t bytes;
   Reason reason;
@@ -38,7 +38,7 @@ struct Bound {
     }
   }
 
-  /// The start of a document that is longer will do.
+  /// Whether the start of a longer document is acceptable.
   bool cuts() const { return as_far_as_it_goes && reason == Reason::limit_body; }
 
   DecodeError exceeded() const {
@@ -52,7 +52,7 @@ DecodeError broken(std::string_view coding) {
   return {Reason::http_truncated, "its " + std::string(coding) + " coding is broken or cut off"};
 }
 
-/// The output of a decoder, in steps of doubling size; one byte more than the bound shows that it is exceeded.
+/// A decoder's output buffer, which doubles in size; one byte above the limit shows that it is exceeded.
 class Output {
  public:
   explicit Output(const Bound& bound, std::size_t first) : most_(bound.bytes + 1) {
@@ -70,7 +70,7 @@ class Output {
     text_.resize(used_);
     return std::move(text_);
   }
-  /// When it is exceeded.
+  /// Result if the limit is exceeded.
   Result finish_over(const Bound& bound) {
     if (!bound.cuts()) return bound.exceeded();
     used_ = bound.bytes;
@@ -83,7 +83,7 @@ class Output {
   std::string text_;
 };
 
-/// Most documents shrink to a fifth or a quarter.
+/// Initial guess; most documents compress to a fifth or a quarter.
 std::size_t likely_size(std::size_t wire_bytes) {
   return wire_bytes * 6;
 }
@@ -92,7 +92,7 @@ struct FreeDeflate {
   void operator()(libdeflate_decompressor* decoder) const { libdeflate_free_decompressor(decoder); }
 };
 
-/// The last member's size modulo 2³², if it can be believed: deflate shrinks to a 1032nd at best.
+/// The last member's size modulo 2³², or 0 if implausible: deflate compresses by at most 1032.
 std::size_t stated_gzip_size(std::string_view body) {
   std::uint32_t size = 0;
   if (body.size() < 18) return 0;
@@ -108,7 +108,7 @@ Result gunzip(std::string_view body, const Bound& bound) {
   const std::size_t stated = stated_gzip_size(body);
   Output output(bound, stated > 0 ? stated : likely_size(body.size()));
   bool any = false;
-  while (body.starts_with("\x1f\x8b")) {  // another member; anything else after the first is padding
+  while (body.starts_with("\x1f\x8b")) {  // the next member; other data after the first is padding
     std::size_t read = 0, written = 0;
     switch (libdeflate_gzip_decompress_ex(decoder.get(), body.data(), body.size(), output.free_space(),
                                           output.free_bytes(), &read, &written)) {
@@ -118,7 +118,7 @@ Result gunzip(std::string_view body, const Bound& bound) {
         body.remove_prefix(read);
         any = true;
         break;
-      case LIBDEFLATE_INSUFFICIENT_SPACE:  // this member again, with more room
+      case LIBDEFLATE_INSUFFICIENT_SPACE:  // retry this member with more room
         if (output.at_most()) return bound.exceeded();
         output.grow();
         break;
@@ -130,7 +130,7 @@ Result gunzip(std::string_view body, const Bound& bound) {
   return output.finish();
 }
 
-/// The start of a gzip file that ends early: libdeflate takes whole ones alone. Nothing of one that is damaged before
+/// Decodes the start of a truncated gzip file, which libdeflate cannot. Returns an error if the data is corrupt before
 /// its end.
 Result gunzip_start(std::string_view body, const Bound& bound) {
   z_stream stream{};
@@ -201,13 +201,13 @@ Result unzstd(std::string_view body, const Bound& bound) {
       output.grow();
     } else if (in.pos == before && out.pos == 0) {
       if (bound.as_far_as_it_goes) break;
-      return broken("zstd");  // it wants more than there is
+      return broken("zstd");  // input is truncated
     }
   }
   return output.finish();
 }
 
-/// The one coding in use: lower case, "" for none. More than one is an error.
+/// The one coding in use: lower case, "" if none. More than one is an error.
 Result coding_of(std::string_view content_encoding) {
   std::string found;
   while (!content_encoding.empty()) {
@@ -222,7 +222,7 @@ Result coding_of(std::string_view content_encoding) {
   return found;
 }
 
-/// Whether a document could start so, in any encoding.
+/// Whether a document in any encoding could start like this.
 bool starts_like_text(std::string_view body) {
   constexpr std::string_view before("\xef\xbb\xbf\xfe\xff\0 \t\r\n", 10);  // byte order marks, zeros of UTF-16
   const std::size_t first = body.substr(0, 4096).find_first_not_of(before);
@@ -235,7 +235,7 @@ bool is_brotli(std::string_view body) {
   return decoded || decoded.error().reason == Reason::limit_body;
 }
 
-/// What `body` is coded with, as its bytes say; else what was `named`.
+/// The coding of `body` as detected from its bytes, else `named`.
 std::string coding_in(std::string_view body, const std::string& named) {
   if (body.starts_with("\x1f\x8b\x08")) return "gzip";
   if (body.starts_with("\x28\xb5\x2f\xfd")) return "zstd";
@@ -261,7 +261,7 @@ Result decode_content(std::string&& body, std::string_view content_encoding, con
     if (body.size() > bound.bytes) body.resize(bound.bytes);
     return std::move(body);
   }
-  if (body.empty()) return std::move(body);  // a coding of nothing, as some servers send it
+  if (body.empty()) return std::move(body);  // empty body with a coding, sent by some servers
   if (coding == "gzip") return bound.as_far_as_it_goes ? gunzip_start(body, bound) : gunzip(body, bound);
   if (coding == "br") return unbrotli(body, bound);
   if (coding == "zstd") return unzstd(body, bound);

@@ -20,7 +20,7 @@ constexpr std::size_t header_bytes = 12, most_records = 256;
 constexpr int most_aliases = 16;
 constexpr std::uint16_t type_a = 1, type_cname = 5, type_aaaa = 28, class_in = 1;
 
-/// Reads a message from its beginning; what goes beyond its end makes it fail, once and for all.
+/// Reads a message from its start; reading past its end fails it permanently.
 class MessageReader {
  public:
   explicit MessageReader(std::string_view message) : message_(message) {}
@@ -40,7 +40,7 @@ class MessageReader {
     at_ += count;
     return read;
   }
-  /// In small letters, without a dot at its end. It may point back into the message, to where c-ares follows it.
+  /// A name in lower case without a trailing dot. c-ares follows its compression pointers.
   std::string name() {
     if (failed_ || at_ >= message_.size()) failed_ = true;
     if (failed_) return "";
@@ -68,12 +68,12 @@ struct Record {
   std::chrono::seconds ttl{};
 };
 
-/// RFC 2181 §8: a number above 2³¹ - 1 is 0.
+/// RFC 2181 §8: a number above 2³¹ - 1 counts as 0.
 std::chrono::seconds ttl_of(std::uint32_t value) {
   return std::chrono::seconds(value > 0x7fffffffu ? 0 : value);
 }
 
-/// Of more bytes than an address has, the first are taken, as c-ares does before we see them. "" of fewer.
+/// Ignores bytes beyond an address's length, as c-ares does. "" if there are too few.
 std::string address_text(std::string_view data, AddressFamily family) {
   const bool is_v6 = family == AddressFamily::v6;
   std::array<char, INET6_ADDRSTRLEN> text{};
@@ -82,7 +82,7 @@ std::string address_text(std::string_view data, AddressFamily family) {
   return text.data();
 }
 
-/// Aliases and addresses of `family`; none when the message is broken.
+/// Aliases and addresses of `family`; empty if the message is malformed.
 std::optional<std::vector<Record>> read_event_records(std::string_view message, AddressFamily family) {
   const std::uint16_t type_wanted = family == AddressFamily::v6 ? type_aaaa : type_a;
   MessageReader reader(message);

@@ -1,4 +1,4 @@
-// What a name server's answer says of a name (RFC 1035 §4).
+// Parses a name server's answer (RFC 1035 §4).
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,14 @@ namespace feedmill {
 enum class AddressFamily { v4, v6 };
 
 struct HostAddresses {
-  std::vector<std::string> addresses{};  ///< in the order of the answer
-  std::chrono::seconds ttl{};            ///< the least along the way to them
+  std::vector<std::string> addresses{};  ///< in the answer's order
+  std::chrono::seconds ttl{};            ///< minimum along the alias chain
 };
 
-/// What `message` says of `host`: its aliases (CNAME) are followed, 16 at most, and addresses of the name they lead to
-/// are taken. Those of other names are not, whoever sends them (SECURITY T4): that `message` answers a question for
-/// `host` is c-ares' to see to, whose addresses are in it is not, since newer versions take any. No addresses when
-/// there are none; none at all when it cannot be read. Of records, the first 256 are looked at.
+/// Addresses of `host` in `message`: follows aliases (CNAME), at most 16, and takes only addresses of the resulting
+/// name, whoever sent others (SECURITY T4). c-ares checks that `message` answers a question for `host`, but newer
+/// versions accept addresses of any name. A result without addresses if there are none; empty if the message is
+/// malformed. Reads the first 256 records.
 std::optional<HostAddresses> read_dns_answer(std::string_view message, std::string_view host, AddressFamily family);
 
 }  // namespace feedmill

@@ -55,7 +55,7 @@ DnsChannel::DnsChannel(const asio::any_io_executor& executor, const ResolverOpti
       timer_(executor),
       alive_(std::make_shared<DnsChannel*>(this)) {
   need_cares();
-  std::array<char, 2> lookups{'f', '\0'};  // the hosts file: name servers are asked by ask()
+  std::array<char, 2> lookups{'f', '\0'};  // the hosts file only: ask() queries name servers itself
   ares_options wanted{};
   wanted.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES;
   wanted.timeout = static_cast<int>(options.timeout.count());
@@ -82,7 +82,7 @@ DnsChannel::~DnsChannel() {
   ares_destroy(channel_);
 }
 
-/// A name and what has been said of it so far.
+/// A name and the answers for it so far.
 struct DnsChannel::Question {
   DnsChannel& channel;
   std::string host;
@@ -102,7 +102,7 @@ struct DnsChannel::Question {
     answered(argument, status, std::move(v6), std::move(v4));
   }
 
-  /// One of the two has been answered; `this` is gone when it was the last.
+  /// Takes one of the two answers; the last one deletes `this`.
   void take(HostAddresses& into, AddressFamily family, int status, std::string_view message) noexcept {
     if (status == ARES_SUCCESS) {
       status = guard.run(static_cast<int>(ARES_ECANCELLED), [&]() -> int {
@@ -116,8 +116,8 @@ struct DnsChannel::Question {
     if (outstanding == 0) end(outcome());
   }
 
-  /// Addresses of one family are enough, unless the other was given up: half an answer would be remembered for a whole
-  /// one. Else "no such name" is of both; that one has none says nothing of the other.
+  /// Addresses of one family suffice, unless the other query was aborted: half an answer would be cached as a whole
+  /// one. Otherwise "no such name" holds for both families; "no data" in one family says nothing about the other.
   int outcome() const {
     for (const int telling : {ARES_EDESTRUCTION, ARES_ECANCELLED, ARES_SUCCESS, ARES_ENOTFOUND}) {
       if (std::ranges::find(statuses, telling) != statuses.end()) return telling;
@@ -128,7 +128,7 @@ struct DnsChannel::Question {
 
 void DnsChannel::ask(const std::string& host, Answered answered, void* argument) noexcept {
   ares_addrinfo_hints hints{};
-  hints.ai_flags = ARES_AI_NOSORT;  // sorting opens a socket for each address
+  hints.ai_flags = ARES_AI_NOSORT;  // sorting would open a socket for each address
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   ++asked;
@@ -146,8 +146,8 @@ void DnsChannel::ask(const std::string& host, Answered answered, void* argument)
   settle();
 }
 
-/// When it is not in there, name servers are asked: by ares_query(), since newer versions of ares_getaddrinfo() take
-/// the addresses of other names, too.
+/// If the hosts file has no entry, queries the name servers with ares_query(), because newer versions of
+/// ares_getaddrinfo() also accept addresses of other names.
 void DnsChannel::on_hosts_file(void* data, int status, int, ares_addrinfo* info) {
   const std::unique_ptr<ares_addrinfo, void (*)(ares_addrinfo*)> owned(info, ares_freeaddrinfo);
   Question& question = *static_cast<Question*>(data);
@@ -158,7 +158,7 @@ void DnsChannel::on_hosts_file(void* data, int status, int, ares_addrinfo* info)
       question.end(status);
       return;
     }
-    question.outstanding = 2;  // and may be gone after the second
+    question.outstanding = 2;  // may be deleted after the second
     ares_query(channel, host.c_str(), ns_c_in, ns_t_aaaa, &DnsChannel::on_v6, &question);
     ares_query(channel, host.c_str(), ns_c_in, ns_t_a, &DnsChannel::on_v4, &question);
     return;
@@ -201,7 +201,7 @@ void DnsChannel::process(ares_socket_t readable, ares_socket_t writable) noexcep
   settle();
 }
 
-/// Once c-ares has returned. What it cannot be told of would never be answered: it is given up instead.
+/// Runs after c-ares returns. If setting the timer or a watch failed, queries would never finish, so cancels them.
 void DnsChannel::settle() noexcept {
   guard_.run(false, [&] {
     set_timer();

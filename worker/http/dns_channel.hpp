@@ -1,4 +1,4 @@
-// c-ares on an Asio event loop: its sockets and its timer. What is asked, and what an answer means, is resolver.hpp's.
+// Runs c-ares on an Asio event loop: its sockets and its timer. resolver.hpp has the questions and their meaning.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@
 
 namespace feedmill {
 
-/// One c-ares channel with what it needs of the loop. Replaced now and then: a channel keeps its source port and its
-/// view of the system's configuration (HTTP D7, D8).
+/// One c-ares channel and its loop resources. Replaced regularly, because a channel keeps its source port and its view
+/// of the system's configuration (HTTP D7, D8).
 class DnsChannel {
  public:
   DnsChannel(const boost::asio::any_io_executor& executor, const ResolverOptions& options);
@@ -25,12 +25,11 @@ class DnsChannel {
   DnsChannel(const DnsChannel&) = delete;
   DnsChannel& operator=(const DnsChannel&) = delete;
 
-  /// Told once of each question, with the ARES_ status it ended with: there are addresses when it is ARES_SUCCESS. Must
-  /// not throw.
+  /// Called once per question with its final ARES_ status; has addresses if that is ARES_SUCCESS. Must not throw.
   using Answered = void (*)(void* argument, int status, HostAddresses v6, HostAddresses v4);
 
-  /// `answered` may be called before this returns. The hosts file comes first, then the name servers. Where memory runs
-  /// out, the answer is ARES_ECANCELLED, perhaps for all that is asked for on this channel, and failure() says why.
+  /// Looks up `host` in the hosts file, then asks the name servers. May call `answered` before it returns. Out of
+  /// memory, the status is ARES_ECANCELLED, possibly for all questions of this channel; failure() has the reason.
   void ask(const std::string& host, Answered answered, void* argument) noexcept;
 
   const CGuard& failure() const { return failure_; }
@@ -51,9 +50,9 @@ class DnsChannel {
 
   DescriptorWatches watches_;
   boost::asio::steady_timer timer_;
-  std::shared_ptr<DnsChannel*> alive_;  ///< what timer callbacks hold; null inside once we are gone
-  CGuard guard_;                        ///< of the callbacks that c-ares is in, and of the timer
-  CGuard failure_;                      ///< what they came to the last time
+  std::shared_ptr<DnsChannel*> alive_;  ///< shared with timer callbacks; set to null on destruction
+  CGuard guard_;                        ///< of the current c-ares callbacks, and of the timer
+  CGuard failure_;                      ///< the most recent failure
   ares_channel channel_ = nullptr;
 };
 

@@ -16,7 +16,7 @@ EgressView refused(Reason reason, std::string detail, std::vector<std::string> a
   return {EgressView::Verdict::refused, std::move(addresses), std::string(to_string(reason)), std::move(detail)};
 }
 
-/// As the HTTP client chooses among a host's addresses (HTTP D5).
+/// Selects among a host's addresses as the HTTP client does (HTTP D5).
 EgressView view_of(const Addresses& addresses, const EgressPolicy& policy, unsigned port) {
   EgressView view{EgressView::Verdict::allowed, {}, "", ""};
   Refusal last;
@@ -95,7 +95,7 @@ std::vector<EgressView> EgressViewer::of(std::span<const EgressQuestion> questio
     const auto named = options_.policies.find(question.settings.policy);
     const EgressPolicy& policy = named == options_.policies.end() ? options_.egress : named->second;
     const unsigned port = origin_of(question.url).port;
-    if (!answer && !policy.uses(static_cast<std::uint16_t>(port))) {  // wherever its name leads
+    if (!answer && !policy.uses(static_cast<std::uint16_t>(port))) {  // refused whatever its name resolves to
       const Refusal no = refusal_of(Egress::blocked_port, "", port);
       views[i] = refused(no.reason, no.detail);
       continue;

@@ -1,5 +1,4 @@
-// What the egress policy says of addresses of feeds, before anybody asks them: names are looked up, nothing is
-// connected to (SECURITY §1).
+// Previews the egress policy's verdict on feed URLs: resolves names, but does not connect (SECURITY §1).
 #pragma once
 
 #include <chrono>
@@ -18,21 +17,21 @@ namespace feedmill {
 struct EgressView {
   enum class Verdict {
     allowed,
-    refused,  ///< by the policy: no request will be sent
-    proxied,  ///< the proxy looks the name up and decides (SECURITY E9)
-    unknown,  ///< the name could not be looked up
+    refused,  ///< by the policy: no request is sent
+    proxied,  ///< the proxy resolves the name and decides (SECURITY E9)
+    unknown,  ///< the name was not resolved
   };
   Verdict verdict = Verdict::unknown;
-  std::vector<std::string> addresses;  ///< of the host; of `allowed` those alone that may be connected to
-  std::string reason;                  ///< of refused and unknown: as a failed refresh would name it, "egress.blocked"
-  std::string detail;                  ///< of refused and unknown: for people, not cleaned
-  bool unusable_settings = false;      ///< of refused: what the feed's settings name is not configured, or unreadable
+  std::vector<std::string> addresses;  ///< of the host; for `allowed` only those that may be connected to
+  std::string reason;              ///< if refused or unknown: the reason a failed refresh would have, "egress.blocked"
+  std::string detail;              ///< if refused or unknown: for people, not cleaned
+  bool unusable_settings = false;  ///< if refused: the settings name something not configured or unreadable
 };
 
 /// "allowed", "refused", "proxied", "unknown".
 std::string_view to_string(EgressView::Verdict verdict);
 
-/// A feed's address, canonical, and what its operator has set.
+/// A feed's canonical URL and its operator's settings.
 struct EgressQuestion {
   std::string url;
   FeedSettings settings;
@@ -40,18 +39,18 @@ struct EgressQuestion {
 
 class EgressViewer {
  public:
-  /// `options`: as a worker fetches; its policies stand in them.
+  /// `options`: those of a worker, including its policies.
   explicit EgressViewer(FetchOptions options);
 
-  /// Without looking a name up: what settings and an address given as numbers say, `unknown` of a name.
+  /// Verdict without resolving: from the settings and a literal address; `unknown` for a name.
   EgressView of_text(const EgressQuestion& question) const;
 
-  /// An answer for each. All names are looked up at once, for `patience` at most. Blocks; throws Interrupted.
+  /// One view per question. Resolves all names concurrently for at most `patience`. Blocks; throws Interrupted.
   std::vector<EgressView> of(std::span<const EgressQuestion> questions, std::chrono::milliseconds patience) const;
 
-  /// The policy that holds for feeds that name none, this machine's own addresses closed.
+  /// The policy of feeds that name none, with this machine's own addresses blocked.
   const EgressPolicy& standard() const { return options_.egress; }
-  /// Those that feeds may name, likewise.
+  /// The policies that feeds may name, with this machine's own addresses blocked.
   const std::map<std::string, EgressPolicy, std::less<>>& named() const { return options_.policies; }
 
  private:

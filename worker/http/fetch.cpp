@@ -22,7 +22,7 @@ using std::chrono::steady_clock;
 constexpr std::size_t most_redirects = 5;
 constexpr std::chrono::seconds longest_rest{10};  // between two hops
 constexpr std::size_t most_cookie_bytes = 4096;
-constexpr std::size_t usual_lines = 4;  // of a request's header
+constexpr std::size_t usual_lines = 4;  // of a request header
 
 bool is_redirect(int status) {
   return status == 300 || status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
@@ -45,22 +45,22 @@ HttpClientOptions client_options(const FetchOptions& options, const EgressPolicy
   return result;
 }
 
-/// Fit for a line of our own header (HTTP C2).
+/// Whether `text` may be sent in a header line (HTTP C2).
 bool printable(std::string_view text) {
   return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
-/// Cookies set inside one redirect chain; forgotten with it (HTTP P16).
+/// Cookies set within one redirect chain and discarded with it (HTTP P16).
 class ChainCookies {
  public:
-  /// Keeps what an answer from `origin` sets, and forgets what it sets to nothing.
+  /// Stores cookies set by `origin`, and deletes those it sets to an empty value.
   void note(const Origin& origin, const std::vector<Header>& headers) {
     for (const auto& [name, value] : headers) {
       if (name == "set-cookie") keep(origin, value.substr(0, value.find(';')));
     }
   }
 
-  /// "a=1; b=2" of what goes to `origin`, "" for none.
+  /// The Cookie value for `origin`, "a=1; b=2"; "" if none.
   std::string for_origin(const Origin& origin) const {
     std::string line;
     for (const Cookie& cookie : cookies_) {
@@ -77,7 +77,7 @@ class ChainCookies {
     std::string name, value;
   };
 
-  /// The same server, or its https after its http; never the other way round (HTTP R4).
+  /// Whether `to` is the same origin, or the upgrade from http to https on default ports; never a downgrade (HTTP R4).
   static bool goes_to(const Origin& from, const Origin& to) {
     const bool upgraded = from.scheme == "http" && from.port == 80 && to.scheme == "https" && to.port == 443;
     return from.host == to.host && (from == to || upgraded);
@@ -97,7 +97,7 @@ class ChainCookies {
   std::vector<Cookie> cookies_;
 };
 
-/// True when the hop carries validators.
+/// Returns whether the hop carries validators.
 bool add_validators(const Validators& validators, const std::string& url, std::vector<std::string>& lines) {
   if (validators.url != url) return false;  // HTTP P3
   const std::string_view etag = usable_validator(validators.etag);
@@ -107,13 +107,13 @@ bool add_validators(const Validators& validators, const std::string& url, std::v
   return !etag.empty() || !date.empty();
 }
 
-/// What is the same of all hops of a fetch, and what they add up to.
+/// State shared by all hops of a fetch, and their totals.
 struct Chain {
   std::vector<Hop> hops;
   FetchTimings timings;
   std::uint32_t connections_new = 0, connections_reused = 0, connections_resumed = 0;
   std::uint64_t wire_bytes = 0;
-  int status = 0;  ///< of the last answer
+  int status = 0;  ///< of the last response
   bool sent = false, fell_back = false;
   steady_clock::time_point start = steady_clock::now();
 
@@ -168,7 +168,7 @@ struct Chain {
   }
 };
 
-/// Where a redirect leads, or why it is not followed (HTTP §5).
+/// A redirect's target, or why it is not followed (HTTP §5).
 struct Turn {
   std::string url;
   Reason reason = Reason::none;
@@ -192,7 +192,7 @@ Turn turn(const std::string& url, const HttpResponse& answer, std::size_t follow
   return Turn{std::move(*target), Reason::none, ""};
 }
 
-/// HTTP P9: how long a redirect asks to wait before it is followed.
+/// HTTP P9: delay a redirect requests before it is followed.
 std::chrono::seconds rest_before_next_hop(const HttpResponse& answer) {
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   return retry_after(answer.headers, now).value_or(RetryAfter()).wait;
@@ -232,7 +232,7 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
   } catch (const std::bad_alloc&) {
     failed.reason = Reason::worker_memory;
     failed.detail = "no memory for it";
-    failed.sent = true;  // perhaps
+    failed.sent = true;  // possibly
   }
   co_return failed;
 }
@@ -240,14 +240,14 @@ asio::awaitable<FetchResult> Fetcher::fetch(FetchRequest request) {
 asio::awaitable<FetchResult> Fetcher::follow(FetchRequest request) {
   Chain chain;
   ChainCookies cookies;
-  std::vector<std::string> sent_cookies;  // to each hop
+  std::vector<std::string> sent_cookies;  // for each hop
   std::string url = std::move(request.url);
   const std::shared_ptr<Generation> generation = now_;
   const FetchOptions& options = generation->options;
   const auto style = request_style(options, request);
   if (!style) co_return chain.error(style.error().reason, style.error().detail);
   HttpClient& client = generation->clients.at(style->policy);
-  bool with_headers = true;  // the feed's own
+  bool with_headers = true;  // the feed's own headers
   const steady_clock::time_point deadline = chain.start + options.wall;
 
   for (;;) {
@@ -288,16 +288,16 @@ asio::awaitable<FetchResult> Fetcher::follow(FetchRequest request) {
     HttpResponse& answer = std::get<HttpResponse>(result);
     chain.add(answer.trace);
     chain.status = answer.status;
-    if (answer.status == 431 && own_headers) {  // HTTP §4: once more, without them
+    if (answer.status == 431 && own_headers) {  // HTTP §4: retry once without them
       with_headers = false;
       continue;
     }
     chain.hops.push_back(Hop{url, answer.status, ""});
-    if (answer.status == 203) answer.status = 200;  // what a proxy has changed (RFC 9110 §15.3.4)
+    if (answer.status == 203) answer.status = 200;  // modified by a proxy (RFC 9110 §15.3.4)
 
     if (answer.status < 300 || answer.status > 399 || answer.status == 304) {
       HttpTrace trace = std::move(answer.trace);
-      // Behind a proxy the peer is not the server.
+      // With a proxy, the peer is not the server.
       const bool opened = !style->proxy && client.egress().opened_by_allow(trace.peer, trace.peer_port);
       FetchResponse response = chain.response(std::move(url), conditional, std::move(answer));
       response.opened_by_allow = opened;
@@ -363,7 +363,8 @@ asio::awaitable<HttpResult> Fetcher::post_form(const std::string& feed_url, cons
   const auto* failure = std::get_if<HttpFailure>(&result);
   const bool unknown_authority = failure != nullptr && failure->reason == Reason::tls_verify;
   if (!unknown_authority || style->ca_file.empty() || !request.ca_file.empty()) co_return result;
-  // Whoever holds the authority that the operator trusts for the feed could write what names the hub.
+  // The feed's own CA file is used only if the standard CAs fail: the holder of that CA could otherwise forge the
+  // response that names the hub.
   request.ca_file = style->ca_file;
   co_return co_await client.get(request);
 }
@@ -398,8 +399,8 @@ asio::awaitable<Fetcher::Peer> Fetcher::peer_of(std::string url, std::chrono::st
   co_return peer;
 }
 
-/// The request, and the retries that are owed to the transport rather than to the answer, each at most once (HTTP P20,
-/// §4): over HTTP/1.1 when streams break, on a fresh connection after 421. (HTTP X4 is libcurl's own.)
+/// Sends the request and retries for transport reasons, each at most once (HTTP P20, §4): over HTTP/1.1 if streams
+/// break, on a fresh connection after 421. (libcurl does HTTP X4 itself.)
 asio::awaitable<HttpResult> Fetcher::ask(HttpClient& client, HttpRequest request, bool& fell_back) {
   HttpResult result = co_await client.get(request);
   const auto* failure = std::get_if<HttpFailure>(&result);
@@ -414,7 +415,7 @@ asio::awaitable<HttpResult> Fetcher::ask(HttpClient& client, HttpRequest request
   }
   HttpResult again = co_await client.get(request);
   const auto* failed = std::get_if<HttpFailure>(&again);
-  if (failed != nullptr && !failed->trace.sent) co_return result;  // nobody was asked: that says nothing new
+  if (failed != nullptr && !failed->trace.sent) co_return result;  // nothing was sent: keep the first result
   if (broken_streams && failed == nullptr) fell_back = true;
   co_return again;
 }

@@ -20,7 +20,7 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::steady_clock;
 
-/// What the egress policy leaves of a host's addresses, at most 8, joined by commas (HTTP D5); if none, why.
+/// Addresses of a host that the egress policy allows, at most 8, joined by commas (HTTP D5); if none, the reason.
 struct Usable {
   std::string list;
   Addresses addresses;  ///< those of `list`
@@ -29,7 +29,7 @@ struct Usable {
 };
 
 constexpr std::size_t most_addresses = 8;
-constexpr std::chrono::minutes nat64_age{60}, nat64_retry{1};  // how long what was found is believed, or nothing
+constexpr std::chrono::minutes nat64_age{60}, nat64_retry{1};  // lifetime of a successful and a failed check
 
 void add_address(Usable& usable, const std::string& address) {
   if (!usable.list.empty()) usable.list += ',';
@@ -37,7 +37,7 @@ void add_address(Usable& usable, const std::string& address) {
   usable.addresses.push_back(address);
 }
 
-/// Those of a proxy: no policy is asked.
+/// A proxy's addresses: the policy does not apply.
 Usable listed(const Addresses& addresses) {
   Usable usable;
   for (std::size_t i = 0; i < std::min(addresses.size(), most_addresses); ++i) add_address(usable, addresses[i]);
@@ -95,7 +95,7 @@ void HttpClient::reload() {
 }
 
 asio::awaitable<HttpResult> HttpClient::get(const HttpRequest& request) {
-  // Who is connected to: the server, or the proxy, which is the operator's and need not be a public address.
+  // The connection's target: the server, or the operator's proxy, which may have a private address.
   const Origin origin = origin_of(request.url);
   const std::string server = request.proxy ? request.proxy->host : origin.host;
   const unsigned port = request.proxy ? request.proxy->port : origin.port;
@@ -107,7 +107,7 @@ asio::awaitable<HttpResult> HttpClient::get(const HttpRequest& request) {
 
   const steady_clock::time_point start = steady_clock::now();
   std::string host = server;
-  if (host.ends_with('.')) host.pop_back();  // the same name: resolving never searches
+  if (host.ends_with('.')) host.pop_back();  // the same name: lookups use no search domains
   const auto addresses = co_await resolver_.resolve(host, request.deadline);
   const std::chrono::duration<double> lookup = steady_clock::now() - start;
   HttpFailure failure;
@@ -149,8 +149,8 @@ asio::awaitable<std::string> HttpClient::address_of(const std::string& url, stea
   co_return addresses.empty() ? std::string() : addresses.front();
 }
 
-/// Before anything goes to an IPv6 address, at the start and every hour: under a NAT64 prefix of this network may lie a
-/// private IPv4 address (RFC 7050). When nobody answers, what was known before holds.
+/// Runs before connecting to an IPv6 address, at the start and every hour: an address under this network's NAT64 prefix
+/// may map to a private IPv4 address (RFC 7050). Without an answer, the known prefixes remain.
 asio::awaitable<void> HttpClient::look_for_nat64(steady_clock::time_point deadline) {
   if (steady_clock::now() < shared_->nat64_until) co_return;
   const auto answers = co_await resolver_.resolve("ipv4only.arpa", deadline);
@@ -159,7 +159,7 @@ asio::awaitable<void> HttpClient::look_for_nat64(steady_clock::time_point deadli
   shared_->nat64_until = steady_clock::now() + (known ? nat64_age : nat64_retry);
 }
 
-/// Once, and a GET again for as long as the network it goes to has no place for it (HTTP H8).
+/// Sends the request; retries a GET while its network has no free slot (HTTP H8).
 asio::awaitable<HttpResult> HttpClient::exchange(const HttpRequest& request, const std::string& resolve_line) {
   const steady_clock::time_point until =
       std::min(request.deadline, steady_clock::now() + shared_->options.network_wait);
@@ -171,9 +171,9 @@ asio::awaitable<HttpResult> HttpClient::exchange(const HttpRequest& request, con
       while (!transfer.finished) {
         transfer.done.expires_at(transfer.next_look());
         const auto [interrupted] = co_await transfer.done.async_wait(asio::as_tuple(asio::use_awaitable));
-        if (transfer.finished) break;  // libcurl was done and cancelled the timer
+        if (transfer.finished) break;  // libcurl finished and cancelled the timer
         if (transfer.go_on()) continue;
-        if (interrupted) throw boost::system::system_error(interrupted);  // we were cancelled: unwind
+        if (interrupted) throw boost::system::system_error(interrupted);  // cancelled: unwind
         co_return transfer.given_up();
       }
       crowded = transfer.crowded();

@@ -1,7 +1,7 @@
-// One HTTP exchange at a time, thousands at once: libcurl's multi interface on an Asio event loop.
+// HTTP exchanges, thousands at once: libcurl's multi interface on an Asio event loop.
 //
-// Knows nothing of feeds, redirects or validators (fetch.hpp does): it sends the lines it is given and brings back one
-// answer or the reason why there is none. Everything runs on the executor's thread, which must be a single one.
+// Ignorant of feeds, redirects and validators (see fetch.hpp): sends the given lines and returns one response or the
+// reason for its absence. Runs on the executor's thread, which must be a single one.
 #pragma once
 
 #include <chrono>
@@ -19,8 +19,8 @@ namespace feedmill {
 
 struct HttpShared;
 
-/// Owns the connections. One per egress policy: a connection opened under one is never used under another (HTTP §7).
-/// Must outlive every get() under way; neither copied nor moved.
+/// Owns the connections. One per egress policy: a connection is only used under the policy it was opened under (HTTP
+/// §7). Must outlive all running get() calls; not copyable or movable.
 class HttpClient {
  public:
   HttpClient(boost::asio::any_io_executor executor, HttpClientOptions options);
@@ -28,12 +28,12 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  /// Reads the system's resolver configuration, this machine's addresses and the network's NAT64 prefixes again before
-  /// they are next needed (HTTP D8, SECURITY E7).
+  /// Rereads the system's resolver configuration, this machine's addresses and the network's NAT64 prefixes before
+  /// their next use (HTTP D8, SECURITY E7).
   void reload();
 
-  /// One GET, or POST when there is something to post; the request outlives it. Cancellation unwinds with
-  /// operation_aborted, the transfer removed from libcurl first (HTTP X5).
+  /// Sends a GET, or a POST if `request.post` is set; `request` must outlive the call. Cancellation unwinds with
+  /// operation_aborted, after removing the transfer from libcurl (HTTP X5).
   boost::asio::awaitable<HttpResult> get(const HttpRequest& request);
 
   const EgressPolicy& egress() const;

@@ -16,7 +16,7 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::steady_clock;
 
-/// libcurl's global state: set up before the first handle, kept until the process ends.
+/// Initialises libcurl's global state before the first handle; it is kept until the process ends.
 void need_libcurl() {
   static const CURLcode once = curl_global_init(CURL_GLOBAL_DEFAULT);
   if (once != CURLE_OK) throw std::runtime_error("libcurl cannot be initialised");
@@ -51,7 +51,7 @@ HttpEngine::HttpEngine(asio::any_io_executor executor, std::size_t max_connectio
   curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
   curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &HttpEngine::set_timer);
   curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
-  curl_multi_setopt(multi_, CURLMOPT_MAX_HOST_CONNECTIONS, 0L);  // admission is ours: waiting in there costs wall clock
+  curl_multi_setopt(multi_, CURLMOPT_MAX_HOST_CONNECTIONS, 0L);  // queueing in libcurl would use up the deadline
   curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, static_cast<long>(max_connections + keep_alive));
   curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(max_connections + keep_alive));
 }
@@ -60,7 +60,7 @@ HttpEngine::~HttpEngine() {
   *alive_ = nullptr;
   timer_.cancel();
   idle_.clear();
-  curl_multi_cleanup(multi_);  // closes the connections kept, through close_socket()
+  curl_multi_cleanup(multi_);  // closes idle connections through close_socket()
 }
 
 Easy HttpEngine::take_handle() {
@@ -93,7 +93,7 @@ HttpEngine::Name* HttpEngine::hold(const std::string& line, std::vector<std::str
     fresh.mark.push_back(key);
     found = held_.emplace(key, std::move(fresh)).first;
   }
-  // From here on nothing fails.
+  // Nothing below can fail.
   Name& name = found->second;
   ++name.users;
   while (!ended_.empty()) {
@@ -134,12 +134,12 @@ int HttpEngine::watch_socket(CURL* easy, curl_socket_t socket, int what, void* d
   if (own != engine.sockets_.end() && what != CURL_POLL_REMOVE) own->second = socket;
   CGuard guard;
   guard.run(0, [&] {
-    // With CURL_POLL_REMOVE nothing is wanted, but the connection may be kept, and is wanted again then.
+    // CURL_POLL_REMOVE clears the interest but keeps the watch: the connection may be kept and watched again.
     engine.watches_.watch(socket, (what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0);
     return 0;
   });
   if (guard) engine.fail(easy, guard.error());
-  return 0;  // anything else would end all transfers, and those to come
+  return 0;  // other values would end all current and future transfers
 }
 
 void HttpEngine::opened(int socket) noexcept {
@@ -180,16 +180,16 @@ int HttpEngine::set_timer(CURLM*, long milliseconds, void* data) {
     engine.start_timer(milliseconds);
     return 0;
   });
-  if (guard) engine.fail_all(guard.error());  // nobody knows whose it is
+  if (guard) engine.fail_all(guard.error());  // affects all transfers
   return 0;
 }
 
 void HttpEngine::start_timer(long milliseconds) {
   timer_due_.reset();
-  if (milliseconds < 0) {  // there is nothing left to do
+  if (milliseconds < 0) {  // nothing left to do
     timer_set_.reset();
     timer_.cancel();
-  } else if (milliseconds == 0) {  // most often; an early call does no harm, and is cheaper than a timer
+  } else if (milliseconds == 0) {  // the most common case; calling early is harmless and cheaper than a timer
     act_soon();
   } else {
     timer_due_ = steady_clock::now() + std::chrono::milliseconds(milliseconds);
@@ -207,19 +207,19 @@ void HttpEngine::act_soon() {
   acts_soon_ = true;
 }
 
-/// Each transfer moves what is due to later and earlier again: a timer that ends too early is left to, since setting it
-/// costs a system call. (One whose time is over may never have been told, for want of memory.)
+/// Each transfer moves the due time back and forth. A timer that is set too early is kept, because setting it costs a
+/// system call. (One that is overdue is set again: its handler may have been lost when memory ran out.)
 void HttpEngine::wait_for_timer() {
   if (timer_set_ && *timer_set_ <= *timer_due_ && steady_clock::now() < *timer_set_) return;
   timer_set_.reset();
-  timer_.expires_at(*timer_due_);  // cancels the wait before
+  timer_.expires_at(*timer_due_);  // cancels the previous wait
   timer_.async_wait([alive = alive_](boost::system::error_code error) {
     if (!error && *alive != nullptr) (*alive)->timer_ended();
   });
   timer_set_ = timer_due_;
 }
 
-/// libcurl says when to call it again, or nothing when it need not be.
+/// Calls libcurl, which sets the next due time or none.
 void HttpEngine::act_on_time() {
   timer_due_.reset();
   act(CURL_SOCKET_TIMEOUT, 0);
@@ -229,7 +229,7 @@ void HttpEngine::act_on_time() {
 }
 
 void HttpEngine::timer_ended() {
-  if (!timer_set_ || steady_clock::now() < *timer_set_) return;  // it was set anew when this was on its way
+  if (!timer_set_ || steady_clock::now() < *timer_set_) return;  // it was set again while this was queued
   timer_set_.reset();
   if (!timer_due_) return;
   if (steady_clock::now() >= *timer_due_) {
@@ -243,9 +243,9 @@ void HttpEngine::timer_ended() {
   }
 }
 
-/// A transfer that libcurl is not told of events any more. May be called within its callbacks.
+/// Fails a transfer that libcurl gets no more events for. May be called within libcurl's callbacks.
 void HttpEngine::fail(CURL* easy, const std::exception_ptr& error) {
-  if (!sockets_.contains(easy)) return;  // none of ours: a connection that is being closed
+  if (!sockets_.contains(easy)) return;  // not a transfer: a connection being closed
   void* transfer = nullptr;
   curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
   finished_(transfer, CURLE_ABORTED_BY_CALLBACK, error);
@@ -255,7 +255,7 @@ void HttpEngine::fail_all(const std::exception_ptr& error) {
   for (const auto& [easy, socket] : sockets_) fail(easy, error);
 }
 
-/// Lets libcurl work, then wakes whoever's transfer has ended.
+/// Runs libcurl, then wakes the owners of finished transfers.
 void HttpEngine::act(curl_socket_t socket, int events) {
   int running = 0;
   curl_multi_socket_action(multi_, socket, events, &running);

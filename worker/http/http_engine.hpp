@@ -1,5 +1,5 @@
-// libcurl's multi interface on an Asio event loop: timers, sockets, pooled handles. What is asked and what an answer
-// means is http_transfer.hpp's business.
+// libcurl's multi interface on an Asio event loop: timers, sockets, pooled handles. http_transfer.hpp has the requests
+// and responses.
 #pragma once
 
 #include <chrono>
@@ -25,26 +25,26 @@ struct FreeEasy {
 };
 using Easy = std::unique_ptr<CURL, FreeEasy>;
 
-/// The multi handle and what it needs of the loop: one timer, and watches on the sockets it waits for. Owns the
-/// connections. Lives on one loop thread; neither copied nor moved.
+/// The multi handle, its timer and its socket watches. Owns the connections. Lives on one loop thread; not copyable or
+/// movable.
 class HttpEngine {
-  /// A host and port that libcurl was told the addresses of.
+  /// A host and port whose addresses libcurl was given.
   struct Name {
     std::size_t users = 0;
-    std::list<std::string> mark;  ///< "HOST:PORT", kept here or, once nobody may need it any more, in `ended_`
+    std::list<std::string> mark;  ///< "HOST:PORT", here while in use, then in `ended_`
   };
 
  public:
-  /// Told of each transfer that ended: its CURLOPT_PRIVATE and its code; `error` is what a callback of ours threw, null
-  /// for nothing. It may be told of one more than once. Must not throw.
+  /// Called for each transfer that ended, possibly repeatedly: its CURLOPT_PRIVATE and code; `error`: exception of one
+  /// of our callbacks, or null. Must not throw.
   using Finished = std::function<void(void* transfer, CURLcode code, const std::exception_ptr& error)>;
 
-  /// Keeps libcurl knowing a host's addresses while it lives: a transfer may look its addresses up late, or again for a
-  /// second connection.
+  /// Keeps a host's addresses known to libcurl for its lifetime: a transfer may resolve late, or again for a second
+  /// connection.
   class Held {
    public:
-    /// `line`: "HOST:PORT:ADDRESS,…", "" for none. The engine outlives it. (With a "+" in front the addresses would be
-    /// no different from those that libcurl finds out itself, which 8.14 drops whenever a transfer ends.)
+    /// `line`: "HOST:PORT:ADDRESS,…"; "": none. The engine must outlive this. (A "+" prefix would make libcurl treat
+    /// the addresses like those it resolves itself, which 8.14 drops whenever a transfer ends.)
     Held(HttpEngine& engine, const std::string& line) : engine_(engine), name_(engine.hold(line, lines_)) {}
     ~Held() {
       if (name_ != nullptr) engine_.let_go(*name_);
@@ -52,7 +52,7 @@ class HttpEngine {
     Held(const Held&) = delete;
     Held& operator=(const Held&) = delete;
 
-    /// What CURLOPT_RESOLVE takes so that libcurl knows the line, and forgets what nobody needs any more.
+    /// Lines for CURLOPT_RESOLVE: adds this line and removes unused ones.
     const std::vector<std::string>& lines() const { return lines_; }
 
    private:
@@ -61,7 +61,7 @@ class HttpEngine {
     Name* const name_;
   };
 
-  /// At most `max_connections` are in use at once, and `keep_alive` kept beside them (HTTP X1).
+  /// At most `max_connections` in use at once, plus `keep_alive` idle ones (HTTP X1).
   HttpEngine(boost::asio::any_io_executor executor, std::size_t max_connections, std::size_t keep_alive,
              Finished finished);
   ~HttpEngine();
@@ -70,22 +70,22 @@ class HttpEngine {
 
   const boost::asio::any_io_executor& executor() const { return executor_; }
 
-  /// Handles are pooled, their options reset (HTTP C3).
+  /// Takes a handle from the pool, with its options reset (HTTP C3).
   Easy take_handle();
   void give_back(Easy easy) noexcept;
   /// Throws std::bad_alloc.
   void add(CURL* easy);
   void remove(CURL* easy) noexcept;
-  /// The socket that libcurl waits for on behalf of a transfer, -1 for none yet.
+  /// The socket of a transfer; -1 if none yet.
   int socket_of(CURL* easy) const;
 
-  /// To be called with each socket that libcurl is given: one of the same number may have been closed without a word,
-  /// which libcurl 7.88 does while it connects.
+  /// Call for each new socket that libcurl is given: libcurl 7.88 may close one of the same number without notice while
+  /// it connects.
   void opened(int socket) noexcept;
 
-  /// Whether the connection of a transfer that begins now is worth keeping when it ends (HTTP X1): while there is much
-  /// room, always; then for origins that have been asked within the last minute; else libcurl, which looks through all
-  /// that it keeps for one to close, would do so for every transfer.
+  /// Whether to keep a new transfer's connection when it ends (HTTP X1): always while fewer than half of `keep_alive`
+  /// are idle, then only for origins used within the last minute. Beyond that, libcurl would search all its connections
+  /// for one to close on every transfer.
   bool worth_keeping(std::string_view origin);
   /// CURLOPT_CLOSESOCKETFUNCTION; its data is the engine, because connections outlive transfers.
   static int close_socket(void* engine, curl_socket_t socket);
@@ -106,7 +106,7 @@ class HttpEngine {
   void fail(CURL* easy, const std::exception_ptr& error);
   void fail_all(const std::exception_ptr& error);
 
-  /// When an origin was asked last. There is room for two of the same place; a third one has the older forgotten.
+  /// When an origin was last used. Hash buckets hold two origins; a third replaces the older one.
   struct Asked {
     std::size_t origin = 0;  ///< hash
     std::chrono::steady_clock::time_point at;
@@ -115,19 +115,19 @@ class HttpEngine {
   boost::asio::any_io_executor executor_;
   Finished finished_;
   const std::size_t keep_alive_;
-  std::vector<bool> open_;          ///< sockets, by number: never grows
-  std::size_t open_count_ = 0;      ///< of them
+  std::vector<bool> open_;          ///< sockets, by number; fixed size
+  std::size_t open_count_ = 0;      ///< number of open sockets
   std::vector<Asked> asked_{4096};  ///< by hash
   DescriptorWatches watches_;
-  std::vector<Easy> idle_;                      ///< has room for all `handles_`
-  std::size_t handles_ = 0;                     ///< made so far
+  std::vector<Easy> idle_;                      ///< has capacity for all `handles_`
+  std::size_t handles_ = 0;                     ///< created so far
   std::unordered_map<std::string, Name> held_;  ///< by "HOST:PORT"
-  std::list<std::string> ended_;                ///< marks of these
-  std::unordered_map<CURL*, int> sockets_;      ///< of the transfers under way; -1: none yet
-  std::shared_ptr<HttpEngine*> alive_;          ///< what timer callbacks hold; null inside once we are gone
-  bool acts_soon_ = false;                      ///< posted
-  std::optional<std::chrono::steady_clock::time_point> timer_due_;  ///< when libcurl wants to be called
-  std::optional<std::chrono::steady_clock::time_point> timer_set_;  ///< what `timer_` is waited for
+  std::list<std::string> ended_;                ///< marks of unused entries of `held_`
+  std::unordered_map<CURL*, int> sockets_;      ///< of running transfers; -1: none yet
+  std::shared_ptr<HttpEngine*> alive_;          ///< shared with timer callbacks; set to null on destruction
+  bool acts_soon_ = false;                      ///< a call is posted
+  std::optional<std::chrono::steady_clock::time_point> timer_due_;  ///< when libcurl next needs a call
+  std::optional<std::chrono::steady_clock::time_point> timer_set_;  ///< when the running wait of `timer_` ends
   boost::asio::steady_timer timer_;
   CURLM* multi_;
 };

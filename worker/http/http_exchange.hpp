@@ -1,4 +1,4 @@
-// What an HTTP client is asked and what it answers: values.
+// Requests and results of the HTTP client: values.
 #pragma once
 
 #include <chrono>
@@ -22,52 +22,52 @@ struct HttpClientOptions {
   EgressPolicy egress;
   ResolverOptions resolver;
   std::chrono::milliseconds connect_timeout = std::chrono::seconds(10);  ///< TCP and TLS
-  /// An answer that has begun ends when less than `stall_bytes_per_second` came from one look at it to the next.
+  /// A response stalls if less than `stall_bytes_per_second` arrived between two checks.
   std::chrono::seconds stall_time{15};
   std::uint32_t stall_bytes_per_second = 200;
   std::uint64_t max_body_bytes = 16u << 20;     ///< on the wire
-  std::uint64_t max_header_bytes = 128u << 10;  ///< all lines, 1xx and trailers included
+  std::uint64_t max_header_bytes = 128u << 10;  ///< all lines, including 1xx and trailers
   std::uint32_t max_header_lines = 512;
   std::uint32_t max_header_line_bytes = 16u << 10;
   std::size_t max_connections = 256 + 16;  ///< in use at once; from RLIMIT_NOFILE
-  std::size_t keep_alive = 1024;           ///< connections kept for later, besides
-  std::size_t max_per_network = 26;        ///< in use at once; not of addresses that `egress` opens by name (HTTP H8)
-  std::chrono::milliseconds network_wait = std::chrono::seconds(1);  ///< for a place among these
-  std::size_t max_posts_per_network = 16;  ///< counted by themselves; one that finds no place does not wait for it
-  std::chrono::milliseconds memory_wait = std::chrono::seconds(10);  ///< for memory to read on (SECURITY M3)
-  bool http2 = true;                                                 ///< by ALPN over TLS
+  std::size_t keep_alive = 1024;           ///< idle connections kept in addition
+  std::size_t max_per_network = 26;        ///< in use at once; excludes addresses that `egress` opens by name (HTTP H8)
+  std::chrono::milliseconds network_wait = std::chrono::seconds(1);  ///< for a slot in its network
+  std::size_t max_posts_per_network = 16;  ///< counted separately; without a free slot, a post fails at once
+  std::chrono::milliseconds memory_wait = std::chrono::seconds(10);  ///< for memory to continue reading (SECURITY M3)
+  bool http2 = true;                                                 ///< negotiated by ALPN over TLS
   std::string ca_bundle = "/etc/ssl/certs/ca-certificates.crt";
 };
 
 struct HttpRequest {
   std::string url;  ///< canonical (web_url.hpp)
   std::string user_agent;
-  std::vector<std::string> header_lines;  ///< "Name: value", sent as they are after Host and User-Agent
+  std::vector<std::string> header_lines;  ///< "Name: value", sent unchanged after Host and User-Agent
   std::chrono::steady_clock::time_point deadline;
-  bool fresh_connection = false;          ///< do not reuse one
-  bool http1 = false;                     ///< do not offer HTTP/2
-  MemoryBudget::Share* memory = nullptr;  ///< the body is read as far as it grants; null: as far as the limits go
-  std::optional<Proxy> proxy{};           ///< goes through it, and then it is the proxy's to say where to (SECURITY E9)
-  std::string ca_file{};                  ///< trusted instead of the client's, "" for none
-  std::string pin{};                      ///< as CURLOPT_PINNEDPUBLICKEY has it, "" for none
-  std::string address{};                  ///< of those that the host resolves to, the only one to connect to; "": any
-  std::shared_ptr<const std::string> post{};      ///< body of a POST, read while it is sent; null: a GET
-  std::optional<std::uint64_t> max_body_bytes{};  ///< of the answer, on the wire; none: the client's.
-                                                  ///< If set, the head has at most 32 KiB
+  bool fresh_connection = false;              ///< do not reuse one
+  bool http1 = false;                         ///< do not offer HTTP/2
+  MemoryBudget::Share* memory = nullptr;      ///< limits the body to what it grants; null: only the size limits apply
+  std::optional<Proxy> proxy{};               ///< if set, the proxy decides where to connect (SECURITY E9)
+  std::string ca_file{};                      ///< trusted instead of the client's; "": none
+  std::string pin{};                          ///< as in CURLOPT_PINNEDPUBLICKEY; "": none
+  std::string address{};                      ///< the only one of the host's to connect to; "": any
+  std::shared_ptr<const std::string> post{};  ///< body of a POST, read while sending; null: a GET
+  /// Of the response, on the wire; empty: the client's. If set, its header is limited to 32 KiB.
+  std::optional<std::uint64_t> max_body_bytes{};
 };
 
-/// What is known of an exchange however it ended.
+/// Facts about an exchange, whatever its result.
 struct HttpTrace {
-  std::chrono::duration<double> total{}, connect{}, first_byte{};  ///< `connect` is TCP and TLS alone
+  std::chrono::duration<double> total{}, connect{}, first_byte{};  ///< `connect` is TCP and TLS only
   std::uint64_t wire_bytes = 0;                                    ///< received: headers and body
-  bool sent = false;                                               ///< an HTTP byte got out (HTTP P6)
+  bool sent = false;                                               ///< an HTTP byte was sent (HTTP P6)
   std::uint32_t connections_new = 0;                               ///< opened for it
-  std::uint32_t connections_resumed = 0;                           ///< of these: TLS sessions resumed
-  std::string peer;                                                ///< address connected to, "" when none was
+  std::uint32_t connections_resumed = 0;                           ///< resumed TLS sessions among these
+  std::string peer;                                                ///< address connected to, "" if none
   std::uint16_t peer_port = 0;
 };
 
-/// A complete answer; `body` as received, content coding still on. Interim answers (1xx) and trailers are left out.
+/// A complete response; `body` is still encoded. Excludes interim responses (1xx) and trailers.
 struct HttpResponse {
   int status = 0;
   std::vector<Header> headers;
@@ -78,16 +78,16 @@ struct HttpResponse {
 struct HttpFailure {
   Reason reason{};
   std::string detail;
-  int status = 0;  ///< 0 when not even a status line came
+  int status = 0;  ///< 0 if no status line arrived
   HttpTrace trace;
-  /// Of a 200 whose body ended early: what had come of it (HTTP §4). "" otherwise.
+  /// If the body of a 200 ended early: what was received (HTTP §4). Otherwise empty.
   std::vector<Header> headers{};
   std::string body{};
 };
 
 using HttpResult = std::variant<HttpResponse, HttpFailure>;
 
-/// Why we stop an exchange ourselves.
+/// Why we abort an exchange.
 struct Refusal {
   Reason reason{};
   std::string detail;

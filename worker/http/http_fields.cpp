@@ -22,7 +22,7 @@ std::string_view unquoted(std::string_view text) {
   return text;
 }
 
-/// Digits only; what is too large is 2³¹−1.
+/// Digits only; larger values become 2³¹−1.
 std::optional<seconds> delta_seconds(std::string_view text) {
   if (text.empty() || !std::ranges::all_of(text, is_digit)) return std::nullopt;
   std::int64_t value = 0;
@@ -31,7 +31,7 @@ std::optional<seconds> delta_seconds(std::string_view text) {
   return seconds(value);
 }
 
-/// Splits at `separator` outside of quotes; calls `each` with the pieces, trimmed.
+/// Splits at `separator` outside quotes; calls `each` with each trimmed piece.
 template <class Each>
 void split(std::string_view text, char separator, Each each) {
   bool in_quotes = false;
@@ -49,7 +49,7 @@ void split(std::string_view text, char separator, Each each) {
   each(trim_field(text.substr(begin)));
 }
 
-/// Cuts a date's text into words at spaces, commas and dashes (dashes only between the parts of an RFC 850 day).
+/// Splits a date into words at spaces, commas and dashes (dashes only between the parts of an RFC 850 day).
 struct Words {
   std::array<std::string_view, 8> word;
   std::size_t count = 0;
@@ -91,7 +91,7 @@ std::optional<seconds> time_of_day(std::string_view text) {
   return std::chrono::hours(*hour) + std::chrono::minutes(*minute) + seconds(*second);
 }
 
-/// Digits, and behind a point more of them: RFC 9651 §3.3.2.
+/// Digits, optionally with a decimal fraction: RFC 9651 §3.3.2.
 std::optional<double> decimal(std::string_view text) {
   const std::size_t point = std::min(text.find('.'), text.size());
   const std::string_view whole = text.substr(0, point);
@@ -116,7 +116,7 @@ std::optional<milliseconds> span_of(double in_seconds) {
   return milliseconds(static_cast<std::int64_t>(in_seconds * 1000));
 }
 
-/// Seconds, or the unix time in seconds or milliseconds; nothing that has long passed or lies far ahead.
+/// Seconds, or a Unix time in seconds or milliseconds; empty if long past or far ahead.
 std::optional<milliseconds> reset_in(std::string_view text, sys_seconds now) {
   constexpr double least_unix_time = 1e9, least_in_milliseconds = 1e12;
   const auto number = decimal(text);
@@ -133,7 +133,7 @@ std::optional<milliseconds> pace_of(std::optional<double> quota, std::optional<d
 
 constexpr std::size_t most_quotas = 16, longest_quota_field = 2048;
 
-/// An item of a list with its parameters, as `"default";q=10;w=60`.
+/// A list item with its parameters, such as `"default";q=10;w=60`.
 struct QuotaItem {
   std::string_view value;
   std::optional<double> q, w, r, t;
@@ -253,11 +253,11 @@ std::vector<StatedQuota> stated_quotas(std::span<const Header> headers, sys_seco
   const auto may_state = [](const Header& header) {
     return header.first.starts_with("rate") || header.first.starts_with("x-rate");
   };
-  if (std::ranges::none_of(headers, may_state)) return quotas;  // as of most answers
+  if (std::ranges::none_of(headers, may_state)) return quotas;  // the common case
   const auto add = [&](const StatedQuota& quota) {
     if (quota != StatedQuota() && quotas.size() < most_quotas) quotas.push_back(quota);
   };
-  // draft-ietf-httpapi-ratelimit-headers: `"name";r=0;t=30`, before that `limit=1, remaining=0, reset=30`.
+  // draft-ietf-httpapi-ratelimit-headers: `"name";r=0;t=30`; earlier drafts `limit=1, remaining=0, reset=30`.
   StatedQuota dictionary;
   each_quota_item(headers, "ratelimit", [&](const QuotaItem& item) {
     if (item.value.starts_with("remaining=")) dictionary.remaining = requests(item.value.substr(10));
@@ -265,7 +265,7 @@ std::vector<StatedQuota> stated_quotas(std::span<const Header> headers, sys_seco
     if (item.of_requests && item.r) add({item.r, item.t ? span_of(*item.t) : std::nullopt, {}});
   });
   add(dictionary);
-  // `"name";q=1;w=60`, before that `1;w=60`, and first of all in RateLimit-Limit.
+  // `"name";q=1;w=60`; earlier `1;w=60`, and initially in RateLimit-Limit.
   for (const std::string_view name : {"ratelimit-policy", "ratelimit-limit"}) {
     each_quota_item(headers, name, [&](const QuotaItem& item) {
       if (item.of_requests) add({{}, {}, pace_of(item.q ? item.q : requests(item.value), item.w)});

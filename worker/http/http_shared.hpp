@@ -1,4 +1,4 @@
-// What all transfers of a client share: limits, connections, sessions, and the egress policy.
+// State shared by all transfers of a client: limits, connections, sessions, and the egress policy.
 #pragma once
 
 #include <chrono>
@@ -14,22 +14,22 @@
 namespace feedmill {
 
 struct HttpShared {
-  /// `finished`: told of each transfer that ended.
+  /// `finished`: called for each transfer that ended.
   HttpShared(boost::asio::any_io_executor executor, HttpClientOptions given, HttpEngine::Finished finished);
 
-  /// The policy, this machine's own addresses up to date.
+  /// The policy, with this machine's current addresses.
   const EgressPolicy& egress();
 
   HttpClientOptions options;
   NetworkLimit networks, posts;
-  TlsSessions sessions;                               ///< outlives the connections
-  const bool resumes;                                 ///< libcurl's TLS library is the one that `sessions` speaks to
-  std::chrono::steady_clock::time_point own_until;    ///< this machine's addresses are believed
-  std::chrono::steady_clock::time_point nat64_until;  ///< what is known of NAT64 prefixes is believed
+  TlsSessions sessions;                               ///< must outlive the connections
+  const bool resumes;                                 ///< `sessions` supports libcurl's TLS library
+  std::chrono::steady_clock::time_point own_until;    ///< this machine's addresses are current
+  std::chrono::steady_clock::time_point nat64_until;  ///< known NAT64 prefixes are current
   HttpEngine engine;
 };
 
-/// Why nothing may be sent to `address`: for any verdict but Egress::allowed.
+/// The refusal for `address`, for any verdict but Egress::allowed.
 Refusal refusal_of(Egress verdict, std::string_view address, unsigned port);
 
 }  // namespace feedmill

@@ -35,7 +35,7 @@ std::chrono::duration<double> seconds_of(CURL* easy, CURLINFO info) {
   return std::chrono::microseconds(microseconds);
 }
 
-/// With the server or with a proxy. libcurl follows no redirect, so that nothing else speaks it.
+/// With the server or with a proxy. libcurl follows no redirects, so nothing else uses TLS.
 bool may_use_tls(const HttpRequest& request) {
   return request.proxy.has_value() || !request.url.starts_with("http://");
 }
@@ -92,7 +92,7 @@ HttpTransfer::~HttpTransfer() {
   for (const std::string& network : places_) networks_.leave(network);
 }
 
-/// HTTP §7, row by row.
+/// HTTP §7, in the order of its table.
 void HttpTransfer::configure(const HttpRequest& request) {
   CURL* const easy = easy_.get();
   const HttpClientOptions& options = shared_.options;
@@ -104,8 +104,7 @@ void HttpTransfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_NOSIGNAL, 1L);
   set(easy, CURLOPT_QUICK_EXIT, 1L);
   set(easy, CURLOPT_TCP_NODELAY, 1L);
-  // Refused where a stream of a connection still in use has left its buffer with the handle; then that one serves
-  // again.
+  // Fails if a stream of a connection still in use has left its buffer with the handle; that buffer is then reused.
   curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, 32L << 10);
 
   set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -114,7 +113,7 @@ void HttpTransfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_UNRESTRICTED_AUTH, 0L);
   set(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L);
   set(easy, CURLOPT_HTTP09_ALLOWED, 0L);
-  set(easy, CURLOPT_PROXY, request.proxy ? request.proxy->url.c_str() : "");  // never those of the environment
+  set(easy, CURLOPT_PROXY, request.proxy ? request.proxy->url.c_str() : "");  // ignores the environment's proxies
   set(easy, CURLOPT_NOPROXY, request.proxy ? "" : "*");
   set(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
@@ -133,8 +132,8 @@ void HttpTransfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_USERAGENT, request.user_agent.c_str());
   set(easy, CURLOPT_HTTPHEADER, header_list_.get());
   set(easy, CURLOPT_RESOLVE, resolve_list_.get());
-  // What its cache holds of names is for us to say. Addresses it adds by itself, and need not: it looks through all
-  // that it keeps whenever a transfer ends.
+  // We control libcurl's DNS cache. Addresses it resolves itself (literals) expire at once: at the end of each transfer
+  // it scans all it keeps.
   set(easy, CURLOPT_DNS_CACHE_TIMEOUT, held_.lines().empty() ? 0L : -1L);
   set(easy, CURLOPT_RESOLVER_START_FUNCTION, &HttpTransfer::on_resolve);
   set(easy, CURLOPT_RESOLVER_START_DATA, this);
@@ -147,12 +146,12 @@ void HttpTransfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_SSL_VERIFYPEER, 1L);
   set(easy, CURLOPT_SSL_VERIFYHOST, 2L);
   set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  set(easy, CURLOPT_CAPATH, static_cast<char*>(nullptr));  // with one, libcurl parses all roots for every connection
+  set(easy, CURLOPT_CAPATH, static_cast<char*>(nullptr));  // else libcurl parses all roots for every connection
   if (may_use_tls(request))
     trust(request);
   else
     set(easy, CURLOPT_CAINFO, static_cast<char*>(nullptr));
-  if (!request.proxy) {  // libcurl copies what it has of these for every connection
+  if (!request.proxy) {  // libcurl copies these for every connection
     set(easy, CURLOPT_PROXY_CAPATH, static_cast<char*>(nullptr));
     set(easy, CURLOPT_PROXY_CAINFO, static_cast<char*>(nullptr));
   }
@@ -170,7 +169,7 @@ void HttpTransfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_OPENSOCKETFUNCTION, &HttpTransfer::on_open);
   set(easy, CURLOPT_OPENSOCKETDATA, this);
   set(easy, CURLOPT_CLOSESOCKETFUNCTION, &HttpEngine::close_socket);
-  set(easy, CURLOPT_CLOSESOCKETDATA, &shared_.engine);  // the connection outlives this transfer
+  set(easy, CURLOPT_CLOSESOCKETDATA, &shared_.engine);  // connections outlive this transfer
   set(easy, CURLOPT_PREREQFUNCTION, &HttpTransfer::on_request);
   set(easy, CURLOPT_PREREQDATA, this);
   set(easy, CURLOPT_NOPROGRESS, 0L);
@@ -178,8 +177,8 @@ void HttpTransfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_XFERINFODATA, this);
 }
 
-/// The authorities of the feed's own file are read here: libcurl would wait for whoever writes into a pipe (SECURITY
-/// E10). Of a file that cannot be read there are none, and the handshake fails.
+/// Reads the feed's CA file here, because libcurl would block on a pipe's writer (SECURITY E10). If it cannot be read,
+/// no CA is trusted and the handshake fails.
 void HttpTransfer::trust(const HttpRequest& request) {
   if (request.ca_file.empty()) {
     set(easy_.get(), CURLOPT_CAINFO, shared_.options.ca_bundle.c_str());
@@ -200,7 +199,7 @@ bool HttpTransfer::refuse(Reason reason, std::string detail) {
   return false;
 }
 
-/// SECURITY E9: its own address is exempt, and libcurl connects to nothing else.
+/// SECURITY E9: the proxy's address is exempt, and libcurl connects nowhere else.
 Egress HttpTransfer::verdict_of_proxy(unsigned port) const {
   return port == proxy_port_ ? Egress::allowed : Egress::blocked_port;
 }
@@ -245,14 +244,15 @@ std::size_t HttpTransfer::on_body(char* data, std::size_t, std::size_t size, voi
   return self.guard_.run(std::size_t{0}, [&] { return self.take_body({data, size}); });
 }
 
-/// libcurl does not find a host among what it was told. It may read an address, but not ask anybody (HTTP D1).
+/// Called if libcurl does not know the host's addresses. It may parse a literal address, but must not resolve names
+/// (HTTP D1).
 int HttpTransfer::resolve() {
   if (held_.lines().empty()) return 0;
   refuse(Reason::dns_failed, "its addresses are no longer known");
   return 1;
 }
 
-/// Every connection begins here (SECURITY E1). After a refusal libcurl tries the next address.
+/// Opens every connection (SECURITY E1). After a refusal libcurl tries the next address.
 curl_socket_t HttpTransfer::open(const curl_sockaddr& address) {
   char text[INET6_ADDRSTRLEN] = "its address";
   std::uint16_t port = 0;
@@ -281,18 +281,18 @@ curl_socket_t HttpTransfer::open(const curl_sockaddr& address) {
   return socket;
 }
 
-/// What keeps a place or a socket from one address is told although another was tried: it is ours, and passes. That the
-/// policy has refused one is not, where another might have answered.
+/// A lack of slots or sockets is reported even if another address was tried: it is ours and temporary. An egress
+/// refusal is not, if another address might have answered.
 bool HttpTransfer::is_refused_everywhere() const {
   return !opened_ || refusal_->reason == Reason::worker_memory || refusal_->reason == Reason::worker_host_wait;
 }
 
-/// HTTP H8. Once the request is sent, `places_` has one network: the peer's.
+/// HTTP H8. Once the request is sent, `places_` holds one network: the peer's.
 bool HttpTransfer::enter_network(std::string_view address, unsigned port) {
-  const bool is_proxy = proxy_port_ != 0;  // the networks are the servers'
+  const bool is_proxy = proxy_port_ != 0;  // networks are counted by server, not by proxy
   if (is_proxy || shared_.egress().opened_by_allow(address, static_cast<std::uint16_t>(port))) return true;
   std::string network = shared_.egress().network_of(address);
-  places_.reserve(places_.size() + 1);  // a place that is taken is noted
+  places_.reserve(places_.size() + 1);  // so that a slot that is taken can be recorded
   if (!networks_.enter(network)) {
     crowded_ = network;
     return refuse(Reason::worker_host_wait, "too many requests in progress to the network of " + std::string(address));
@@ -301,20 +301,20 @@ bool HttpTransfer::enter_network(std::string_view address, unsigned port) {
   return true;
 }
 
-/// A TLS connection is about to be made. What is attached goes with the connection, which outlives this transfer.
+/// Called before a TLS connection. The attached data belongs to the connection, which outlives this transfer.
 CURLcode HttpTransfer::start_tls(void* context) {
   shared_.sessions.attach(static_cast<SSL_CTX*>(context), session_key_);
   return CURLE_OK;
 }
 
-/// Called before each request, on reused connections too.
+/// Called before each request, also on reused connections.
 int HttpTransfer::request(const char* peer, std::uint16_t port) {
   const Egress verdict = proxy_port_ != 0 ? verdict_of_proxy(port) : shared_.egress().check(peer, port);
   if (!egress_allows(verdict, peer, port)) return CURL_PREREQFUNC_ABORT;
   const std::string network = shared_.egress().network_of(peer);
-  const bool entered = std::ranges::find(places_, network) != places_.end();  // else it is a kept connection
+  const bool entered = std::ranges::find(places_, network) != places_.end();  // else a reused connection
   if (!entered && !enter_network(peer, port)) return CURL_PREREQFUNC_ABORT;
-  refusal_.reset();  // an address before this one may have been refused
+  refusal_.reset();  // an earlier address may have been refused
   curl_tlssessioninfo* tls = nullptr;
   curl_easy_getinfo(easy_.get(), CURLINFO_TLS_SSL_PTR, &tls);
   if (tls != nullptr && tls->internals != nullptr) {
@@ -325,8 +325,8 @@ int HttpTransfer::request(const char* peer, std::uint16_t port) {
     SSL_get0_alpn_selected(session, &protocol, &length);
     http2_ = length == 2;  // "h2"
   }
-  // A kept connection may have died meanwhile, and then libcurl asks again over another. A new one that refuses its
-  // stream is not asked again and again, as libcurl 8.14 does up to five times (HTTP P20).
+  // A reused connection may have died, so libcurl retries on a new one. If that rejects the stream, do not retry
+  // further, as libcurl 8.14 does up to five times (HTTP P20).
   if (long_of(easy_.get(), CURLINFO_NUM_CONNECTS) > 1) {
     refuse(Reason::http_stream, "accepts no stream on a new connection");
     return CURL_PREREQFUNC_ABORT;
@@ -334,9 +334,9 @@ int HttpTransfer::request(const char* peer, std::uint16_t port) {
   return CURL_PREREQFUNC_OK;
 }
 
-/// Called now and then while libcurl reads. What frames a body (chunk extensions, say) is in neither header nor body: a
-/// server that sends nothing else is found out by what came through the socket. Not over HTTP/2, whose sockets are
-/// shared.
+/// Called regularly while libcurl reads. Framing bytes (such as chunk extensions) appear in neither header nor body, so
+/// a server that sends nothing else is detected by the bytes received on the socket. Not for HTTP/2, where transfers
+/// share sockets.
 int HttpTransfer::look_at_progress() {
   const std::uint64_t content = head_.bytes() + body_.size();
   if (!head_.is_whole() || paused_until_ || long_of(easy_.get(), CURLINFO_HTTP_VERSION) > CURL_HTTP_VERSION_1_1) {
@@ -374,7 +374,7 @@ std::size_t HttpTransfer::take_body(std::string_view bytes) {
     refuse(Reason::limit_body, "more body than is read");
     return 0;
   }
-  curl_off_t length = 0;  // the server's word: believed only so far
+  curl_off_t length = 0;  // stated by the server, trusted up to a limit
   if (body_.empty()) {
     curl_easy_getinfo(easy_.get(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
     length = std::clamp<curl_off_t>(length, 0, 1 << 20);
@@ -393,7 +393,7 @@ std::size_t HttpTransfer::take_body(std::string_view bytes) {
   return bytes.size();
 }
 
-/// No memory for more: until there is, or `memory_wait` is over (SECURITY M3).
+/// Pauses until memory is granted or `memory_wait` is over (SECURITY M3).
 void HttpTransfer::pause() {
   granted_ = false;
   memory_->on_granted({done.get_executor(), [this] {
@@ -414,7 +414,7 @@ bool HttpTransfer::go_on() {
   if (std::exchange(granted_, false)) {
     paused_until_.reset();
     stall_look_ = steady_clock::now() + shared_.options.stall_time;
-    curl_easy_pause(easy_.get(), CURLPAUSE_CONT);  // may bring the body that waited, and pause again
+    curl_easy_pause(easy_.get(), CURLPAUSE_CONT);  // may deliver the pending body and pause again
     return true;
   }
   const steady_clock::time_point now = steady_clock::now();
@@ -424,9 +424,9 @@ bool HttpTransfer::go_on() {
   return !stalled_;
 }
 
-/// Whether enough has come since the last look. Until the answer begins the wall clock alone counts: slow servers are
-/// no less polite to ask than quick ones. (Ours instead of libcurl's low-speed limit, which wakes the loop every second
-/// for every transfer in flight.)
+/// Whether enough has arrived since the last check. Until the response begins only the deadline counts: slow servers
+/// are not penalised. (Replaces libcurl's low-speed limit, which wakes the loop every second for every running
+/// transfer.)
 bool HttpTransfer::moves() {
   const HttpClientOptions& options = shared_.options;
   const std::uint64_t received = head_.bytes() + body_.size();
@@ -443,7 +443,7 @@ HttpFailure HttpTransfer::given_up() {
                                  : failure(Reason::http_timeout, "no complete answer within the time allowed"));
 }
 
-/// HTTP §4: posts that have come whole are of use although the body has not.
+/// HTTP §4: complete posts are useful even if the body is not complete.
 HttpFailure HttpTransfer::with_what_came(HttpFailure ending) {
   const bool cut = ending.reason == Reason::limit_body || to_string(ending.reason).starts_with("http.");
   const bool has_document = head_.is_whole() && (head_.status() == 200 || head_.status() == 203);
@@ -505,7 +505,7 @@ Reason HttpTransfer::connect_reason() const {
   }
 }
 
-/// What the proxy said to CONNECT, when that was not yes.
+/// The proxy's response to CONNECT, if it is an error.
 std::optional<HttpFailure> HttpTransfer::refused_by_proxy() const {
   const long answer = proxy_port_ == 0 ? 0 : long_of(easy_.get(), CURLINFO_HTTP_CONNECTCODE);
   if (answer < 300) return std::nullopt;
@@ -530,7 +530,7 @@ HttpFailure HttpTransfer::failure_of_code() const {
     case CURLE_OPERATION_TIMEDOUT:
       if (paused_until_) return failure(Reason::worker_memory, "no memory for more of its body");
       if (long_of(easy_.get(), CURLINFO_REQUEST_SIZE) > 0) return fail(Reason::http_timeout);
-      // libcurl's clock may be a little ahead of ours.
+      // libcurl's clock may be slightly ahead of ours.
       if (steady_clock::now() + std::chrono::milliseconds(10) >= deadline_) return fail(Reason::http_timeout);
       return fail(seconds_of(easy_.get(), CURLINFO_NAMELOOKUP_TIME_T).count() > 0 ? Reason::connect_timeout
                                                                                   : Reason::dns_timeout);
@@ -558,19 +558,19 @@ HttpFailure HttpTransfer::failure_of_code() const {
       return fail(Reason::http_stream);
     case CURLE_FILESIZE_EXCEEDED:
       return fail(Reason::limit_body);
-    case CURLE_OUT_OF_MEMORY:  // also libcurl's own limit on a line of the header, before we see it
+    case CURLE_OUT_OF_MEMORY:  // also libcurl's own limit on header lines
       return head_.is_whole() ? fail(Reason::worker_memory) : failure(Reason::limit_header, "more header than is read");
 #if LIBCURL_VERSION_NUM >= 0x080600
-    case CURLE_TOO_LARGE:  // what newer ones say of such a line
+    case CURLE_TOO_LARGE:  // newer versions, for such a line
       return failure(Reason::limit_header, "more header than is read");
 #endif
     case CURLE_GOT_NOTHING:
-      // What is no HTTP/2 where it was agreed upon, as libcurl 7.88 tells it; 8.14 says CURLE_HTTP2 (HTTP P20).
+      // After ALPN chose HTTP/2, the server did not speak it (libcurl 7.88; 8.14 returns CURLE_HTTP2; HTTP P20).
       return fail(http2_ ? Reason::http_stream : Reason::http_truncated);
     case CURLE_PARTIAL_FILE:
     case CURLE_SEND_ERROR:
       return fail(Reason::http_truncated);
-    case CURLE_RECV_ERROR:  // a reset, or chunks that are none, or a trailer beyond libcurl's own limit
+    case CURLE_RECV_ERROR:  // a reset, malformed chunks, or a trailer above libcurl's own limit
       if (said.starts_with("Out of memory in chunked"))
         return failure(Reason::limit_header, "more trailer than is read");
       return fail(said.find("hunk") == said.npos ? Reason::http_truncated : Reason::http_malformed);

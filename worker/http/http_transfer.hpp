@@ -1,5 +1,5 @@
-// One request in flight: libcurl's options, every connection opened under the egress policy (SECURITY E1), and what an
-// ending means. Nothing else of ours opens a socket to a place that strangers name (ctest one_way_out).
+// One request in flight: libcurl's options, connections opened under the egress policy (SECURITY E1), and the result.
+// No other code of ours opens a socket to an untrusted destination (ctest one_way_out).
 #pragma once
 
 #include <chrono>
@@ -22,47 +22,46 @@
 
 namespace feedmill {
 
-/// Lines as libcurl takes them.
+/// Lines as libcurl's linked list.
 class CurlList {
  public:
-  /// Refers to the lines, and does not outlive them.
+  /// `lines` must outlive this.
   explicit CurlList(const std::vector<std::string>& lines);
-  /// Null when there are none.
+  /// Null if empty.
   curl_slist* get() { return nodes_.empty() ? nullptr : nodes_.data(); }
 
  private:
   std::vector<curl_slist> nodes_;
 };
 
-/// A request in flight: joins the multi handle when made, leaves it when destroyed.
+/// A request in flight: joins the multi handle on construction and leaves it on destruction.
 class HttpTransfer {
  public:
-  /// `resolve_line`: the addresses to use, as CURLOPT_RESOLVE has it; "" when the URL holds one. The request outlives
-  /// the transfer.
+  /// `resolve_line`: the addresses to use, as in CURLOPT_RESOLVE; "" if the URL has a literal one. `request` must
+  /// outlive the transfer.
   HttpTransfer(HttpShared& shared, const HttpRequest& request, const std::string& resolve_line);
   ~HttpTransfer();
   HttpTransfer(const HttpTransfer&) = delete;
   HttpTransfer& operator=(const HttpTransfer&) = delete;
 
-  /// libcurl is done with it, or must be: wakes the coroutine. `error`: what a callback of ours threw, null for
-  /// nothing.
+  /// Ends the transfer for libcurl and wakes the coroutine. `error`: exception of one of our callbacks, or null.
   void finish(CURLcode code, const std::exception_ptr& error) noexcept;
   /// After finish().
   HttpResult result();
-  /// When to look after it if nothing happens before: its deadline, or the end of a pause.
+  /// When to check it if nothing happens before: its deadline, the end of a pause, or the next stall check.
   std::chrono::steady_clock::time_point next_look();
-  /// `done` was woken, or its time has come: true when the transfer goes on, false when it must be given up.
+  /// After `done` was woken or expired: whether the transfer continues; if not, it must be given up.
   bool go_on();
-  /// After go_on() said false.
+  /// Result after go_on() returned false.
   HttpFailure given_up();
-  /// The network that had no place for it, "" for none.
+  /// The network without a free slot; "": none.
   const std::string& crowded() const { return crowded_; }
 
   boost::asio::steady_timer done;
   bool finished = false;
 
  private:
-  // Called by libcurl. Each is a member within guard_.
+  // libcurl's callbacks; each runs a member within guard_.
   static std::size_t on_header(char* data, std::size_t, std::size_t size, void* transfer);
   static std::size_t on_body(char* data, std::size_t, std::size_t size, void* transfer);
   static int on_resolve(void*, void*, void* transfer);
@@ -78,7 +77,7 @@ class HttpTransfer {
   int look_at_progress();
   std::size_t take_header(std::string_view line);
   std::size_t take_body(std::string_view bytes);
-  /// Received bytes that count in the budget: the body, and a head larger than usual.
+  /// Received bytes that count against the budget: the body, and a header above the usual size.
   std::size_t counted() const;
 
   void configure(const HttpRequest& request);
@@ -112,24 +111,24 @@ class HttpTransfer {
   std::chrono::steady_clock::time_point deadline_;
   const std::uint64_t max_body_bytes_;
   MemoryBudget::Share* memory_;  ///< the caller's; may be null
-  bool granted_ = false;         ///< memory, after a pause
-  bool stirred_ = false;         ///< `done` was cancelled to be set anew
+  bool granted_ = false;         ///< memory was granted after a pause
+  bool stirred_ = false;         ///< `done` was cancelled only to be rescheduled
   std::optional<std::chrono::steady_clock::time_point> paused_until_;
-  std::chrono::steady_clock::time_point stall_look_;  ///< when to compare with
-  std::uint64_t stall_bytes_ = 0;                     ///< what had come at the look before
+  std::chrono::steady_clock::time_point stall_look_;  ///< time of the next stall check
+  std::uint64_t stall_bytes_ = 0;                     ///< bytes received at the last stall check
   bool stalled_ = false;
-  std::vector<std::string> places_;  ///< networks that it counts in
+  std::vector<std::string> places_;  ///< networks in which it takes a slot
   std::string crowded_;
   std::string session_key_;
-  std::string trust_trouble_;  ///< why the request's own authorities could not be read
+  std::string trust_trouble_;  ///< why the request's own CA file could not be read
   unsigned proxy_port_ = 0;    ///< 0: no proxy
   bool resumed_ = false;
-  bool http2_ = false;              ///< agreed upon for the connection in use
-  bool opened_ = false;             ///< a socket to an address that may be asked
-  std::optional<Refusal> refusal_;  ///< why we stopped it ourselves; the last egress refusal while connecting
+  bool http2_ = false;              ///< negotiated for the current connection
+  bool opened_ = false;             ///< opened a socket to an allowed address
+  std::optional<Refusal> refusal_;  ///< why we aborted it; while connecting, the last egress refusal
   AnswerHead head_;
-  std::uint64_t content_seen_ = 0;              ///< header and body bytes at the last read that brought some
-  std::optional<std::uint64_t> received_then_;  ///< by the socket, at the first read after that
+  std::uint64_t content_seen_ = 0;              ///< header and body bytes at the last change
+  std::optional<std::uint64_t> received_then_;  ///< by the socket, at the first check after that
   std::string body_;
 };
 

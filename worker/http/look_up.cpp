@@ -36,7 +36,7 @@ std::map<std::string, LookedUp> look_up(const ResolverOptions& options, const st
   for (bool told = false; waiting > 0;) {
     loop.run_one_for(interrupt_interval);
     if (!interrupted() || std::exchange(told, true)) continue;
-    for (auto& cancel : cancels) cancel.emit(asio::cancellation_type::terminal);  // the resolver outlives who waits
+    for (auto& cancel : cancels) cancel.emit(asio::cancellation_type::terminal);  // the resolver outlives its waiters
   }
   stop_if_interrupted();
   return answers;

@@ -1,4 +1,4 @@
-// Names looked up by somebody who has nothing else to do: verbs.
+// Blocking name resolution for verbs.
 #pragma once
 
 #include <chrono>
@@ -14,8 +14,8 @@ namespace feedmill {
 
 using LookedUp = boost::system::result<Addresses, ResolveError>;
 
-/// The addresses of each name, or why there are none. Blocks for at most about `patience`; throws Interrupted when the
-/// verb is interrupted meanwhile.
+/// Resolves each name to its addresses or an error. Blocks for about `patience` at most; throws Interrupted if the verb
+/// is interrupted.
 std::map<std::string, LookedUp> look_up(const ResolverOptions& options, const std::set<std::string>& names,
                                         std::chrono::milliseconds patience);
 

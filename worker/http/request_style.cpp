@@ -19,7 +19,7 @@ bool is_accept(const std::pair<std::string, std::string>& header) {
   return std::ranges::equal(header.first, std::string_view("accept"), [](char a, char b) { return (a | 0x20) == b; });
 }
 
-/// SECURITY E9: behind a proxy addresses cannot be checked here.
+/// SECURITY E9: with a proxy, addresses cannot be checked here.
 std::optional<UnusableSettings> take_proxy(RequestStyle& style, const FetchOptions& options,
                                            const std::string& wanted) {
   const std::string& url = wanted.empty() ? options.proxy : wanted;

@@ -1,5 +1,5 @@
-// What the operator's settings make of a feed's requests: who asks, over which pool, with which headers and secrets,
-// and where these may go (HTTP P19, R4; SECURITY E8, E9, K2). Pure.
+// Applies the operator's settings to a feed's requests: user agent, pool, headers and secrets, and where those may be
+// sent (HTTP P19, R4; SECURITY E8, E9, K2). Pure.
 #pragma once
 
 #include <optional>
@@ -16,35 +16,35 @@
 
 namespace feedmill {
 
-/// The same for all hops of a fetch. Refers to the FetchOptions it was made of.
+/// Settings common to all hops of a fetch. Refers to its FetchOptions.
 struct RequestStyle {
-  std::string policy;  ///< name of the egress policy, "" = the default one: there is a pool for each
+  std::string policy;  ///< name of the egress policy, "" = the default; each has its own pool
   std::string user_agent;
   std::optional<Proxy> proxy;
   std::string ca_file, pin;
-  bool http1 = false;  ///< on every host
+  bool http1 = false;  ///< for every host
   const FetchOptions* options = nullptr;
   const Credential* credential = nullptr;
-  std::vector<std::pair<std::string, std::string>> headers;  ///< of the feed, for `headers_origin` alone
+  std::vector<std::pair<std::string, std::string>> headers;  ///< the feed's, sent only to `headers_origin`
   Origin headers_origin;
 
-  /// Puts into `hop`, whose url is set and leads to `origin`, what goes there. `with_headers`: those of the feed too.
-  /// Returns true when there were any.
+  /// Fills in `hop`, which has its url and goes to `origin`. `with_headers`: include the feed's headers. Returns
+  /// whether any were added.
   bool dress(HttpRequest& hop, const Origin& origin, bool with_headers) const;
 };
 
-/// Why nothing may be sent for a feed: it names what this worker's configuration does not have.
+/// Why no request can be sent for a feed: its settings name something this worker has not configured.
 struct UnusableSettings {
   Reason reason{};
   std::string detail;
 };
 
-/// `options` must outlive what is returned.
+/// `options` must outlive the result.
 boost::system::result<RequestStyle, UnusableSettings> request_style(const FetchOptions& options,
                                                                     const FetchRequest& request);
 
-/// "[products ]feedmill/<version> (+<contact>; <n> subscribers; feed-id=<16 hex>)": HTTP P19. Without
-/// a feed "feedmill/<version> (+<contact>)".
+/// "[products ]feedmill/<version> (+<contact>; <n> subscribers; feed-id=<16 hex>)": HTTP P19. Without a feed
+/// "feedmill/<version> (+<contact>)".
 std::string user_agent(std::string_view contact, std::string_view feed_url, std::string_view products = {},
                        std::optional<std::uint64_t> subscribers = {});
 

@@ -29,12 +29,12 @@ namespace asio = boost::asio;
 using std::chrono::steady_clock;
 using Answer = boost::system::result<Addresses, ResolveError>;
 
-constexpr std::size_t most_kept_addresses = 32;   // of one name
-constexpr std::size_t most_domains = 10'000;      // with timeouts remembered
+constexpr std::size_t most_kept_addresses = 32;   // per name
+constexpr std::size_t most_domains = 10'000;      // with recorded timeouts
 constexpr unsigned timeouts_to_open_circuit = 3;  // HTTP D4
 constexpr std::chrono::seconds circuit_time{60};
 
-/// IPv6 first, then in turns (HTTP D5).
+/// Alternates families, IPv6 first (HTTP D5).
 Addresses in_turns(std::vector<std::string> v6, std::vector<std::string> v4) {
   Addresses result;
   for (std::size_t i = 0; i < std::max(v6.size(), v4.size()) && result.size() < most_kept_addresses; ++i) {
@@ -44,7 +44,7 @@ Addresses in_turns(std::vector<std::string> v6, std::vector<std::string> v4) {
   return result;
 }
 
-/// The smallest of those that have addresses.
+/// The smaller TTL of the families that have addresses.
 std::chrono::seconds ttl_of(const HostAddresses& v6, const HostAddresses& v4) {
   if (v6.addresses.empty()) return v4.ttl;
   return v4.addresses.empty() ? v6.ttl : std::min(v6.ttl, v4.ttl);
@@ -86,7 +86,7 @@ class Resolver::Impl {
   }
 
  private:
-  /// A name somebody wants to know: waiting for its turn, or asked for.
+  /// A name that callers wait for: queued, or queried.
   struct Question {
     Impl* impl;
     std::string host;
@@ -117,10 +117,10 @@ class Resolver::Impl {
 
   asio::any_io_executor executor_;
   ResolverOptions options_;
-  std::shared_ptr<Impl*> alive_;  ///< what posted work holds; null inside once we are gone
+  std::shared_ptr<Impl*> alive_;  ///< shared with posted work; set to null on destruction
   std::uint64_t queries_ = 0;
   std::size_t outstanding_ = 0;
-  bool asking_ = false;  ///< in ask_next(), which answers may call again
+  bool asking_ = false;  ///< in ask_next(), which answers may re-enter
   bool renew_ = false;
   std::list<Cached> cache_;  ///< most recently used first
   std::unordered_map<std::string_view, std::list<Cached>::iterator> by_host_;
@@ -130,7 +130,7 @@ class Resolver::Impl {
   std::vector<std::unique_ptr<DnsChannel>> channels_;  ///< the last is the current one
 };
 
-/// Someone waiting for an answer: joins the question when made, leaves it when destroyed.
+/// A caller waiting for an answer: joins the question on construction, leaves it on destruction.
 class Resolver::Impl::Waiter {
  public:
   Waiter(Impl& impl, const std::string& host) : done(impl.executor()), impl_(impl), host_(host) {
@@ -170,14 +170,14 @@ Resolver::Impl::Impl(asio::any_io_executor executor, ResolverOptions options)
 
 Resolver::Impl::~Impl() {
   *alive_ = nullptr;
-  channels_.clear();  // answers "destroyed" to what is outstanding
+  channels_.clear();  // answers ARES_EDESTRUCTION to outstanding questions
 }
 
 std::optional<Answer> Resolver::Impl::known(const std::string& host) {
   const auto found = by_host_.find(host);
   if (found == by_host_.end()) return std::nullopt;
   const auto cached = found->second;
-  if (cached->until <= steady_clock::now()) return std::nullopt;  // kept for circuit_open()
+  if (cached->until <= steady_clock::now()) return std::nullopt;  // expired; kept for circuit_open()
   cache_.splice(cache_.begin(), cache_, cached);
   return cached->answer;
 }
@@ -199,7 +199,7 @@ void Resolver::Impl::remember(const std::string& host, const Answer& answer, std
   }
 }
 
-/// Never for a name whose last lookup succeeded: a redirect can lead to any number of unanswered names of its domain.
+/// Never for a name whose last lookup succeeded: redirects can lead to any number of unresolvable names of its domain.
 bool Resolver::Impl::circuit_open(const std::string& host) const {
   if (circuits_.empty()) return false;
   if (const auto last = by_host_.find(host); last != by_host_.end() && last->second->answer.has_value()) return false;
@@ -207,7 +207,7 @@ bool Resolver::Impl::circuit_open(const std::string& host) const {
   return found != circuits_.end() && found->second.open_until > steady_clock::now();
 }
 
-/// A domain whose name servers do not answer must not hold the places of those that do.
+/// Keeps a domain whose name servers do not answer from occupying all query slots.
 void Resolver::Impl::note(const std::string& host, bool timed_out) {
   if (!timed_out) {
     if (!circuits_.empty()) circuits_.erase(registrable_domain(host));
@@ -237,7 +237,7 @@ void Resolver::Impl::ask_next() noexcept {
   while (outstanding_ < options_.max_outstanding && !queue_.empty()) {
     Question& question = *queue_.front();
     queue_.pop_front();
-    if (question.waiters.empty()) {  // all have left before its turn came
+    if (question.waiters.empty()) {  // all callers have left
       taken_out(question);
       continue;
     }
@@ -261,8 +261,7 @@ DnsChannel& Resolver::Impl::channel() {
   if (!renew_ && !old && current.asked < options_.channel_queries) return *channels_.back();
   try {
     channels_.push_back(std::make_unique<DnsChannel>(executor_, options_));
-  } catch (
-      const std::runtime_error&) {  // no descriptors left, or a configuration half written: the old one still works
+  } catch (const std::runtime_error&) {  // no descriptors left, or an incomplete configuration: keep the old channel
     return *channels_.back();
   }
   renew_ = false;
@@ -272,14 +271,14 @@ DnsChannel& Resolver::Impl::channel() {
   return *channels_.back();
 }
 
-/// Never from within a callback of c-ares.
+/// Must not run within a callback of c-ares.
 void Resolver::Impl::drop_retired() {
   const DnsChannel* current = channels_.back().get();
   std::erase_if(channels_, [&](const auto& channel) { return channel.get() != current && channel->outstanding == 0; });
 }
 
 void Resolver::Impl::on_answer(void* data, int status, HostAddresses v6, HostAddresses v4) {
-  if (status == ARES_EDESTRUCTION) return;  // the resolver is going: nobody waits any more
+  if (status == ARES_EDESTRUCTION) return;  // the resolver is being destroyed; there are no waiters
   const Question& question = *static_cast<Question*>(data);
   question.impl->answered(question, status, std::move(v6), std::move(v4));
 }
@@ -353,7 +352,7 @@ Resolver::Resolver(asio::any_io_executor executor, ResolverOptions options)
 Resolver::~Resolver() = default;
 
 asio::awaitable<Answer> Resolver::resolve(std::string host, steady_clock::time_point deadline) {
-  if (host == "localhost" || host.ends_with(".localhost")) {  // RFC 6761 §6.3: with or without a hosts file
+  if (host == "localhost" || host.ends_with(".localhost")) {  // RFC 6761 §6.3: regardless of the hosts file
     Addresses loopback{"::1", "127.0.0.1"};
     co_return std::move(loopback);
   }

@@ -3,7 +3,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <linux/tcp.h>  // glibc's <netinet/tcp.h>, which Asio includes, has not the member; both at once do not go
+#include <linux/tcp.h>  // glibc's <netinet/tcp.h> (included by Asio) lacks the member and conflicts with this
 
 namespace feedmill {
 

@@ -4,7 +4,7 @@
 
 namespace feedmill {
 
-/// Bytes that the peer of a TCP socket has sent and we have received so far; 0 when the kernel will not say.
+/// Bytes received from the peer of a TCP socket so far; 0 if the kernel does not report it.
 std::uint64_t received_bytes(int socket);
 
 }  // namespace feedmill

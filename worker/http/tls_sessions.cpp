@@ -10,7 +10,7 @@
 
 namespace feedmill {
 
-/// What an SSL_CTX carries: whose it is. Freed with it.
+/// Data attached to an SSL_CTX and freed with it: the owner and the key of its sessions.
 struct TlsSessions::Binding {
   TlsSessions* sessions;
   std::string key;
@@ -31,9 +31,9 @@ struct TlsSessions::Hooks {
     return *static_cast<const Binding*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(connection), index()));
   }
 
-  /// A ticket has come. 0: we have taken no reference.
+  /// A ticket has arrived. Returns 0: no reference was taken.
   static int on_new_session(SSL* connection, SSL_SESSION* session) {
-    CGuard guard;  // what cannot be kept is dropped: the next handshake is a whole one
+    CGuard guard;  // a session that cannot be stored is dropped: the next handshake is a full one
     return guard.run(0, [&] {
       const Binding& binding = binding_of(connection);
       binding.sessions->put(binding.key, session);
@@ -41,9 +41,9 @@ struct TlsSessions::Hooks {
     });
   }
 
-  /// libcurl makes the SSL object after its last question to us, so the session is set when the handshake begins.
+  /// libcurl creates the SSL object after its last callback to us, so the session is set when the handshake begins.
   static void on_progress(const SSL* connection, int where, int) {
-    CGuard guard;  // likewise
+    CGuard guard;  // without a session, the handshake is a full one
     guard.run(0, [&] {
       resume(connection, where);
       return 0;
@@ -113,7 +113,7 @@ TlsSessions::Session TlsSessions::take(const std::string& key) {
 }
 
 std::size_t TlsSessions::size_of(const Kept& kept) {
-  constexpr std::size_t node = sizeof(Kept) + 128;  // plus the nodes of the list and of the index
+  constexpr std::size_t node = sizeof(Kept) + 128;  // plus the nodes of the list and the index
   return node + kept.key.size() + kept.bytes.size();
 }
 

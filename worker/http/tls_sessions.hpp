@@ -1,5 +1,5 @@
-// TLS sessions to resume, for all connections of one egress policy (HTTP X3). libcurl keeps five per easy handle: over
-// many hosts nothing would ever be resumed, and a full handshake costs more than the answer it carries.
+// TLS sessions for resumption, shared by all connections of one egress policy (HTTP X3). libcurl keeps five per easy
+// handle: with many hosts none would be resumed, and a full handshake costs more than the response.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@ using SSL_SESSION = struct ssl_session_st;
 
 namespace feedmill {
 
-/// Sessions by key, which names all that two connections must have in common: host, port, trust. Kept serialised, which
-/// is a tenth of what they weigh in memory, and nowhere but in memory. Lives on one loop thread and must outlive the
-/// SSL_CTXs it was attached to.
+/// Sessions by key; a key names what two connections must have in common: host, port, trust. Stored serialised, at a
+/// tenth of their size in memory, and never written to disk. Lives on one loop thread and must outlive the SSL_CTXs it
+/// was attached to.
 class TlsSessions {
  public:
   struct Options {
-    std::size_t max_bytes = std::size_t{16} << 20;  ///< of all; least recently used out first
-    std::size_t max_session_bytes = 8192;           ///< servers choose the size of tickets; larger ones are dropped
+    std::size_t max_bytes = std::size_t{16} << 20;  ///< total; evicts the least recently used
+    std::size_t max_session_bytes = 8192;           ///< servers choose ticket sizes; larger ones are dropped
     std::size_t max_per_key = 2;
     std::chrono::seconds max_age = std::chrono::hours(24);
   };
@@ -32,8 +32,8 @@ class TlsSessions {
   TlsSessions(const TlsSessions&) = delete;
   TlsSessions& operator=(const TlsSessions&) = delete;
 
-  /// Connections made from `context` offer a session of that key and hand in those the server gives. A session is
-  /// offered once; one that TLS 1.2 resumed comes back, one that was refused does not.
+  /// Makes connections of `context` offer a session of `key` and store those the server issues. A session is offered
+  /// once; one resumed in TLS 1.2 is stored again, a rejected one is not.
   void attach(SSL_CTX* context, std::string key);
 
   std::size_t size() const { return sessions_.size(); }
@@ -53,14 +53,14 @@ class TlsSessions {
   using Place = std::list<Kept>::iterator;
 
   void put(const std::string& key, SSL_SESSION* session);
-  /// Null when there is none.
+  /// Null if there is none.
   Session take(const std::string& key);
   void erase(Place place);
   static std::size_t size_of(const Kept& kept);
 
   Options options_;
   std::list<Kept> sessions_;  ///< newest first
-  std::size_t bytes_ = 0;     ///< of all
+  std::size_t bytes_ = 0;     ///< total
   std::unordered_multimap<std::string_view, Place> by_key_;
 };
 

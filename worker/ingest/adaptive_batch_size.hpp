@@ -1,4 +1,4 @@
-// How many feeds one claim call may take (RELIABILITY B2). Pure: the time is an argument.
+// Limits how many feeds one claim call takes (RELIABILITY B2). Pure: the time is an argument.
 #pragma once
 
 #include <chrono>
@@ -6,15 +6,16 @@
 
 namespace feedmill {
 
-/// Halved when commits are slow, at most once a second; one more for each second without.
+/// Halves the limit when commits are slow, at most once a second; raises it by one for each second without slow
+/// commits.
 class AdaptiveBatchSize {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// `most`: where it starts and what it never exceeds, at least 1.
+  /// `most`: the initial and maximum limit, at least 1.
   explicit AdaptiveBatchSize(std::size_t most) : most_(most), allowed_(most) {}
 
-  /// A commit took longer than it should, or too much waits to be answered.
+  /// A commit was slow, or too many bytes are unanswered.
   void slow(Time now) {
     allowed(now);
     if (halved_once_ && now - halved_ < std::chrono::seconds(1)) return;
@@ -23,7 +24,7 @@ class AdaptiveBatchSize {
     allowed_ = allowed_ > 1 ? allowed_ / 2 : 1;
   }
 
-  /// How many one call may take now.
+  /// Current limit of a call.
   std::size_t allowed(Time now) {
     if (allowed_ >= most_) {
       grown_ = now;

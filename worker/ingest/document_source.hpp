@@ -1,4 +1,4 @@
-// Where a feed's document comes from: its origin, or a hub that pushed it.
+// Source of a feed's document: its origin, or a hub that pushed it.
 #pragma once
 
 #include <optional>
@@ -18,39 +18,39 @@
 
 namespace feedmill {
 
-/// What came of trying to get at a document.
+/// Result of getting a document.
 struct Attempt {
   Exchange exchange;
   Reading reading;
-  std::optional<StoredFeed> stored{};  ///< what the store said of the feed before it was read, where it was asked
+  std::optional<StoredFeed> stored{};  ///< what the store knew of the feed before reading, if it was asked
 };
 
-/// Why an attempt says nothing about its feed, which is given back as it was.
+/// Why an attempt says nothing about its feed, which is released unchanged.
 struct Deferral {
   Reason reason = Reason::none;
   std::string detail;                ///< for people
-  std::optional<Milliseconds> wait;  ///< until the feed is due; none: it is due when it was
+  std::optional<Milliseconds> wait;  ///< until the feed is due; empty: its due time stays
 };
 
-/// What is to be written, if anything.
+/// The decision to commit, or why there is none.
 using DecisionResult = boost::system::result<Decision, Deferral>;
 
-/// One document of one claim. Lives on the loop, until the commit is through: it holds the memory that all of that
-/// takes (SECURITY M2).
+/// One document of one claim. Lives on the loop until the commit is done, because it holds the memory for all steps
+/// (SECURITY M2).
 class DocumentSource {
  public:
-  /// Gets the document and reads it, on a CPU thread.
+  /// Gets the document and reads it on a CPU thread.
   virtual boost::asio::awaitable<Attempt> attempt(const Claim& claim, RefreshObserver& seen) = 0;
-  /// Reads all of a document of which posts were passed over (Document::whole_body), once they must be seen after all;
-  /// the reading says why where that fails.
+  /// Reads all of a document with skipped posts (Document::whole_body), once they are needed; on failure the reading
+  /// has the reason.
   virtual boost::asio::awaitable<void> read_all(const Claim& claim, Attempt& attempt) = 0;
-  /// `known` is what the store knows of the document's posts, `now` Redis' clock. Takes what it can out of the reading.
+  /// `known`: what the store knows about the document's posts; `now`: Redis' time. Moves data out of the reading.
   virtual DecisionResult decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known,
                                 Milliseconds now) = 0;
 
-  /// Whether slots are held that the commit does not free: leave_hosts() does (RELIABILITY L27).
+  /// Whether it holds host slots that the commit does not free, but leave_hosts() does (RELIABILITY L27).
   virtual bool holds_slots() const { return false; }
-  /// `answer`: of the host that answered last, null where none was understood.
+  /// Frees the slots. `answer`: of the host that responded last; null if it was not understood.
   virtual boost::asio::awaitable<void> leave_hosts(const Claim&, const HostAnswer*) { co_return; }
 
  protected:

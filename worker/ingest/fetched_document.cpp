@@ -27,7 +27,7 @@ constexpr Milliseconds longest_host_wait{10'000};     // HTTP H6
 constexpr Milliseconds longest_of_stranger{5'000};    // a slot at another site's server (HTTP H6)
 constexpr Milliseconds longest_put_off{900'000};      // RELIABILITY L27
 constexpr std::uint64_t most_read_here = 64U << 10U;  // bytes decoded: 0.3 ms
-constexpr std::uint64_t most_steps_here = 300'000;    // some 3 ms, however a document is made
+constexpr std::uint64_t most_steps_here = 300'000;    // about 3 ms, whatever the document
 
 const std::string& address_of(const Claim& claim) {
   return claim.state.address.fetch_url.empty() ? claim.feed_url : claim.state.address.fetch_url;
@@ -57,16 +57,16 @@ Unconditional unconditional(const Claim& claim, const FetchResponse& response) {
   return wants_probe(state, claim.now) ? Unconditional::probe : Unconditional::target_changed;
 }
 
-/// How long a feed is put off for our own sake, half as much again at random: after a request the least floor holds
-/// (HTTP P6), and it is not more than 15 minutes (SECURITY M3).
+/// Delay of a feed for our own trouble, plus up to half at random: after a request the minimum floor applies (HTTP P6);
+/// at most 15 minutes (SECURITY M3).
 Milliseconds wait_after(const FetchError& error) {
   static thread_local std::minstd_rand random{std::random_device()()};
   const Milliseconds least = error.sent ? std::chrono::minutes(10) : std::chrono::seconds(10);
   return least + Milliseconds(std::uniform_int_distribution<std::int64_t>(0, least.count() / 2)(random));
 }
 
-/// Why a fetch ended, when that says nothing about the feed; null when it does. A chain that was not followed further
-/// counts as a poll of the feed all the same: that is decide()'s (HTTP H6).
+/// The fetch error, if it says nothing about the feed; else null. A chain stopped at a later host still counts as a
+/// poll of the feed, which decide() handles (HTTP H6).
 const FetchError* our_trouble(const Reading& reading) {
   const auto* const error = std::get_if<FetchError>(&reading);
   if (error == nullptr) return nullptr;
@@ -83,7 +83,7 @@ Reading no_memory() {
   return error;
 }
 
-/// read(); a document that meets a bug is kept in `poison` first.
+/// read(); a document that triggers a bug is first kept in `poison`.
 Reading read_or_keep(FetchResult& fetched, const Claim& claim, const ReadingOptions& options,
                      const std::filesystem::path& poison) {
   if (poison.empty()) return read(fetched, claim.state, options);
@@ -92,7 +92,7 @@ Reading read_or_keep(FetchResult& fetched, const Claim& claim, const ReadingOpti
   try {
     return read(fetched, claim.state, options);
   } catch (const std::exception&) {
-    keep_poison(poison, claim.feed_url, beginning);  // what went wrong is told by who counts it
+    keep_poison(poison, claim.feed_url, beginning);  // the caller reports the error
     throw;
   }
 }
@@ -143,7 +143,7 @@ asio::awaitable<Attempt> FetchedDocument::attempt(const Claim& claim, RefreshObs
   for (std::uint64_t wire_bytes = 0;;) {
     FetchResult fetched = co_await fetcher_.fetch(request);
     const auto* failed = std::get_if<FetchError>(&fetched);
-    if (again && failed != nullptr && !failed->sent) break;  // nobody was asked: the first answer stands
+    if (again && failed != nullptr && !failed->sent) break;  // nothing was sent: keep the first response
     result.exchange = exchange_of(claim, request, fetched);
     seen.fetched(request, fetched);
     result.exchange.wire_bytes = wire_bytes += result.exchange.wire_bytes;
@@ -170,7 +170,7 @@ asio::awaitable<Attempt> FetchedDocument::attempt(const Claim& claim, RefreshObs
   co_return result;
 }
 
-/// After quarantine half of the limits must do (SECURITY Q3).
+/// After quarantine, half of the limits apply (SECURITY Q3).
 ReadingOptions FetchedDocument::reading_options(const Claim& claim) const {
   ReadingOptions how = options_.reading;
   how.html = read_settings(claim.state.settings).html_policy.value_or(how.html);
@@ -179,8 +179,8 @@ ReadingOptions FetchedDocument::reading_options(const Claim& claim) const {
   return how;
 }
 
-/// The store is asked before a document is read that is not known as a whole: what it knows of the posts is passed over
-/// then. Of a feed without posts it knows nothing.
+/// Reads a document. If it is not known as a whole, asks the store first, so that items it knows can be skipped; not
+/// for a feed without posts, of which it knows none.
 asio::awaitable<Reading> FetchedDocument::read_in(const Claim& claim, FetchResult& fetched,
                                                   std::optional<StoredFeed>& stored, bool is_followed) {
   ReadingOptions how = reading_options(claim);
@@ -195,18 +195,18 @@ asio::awaitable<Reading> FetchedDocument::read_in(const Claim& claim, FetchResul
     stored.emplace();
   } else if (!stored) {
     auto asked = co_await store_.stored_feed(claim);
-    if (asked) stored = std::move(*asked);  // else the look-up asks again, and waits for the store
+    if (asked) stored = std::move(*asked);  // else the look-up asks again and waits for the store
   }
   if (stored) how.items = &stored->items;
   how.pass_over = !is_followed && !compares_all(claim.state, claim.now);
   if (expected <= most_read_here) co_await threads_.turn_of_loop();
   if (auto reading = read_here(fetched, claim, how, expected)) co_return std::move(*reading);
-  place_.reset();  // what waits for a thread keeps nobody from the store
+  place_.reset();  // do not hold a read slot while waiting for a thread
   co_return co_await read_granted(fetched, claim, how);
 }
 
-/// A small document on the loop, where that takes less than to hand it to a thread and back; nothing when it turns out
-/// to be larger or to take more steps than most, with `fetched` as it was.
+/// Reads a small document on the loop, which is cheaper than a thread. Empty if it turns out to be larger or to take
+/// too many steps; `fetched` is unchanged then.
 std::optional<Reading> FetchedDocument::read_here(FetchResult& fetched, const Claim& claim, ReadingOptions options,
                                                   std::uint64_t expected) {
   auto* const response = std::get_if<FetchResponse>(&fetched);
@@ -235,15 +235,14 @@ asio::awaitable<void> FetchedDocument::read_all(const Claim& claim, Attempt& att
   memory_.hold(cost_of_storing(attempt.reading));
 }
 
-/// Waits for a slot at a server that a redirect leads to, and for a store that is away; false when there is none in
-/// time (HTTP H6).
+/// Waits for a slot at a redirect's server, and for the store if it is down; false if there is none in time (HTTP H6).
 asio::awaitable<bool> FetchedDocument::enter_host(const Claim& claim, std::string url) {
   const auto until = std::chrono::steady_clock::now() + longest_host_wait;
   asio::steady_timer timer(co_await asio::this_coro::executor);
   for (int failed = 0;;) {
     const StoreResult<std::optional<Milliseconds>> answer = co_await take_slot(claim, url);
     if (!answer && !is_transient(answer.error())) co_return false;
-    if (answer && !*answer) co_return false;  // the claim is over
+    if (answer && !*answer) co_return false;  // the claim has expired
     const Milliseconds wait = answer ? **answer : wait_before_retry(answer.error(), failed++);
     if (answer && wait.count() == 0) co_return true;
     if (answer) host_wait_ = wait;
@@ -276,7 +275,7 @@ unsigned FetchedDocument::home_of(const std::string& server) const {
   return partition_of_name(host_of_gate(options_.hosts.of(server).gate), options_.partition.count);
 }
 
-/// The claim has passed the gate of the host as far as this partition knows of it.
+/// The claim has passed the host's gate only as far as this partition knows it.
 asio::awaitable<bool> FetchedDocument::enter_first(const Claim& claim) {
   const std::string& url = address_of(claim);
   const bool is_passed = home_of(server_of(url)) == options_.partition.index;
@@ -286,22 +285,22 @@ asio::awaitable<bool> FetchedDocument::enter_first(const Claim& claim) {
 
 asio::awaitable<void> FetchedDocument::leave_hosts(const Claim& claim, const HostAnswer* answer) {
   const std::string last = answer == nullptr || answer->server.empty() ? server_of(address_of(claim)) : answer->server;
-  HostAnswer led_on;  // by a redirect
+  HostAnswer led_on;  // for hosts that redirected
   led_on.is = HostAnswer::Is::served;
   led_on.egress = claim.egress;
   for (const Entered& at : entered_) {
     const HostAnswer* its = answer == nullptr || at.server == last ? answer : &led_on;
-    if (!at.is_own) its = nullptr;  // another site's words (HTTP H3)
+    if (!at.is_own) its = nullptr;  // sent by another site (HTTP H3)
     const auto leave = [&](Store& store) { return Ingest(store).leave_slot(claim, at.server, its); };
-    co_await store_.call_at(home_of(at.server), leave);  // where that fails, it ends with the lease
+    co_await store_.call_at(home_of(at.server), leave);  // if this fails, the slot ends with the lease
   }
   entered_.clear();
 }
 
-/// In its host's turn, in as much memory as is granted; a FetchError with worker.memory when there is none.
+/// Reads when it is the host's turn, in the memory granted; a FetchError with worker.memory if there is none.
 asio::awaitable<Reading> FetchedDocument::read_granted(FetchResult& fetched, const Claim& claim,
                                                        ReadingOptions options) {
-  const std::filesystem::path poison = options_.keep_poison;  // the options may change meanwhile
+  const std::filesystem::path poison = options_.keep_poison;  // a copy: the options may change during the wait
   const std::string gate = gate_of(claim);
   std::uint64_t needed = std::min(expected_bytes(fetched, claim.state.document.body_bytes), options.max_body_bytes);
   for (;;) {

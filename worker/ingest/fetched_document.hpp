@@ -1,4 +1,4 @@
-// A document as the origin of its feed has it: asked for, politely, and read.
+// Gets a feed's document from its origin, politely, and reads it.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace feedmill {
 
-/// What it is given must outlive it; `options` may change meanwhile.
+/// All constructor arguments must outlive this; `options` may change.
 class FetchedDocument final : public DocumentSource {
  public:
   FetchedDocument(Fetcher& fetcher, ReadingThreads& threads, StorePool& store, MemoryBudget& memory,
@@ -28,10 +28,11 @@ class FetchedDocument final : public DocumentSource {
         memory_(memory, claim.state.document.wire_bytes),
         options_(options) {}
 
-  /// A second time without content coding when that was broken (HTTP §4). Cancellation unwinds with operation_aborted.
+  /// Fetches and reads; once more without content coding if that was broken (HTTP §4). Cancellation unwinds with
+  /// operation_aborted.
   boost::asio::awaitable<Attempt> attempt(const Claim& claim, RefreshObserver& seen) override;
   boost::asio::awaitable<void> read_all(const Claim& claim, Attempt& attempt) override;
-  /// Puts the feed off when memory or another host's turn was lacking (SECURITY M3).
+  /// Postpones the feed if memory or another host's slot was lacking (SECURITY M3).
   DecisionResult decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known, Milliseconds now) override;
   bool holds_slots() const override { return !entered_.empty(); }
   boost::asio::awaitable<void> leave_hosts(const Claim& claim, const HostAnswer* answer) override;
@@ -43,7 +44,7 @@ class FetchedDocument final : public DocumentSource {
   boost::asio::awaitable<bool> enter_first(const Claim& claim);
   boost::asio::awaitable<StoreResult<std::optional<Milliseconds>>> take_slot(const Claim& claim,
                                                                              const std::string& url);
-  /// Who has the gate that requests to `server` pass.
+  /// The partition whose gate requests to `server` pass.
   unsigned home_of(const std::string& server) const;
   ReadingOptions reading_options(const Claim& claim) const;
   std::string gate_of(const Claim& claim) const;
@@ -58,15 +59,15 @@ class FetchedDocument final : public DocumentSource {
   const RefreshOptions& options_;
   struct Entered {
     std::string server;
-    bool is_own;  // of the feed's site
+    bool is_own;  // on the feed's site
   };
-  std::vector<Entered> entered_;           // servers whose gates other partitions have
-  Milliseconds host_wait_{};               // until the one that it stopped at may be asked, as far as was said
-  std::optional<StorePool::Place> place_;  // of a document that is read on the loop
-  FetchResponse read_;  // the answer whose document has posts that were passed over, without its body
+  std::vector<Entered> entered_;           // servers with gates in other partitions
+  Milliseconds host_wait_{};               // until the host where the chain stopped is available, if known
+  std::optional<StorePool::Place> place_;  // while the document is read on the loop
+  FetchResponse read_;                     // the response of a document with skipped posts, without its body
 };
 
-/// An exchange as far as policy cares.
+/// The facts of an exchange that policy needs.
 Exchange exchange_of(const Claim& claim, const FetchRequest& request, const FetchResult& fetched);
 
 }  // namespace feedmill

@@ -1,5 +1,4 @@
-// Whether the loop and the threads that read get on with their work: what /livez and the watchdog ask (RELIABILITY H1,
-// N1).
+// Whether the loop and the reading threads make progress, for /livez and the watchdog (RELIABILITY H1, N1).
 #pragma once
 
 #include <chrono>
@@ -12,8 +11,8 @@
 
 namespace feedmill {
 
-/// Threads that talk to Redis are not looked at: a store that hangs must not have workers restarted. Lives on the loop;
-/// `reading` outlives it.
+/// Ignores threads that talk to Redis: a hanging store must not get workers restarted. Lives on the loop; `reading`
+/// must outlive this.
 class Liveness {
  public:
   using Clock = std::chrono::steady_clock;
@@ -23,8 +22,8 @@ class Liveness {
   /// Ticks once a second, on the loop, until cancelled.
   boost::asio::awaitable<void> tick();
 
-  /// "loop" passes when it has ticked within the last 10 s. "threads" passes however busy they are, and fails when one
-  /// has been at a document for longer than any document takes.
+  /// "loop" passes if it has ticked within the last 10 s. "threads" passes however busy they are, and fails if one has
+  /// been reading a document for longer than any takes.
   std::vector<Check> checks(Clock::time_point now = Clock::now()) const;
   bool alive() const;
 

@@ -14,7 +14,7 @@ Claim claim_of_page(Claim claim) {
   state.validators = KnownValidators();
   state.document = NewestDocument();
   state.refused = RefusedDocument();
-  state.identity.unfit_documents = 0;  // how posts are told apart is the document's to say
+  state.identity.unfit_documents = 0;  // a page must not change the posts' identity
   return claim;
 }
 

@@ -1,5 +1,5 @@
-// The threads that read documents: which is read next, in how much memory, and whether they get on (SECURITY M2, M3,
-// RELIABILITY H1).
+// Threads that read documents: their order, their memory, and whether they make progress (SECURITY M2, M3, RELIABILITY
+// H1).
 #pragma once
 
 #include <algorithm>
@@ -21,19 +21,19 @@
 
 namespace feedmill {
 
-/// One document a thread at a time. The documents of one host have half of the threads at most, and hosts take turns:
-/// who was served longest ago is next. Everything on the loop's one thread; must outlive every read() under way.
+/// Each thread reads one document at a time. A host's documents get at most half of the threads, and hosts take turns:
+/// the one served longest ago is next. All members on the loop's thread; must outlive all running read() calls.
 class ReadingThreads {
  public:
-  /// `memory` outlives this.
+  /// `memory` must outlive this.
   ReadingThreads(std::size_t threads, MemoryBudget& memory);
   ~ReadingThreads();
   ReadingThreads(const ReadingThreads&) = delete;
   ReadingThreads& operator=(const ReadingThreads&) = delete;
 
-  /// Waits for a thread, and for the memory that it costs to read a document of `document_bytes`, which `share` holds
-  /// from then on; then runs `work` there. False when there was a thread and for `longest` no memory: then nothing has
-  /// run. Cancellation unwinds with operation_aborted while it waits, not later.
+  /// Waits for a thread and for the memory to read a document of `document_bytes`, which `share` holds from then on;
+  /// then runs `work` on the thread. Returns false without running it if there was a thread but no memory for
+  /// `longest`. While waiting, cancellation unwinds with operation_aborted; later it has no effect.
   template <class Work>
   boost::asio::awaitable<bool> read(std::string host, MemoryBudget::Share& share, std::uint64_t document_bytes,
                                     std::chrono::milliseconds longest, Work work) {
@@ -45,29 +45,28 @@ class ReadingThreads {
     co_return true;
   }
 
-  /// For what many wait for at once on the loop, a document to read or an answer of the store: ends once the loop has
-  /// been busy for less than 2 ms since it last looked for what came in. Timers and sockets wait for so much of them
-  /// and no more, however many are ready.
+  /// Limits bursts on the loop (documents to read, store responses): returns once the loop has been busy for less than
+  /// 2 ms since it last polled for events. Timers and sockets wait no longer than that, however many calls are ready.
   boost::asio::awaitable<void> turn_of_loop();
 
-  /// For small work beside, which waits for nobody.
+  /// Executor for small jobs that bypass the host queue.
   Threads& pool() { return pool_; }
 
   using Clock = std::chrono::steady_clock;
   struct Progress {
     std::size_t threads = 0, busy = 0, waiting = 0;  ///< waiting: documents
     std::uint64_t read = 0;                          ///< documents, since the start
-    Clock::duration longest{};                       ///< since the oldest document that is being read was begun
-    bool stuck = false;  ///< one takes longer than the bound on the steps of a document can explain
+    Clock::duration longest{};                       ///< age of the oldest running read
+    bool stuck = false;                              ///< one takes longer than the limit of a document's steps allows
   };
   Progress progress(Clock::time_point now = Clock::now()) const;
 
  private:
   struct Document;
-  /// Of which documents wait or are read.
+  /// A host with documents waiting or being read.
   struct Host {
     std::list<Document*> waiting;
-    std::list<std::map<std::string, Host>::iterator>::iterator turn;  ///< in line_, while any wait
+    std::list<std::map<std::string, Host>::iterator>::iterator turn;  ///< in line_, if any wait
     std::size_t busy = 0;                                             ///< threads
   };
   using Hosts = std::map<std::string, Host>;
@@ -81,11 +80,11 @@ class ReadingThreads {
     MemoryBudget::Share& share;
     std::uint64_t bytes;
     std::chrono::milliseconds longest;
-    boost::asio::steady_timer* wake = nullptr;  ///< while it waits
-    bool refused = false;                       ///< memory, while there was a thread
+    boost::asio::steady_timer* wake = nullptr;  ///< while waiting
+    bool refused = false;                       ///< got a thread, but no memory
     Hosts::iterator host;
-    std::list<Document*>::iterator place;  ///< in waiting of the host, then in reading_
-    Clock::time_point begun;               ///< once it is read
+    std::list<Document*>::iterator place;  ///< in `waiting` of the host, then in reading_
+    Clock::time_point begun;               ///< when reading began
   };
   /// Frees the thread.
   class Leaving {
@@ -110,14 +109,14 @@ class ReadingThreads {
 
   const std::size_t threads_, most_of_one_host_;
   MemoryBudget& memory_;
-  LoopCall released_;  ///< that the budget has, while somebody waits for memory
+  LoopCall released_;  ///< registered with the budget while a document waits for memory
   Hosts hosts_;
-  std::list<Hosts::iterator> line_;  ///< hosts whose documents wait, who was served longest ago first
+  std::list<Hosts::iterator> line_;  ///< hosts with waiting documents, served longest ago first
   std::list<Document*> reading_;     ///< oldest first
   std::size_t waiting_ = 0;
   std::uint64_t read_ = 0;
   std::shared_ptr<bool> in_turn_ =
-      std::make_shared<bool>(false);  ///< of the loop: a callback that outlives this ends it
+      std::make_shared<bool>(false);  ///< of the loop; shared with posted callbacks, which may outlive this
   Clock::time_point turn_began_;
   Threads pool_;
 };

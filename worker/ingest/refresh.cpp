@@ -21,18 +21,18 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// How long a feed waits whose result the store will not take however often it is offered (RELIABILITY §6): not until
-/// the lease ends, which would poll it every 90 s for ever.
+/// Delay of a feed whose result the store never accepts (RELIABILITY §6): not just until the lease ends, which would
+/// poll it every 90 s forever.
 std::optional<Milliseconds> put_off_for(const StoreError& error) {
   if (error.code == StoreError::Code::refused) return std::chrono::hours(24);
   if (error.code == StoreError::Code::bug || error.code == StoreError::Code::unsupported) return std::chrono::hours(1);
   if (error.code == StoreError::Code::auth || error.code == StoreError::Code::tls) {
-    return std::chrono::minutes(10);  // it was tried for as long as the lease held
+    return std::chrono::minutes(10);  // it was retried for the whole lease
   }
   return std::nullopt;
 }
 
-/// Adds to a total while it lives.
+/// Adds to a total during its lifetime.
 class Counted {
  public:
   Counted(std::atomic<std::uint64_t>& total, std::uint64_t amount) : total_(total), amount_(amount) {
@@ -47,7 +47,7 @@ class Counted {
   std::uint64_t amount_;
 };
 
-/// All posts of a document, and where it is time for that all that is stored of them.
+/// Looks up all posts of a document, including all stored fields when a full comparison is due.
 LookUp whole_look_up(const Claim& claim, const Document& document, const StoredFeed* stored) {
   return {claim.feed_url,
           document.entries,
@@ -58,9 +58,9 @@ LookUp whole_look_up(const Claim& claim, const Document& document, const StoredF
           compares_all(claim.state, claim.now)};
 }
 
-/// About what a commit takes on its way.
+/// Approximate size of a commit in transit.
 std::uint64_t bytes_of(const Commit& commit) {
-  std::uint64_t bytes = 4096;  // state, events and what else is small
+  std::uint64_t bytes = 4096;  // state, events and other small parts
   for (const EntryWrite& write : commit.entries) {
     bytes += 256 + write.guid.size();
     for (const Fields* fields : {&write.set, &write.old}) {
@@ -102,7 +102,7 @@ asio::awaitable<Report> Refresher::process(const Claim& claim, DocumentSource& s
   co_return seen.committed(*decision, *done);
 }
 
-/// Nothing of the state changes, and it is no failure of the feed.
+/// Releases the claim with the state unchanged; not a failure of the feed.
 asio::awaitable<Report> Refresher::put_off(const Claim& claim, const Deferral& why, RefreshObserver& seen) {
   std::optional<Milliseconds> due;
   if (why.wait) due = seen.now() + *why.wait;
@@ -111,8 +111,8 @@ asio::awaitable<Report> Refresher::put_off(const Claim& claim, const Deferral& w
                           is_back);
 }
 
-/// Nothing was written; the feed is put off when trying again is no use, else its claim ends with its lease, or is
-/// given back when the store serves again.
+/// Nothing was written. If retrying is useless, postpones the feed; else its claim ends with its lease, or is released
+/// when the store is back.
 asio::awaitable<Report> Refresher::not_stored(const Claim& claim, const StoreError& error, RefreshObserver& seen) {
   const std::optional<Milliseconds> wait = put_off_for(error);
   bool is_back = false;
@@ -155,7 +155,7 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::look_up(const Claim& cla
     if (!known || document == nullptr) co_return known;
   }
 
-  // Single posts under new guids: read only where something looks like one.
+  // Single posts under new guids: reads candidates only if a post is suspicious.
   const Suspects suspected = suspects(claim.state.identity, *document, *known, claim.now);
   StoredSnapshot found;
   if (!suspected.empty()) {
@@ -187,7 +187,7 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::compare(const Claim& cla
     settle_repeated(*document, *known);
   }
 
-  // Rare (RELIABILITY L5): two more reads, so that posts under new guids do not come as news.
+  // Rare (RELIABILITY L5): two more reads, so that posts under new guids do not appear as new.
   const auto read_posts = [&](Store& store) { return Ingest(store).stored_posts(claim.feed_url); };
   const auto read_all = [&] { return store_.call(read_posts); };
   const StoreResult<std::vector<StoredPost>> stored = co_await answer_of(read_all, deadline);
@@ -224,8 +224,8 @@ asio::awaitable<StoreResult<Committed>> Refresher::commit(Commit& commit, Deadli
   }
 }
 
-/// Waits before the next try, the last of which is at the end of the lease; false when trying again is no use
-/// (RELIABILITY §6, E1, E3).
+/// Waits before the next try; the last try is at the end of the lease. False if retrying is useless (RELIABILITY §6,
+/// E1, E3).
 asio::awaitable<bool> Refresher::worth_waiting(const StoreError& error, int attempt, Deadline deadline) {
   const auto now = std::chrono::steady_clock::now();
   if (!is_transient(error) || now >= deadline) co_return false;

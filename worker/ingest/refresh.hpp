@@ -1,4 +1,4 @@
-// The hot path: one claimed feed, its document read, looked up, decided and committed.
+// The hot path: reads, looks up, decides and commits one claimed feed.
 #pragma once
 
 #include <atomic>
@@ -26,10 +26,10 @@
 
 namespace feedmill {
 
-/// Told what became of a commit each time it was sent, and how long the answer took.
+/// Called with each result of sending a commit and the time it took.
 using CommitObserver = std::function<void(const StoreResult<Committed>&, std::chrono::duration<double>)>;
 
-/// Lives on one loop. What it is given must outlive every refresh() under way.
+/// Lives on one loop. All constructor arguments must outlive all running refresh() calls.
 class Refresher {
  public:
   Refresher(Fetcher& fetcher, ReadingThreads& threads, StorePool& store, MemoryBudget& memory, RefreshOptions options,
@@ -41,49 +41,48 @@ class Refresher {
         options_(std::move(options)),
         observer_(std::move(observer)) {}
 
-  /// For refreshes that begin from now on; those under way take over what they have not asked for yet. The store's id
-  /// stays.
+  /// Sets the options of later refreshes; running ones use them for their next steps. Keeps the store's id.
   void set_options(RefreshOptions options) {
     options.reading.store_id = std::move(options_.reading.store_id);
     options_ = std::move(options);
   }
-  /// Store::id() of the store, once it is known: before anything is refreshed.
+  /// Sets Store::id() once it is known, before any refresh.
   void set_store_id(std::string id) { options_.reading.store_id = std::move(id); }
 
-  /// Memory is too short to begin with anything new (SECURITY M3).
+  /// Whether memory is too short to start anything new (SECURITY M3).
   bool is_short_of_memory() const { return memory_.is_short(); }
 
-  /// Of commits that the store has not answered yet. From any thread.
+  /// Bytes of commits the store has not answered yet. From any thread.
   std::uint64_t unanswered_bytes() const { return unanswered_bytes_; }
-  /// Refreshes whose result the store did not take, and that are going to offer it again.
+  /// Refreshes retrying a call to the store.
   std::uint64_t waiting_for_store() const { return waiting_for_store_; }
-  /// Why the last of them was not taken.
+  /// The store's latest error.
   const StoreError& store_trouble() const { return store_trouble_; }
 
-  /// As they are now.
+  /// The current options.
   const RefreshOptions& options() const { return options_; }
 
-  /// process() of what the feed's origin has: its document, or the next page of older posts (HTTP P16).
+  /// Runs process() for the feed's document at its origin, or for the next page of older posts (HTTP P16).
   boost::asio::awaitable<Report> refresh(Claim claim, RefreshTrace* trace = nullptr);
-  /// Cancellation unwinds with operation_aborted while `source` gets its document; once that is read it is also
-  /// committed. `patience`: from the beginning on, how long a store that is away is waited for. `trace` is told of each
-  /// step; null: nobody wants to know. All outlive this.
+  /// Cancellation unwinds with operation_aborted while `source` gets its document; once read, it is also committed.
+  /// `patience`: how long to wait for the store, from the start. `trace`: gets each step; may be null. All arguments
+  /// must outlive the call.
   boost::asio::awaitable<Report> process(const Claim& claim, DocumentSource& source, Milliseconds patience,
                                          RefreshTrace* trace = nullptr);
 
  private:
   using Deadline = RefreshObserver::Clock::time_point;  ///< end of the lease
 
-  /// What the store knows of a document's posts, as of nothing when it is none. May give them the guids of another
-  /// identity (feed_identity.hpp).
+  /// Looks up the document's posts in the store; returns an empty snapshot without a document. May give the posts the
+  /// guids of another identity (feed_identity.hpp).
   boost::asio::awaitable<StoreResult<StoredSnapshot>> look_up(const Claim& claim, DocumentSource& source,
                                                               Attempt& attempt, Deadline deadline);
-  /// Compares the document with all posts of its feed. Items that were passed over are
-  /// read first, so that the attempt may have another document afterwards, or none.
+  /// Compares the document with all posts of its feed. Reads skipped items first, so the attempt may end up with
+  /// another document, or none.
   boost::asio::awaitable<StoreResult<StoredSnapshot>> compare(const Claim& claim, DocumentSource& source,
                                                               Attempt& attempt, StoredSnapshot looked_up,
                                                               Deadline deadline);
-  /// `ask()` until it is answered, or trying again is no use (RELIABILITY E1).
+  /// Repeats `ask()` until it succeeds or retrying is useless (RELIABILITY E1).
   template <class Ask>
   auto answer_of(const Ask& ask, Deadline deadline) -> std::invoke_result_t<const Ask&>;
   boost::asio::awaitable<StoreResult<Committed>> commit(Commit& commit, Deadline deadline, RefreshObserver& seen);
@@ -100,8 +99,8 @@ class Refresher {
   CommitObserver observer_;
   std::atomic<std::uint64_t> unanswered_bytes_ = 0, waiting_for_store_ = 0;
   StoreError store_trouble_;
-  std::uint64_t highest_entry_ = 0;  // that the store has given out to us (RELIABILITY L8)
-  EventPlace last_event_{};          // likewise
+  std::uint64_t highest_entry_ = 0;  // highest the store has returned to us (RELIABILITY L8)
+  EventPlace last_event_{};          // last the store has returned to us
 };
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// What holds for every document on its way from a claim to its commit, wherever it comes from.
+// Options of every refresh from claim to commit, whatever its source.
 #pragma once
 
 #include <chrono>
@@ -16,12 +16,12 @@ namespace feedmill {
 struct RefreshOptions {
   ReadingOptions reading;
   PolicyOptions policy;
-  Milliseconds lease{90'000};         ///< a commit is tried again until it has ended (RELIABILITY E1)
+  Milliseconds lease{90'000};         ///< a commit is retried until it ends (RELIABILITY E1)
   HostLimits host;                    ///< for hosts that redirects lead to (HTTP H6)
-  HostRules hosts;                    ///< which hosts are one when their documents are read, or asked elsewhere
-  Partition partition;                ///< whose feeds these are
-  Milliseconds memory_wait{10'000};   ///< for memory to read in (SECURITY M3)
-  std::filesystem::path keep_poison;  ///< where documents go that meet a bug, "" = nowhere (SECURITY Q4)
+  HostRules hosts;                    ///< which hosts share a read queue, or are fetched elsewhere
+  Partition partition;                ///< the partition of the feeds
+  Milliseconds memory_wait{10'000};   ///< for memory to read a document (SECURITY M3)
+  std::filesystem::path keep_poison;  ///< directory for documents that trigger a bug, "" = none (SECURITY Q4)
 };
 
 }  // namespace feedmill

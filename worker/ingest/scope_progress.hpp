@@ -1,4 +1,4 @@
-// Which feeds a worker takes, and how far it is with them. Pure.
+// Which feeds a worker processes, and its progress with them. Pure.
 #pragma once
 
 #include <deque>
@@ -14,47 +14,47 @@ namespace feedmill {
 
 class RefreshTrace;
 
-/// Which feeds a worker takes, and who is told how it goes.
+/// Which feeds a worker processes, and the trace of its steps.
 struct WorkerScope {
-  bool once = false;  ///< every feed that is due at the start once, unpaced, then end
-  /// Just these that are due, or with `trace` whether due or not, then end; empty = by schedule. Not with `once`.
+  bool once = false;  ///< each feed due at the start once, unpaced, then end
+  /// Only these feeds if due (with `trace` even if not), then end; empty = by schedule. Not with `once`.
   std::vector<std::string> only;
-  RefreshTrace* trace = nullptr;  ///< told of each step of these; outlives the worker, null: nobody wants to know
+  RefreshTrace* trace = nullptr;  ///< gets each step of these; must outlive the worker; may be null
 };
 
 class ScopeProgress {
  public:
-  /// `lease`: a worker with a scope waits no longer for a host that refuses.
+  /// `lease`: the longest wait for a host that refuses.
   ScopeProgress(const WorkerScope& scope, Milliseconds lease);
 
-  /// The work ends by itself.
+  /// Whether the work ends by itself.
   bool is_limited() const { return once_ || selected_; }
   bool is_done() const;
 
-  /// The store's time is to be told before the first claim.
+  /// Whether start_at() must be called before the first claim.
   bool needs_start() const { return once_ && !start_; }
   void start_at(Milliseconds now) { start_ = now; }
 
-  /// Names in the request what it may take. `repeated`: the answer to the last one was lost, and it is asked again;
-  /// `now`: the store's at the last answer.
+  /// Restricts the request to what it may take. `repeated`: the last answer was lost, and the request is sent again;
+  /// `now`: the store's time at the last answer.
   void narrow(ClaimRequest& request, bool repeated, Milliseconds now);
 
-  /// What came of the last request. Returns those that are not waited for: their hosts refuse for too long.
+  /// Records the answer to the last request. Returns feeds that are given up because their hosts refuse for too long.
   std::vector<ClaimBatch::Deferred> note(const ClaimBatch& batch);
 
-  /// A feed that was claimed has been refreshed. True when others of the scope wait for its host, which may be free
-  /// now.
+  /// Records that a claimed feed was refreshed. Returns whether others of the scope wait for its host, which may now be
+  /// free.
   bool finished(const std::string& feed_url);
 
-  /// When a feed of the scope comes next, as far as is known. Others may be overdue: they are not waited for.
+  /// When the next feed of the scope is due, if known. Others may be overdue: they are not awaited.
   std::optional<Milliseconds> next_wanted(const ClaimBatch& batch) const;
 
  private:
-  /// What is left of the feeds that the scope names, of one host.
+  /// Remaining named feeds of one host.
   struct Host {
-    std::deque<std::string> feeds;  ///< who is named next in front
-    Milliseconds free_at{};         ///< as far as is known
-    bool freed = false;             ///< since somebody of it was named
+    std::deque<std::string> feeds;  ///< next to be named in front
+    Milliseconds free_at{};         ///< if known
+    bool freed = false;             ///< since one of its feeds was last named
   };
 
   void name_next(Milliseconds now);
@@ -64,13 +64,13 @@ class ScopeProgress {
   bool is_awaited(const ClaimBatch::Deferred& deferred, Milliseconds now) const;
 
   const bool once_, selected_;  // selected: the scope names feeds
-  const bool only_if_due_;      // of those it names, it takes only the due ones
+  const bool only_if_due_;      // take only named feeds that are due
   const Milliseconds lease_;
   std::optional<Milliseconds> start_;
-  std::map<std::string, Host> hosts_;             // of selected
-  std::map<std::string, Milliseconds> deferred_;  // of once: put off to be alone (SECURITY Q2), until then
-  bool line_moves_ = false;                       // of once: feeds of it wait for their hosts
-  std::vector<std::string> named_;                // by the claim under way
+  std::map<std::string, Host> hosts_;             // if selected
+  std::map<std::string, Milliseconds> deferred_;  // if once: feeds that wait to run alone (SECURITY Q2), and until when
+  bool line_moves_ = false;                       // if once: feeds are waiting for their hosts
+  std::vector<std::string> named_;                // by the current claim
   bool exhausted_ = false;
 };
 

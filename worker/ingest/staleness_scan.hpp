@@ -1,4 +1,4 @@
-// A figure for which every feed must be looked at: taken a few feeds at a time, round after round.
+// Computes a figure over all feeds in small steps, round after round.
 #pragma once
 
 #include <chrono>
@@ -9,13 +9,13 @@
 
 namespace feedmill {
 
-/// One walk over the index of feeds after another. A step looks at about 2,000 feeds, so that it never keeps the store
-/// busy for long: as many feeds have a new figure with each step, a million within 500 of them.
+/// Walks the index of feeds repeatedly. A step covers about 2,000 feeds, so that it never blocks the store for long: a
+/// million feeds take 500 steps.
 class StalenessScan {
  public:
-  /// Blocking; only while FleetFigures::is_indexed. The last success of the healthy feed that had none for longest
-  /// (OPERATIONS §3), of the round that ends with this step; 0 when there is no healthy feed. Nothing while it is under
-  /// way, or when the store fails: then the round begins anew.
+  /// Runs a step; blocking; only if FleetFigures::is_indexed. At the end of a round, returns the oldest last success of
+  /// any healthy feed (OPERATIONS §3), 0 if there is none. Empty during a round, or if the store fails; the round then
+  /// restarts.
   std::optional<Milliseconds> step(Store& store);
 
  private:

@@ -19,11 +19,11 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr std::size_t max_batch = 64;
-constexpr std::size_t most_read = 2 * max_batch;  // a batch with the store, and the next
+constexpr std::size_t most_read = 2 * max_batch;  // one batch at the store, and the next
 
 }  // namespace
 
-/// A request that waits for its turn, and its answer; `done` is the event.
+/// A queued request and its answer; `done` is the event.
 struct StorePool::Waiting {
   Waiting(const asio::any_io_executor& executor, Request what)
       : request(std::move(what)), done(executor, asio::steady_timer::time_point::max()) {}
@@ -67,7 +67,7 @@ asio::awaitable<StorePool::Place> StorePool::place() {
   co_return Place(*this);
 }
 
-/// The place goes to who waits longest.
+/// Passes the slot to the longest waiter.
 void StorePool::leave() {
   if (readers_.empty()) {
     ++places_;
@@ -102,7 +102,7 @@ asio::awaitable<Answer> StorePool::ask(Request request) {
   Waiting waiting(executor_, std::move(request));
   waiting_.push_back(&waiting);
   start_if_idle();
-  // Without a cancellation slot: the thread writes into `waiting`, which must outlive that.
+  // Not cancellable: the thread writes into `waiting`, which must outlive that.
   co_await waiting.done.async_wait(
       asio::bind_cancellation_slot(asio::cancellation_slot(), asio::as_tuple(asio::use_awaitable)));
   co_return std::get<Answer>(std::move(waiting.answer));
@@ -120,7 +120,7 @@ void StorePool::start_if_idle() {
 }
 
 asio::awaitable<void> StorePool::serve(Connection& connection) {
-  // What else this turn of the loop brings shall travel along: round trips are the cost, not commands.
+  // Collect other requests of this turn of the loop: round trips are the cost, not commands.
   co_await asio::post(executor_, asio::use_awaitable);
   std::vector<Waiting*> batch;
   while (!waiting_.empty()) {

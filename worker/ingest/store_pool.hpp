@@ -1,4 +1,4 @@
-// The store as coroutines see it: blocking calls beside the loop, whatever waits pipelined together.
+// The store for coroutines: blocking calls on threads, with waiting requests pipelined.
 #pragma once
 
 #include <atomic>
@@ -24,16 +24,15 @@
 
 namespace feedmill {
 
-/// `connections` for look-ups and commits, each a Store of its own; one more for claims and heartbeats, one for what
-/// looks after the fleet. All members are called on the loop's thread alone. Must outlive every call under
-/// way.
+/// `connections` for look-ups and commits, each with its own Store; one more for claims and heartbeats, and one for
+/// fleet upkeep. All members on the loop's thread. Must outlive all running calls.
 class StorePool {
  public:
   StorePool(boost::asio::any_io_executor executor, const StoreOptions& options, std::size_t connections);
   StorePool(const StorePool&) = delete;
   StorePool& operator=(const StorePool&) = delete;
 
-  /// One of the documents that are read and not stored yet; given back at its end. The pool outlives it.
+  /// A slot for a document being read and not yet stored; freed when destroyed. The pool must outlive it.
   class Place {
    public:
     explicit Place(StorePool& pool) : pool_(&pool) {}
@@ -46,35 +45,35 @@ class StorePool {
    private:
     StorePool* pool_;
   };
-  /// Waits for one of a few, in turn: what is read faster than the store takes it would pile up in memory. Not
-  /// cancellable: it ends when a document before it is stored or given up.
+  /// Waits for one of a few slots, in order, so that documents read faster than the store takes them do not pile up in
+  /// memory. Not cancellable: it ends when an earlier document is stored or dropped.
   boost::asio::awaitable<Place> place();
 
-  /// Not cancellable: they end within the store's timeout.
+  /// Not cancellable: these calls end within the store's timeout.
   boost::asio::awaitable<StoreResult<StoredFeed>> stored_feed(const Claim& claim);
   boost::asio::awaitable<StoreResult<StoredSnapshot>> look_up(const LookUp& wanted);
   boost::asio::awaitable<StoreResult<Committed>> commit(const Commit& commit);
 
-  /// Runs `work(store)` over the connection for everything else that cannot wait: claims, heartbeats.
+  /// Runs `work(store)` on the connection for other urgent calls: claims, heartbeats.
   template <class Work>
   auto call(Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
     return run_on(control_->calls,
                   [this, losses = losses_, work = std::move(work)]() mutable { return work(control_->ready(losses)); });
   }
 
-  /// The same over one that nothing urgent waits for: figures of the fleet, what is put in order now and then.
+  /// Runs `work(store)` on the connection for calls that are not urgent: fleet figures and upkeep.
   template <class Work>
   auto call_aside(Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
     return run_on(aside_->calls,
                   [this, losses = losses_, work = std::move(work)]() mutable { return work(aside_->ready(losses)); });
   }
 
-  /// Those of all partitions on this loop, in their order, this among them, where it serves all (RELIABILITY L29). They
-  /// live as long as this.
+  /// Sets the pools of all partitions on this loop, in order and including this one, if the loop serves all
+  /// (RELIABILITY L29). They must live as long as this.
   void set_partitions(std::vector<StorePool*> partitions) { partitions_ = std::move(partitions); }
 
-  /// Runs `work(store)` with the store of another partition of this deployment (RELIABILITY L27): as call() where this
-  /// loop serves that one, too, else one call after another of all these.
+  /// Runs `work(store)` on another partition of this deployment (RELIABILITY L27): like call() if this loop serves it,
+  /// else one call after another across all partitions.
   template <class Work>
   auto call_at(unsigned partition, Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
     if (!partitions_.empty()) return partitions_[partition]->call(std::move(work));
@@ -86,20 +85,20 @@ class StorePool {
     });
   }
 
-  /// Waits for a wish as Ingest does, one at a time, over a connection of its own.
+  /// Waits for a wish as Ingest does, one at a time, on a connection of its own.
   boost::asio::awaitable<StoreResult<bool>> wait_for_wish(Milliseconds longest);
-  /// Ends that with an error.
+  /// Ends wait_for_wish() with an error.
   void break_wait() {
     if (wishes_) wishes_->store.break_wait();
   }
-  /// The server may not answer any more: the same, and whoever asks next asks over a new connection, instead of finding
-  /// out over each of the old ones.
+  /// The server may have failed: breaks the wait, and reconnects each connection at its next call, instead of finding
+  /// each one dead.
   void suspect_server() {
     ++losses_;
     break_wait();
   }
 
-  /// Runs `work(store)` over every connection, one after another.
+  /// Runs `work(store)` on every look-up and commit connection, one after another.
   template <class Work>
   boost::asio::awaitable<void> for_each(Work work) {
     for (const auto& connection : connections_) co_await run_on(connection->calls, [&] { work(connection->store); });
@@ -108,24 +107,23 @@ class StorePool {
     }
   }
 
-  /// Of all connections, for redis_reconnects_total. From any thread.
+  /// Reconnects of all connections, for redis_reconnects_total. From any thread.
   std::uint64_t reconnects() const { return reconnects_; }
-  /// How many connections there are for look-ups and commits, and how long they were busy, all of them together. From
-  /// any thread.
+  /// The number of connections for look-ups and commits, and their total busy time. From any thread.
   std::size_t connections() const { return connections_.size(); }
   std::chrono::nanoseconds busy() const { return std::chrono::nanoseconds(busy_ns_); }
 
  private:
   struct Waiting;
-  /// What stored_feed(), look_up() and commit() were given.
+  /// Arguments of stored_feed(), look_up() and commit().
   using Request = std::variant<FeedToRead, LookUp, const Commit*>;
   struct Connection {
     explicit Connection(const StoreOptions& options) : store(options) {}
-    /// The store, for the next call. `known`: losses_ as of then.
+    /// The store for the next call, reconnected if needed. `known`: losses_ at the time.
     Store& ready(std::uint64_t known);
     Store store;
     bool busy = false;
-    std::uint64_t losses = 0;  // that it knows of
+    std::uint64_t losses = 0;  // losses already handled
     std::uint64_t reconnects = 0;
     BlockingCalls calls;
   };
@@ -148,14 +146,14 @@ class StorePool {
   boost::asio::any_io_executor executor_;
   const StoreOptions options_;
   std::deque<Waiting*> waiting_;                    // on the frames of suspended coroutines
-  std::deque<boost::asio::steady_timer*> readers_;  // likewise: who waits for a place
+  std::deque<boost::asio::steady_timer*> readers_;  // on coroutine frames too: waiting for a slot
   std::size_t places_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::unique_ptr<Connection> control_, aside_;
-  std::vector<StorePool*> partitions_;       // none: this loop serves but this one
-  std::unique_ptr<Connection> wishes_;       // from the first wait on
-  std::unique_ptr<OtherPartitions> others_;  // from the first that is asked on
-  std::uint64_t losses_ = 0;                 // of the server, as far as anybody suspects
+  std::vector<StorePool*> partitions_;       // empty: this loop serves only this partition
+  std::unique_ptr<Connection> wishes_;       // created by the first wait
+  std::unique_ptr<OtherPartitions> others_;  // created by the first call
+  std::uint64_t losses_ = 0;                 // how often the server was suspected to have failed
   std::atomic<std::uint64_t> reconnects_ = 0;
   std::atomic<std::int64_t> busy_ns_ = 0;
 };

@@ -28,14 +28,14 @@ namespace {
 
 constexpr std::size_t max_claims_per_call = 100;           // RELIABILITY L1
 constexpr Milliseconds after_bug = std::chrono::hours(1);  // SECURITY Q4
-constexpr Milliseconds patience{30'000};                   // of a worker with a scope, for a store that is away
-constexpr std::size_t max_released = 500;                  // claims given back in one call
+constexpr Milliseconds patience{30'000};                   // of a worker with a scope, while the store is down
+constexpr std::size_t max_released = 500;                  // claims released in one call
 constexpr std::chrono::milliseconds slow_commit{250};      // RELIABILITY B2
-constexpr Milliseconds worth_a_notice{5'000};              // an outage that passes by itself
+constexpr Milliseconds worth_a_notice{5'000};              // shorter outages pass by themselves
 constexpr const char* suspected = "workers crashed while this feed was the only suspect";
 constexpr Milliseconds between_wishes{20};
 constexpr Milliseconds listens_again{500};
-constexpr Milliseconds gather{10};  // how long free lanes are gathered before one claim takes them all
+constexpr Milliseconds gather{10};  // time to collect free lanes for one claim
 
 std::string what(const std::exception_ptr& error) {
   try {
@@ -102,7 +102,7 @@ asio::awaitable<void> Worker::claim_until_stopped() {
     }
     const std::size_t max = must_wait() ? 0 : allowed_now();
     if (max == 0) {
-      if (health_.is_up() && refresher_.waiting_for_store() > 0) {  // a look-up has failed: commits tell of themselves
+      if (health_.is_up() && refresher_.waiting_for_store() > 0) {  // a look-up failed; commits report it themselves
         metrics_.store_error(refresher_.store_trouble());
         health_.mark_down(refresher_.store_trouble());
       }
@@ -135,7 +135,7 @@ asio::awaitable<void> Worker::claim_until_stopped() {
     for (const Claim& claim : batch->claims) due_for = std::max(due_for, batch->now - claim.due);
     yielding_.looked(due_for, batch->exhausted, SteadyClock::now());
     if (!batch->exhausted || stopping() || scope_.is_done()) continue;
-    if (wished_) {  // however many wishes come, there are as many claims as there are such breaks
+    if (wished_) {  // limits claims to one per pause, however many wishes arrive
       co_await pause(between_wishes);
       wished_ = false;
       continue;
@@ -147,14 +147,14 @@ asio::awaitable<void> Worker::claim_until_stopped() {
   }
 }
 
-/// Whatever becomes due or ends meanwhile.
+/// Rests for the whole time, even if feeds become due or refreshes end.
 asio::awaitable<void> Worker::rest(Milliseconds until_due) {
   const auto until = SteadyClock::now() + yielding_.rest(until_due);
   while (rests() && health_.is_up() && !stopping() && SteadyClock::now() < until)
     co_await pause(std::chrono::ceil<Milliseconds>(until - SteadyClock::now()));
 }
 
-/// Whoever makes a feed due sooner tells a daemon (RELIABILITY L10), but the word might be lost.
+/// A client that makes a feed due sooner notifies daemons (RELIABILITY L10), but the notification can be lost.
 Milliseconds Worker::until_next_look(const ClaimBatch& batch) {
   const Milliseconds longest = scope_.is_limited() ? options_.poll : options_.look;
   const auto next = scope_.next_wanted(batch);
@@ -179,7 +179,7 @@ asio::awaitable<StoreResult<ClaimBatch>> Worker::claim(std::size_t max) {
   const auto from = SteadyClock::now();
   test_point("S0");
   StoreResult<ClaimBatch> batch = co_await store_.call([&](Store& store) { return Ingest(store).claim(request); });
-  repeat_request_ = !batch;  // RELIABILITY L3: the same number brings the same batch
+  repeat_request_ = !batch;  // RELIABILITY L3: the same number returns the same batch
   if (batch) {
     metrics_.claimed(*batch, SteadyClock::now() - from);
     store_now_ = batch->now;
@@ -187,7 +187,7 @@ asio::awaitable<StoreResult<ClaimBatch>> Worker::claim(std::size_t max) {
   co_return batch;
 }
 
-/// Until a good part of the lanes is free, so that one claim takes many feeds; a short while at most, once one is free.
+/// Waits until enough lanes are free for one claim to take many feeds; only briefly once one is free.
 asio::awaitable<void> Worker::wait_for_lanes() {
   while (free_.empty() && !stopping()) {
     co_await pause(options_.poll);
@@ -198,13 +198,13 @@ asio::awaitable<void> Worker::wait_for_lanes() {
   }
 }
 
-/// Until something changed, `longest` at most.
+/// Waits until something changes, at most `longest`.
 asio::awaitable<void> Worker::pause(Milliseconds longest) {
   changed_.expires_after(longest);
   co_await changed_.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
-/// The same; what others make due meanwhile is looked for at once (RELIABILITY L10).
+/// Pauses; ends early when others make a feed due (RELIABILITY L10).
 asio::awaitable<void> Worker::pause_for_wish(Milliseconds longest) {
   idle_ = true;
   if (!scope_.is_limited() && !std::exchange(listens_, true)) {
@@ -223,7 +223,7 @@ asio::awaitable<void> Worker::wait_for_wish() {
     wished_ = wished_ || (told && *told);
     if (!told && !stopping()) {
       if (!std::exchange(failed, true)) {
-        tell_changed();  // a claim finds out whether the store is away; where it is not they keep their own pace
+        tell_changed();  // a claim checks whether the store is down; if not, claims keep their own pace
         metrics_.store_error(told.error());
       }
       asio::steady_timer rest(executor_, listens_again);
@@ -238,7 +238,7 @@ void Worker::tell_changed() {
   changed_.cancel();
 }
 
-/// How many feeds the next claim may take.
+/// Maximum number of feeds of the next claim.
 std::size_t Worker::allowed_now() {
   return refresher_.is_short_of_memory() ? 0 : std::min(free_.size(), pace_.allowed(SteadyClock::now()));
 }
@@ -280,7 +280,7 @@ void Worker::tell_put_off(const ClaimBatch::Deferred& deferred, Milliseconds now
   tell_(report);
 }
 
-/// RELIABILITY G5: of what no event tells.
+/// RELIABILITY G5: notices that are not events.
 asio::awaitable<void> Worker::tell_operators(std::vector<Notice> notices) {
   if (notices.empty()) co_return;
   const auto work = [&](Store& store) { return Notifications(store).add(notices); };
@@ -306,7 +306,7 @@ void Worker::start(Claim claim) {
   Lane& lane = *free_.back();
   free_.pop_back();
   lane.claim = std::move(claim);
-  if (stopping()) return;  // it came too late, and is given back
+  if (stopping()) return;  // too late: give it back
   ++in_flight_;
   ++claimed_;
   asio::co_spawn(
@@ -316,7 +316,7 @@ void Worker::start(Claim claim) {
       }));
 }
 
-/// A feed that meets a bug must not come back as soon as its lease ends: that would be impolite for ever.
+/// A feed that triggers a bug must not return when its lease ends: that would be impolite forever.
 asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
   std::exception_ptr error;
   std::optional<FollowedRefresh> followed;
@@ -358,7 +358,7 @@ asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
   std::rethrow_exception(error);
 }
 
-/// That nobody could read of it is no reason to fail.
+/// A failed trace write must not fail the refresh.
 asio::awaitable<void> Worker::write_down(const FollowedRefresh& followed) {
   const auto work = [&](Store& store) { return Traces(store).append(followed.feed_url(), followed.lines()); };
   const StoreResult<void> done = co_await store_.call(work);
@@ -390,15 +390,15 @@ void Worker::finished(Lane& lane, const std::exception_ptr& error, Report report
   if (tell_) tell_(report);
   if (report.claim_release_pending && lane.claim) left_.push_back(*lane.claim);
   --in_flight_;
-  if (!cancelled) lane.claim.reset();  // else it is given back at the end
+  if (!cancelled) lane.claim.reset();  // else it is released at the end
   free_.push_back(&lane);
-  // A free lane among others is no reason to look for due feeds sooner.
+  // Another free lane is no reason to claim sooner.
   const bool others_wait = scope_.finished(report.feed_url);
   if (others_wait || free_.size() == 1 || free_.size() == worth_a_claim() || in_flight_ == 0 || stopping())
     tell_changed();
 }
 
-/// RELIABILITY D1: what is in flight may finish; what does not in time is cancelled.
+/// RELIABILITY D1: lets running refreshes finish, and cancels those that do not finish in time.
 asio::awaitable<void> Worker::drain() {
   bool hurried = false;
   while (in_flight_ > 0) {
@@ -422,7 +422,7 @@ asio::awaitable<Worker::End> Worker::give_back() {
     if (lane.claim) left.push_back(std::move(*lane.claim));
   }
   if (left.empty() && !health_.is_up())
-    co_return gave_up_ ? End::store_away : End::clean;  // the heartbeat ends by itself
+    co_return gave_up_ ? End::store_away : End::clean;  // the heartbeat expires by itself
   const StoreResult<void> gone = co_await store_.call([&](Store& store) -> StoreResult<void> {
     if (!left.empty()) {
       if (auto released = Ingest(store).release(left); !released) return released.error();
@@ -446,12 +446,12 @@ void Worker::note_failure(const StoreError& error) {
   if (!is_transient(error)) return;
   const bool was_up = health_.is_up();
   health_.mark_down(error);
-  if (was_up) tell_changed();  // a claim finds out when it is over
+  if (was_up) tell_changed();  // a claim detects the end of the outage
 }
 
 asio::awaitable<void> Worker::on_eviction_check(StoreResult<void> fit) {
   const bool evicts = fit.has_error() && fit.error().code == StoreError::Code::unsupported;
-  if (fit.has_error() && !evicts) co_return;  // the claims find out by themselves
+  if (fit.has_error() && !evicts) co_return;  // the claims detect the failure
   const bool news = evicts && !evicts_keys_;
   evicts_keys_ = evicts;
   if (evicts) health_.mark_down(fit.error());
@@ -460,12 +460,12 @@ asio::awaitable<void> Worker::on_eviction_check(StoreResult<void> fit) {
   co_await tell_operators(std::move(notices));
 }
 
-/// Nothing is claimed: the store does not take what there is, or must not be given more.
+/// Whether to claim nothing: the store rejects what we have, or must not be given more.
 bool Worker::must_wait() const {
   return evicts_keys_ || refresher_.waiting_for_store() > 0 || refresher_.unanswered_bytes() >= options_.buffer;
 }
 
-/// Waits before the store is tried again; false when it has been waited for long enough.
+/// Waits before retrying the store; false if it has waited long enough.
 asio::awaitable<bool> Worker::back_off_after(StoreError error) {
   metrics_.store_error(error);
   health_.mark_down(error);
@@ -474,10 +474,11 @@ asio::awaitable<bool> Worker::back_off_after(StoreError error) {
   co_return !gave_up_;
 }
 
-/// Claims whose refreshes have ended while the store was away must not look like those of a dead worker (SECURITY Q1).
+/// Releases claims whose refreshes ended while the store was down, so that they do not look like a dead worker's
+/// (SECURITY Q1).
 asio::awaitable<StoreResult<void>> Worker::give_back_left() {
   while (!left_.empty()) {
-    // Others are left meanwhile.
+    // More may be added during the call.
     const auto first = left_.end() - static_cast<std::ptrdiff_t>(std::min(left_.size(), max_released));
     const std::vector<Claim> some(std::make_move_iterator(first), std::make_move_iterator(left_.end()));
     left_.erase(first, left_.end());
@@ -491,7 +492,7 @@ asio::awaitable<StoreResult<void>> Worker::give_back_left() {
 }
 
 asio::awaitable<void> Worker::store_came(Milliseconds now) {
-  if (must_wait()) co_return;  // it takes claims and no commits
+  if (must_wait()) co_return;  // the store takes claims, but no commits
   const std::optional<Outage> outage = health_.mark_up();
   if (!outage || (outage->length < worth_a_notice && !needs_operator(outage->last))) co_return;
   std::vector<Notice> notices{outage_notice(*outage, now)};

@@ -1,4 +1,4 @@
-// The life cycle: claim, lanes, drain. One Worker is one event loop that shares nothing (DESIGN §6).
+// The worker's life cycle: claim, lanes, drain. A Worker is one event loop and shares nothing (DESIGN §6).
 #pragma once
 
 #include <algorithm>
@@ -35,63 +35,63 @@ struct WorkerOptions {
   std::string id;  ///< 32 hex digits, random for each process (RELIABILITY L2)
   std::size_t lanes = 256;
   Milliseconds lease{90'000};
-  Milliseconds poll{500};      ///< how soon what is due is looked for again by whoever is given a scope, or yields
-  Milliseconds look{10'000};   ///< within which a daemon notices what became due without a word (RELIABILITY L10)
-  Milliseconds listen{2'000};  ///< how long one wait for such a word lasts, which another one follows
+  Milliseconds poll{500};      ///< interval of checks for due feeds with a scope, or while yielding
+  Milliseconds look{10'000};   ///< longest until a daemon detects due feeds without a notification (RELIABILITY L10)
+  Milliseconds listen{2'000};  ///< length of one wait for a notification; waits follow each other
   HostLimits host;
-  std::uint64_t buffer = 32U << 20U;  ///< bytes fetched and not stored yet, from which on nothing is claimed
+  std::uint64_t buffer = 32U << 20U;  ///< limit of bytes fetched but not stored; at the limit nothing is claimed
   std::uint32_t catch_up_rate = 200;  ///< overdue feeds per second of the whole fleet, 0 = unpaced (HTTP P12)
-  Milliseconds drain{25'000};         ///< for refreshes in flight after stop()
-  bool yields = false;                ///< to the process that stands first, while that keeps up (RELIABILITY L30)
-  bool tells_of_eviction = true;      ///< a notice, when the server evicts keys; false: another loop gives it
+  Milliseconds drain{25'000};         ///< for running refreshes after stop()
+  bool yields = false;                ///< to the primary process, while that keeps up (RELIABILITY L30)
+  bool tells_of_eviction = true;      ///< send a notice if the server evicts keys; false: another loop does
 };
 
-/// Must outlive its run(). Everything on the executor's one thread, but for id() and in_flight().
+/// Must outlive run(). All members on the executor's one thread, except id() and in_flight().
 class Worker {
  public:
-  /// `tell`: called after each refresh, besides metrics and log. `outages` are those of all loops of the process.
+  /// `tell`: called after each refresh, in addition to metrics and log. `outages`: of all loops of the process.
   Worker(boost::asio::any_io_executor executor, Refresher& refresher, StorePool& store, Metrics& metrics, Log& log,
          Outages& outages, WorkerOptions options, const WorkerScope& scope,
          std::function<void(const Report&)> tell = {});
 
   enum class End {
-    clean,        ///< all claims are finished or given back
-    claims_left,  ///< some could not be given back; their leases end by themselves
-    store_away,   ///< the scope could not be finished, because the store went away; a daemon waits instead
+    clean,        ///< all claims are finished or released
+    claims_left,  ///< some could not be released; their leases expire
+    store_away,   ///< the scope is unfinished because the store went down; a daemon waits instead
   };
 
   /// Claims and refreshes until stop(), or until the scope is done. Not cancellable: call stop().
   boost::asio::awaitable<End> run();
 
-  /// What may change while it runs; the rest of the options holds until it ends.
+  /// Sets the options that may change while it runs.
   void set_limits(const HostLimits& host, std::uint32_t catch_up_rate, Milliseconds drain);
 
-  /// How large the fleet is, for pacing (HTTP P12), and who stands first in it; as often as it is known.
+  /// Reports the fleet's size, for pacing (HTTP P12), and its primary process; call whenever known.
   void set_fleet(const FleetFigures& figures);
 
-  /// First call: no new claim, refreshes in flight may finish within `drain`. Second: they are cancelled now.
+  /// First call: claims nothing more and lets refreshes finish within `drain`. Second: cancels them.
   void stop();
   bool stopping() const { return stops_ > 0; }
 
-  /// Some that have not been given back.
+  /// Whether some claims have not been released.
   bool holds_claims() const;
 
-  /// What became of a commit, after `took`.
+  /// Records the result of a commit that took `took`.
   void note_commit(const StoreResult<Committed>& result, std::chrono::duration<double> took);
-  /// A call on the connection of claims failed. What may pass is an outage.
+  /// Records a failed call on the connection of claims; a transient failure is an outage.
   void note_failure(const StoreError& error);
-  /// Whether the server may be used (Store::check_eviction); while it may not nothing is claimed.
+  /// Records whether the server is usable (Store::check_eviction); while it is not, nothing is claimed.
   boost::asio::awaitable<void> on_eviction_check(StoreResult<void> fit);
 
   const std::string& id() const { return options_.id; }
   std::size_t in_flight() const { return in_flight_; }
-  /// Refreshes that it has begun.
+  /// Refreshes started so far.
   std::uint64_t claimed() const { return claimed_; }
-  /// Whether another process stands first, as of the last set_fleet().
+  /// Whether another process is primary, as of the last set_fleet().
   bool yields() const { return yielding_.is_set(); }
 
  private:
-  /// A place for one refresh under way.
+  /// A slot for one running refresh.
   struct Lane {
     boost::asio::cancellation_signal cancel;
     std::optional<Claim> claim;
@@ -135,27 +135,27 @@ class Worker {
   ScopeProgress scope_;
   std::function<void(const Report&)> tell_;
 
-  std::vector<Lane> lanes_;  // never grows: refreshes refer into it
+  std::vector<Lane> lanes_;  // fixed size: refreshes refer into it
   std::vector<Lane*> free_;
   std::atomic<std::size_t> in_flight_ = 0;
   std::atomic<std::uint64_t> claimed_ = 0;
-  boost::asio::steady_timer changed_;  // cancelled when a lane got free or stop() was called
+  boost::asio::steady_timer changed_;  // cancelled when a lane becomes free or stop() is called
 
   int stops_ = 0;
   std::chrono::steady_clock::time_point stop_at_;  // end of the drain, once stopping
   std::uint64_t request_ = 0;
-  bool repeat_request_ = false;  // the answer to the last claim was lost
-  Milliseconds store_now_{};     // when the store answered the last claim
+  bool repeat_request_ = false;  // the last claim's answer was lost
+  Milliseconds store_now_{};     // the store's time of the last claim
   bool gave_up_ = false;
-  bool idle_ = false;     // it waits until something becomes due
-  bool listens_ = false;  // for wishes of others
-  bool wished_ = false;   // somebody made a feed due, and what was due then is not claimed for certain
+  bool idle_ = false;     // waiting for a feed to become due
+  bool listens_ = false;  // waiting for wishes
+  bool wished_ = false;   // a client made a feed due, which may not be claimed yet
 
   Yielding yielding_;
   CatchUpRate catch_up_;
   StoreHealth health_;
   bool evicts_keys_ = false;  // the server evicts keys
-  std::vector<Claim> left_;   // of ended refreshes whose end the store could not be told
+  std::vector<Claim> left_;   // of ended refreshes, not yet released at the store
   AdaptiveBatchSize pace_;
 };
 

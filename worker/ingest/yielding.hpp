@@ -1,4 +1,4 @@
-// When a worker looks for due feeds while another process does so first (RELIABILITY L30). Pure.
+// When a worker checks for due feeds while another process is primary (RELIABILITY L30). Pure.
 #pragma once
 
 #include <algorithm>
@@ -12,25 +12,25 @@ class Yielding {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `poll`: how often whoever stands first looks.
+  /// `poll`: interval of the primary's checks.
   explicit Yielding(Milliseconds poll) : poll_(poll) {}
 
-  /// Whether another process stands first.
+  /// Sets whether another process is primary.
   void set(bool yields) {
     if (yields && !yields_) *this = Yielding(poll_);
     yields_ = yields;
   }
   bool is_set() const { return yields_; }
 
-  /// Whether it leaves looking to the first now. When not, it is the first, or helps it by working as the first does.
+  /// Whether it leaves the work to the primary now. If not, it is the primary, or helps by working like it.
   bool rests(Clock::time_point now) const { return yields_ && now >= helps_until_; }
-  /// From one look to the next while it rests; `until_due`: nothing is known to become due before.
+  /// Interval of checks while it rests; `until_due`: no feed is known to be due earlier.
   Milliseconds rest(Milliseconds until_due = {}) const {
     return rest_ < std::max(longest_rest, poll_) ? rest_ : std::max(rest_, until_due);
   }
 
-  /// A look has found feeds that were due for so long, 0 = none; `all`: and no more than that. It helps where the first
-  /// has left something undone, and longer if that is so again soon.
+  /// Records a check that found feeds overdue by `due_for`, 0 = none; `all`: it found all due feeds. Helps if the
+  /// primary falls behind, and for longer if that recurs soon.
   void looked(Milliseconds due_for, bool all, Clock::time_point now) {
     if (!rests(now)) return;
     if (!all || due_for > poll_ + late) {
@@ -45,12 +45,12 @@ class Yielding {
   }
 
  private:
-  static constexpr Milliseconds longest_rest{10'000};  // what may pass before it is seen that the first is gone
+  static constexpr Milliseconds longest_rest{10'000};  // time to detect that the primary is gone
   static constexpr Milliseconds late{1'000}, shortest_help{10'000}, longest_help{60'000};
 
   Milliseconds poll_;
   bool yields_ = false;
-  Milliseconds rest_ = poll_, help_{};  // between two looks; while it helps
+  Milliseconds rest_ = poll_, help_{};  // interval of checks; duration of help
   Clock::time_point helps_until_;
 };
 

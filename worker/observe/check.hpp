@@ -1,11 +1,11 @@
-// What a probe looks at.
+// Parts of a probe.
 #pragma once
 
 #include <string>
 
 namespace feedmill {
 
-/// One thing a probe depends on. `detail` is for people, shown with ?verbose.
+/// A condition of a probe. `detail` is for people, shown with ?verbose.
 struct Check {
   std::string name;
   bool passed = false;

@@ -1,5 +1,5 @@
-// The series that Prometheus sees: their names, helps, labels and buckets (OPERATIONS §3). What counts into them is
-// metrics.cpp, which alone includes this.
+// Prometheus series: their names, helps, labels and buckets (OPERATIONS §3). Only metrics.cpp includes this, and
+// updates them.
 #pragma once
 
 #include <algorithm>
@@ -29,14 +29,14 @@ using prometheus::Histogram;
 template <class Metric>
 using SeriesByLabel = std::vector<std::pair<std::string_view, Metric*>>;
 
-/// One per value of a label; few, so looking one up is a walk.
+/// One series per label value; few, so a linear search suffices.
 template <class Metric>
 Metric* find(const SeriesByLabel<Metric>& series, std::string_view value) {
   const auto found = std::ranges::find(series, value, [](const auto& one) { return one.first; });
   return found == series.end() ? nullptr : found->second;
 }
 
-/// Makes series of one registry; names without the leading "feedmill_".
+/// Creates series in a registry; names without the leading "feedmill_".
 class Maker {
  public:
   explicit Maker(prometheus::Registry& registry) : registry_(registry) {}
@@ -53,7 +53,7 @@ class Maker {
                                   std::initializer_list<std::string_view> values) {
     return by_label(counter_family(name, help), label, values);
   }
-  /// Indexed by the enum's values, from `first` on.
+  /// Indexed by the enum's values, starting at `first`.
   template <class Enum>
   std::vector<Counter*> counters(const std::string& name, const std::string& help, const std::string& label,
                                  std::size_t first, Enum last) {
@@ -83,7 +83,7 @@ class Maker {
   prometheus::Registry& registry_;
 };
 
-/// Series whose names others choose, as consumer groups': those that there are now, and no more.
+/// Gauges with external names, such as consumer groups': removes series whose name no longer exists.
 class GaugesByName {
  public:
   explicit GaugesByName(prometheus::Family<Gauge>& family) : family_(family) {}
@@ -92,7 +92,7 @@ class GaugesByName {
     std::map<std::string, Gauge*> now;
     for (const auto& [name, value] : values) {
       const auto [place, is_new] = now.try_emplace(name, nullptr);
-      if (is_new) place->second = &family_.Add({{label, name}});  // the same again when it is there
+      if (is_new) place->second = &family_.Add({{label, name}});  // returns the existing series, if any
       place->second->Set(value);
     }
     for (const auto& [name, gauge] : gauges_) {
@@ -108,7 +108,7 @@ class GaugesByName {
 
 }  // namespace metric_series
 
-/// All of them, of one registry.
+/// All series of one registry.
 struct Metrics::Series {
   using Counter = prometheus::Counter;
   using Gauge = prometheus::Gauge;

@@ -23,8 +23,8 @@ using metric_series::SeriesByLabel;
 using prometheus::Counter;
 using prometheus::Histogram;
 
-/// What is told of who pushes out for all partitions together. Its stream is trimmed whoever lags, so that it is full
-/// is nothing to tell.
+/// Metrics of a process that pushes out for all partitions. They exclude stream fullness: the merged stream is trimmed
+/// even if a consumer lags, so being full is normal.
 constexpr std::array<std::string_view, 7> of_pushing_out = {"feedmill_webhook_requests_total",
                                                             "feedmill_stream_events_total",
                                                             "feedmill_subscribers",
@@ -73,7 +73,7 @@ std::string_view error_kind(StoreError::Code code) {
 
 Metrics::Metrics(Build build) : build_(std::move(build)), series_(std::make_unique<Series>()) {
   set_store(build_.store);
-  StreamFigures unread;  // every series is there from the start: of groups the deliverers' own
+  StreamFigures unread;  // all series exist from the start; among groups, the delivery group
   unread.groups = {{"delivery", 0, {}}};
   set_stream(unread);
   set_loops({std::chrono::nanoseconds(0)});
@@ -118,7 +118,7 @@ void Metrics::record(const Report& report) {
   add(s.connections, "new", report.connections_new);
   add(s.connections, "reused", report.connections_reused);
   add(s.connections, "resumed", report.connections_resumed);
-  // A step that was not taken has no duration.
+  // A skipped step has no duration.
   const auto observe = [](Histogram& histogram, std::chrono::duration<double> span) {
     if (span.count() > 0) histogram.Observe(span.count());
   };

@@ -35,14 +35,14 @@ bool is_never_read(const Event& event) {
   return field_of(event.data, "state") == "never_read";
 }
 
-/// As the log says it: "feed is blocked" says more than that it fails.
+/// The log's wording: "feed is blocked" says more than "feed is failing".
 std::string text_of(const LifeCycle& row, const Event& event) {
   const std::string_view state = field_of(event.data, "state");
   if (is_never_read(event)) return "feed has never been read";
   return state.empty() ? std::string(row.text) : "feed is " + std::string(state);
 }
 
-/// A notice that comes from no event; `id` makes it unique.
+/// A notice that is not based on an event; `id` makes it unique.
 Notice notice_of(const std::string& id, const char* type, const std::string& feed_url, Milliseconds now,
                  json::object object) {
   object["id"] = id;

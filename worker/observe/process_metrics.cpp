@@ -14,7 +14,7 @@
 namespace feedmill {
 namespace {
 
-/// One gauge or counter of this process as the standard collectors name it.
+/// A gauge or counter of this process, named as by the standard collectors.
 prometheus::MetricFamily process_metric(const std::string& name, const std::string& help, double value, bool counter) {
   prometheus::MetricFamily family;
   family.name = "process_" + name;
@@ -29,7 +29,7 @@ prometheus::MetricFamily process_metric(const std::string& name, const std::stri
   return family;
 }
 
-/// Fields of /proc/self/stat after the name, from the third (proc(5)) on.
+/// Fields of /proc/self/stat after the name, starting with the third (proc(5)).
 std::vector<std::string> process_status() {
   std::ifstream file("/proc/self/stat");
   std::string text((std::istreambuf_iterator<char>(file)), {});
@@ -44,7 +44,7 @@ double number(const std::string& text) {
   return value;
 }
 
-/// When the machine was started, unix seconds. From the clocks: /proc/stat is not there under ProcSubset=pid.
+/// The machine's boot time in Unix seconds. From the clocks: /proc/stat does not exist under ProcSubset=pid.
 double boot_time() {
   const auto seconds = [](clockid_t clock) {
     timespec now{};

@@ -1,4 +1,4 @@
-// What the standard collectors say of a process, read from /proc (OPERATIONS §3).
+// Process metrics of the standard collectors, read from /proc (OPERATIONS §3).
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace feedmill {
 
-/// process_cpu_seconds_total, memory, descriptors and start time, as they are now. What /proc does not tell is 0.
+/// Current process_cpu_seconds_total, memory, descriptors and start time; 0 if /proc lacks a value.
 std::vector<prometheus::MetricFamily> process_families();
 
 }  // namespace feedmill

@@ -1,5 +1,4 @@
-// What people hear of a subscription that changes its state: one log line, a count, and notices of what matters (WEBSUB
-// H1, H3).
+// Reports a subscription's state changes: a log line, a count, and notices of the important ones (WEBSUB H1, H3).
 #pragma once
 
 #include <string>
@@ -12,22 +11,23 @@
 
 namespace feedmill {
 
-/// A feed's subscription was in state `from` and is in `to` ("" = none); no secret is among it.
+/// A feed's subscription changed from state `from` to `to` ("" = none); contains no secrets.
 struct PushNews {
   std::string feed_url, from, to;
-  std::string why;  ///< "" when there is nothing to say
+  std::string why;  ///< "" if there is no reason to give
   std::string hub;
   bool hub_in_trouble = false;
-  bool fell = false;  ///< it has failed or was denied since it was last healthy, and people have heard of that
+  bool fell = false;  ///< has failed or was denied since it was last healthy, which was reported
 };
 
-/// What a refresh has changed.
+/// The change made by a refresh.
 PushNews push_news(const Report& report);
 
-/// Logs and counts it; nothing when nothing has changed.
+/// Logs and counts a change; does nothing without one.
 void note_turn(Log& log, Metrics& metrics, const PushNews& news);
 
-/// To failed, denied and back to healthy, be it by another subscription; of a hub once a day. `now`: Redis' clock.
+/// Notices of changes to failed, denied and back to healthy, even by another subscription; of a hub once a day. `now`:
+/// Redis' time.
 std::vector<Notice> turn_notices(const PushNews& news, Milliseconds now);
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// Work for the whole store that Redis refuses although it serves, in the log: a key that it needs is of another type.
+// Logs work that Redis rejects although it is up, because a key it needs has the wrong type.
 #pragma once
 
 #include <string_view>
@@ -9,16 +9,16 @@
 
 namespace feedmill {
 
-/// Of one kind of work, on one thread at a time.
+/// Reports one kind of work, on one thread at a time.
 class RefusedWork {
  public:
-  /// `work`: as "delivery". It, `metrics` and `log` outlive this.
+  /// `work`: its name, such as "delivery". All arguments must outlive this.
   RefusedWork(Metrics& metrics, Log& log, std::string_view work) : metrics_(metrics), log_(log), work_(work) {}
 
-  /// The work met an error that is not an outage (is_transient()). Logged once until the work continues: as a notice
-  /// where a key has the wrong type, otherwise as a bug, which is counted.
+  /// The work failed with an error that is not an outage (is_transient()). Logged once until the work continues: as a
+  /// notice if a key has the wrong type, otherwise as a bug, which is counted.
   void tell(const StoreError& error);
-  /// The work was done; that is told where it had been refused.
+  /// The work succeeded; logged if it had failed.
   void goes_on();
 
  private:

@@ -10,9 +10,9 @@
 namespace feedmill {
 namespace {
 
-/// What to do, behind a semicolon. Who may not log in needs another remedy than who lacks a right.
+/// The remedy, after a semicolon. Failed logins and missing permissions need different remedies.
 std::string remedy_of_refusal(std::string_view detail) {
-  if (detail.find("redis.sentinel_") != std::string_view::npos) return "";  // it says what
+  if (detail.find("redis.sentinel_") != std::string_view::npos) return "";  // the message has its own remedy
   for (const std::string_view start :
        {"NOAUTH", "WRONGPASS", "DENIED", "ERR AUTH", "ERR invalid password", "ERR Protocol error: unauthenticated"}) {
     if (detail.find(start) != std::string_view::npos) return "; check redis.url and redis.password_file";
@@ -21,13 +21,13 @@ std::string remedy_of_refusal(std::string_view detail) {
          "verifies and exports";
 }
 
-/// Where it does not say itself what to do.
+/// The remedy, unless the message has its own.
 std::string_view remedy_of_no_write(std::string_view detail) {
   if (detail.starts_with("NOREPLICAS")) return "; check its replicas and its log";
   return detail.starts_with("MISCONF") ? "; check its disk and its log" : "";
 }
 
-/// Of keys that stand on two nodes for a while (RELIABILITY L26).
+/// Keys that are temporarily on two nodes (RELIABILITY L26).
 bool is_being_moved(std::string_view detail) {
   return detail.starts_with("ASK ") || detail.starts_with("TRYAGAIN");
 }

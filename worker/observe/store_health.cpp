@@ -12,7 +12,7 @@ namespace feedmill {
 
 namespace {
 
-/// A new primary answers so until its replicas have found it: that passes by itself, or it does not.
+/// A new primary returns this until its replicas have found it, which may or may not happen.
 bool lacks_replicas(const StoreError& error) {
   return error.detail.starts_with("NOREPLICAS");
 }
@@ -93,7 +93,7 @@ void Outages::down(const void* loop, const StoreError& error) {
     log_.write(away_.went(this) ? LogLevel::error : LogLevel::debug, "redis_down",
                "Redis is unavailable; claims wait and are retried", {{"detail", error.detail}});
     if (began_) began_();
-  } else if (!called_ && needs_somebody) {  // it came back, and not as it was: first there was but a lost link
+  } else if (!called_ && needs_somebody) {  // first only a lost connection, now a lasting error
     called_ = true;
     log_.write(away_.went(this) ? LogLevel::error : LogLevel::debug, "redis_down",
                "Redis stays unavailable until an operator fixes it", {{"detail", error.detail}});

@@ -52,7 +52,7 @@ Failure failure_of_error(Reason reason, bool sent) {
     case Reason::connect_failed:
     case Reason::tls_verify:
     case Reason::tls_handshake:
-      // The 60 min floor is for attempts of which an HTTP byte got out: on a hop before this one (HTTP P6).
+      // HTTP P6: if an earlier hop sent an HTTP byte, the 60 min floor applies.
       return {reason, sent ? minutes(60) : minutes(15), hours(24)};
     case Reason::egress_blocked:
     case Reason::egress_port:

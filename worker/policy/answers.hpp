@@ -1,4 +1,4 @@
-// HTTP §4 as a table: what kind of failure each answer is, and how that kind is waited out. Pure.
+// The table of HTTP §4: the kind of failure of each response and its back-off. Pure.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@
 
 namespace feedmill {
 
-/// A row of HTTP §4: back(base, cap, n); `blocks_after` failures of the group in a row the state is `blocked`, 0 =
-/// never.
+/// A row of HTTP §4: back(base, cap, n). After `blocks_after` consecutive failures of the group the state is `blocked`;
+/// 0: never.
 struct Failure {
   Reason reason{};
   Milliseconds base{}, cap{};
@@ -17,22 +17,22 @@ struct Failure {
   int blocks_after = 0;
 };
 
-/// An answer whose status says that there is no document.
+/// The failure of a response whose status means that it has no document.
 Failure failure_of_status(int status);
-/// A page that wants to see a browser instead of the feed.
+/// The failure of a page that requires a browser.
 Failure failure_of_challenge();
-/// 410 again, a day later.
+/// The failure of a second 410, a day later.
 Failure failure_of_the_gone();
-/// No answer, or a document of no use. `sent`: an HTTP byte got out (HTTP P6).
+/// The failure of a missing response or an unusable document. `sent`: an HTTP byte was sent (HTTP P6).
 Failure failure_of_error(Reason reason, bool sent);
 
-/// Whether a host's own trouble may look like this failure of one of its feeds (HTTP H11).
+/// Whether trouble of the whole host can cause this failure of a feed (HTTP H11).
 bool is_like_a_storm(Reason reason);
 
-/// Failures of one group count in a row; a failure of another kind starts again at 1.
+/// The group of a failure. Consecutive failures are counted within a group; one of another group restarts at 1.
 std::string_view group_of(Reason reason);
 
-/// HTTP P7: the answers whose freshness counts.
+/// HTTP P7: whether the freshness of responses with this status counts.
 bool states_freshness(int status);
 
 }  // namespace feedmill

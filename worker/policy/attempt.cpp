@@ -22,14 +22,14 @@
 namespace feedmill {
 namespace {
 
-/// The versions of reader and sanitiser, with which fingerprints begin. Builds before 1.0.0 stored hex digits only.
+/// The versions of reader and sanitiser, which prefix fingerprints. Builds before 1.0.0 stored hex digits only.
 std::string_view rules() {
   static const std::string text = fmt::format("v{:02x}{:02x}", reader_version, sanitiser_version);
   return text;
 }
 
-/// 32 characters: rules() and a hash of the bytes. A release with other rules reads the same bytes again (SECURITY
-/// S13).
+/// 32 characters: rules() and a hash of the bytes, so that a release with other rules reads unchanged bytes again
+/// (SECURITY S13).
 std::string fingerprint(std::string_view bytes) {
   static constexpr char digits[] = "0123456789abcdef";
   XXH128_canonical_t canonical;
@@ -44,7 +44,7 @@ std::string fingerprint(std::string_view bytes) {
   return {hex.data(), hex.size()};
 }
 
-/// Sets EntryRecord::read_anew. `items`: those of the feed's last document, which another build read; null: unknown.
+/// Sets EntryRecord::read_anew. `items`: of the feed's last document, which another build read; null: unknown.
 void mark_read_anew(std::vector<EntryRecord>& entries, const FeedState& state, const StoredItems* items) {
   const bool are_comparable = state.document.body_hash.starts_with('v') && items != nullptr && !items->hashes().empty();
   for (EntryRecord& entry : entries) {
@@ -69,7 +69,7 @@ Reason reason_of(ParseError::Code code) {
   return Reason::parse_malformed;
 }
 
-/// SECURITY S14: readers must be able to tell what nobody has sanitised.
+/// SECURITY S14: marks unsanitised markup for consumers.
 void mark_untouched(Document& document) {
   const auto mark = [](Fields& fields) {
     for (auto& [name, value] : fields) {
@@ -80,7 +80,7 @@ void mark_untouched(Document& document) {
   mark(document.feed);
 }
 
-/// By its name, `none` when it is none of ours.
+/// The reason named `name`; `none` if unknown.
 Reason reason_named(std::string_view name) {
   for (std::size_t i = 1; i < reason_count; ++i) {
     if (to_string(static_cast<Reason>(i)) == name) return static_cast<Reason>(i);
@@ -88,14 +88,14 @@ Reason reason_named(std::string_view name) {
   return Reason::none;
 }
 
-/// An absolute address as a feed's own would be spelt, "" when it is none.
+/// The canonical form of an absolute feed URL; "" if it is not valid.
 std::string canonical(std::string_view text) {
   const auto url = canonical_feed_url(text);
   return url ? *url : std::string();
 }
 
-/// The guid of the post that the document ends in, which is marked; "" when it has none of its own that came whole, or
-/// is told from others by what may have been cut off.
+/// Marks the post that a truncated document ends in and returns its guid. "" if it has no complete guid of its own, or
+/// is identified by fields that may be truncated.
 std::string mark_cut_post(Feed& feed, IdentifiedBy by) {
   if (feed.entries.empty()) return {};
   Entry& last = feed.entries.back();
@@ -109,11 +109,11 @@ Unreadable not_decoded(const DecodeError& error, BodyPrint print) {
   return {error.reason, error.detail, std::move(print), bad_coding};
 }
 
-/// Without the character that a cut has left unfinished at its end: it would cast doubt on the encoding of the rest.
+/// Strips an incomplete character at the end of a truncated text, which would mislead encoding detection.
 std::string_view without_half_character(std::string_view text) {
   for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
     const auto byte = static_cast<unsigned char>(text[text.size() - back]);
-    if ((byte & 0xC0U) == 0x80U) continue;  // the rest of one
+    if ((byte & 0xC0U) == 0x80U) continue;  // a continuation byte
     const std::size_t length = byte >= 0xF0U ? 4 : byte >= 0xE0U ? 3 : byte >= 0xC0U ? 2 : 1;
     return length > back ? text.substr(0, text.size() - back) : text;
   }
@@ -127,15 +127,15 @@ BodyPrint wire_print(const FetchResponse& response) {
   return print;
 }
 
-/// Whether HTTP, the content coding or a stalled server left the body incomplete, and not one of our limits.
+/// Whether HTTP, the content coding or a stalled server (not one of our limits) left the body incomplete.
 bool is_of_framing(Reason reason) {
   return reason == Reason::http_truncated || reason == Reason::http_malformed || reason == Reason::http_stream ||
          reason == Reason::http_stalled;
 }
 
-/// A body that ends early, as HTTP or its coding has it. One whose root element or value ends is whole all the same,
-/// and `response.fault` has the failure; of others the posts that have come whole, as the attempt that failed (HTTP
-/// §4); the failure alone when there are none. What is damaged before its end tells nothing that could be believed.
+/// Reads a body that ended early in HTTP or its coding (HTTP §4). If the root element or value is complete, the
+/// document is; `response.fault` then describes the failure. Otherwise returns the complete posts with `failure`, or
+/// `failure` alone if there are none or the data is corrupt before its end.
 Reading salvaged(FetchResponse& response, const FeedState& state, const ReadingOptions& options, Unreadable failure) {
   const DecodeLimits limits{
       .max_bytes = options.max_body_bytes, .granted_bytes = options.granted_bytes, .as_far_as_it_goes = true};
@@ -163,8 +163,8 @@ Reading salvaged(FetchResponse& response, const FeedState& state, const ReadingO
   return std::move(*document);
 }
 
-/// Posts that have been in this store, or in more than any honest way leads through, are not of this feed: neither
-/// stored, nor a gap, nor missing (WEBSUB U17).
+/// Ignores posts that have passed through this store, or through more stores than plausible: they are neither stored
+/// nor gaps nor missing (WEBSUB U17).
 void leave_out_loops(Feed& feed, std::string_view store_id) {
   const auto is_loop = [&](const Entry& entry) {
     const bool came_back = !store_id.empty() && std::ranges::find(entry.via, store_id) != entry.via.end();
@@ -173,7 +173,7 @@ void leave_out_loops(Feed& feed, std::string_view store_id) {
   if (std::ranges::none_of(feed.entries, is_loop)) return;
   std::size_t left_out = 0, place = 0;
   auto known = feed.known.begin();
-  const auto move_up = [&] {  // the places of items that were not read count those that were
+  const auto move_up = [&] {  // positions of skipped items count the removed posts before them
     for (; known != feed.known.end() && known->place == place; ++known, ++place) known->place -= left_out;
   };
   for (const Entry& entry : feed.entries) {
@@ -186,7 +186,7 @@ void leave_out_loops(Feed& feed, std::string_view store_id) {
   add_flaw(feed, Flaw::loop, left_out);
 }
 
-/// HTTP P5: nothing is decoded.
+/// HTTP P5: compares the undecoded body.
 std::optional<SameBody> same_as_received(const BodyPrint& print, const FeedState& state) {
   if (print.wire_hash != state.document.wire_hash || state.document.ends_early) return std::nullopt;
   return SameBody{{print.wire_hash, state.document.body_hash, print.wire_bytes, state.document.body_bytes}};
@@ -209,12 +209,12 @@ Reading read_body(FetchResponse& response, const FeedState& state, const Reading
   print.body_hash = fingerprint(*body);
   const bool again = print.body_hash == state.document.body_hash;
   if (again && !state.document.ends_early) return SameBody{std::move(print)};
-  if (print.body_hash == state.refused.hash && state.refused.by == FEEDMILL_VERSION) {  // HTTP §4: not parsed again
+  if (print.body_hash == state.refused.hash && state.refused.by == FEEDMILL_VERSION) {  // HTTP §4: do not parse again
     return Unreadable{reason_named(state.refused.reason), "the document that could not be read before",
                       std::move(print)};
   }
 
-  // What ends in the same place again ends there for ever: there is no more of its last post to wait for.
+  // A document that ends at the same byte again will always end there: do not wait for the rest of its last post.
   auto document = read_document(*body, response, state, options, again ? CutPost::kept : CutPost::left_out);
   if (again && (!document || document->cut_post.empty())) return SameBody{std::move(print)};
   if (!document && is_challenge_page(*body)) {
@@ -237,13 +237,13 @@ bool wants_a_browser(FetchResponse& response) {
   return page && is_challenge_page(*page);
 }
 
-/// The answer that has a body, or the start of one; null when none has.
+/// The response with a body, complete or truncated; null if there is none.
 const FetchResponse* body_in(const FetchResult& fetched) {
   if (const auto* error = std::get_if<FetchError>(&fetched)) return error->cut_off ? &*error->cut_off : nullptr;
   return std::get_if<FetchResponse>(&fetched);
 }
 
-/// An exchange that broke off within the body of a 200; an answer when the document is whole.
+/// Reads an exchange that ended early within the body of a 200; a success if the document is complete.
 Reading read_cut_off(FetchResult& fetched, const FeedState& state, const ReadingOptions& options) {
   auto& error = std::get<FetchError>(fetched);
   Reading reading = salvaged(*error.cut_off, state, options, Unreadable{error.reason, error.detail, {}, false});
@@ -299,7 +299,7 @@ std::uint64_t expected_bytes(const FetchResult& fetched, std::uint64_t last) {
 }
 
 std::uint64_t cost_of_storing(const Document& document) {
-  constexpr std::uint64_t each_time = 4, block = 32;  // what a piece of memory costs besides its bytes
+  constexpr std::uint64_t each_time = 4, block = 32;  // bytes: allocator overhead
   std::uint64_t bytes = 0;
   for (const EntryRecord& entry : document.entries) {
     bytes += sizeof entry + entry.guid.size() + entry.digest.size() + entry.former_guid.size() + 4 * block;
@@ -316,7 +316,7 @@ std::uint64_t cost_of_storing(const Reading& reading) {
 
 namespace {
 
-/// Whether what was passed over says nothing of the other posts, nor they of it.
+/// Whether the skipped items and the other posts can be judged independently.
 bool say_nothing_of_each_other(const Feed& feed, const Document& document, const FeedState& state) {
   return feed.deleted.empty() && document.identified_by == state.identity.by && !document.unfit &&
          document.entries.size() == feed.entries.size() + feed.known.size() && stand_alone(document.entries);
@@ -358,8 +358,8 @@ boost::system::result<Document, ParseError> read_document(std::string_view body,
     std::erase_if(feed->entries, [](const Entry& entry) { return entry.cut_short; });
   }
   const bool first =
-      state.rhythm.imported.count() == 0 && state.counts.total_new == 0;  // nothing is stored under another identity
-  // What part of a list shows is not what the whole of it would.
+      state.rhythm.imported.count() == 0 && state.counts.total_new == 0;  // no posts are stored under another identity
+  // Part of a list may suggest another identity than the whole list.
   const IdentifiedBy fits =
       document.cut_short && !first ? state.identity.by : fitting_identity(*feed, state.identity.by);
   document.unfit = fits != state.identity.by;
@@ -372,7 +372,7 @@ boost::system::result<Document, ParseError> read_document(std::string_view body,
     ReadingOptions all = options;
     all.pass_over = false;
     document = Document();
-    feed = Feed();  // not both at once
+    feed = Feed();  // frees memory before the second read
     return read_document(body, response, state, all, cut_post);
   }
   if (!read_alike) mark_read_anew(document.entries, state, items);

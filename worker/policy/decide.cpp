@@ -24,8 +24,8 @@ using std::chrono::days;
 using std::chrono::hours;
 using std::chrono::minutes;
 
-/// Of a document that ends in the middle: what it lists under new guids may be listed under the old ones behind its
-/// end. Such posts wait for a whole one.
+/// In a truncated document, posts under new guids may be listed again under their old ones after its end. Postpones
+/// them until a complete document arrives.
 void keep_certain(EntryDiff& diff, const Document& document, const StoredSnapshot& known) {
   std::unordered_set<std::string_view> doubtful;
   for (std::size_t i = 0; i < known.guids.size() && i < document.entries.size(); ++i) {
@@ -35,8 +35,8 @@ void keep_certain(EntryDiff& diff, const Document& document, const StoredSnapsho
   diff.rekeys.clear();
 }
 
-/// What is known of the feed, and what the document says besides: of what it does not say nothing is known. A type
-/// comes with its text alone; lists may be half; `san_ver` speaks of all posts of a document, and this one lists only
+/// The stored feed fields, plus new ones of a truncated document: fields it omits are unknown. A type is taken only
+/// with its text, lists may be incomplete, and `san_ver` describes all posts of a document, but this one lists only
 /// some.
 Fields completed(const Fields& stored, const Fields& read) {
   Fields all = stored;
@@ -50,14 +50,14 @@ Fields completed(const Fields& stored, const Fields& read) {
   return all;
 }
 
-/// What their publisher has deleted.
+/// Removes posts that their publisher has deleted.
 void leave_out(std::vector<EntryWrite>& writes, const std::vector<std::string>& deleted) {
   const std::unordered_set<std::string_view> gone(deleted.begin(), deleted.end());
   std::erase_if(writes, [&](const EntryWrite& write) { return gone.contains(write.guid); });
 }
 
-/// What a whole document takes back: `deleted`, and what is neither stored nor listed, whose first push may still be on
-/// its way. Those taken back last stand last.
+/// Posts that a complete document deletes: `deleted`, and those neither stored nor listed, whose first push may be in
+/// transit. Latest deletions last.
 std::vector<std::string> taken_back(const Document& document, const StoredSnapshot& known,
                                     const std::vector<std::string>& deleted) {
   if (document.deleted.empty() || document.cut_short) return deleted;
@@ -104,14 +104,14 @@ class Decider {
       state.rhythm.last_new =
           newest == dates.end() ? now_ : std::clamp(Milliseconds(*newest * 1000), Milliseconds(1), now_);
     }
-    count_document(state, document, known_, now_);  // before the fields of its posts are taken
+    count_document(state, document, known_, now_);  // before diff_entries() consumes the fields
     EntryDiff diff =
         diff_entries(std::move(document.entries), known_, now_, events_.shown_up_to(), claim_.state.last.at);
     Commit& commit = draft_.commit();
     if (document.cut_short) {
       keep_certain(diff, document, known_);
-      leave_out(diff.writes, withdrawn(document.deleted, known_.deletable, document.entries));  // nor created
-      std::erase_if(diff.writes, [&](const EntryWrite& write) {  // what is stored of it may be all of it
+      leave_out(diff.writes, withdrawn(document.deleted, known_.deletable, document.entries));  // nor create them
+      std::erase_if(diff.writes, [&](const EntryWrite& write) {  // the stored version may be the complete one
         return write.guid == document.cut_post && !write.id.empty();
       });
     } else {
@@ -136,7 +136,7 @@ class Decider {
     state.validators.not_modified_since = Milliseconds(0);
 
     commit.document = true;
-    // One that always breaks off is never imported as a whole: what comes after its first posts is news.
+    // If every document is truncated, there is no complete import: posts after the first ones are new.
     commit.initial = first && !(document.failure && claim_.state.counts.total_new > 0);
     commit.entries = std::move(diff.writes);
     commit.tombs_back = known_.back;
@@ -148,13 +148,13 @@ class Decider {
       commit.tombs_left = known_.left;
     }
     const std::uint64_t listed = document.entries.size();
-    // An empty document is mostly a server's trouble: the posts of the one before it are not trimmed for it.
+    // An empty document is usually a server fault: do not trim the posts of the previous one.
     state.document.listed = document.cut_short || listed == 0 ? std::max(state.document.listed, listed) : listed;
     commit.retention.listed = state.document.listed;
     state.trim.kept = commit.retention.count();
     commit.nothing_to_trim = has_nothing_to_trim();
     draft_.decision.unchanged = diff.unchanged;
-    if (document.failure) {  // nothing else is concluded from it, and the next document is read whole
+    if (document.failure) {  // draw no other conclusions; the next document is read completely
       const Fields read = completed(known_.feed, document.feed);
       FeedChange change = change_of(known_.feed, read, events_);
       commit.feed = std::move(change.write);
@@ -162,15 +162,15 @@ class Decider {
         commit.events.push_back({"feed_modified", "updated", feed_data_json(read), std::move(change.changed),
                                  feed_record_json(read, events_)});
       }
-      if (!diff.has_more && !was_read_alike(claim_.state)) take_print({});  // compared once
+      if (!diff.has_more && !was_read_alike(claim_.state)) take_print({});  // compared only once
       draft_.fail(failure_of_error(document.failure->reason, true), document.failure->detail, created);
       return;
     }
     if (!document.cut_short) note_comparison(diff, document.has_idle);
-    // HTTP P2. One that ends in the middle may be whole the next time, under the same validators; when it comes again
-    // byte for byte it is all there is.
+    // HTTP P2. A truncated document may be complete next time under the same validators; if it arrives again byte for
+    // byte, it has no more.
     const bool is_whole = !document.cut_short || !document.cut_post.empty();
-    if (diff.has_more) {  // the next poll reads it again, and compares with the same items
+    if (diff.has_more) {  // the next poll reads it again and compares it with the same items
       state.validators.etag = state.validators.last_modified = "";
     } else {
       if (is_whole) take_validators();
@@ -216,7 +216,7 @@ class Decider {
     FeedState& state = draft_.state();
     state.last.status = 304;
     ++state.counts.polls_not_modified;
-    const Validators& renewed = exchange_.validators;  // HTTP P2: those it carries, the rest stays
+    const Validators& renewed = exchange_.validators;  // HTTP P2: replace those it has, keep the others
     if (!renewed.etag.empty()) state.validators.etag = renewed.etag;
     if (!renewed.last_modified.empty()) state.validators.last_modified = renewed.last_modified;
     if (state.validators.not_modified_since.count() == 0) state.validators.not_modified_since = now_;
@@ -235,15 +235,14 @@ class Decider {
       draft_.fail(failure_of_challenge(), "the server requires a browser (" + std::to_string(answer.status) + ")");
       return;
     }
-    if (answer.status == 403 &&
-        draft_.host_serves_others()) {  // throttling, perhaps: for three answers it is taken for that
+    if (answer.status == 403 && draft_.host_serves_others()) {  // possibly throttling: treated so for three responses
       Failure forbidden = failure_of_status(403);
       ++forbidden.blocks_after;
       draft_.fail(forbidden, "the server answered 403, but serves other feeds");
       return;
     }
     std::string detail = "the server answered " + std::to_string(answer.status);
-    if (answer.status == 429 && draft_.context.retry_after) {  // HTTP P10: what it says takes the place of our back-off
+    if (answer.status == 429 && draft_.context.retry_after) {  // HTTP P10: Retry-After replaces our back-off
       draft_.fail({Reason::status_rate_limited, minutes(60), minutes(60), "rate_limited"}, detail);
       return;
     }
@@ -269,15 +268,14 @@ class Decider {
     draft_.fail(failure_of_error(unreadable.reason, true), unreadable.detail);
   }
 
-  /// What was pushed, in place of an answer. Its time is no answer's: what was counted and noted of one stays. It may
-  /// have been sent before, and come late or again: it deletes nothing, and creates neither a post that its publisher
-  /// is remembered to have taken back nor one that is older than tombstones are kept, which may have been trimmed.
-  /// Returns how much of it is left to a fetch.
+  /// Stores a pushed document. Statistics of polls are kept, because a push is not a response to one. It may be late or
+  /// a replay, so it deletes nothing, and it creates neither posts known to be withdrawn nor posts older than
+  /// tombstones are kept, which may have been trimmed. Returns the number of changes left to a fetch.
   std::uint32_t take_push(Document& document) {
     draft_.state() = claim_.state;
     EntryDiff diff = diff_entries(std::move(document.entries), known_, now_, events_.shown_up_to());
-    std::erase_if(diff.writes, [](const EntryWrite& write) { return write.quiet; });  // the next poll's
-    for (const Rekey& rekey : diff.rekeys) {  // as well: what a push does not list may be listed all the same
+    std::erase_if(diff.writes, [](const EntryWrite& write) { return write.quiet; });  // left to the next poll
+    for (const Rekey& rekey : diff.rekeys) {  // also left: unlisted posts may still exist
       std::erase_if(diff.writes, [&](const EntryWrite& write) { return write.guid == rekey.to; });
     }
     const std::vector<std::string> deleted = withdrawn(document.deleted, known_.deletable, document.entries);
@@ -291,7 +289,7 @@ class Decider {
     Commit& commit = draft_.commit();
     commit.document = true;
     commit.entries = std::move(diff.writes);
-    commit.retention.listed = commit.retention.hard_cap;  // what the document itself lists is not known
+    commit.retention.listed = commit.retention.hard_cap;  // the document's own list is unknown
     draft_.decision.unchanged = diff.unchanged;
     draft_.end_push(created, !commit.entries.empty());
     return doubtful;
@@ -300,13 +298,13 @@ class Decider {
   Decision take() { return draft_.take(); }
 
  private:
-  /// Whether a change says itself that it is one of later (WEBSUB P4): what is replayed must not undo anything.
+  /// Whether the update itself states a later time (WEBSUB P4), so that a replay cannot undo anything.
   static bool is_newer(const EntryWrite& write) {
     const auto value = [](const Fields& fields) {
       const auto found = std::ranges::find(fields, "date_updated", &Fields::value_type::first);
       return found == fields.end() ? std::string_view() : std::string_view(found->second);
     };
-    // Both UTC in one spelling. What was not changed is in neither: then it is as old as what is stored.
+    // Both are UTC in the same format. If unchanged, neither has the field: then it is not newer.
     return value(write.set) > value(write.old);
   }
 
@@ -315,13 +313,13 @@ class Decider {
         write.set, [](const auto& field) { return field.first == "date_published" || field.first == "date_updated"; });
   }
 
-  /// Whether a post that is not stored may have been, and is nobody's news.
+  /// Whether a post that is not stored may have been stored before, and so is not new.
   bool may_be_gone(const EntryWrite& write) {
     if (was_withdrawn(claim_.state.identity.withdrawn, write.guid)) return true;
     return is_dated(write) && Milliseconds(write.timestamp * 1000) < now_ - draft_.commit().retention.grace;
   }
 
-  /// How many of those that are `deleted` are there.
+  /// How many posts in `deleted` are stored.
   std::size_t count_stored(const std::vector<Deletion>& deletions, const std::vector<std::string>& deleted) const {
     std::unordered_set<std::string_view> stored;
     for (std::size_t i = 0; i < deletions.size() && i < known_.deletable.size(); ++i) {
@@ -342,13 +340,13 @@ class Decider {
     return document.self == url || document.prev == url;
   }
 
-  /// What the stored document said of a new address still holds when it is served again.
+  /// The new address in the stored document still holds when it is served again.
   std::string unretracted() const {
     const PendingRedirect& moving = claim_.state.address.moving;
     return moving.by_document ? moving.to : std::string();
   }
 
-  /// HTTP R5–R9. After take_validators(): those belong to the URL that sent them, whatever is requested next.
+  /// HTTP R5–R9. Call after take_validators(): those belong to the URL that sent them, whatever is requested next.
   void consider_move(const Identity& identity) {
     Commit& commit = draft_.commit();
     FeedState& state = commit.state;
@@ -365,7 +363,7 @@ class Decider {
     commit.events.push_back(moved_event(move));
   }
 
-  /// HTTP P2: a stored or equal document replaces both validators.
+  /// HTTP P2: a stored or unchanged document replaces both validators.
   void take_validators() {
     KnownValidators& known = draft_.state().validators;
     const Validators& sent = exchange_.validators;
@@ -375,7 +373,7 @@ class Decider {
     known.url = any && sent.url != exchange_.requested_url ? sent.url : "";
   }
 
-  /// What was learned, and when values that digests leave out are compared again.
+  /// Stores learned volatile parts, and the time of the next comparison of values that digests omit.
   void note_comparison(const EntryDiff& diff, bool has_idle) {
     std::string learned = diff.volatile_parts.text();
     if (learned != known_.volatile_parts) draft_.commit().volatile_parts = std::move(learned);
@@ -383,7 +381,7 @@ class Decider {
     if (at.count() == 0 || compares_all(claim_.state, claim_.now)) at = has_idle ? now_ : Milliseconds(0);
   }
 
-  /// Whether retention has nothing to remove, so that a document without news takes the short way of a 304.
+  /// Whether there is nothing to trim, so that a document without changes takes the short path of a 304.
   bool has_nothing_to_trim() {
     const Commit& commit = draft_.commit();
     const Retention& retention = commit.retention;
@@ -403,7 +401,7 @@ class Decider {
     const Fields read = document.cut_short ? completed(known_.feed, document.feed) : document.feed;
     FeedChange change = change_of(known_.feed, read, events_);
     const bool noticeable = !change.changed.empty();
-    // What only today's rules make another is nobody's news.
+    // Differences caused only by this build's rules are not news.
     if (!was_read_alike(claim_.state)) {
       change.changed.clear();
     } else if (!known_.feed_mended.empty()) {
@@ -421,16 +419,16 @@ class Decider {
           {"feed_mended", "updated", mended_data_json(change.write), "", feed_record_json(read, events_)});
     }
     commit.feed = std::move(change.write);
-    // It was not looked up then, and may have a title that somebody gave it.
+    // The stored feed was not looked up, and may have a title set by a client.
     if (first && known_.feed.empty() && find_field(read, "title") == nullptr) commit.feed.emplace_back("title", "");
   }
 
-  /// Without a document retention has work only when the last trim left some, when fewer posts are to be kept than
-  /// before, and where age or bytes count: most polls pay nothing for it.
+  /// Without a document, trimming is needed only if the last trim was unfinished, fewer posts are to be kept than
+  /// before, or age or bytes are limited; most polls skip it.
   void trim_if_needed() {
     Commit& commit = draft_.commit();
     FeedState& state = commit.state;
-    if (state.trim.kept == 0) return;  // what the document lists is not known
+    if (state.trim.kept == 0) return;  // the document's own list is unknown
     commit.retention.listed = state.document.listed;
     const std::uint64_t kept = commit.retention.count();
     commit.trim = state.trim.unfinished || kept < state.trim.kept || commit.retention.age.count() != 0 ||
@@ -459,7 +457,8 @@ class Decider {
       ++advert.missing;
   }
 
-  /// Whether a push should have brought one of the new posts: it is old enough, but not older than what could be.
+  /// Whether a push should have delivered one of the new posts: old enough, but not older than the subscription or the
+  /// last poll.
   bool has_overdue(const std::vector<EntryWrite>& writes) const {
     const Milliseconds from = std::max(claim_.state.push.standing.verified, claim_.state.last.at);
     return std::ranges::any_of(writes, [&](const EntryWrite& write) {

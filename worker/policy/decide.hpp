@@ -1,4 +1,4 @@
-// Pure policy: what was read → what to write, and when to come again (HTTP §3, §4; DESIGN §5).
+// Pure policy: from what was read to what to write and when to fetch next (HTTP §3, §4; DESIGN §5).
 #pragma once
 
 #include <cstdint>
@@ -22,31 +22,30 @@ namespace feedmill {
 struct PolicyOptions {
   ScheduleOptions schedule;
   Retention retention;                                                 ///< `listed` is the document's
-  std::map<std::string, Milliseconds, std::less<>> host_min_interval;  ///< by host: between polls of one feed (HTTP H7)
+  std::map<std::string, Milliseconds, std::less<>> host_min_interval;  ///< by host: poll interval of a feed (HTTP H7)
   PushOptions push;
   EventDetail events;
-  std::uint32_t gap_pages = 10;  ///< of older posts that are read to close a gap (HTTP G2)
+  std::uint32_t gap_pages = 10;  ///< pages of older posts read to close a gap (HTTP G2)
 };
 
-/// The exchange as far as policy cares.
+/// The facts of an exchange that policy needs.
 struct Exchange {
   std::string requested_url;
-  Validators validators;        ///< what the answer said of itself, empty without an answer
-  std::vector<Header> headers;  ///< of the last answer
-  std::vector<Hop> hops;        ///< all answers, the last included
+  Validators validators;        ///< of the response, empty without one
+  std::vector<Header> headers;  ///< of the last response
+  std::vector<Hop> hops;        ///< all responses, including the last
   std::uint64_t wire_bytes = 0;
-  Unconditional unconditional = Unconditional::no;  ///< why the answered request carried no validators
+  Unconditional unconditional = Unconditional::no;  ///< why the request carried no validators
   bool opened_by_allow = false;
-  Exposure exposure = Exposure::unknown;  ///< of what has come of a body
-  bool early = false;                     ///< asked before its time, which must not happen (HTTP N2)
-  bool identity = false;                  ///< asked again for no content coding, after one that was broken (HTTP §4)
-  bool fell_back = false;                 ///< HTTP/2 failed where HTTP/1.1 did not (HTTP P20)
-  /// What the server did wrong although its document is whole (HTTP §4); absent: no document was read.
+  Exposure exposure = Exposure::unknown;  ///< of the body received so far
+  bool early = false;                     ///< fetched before it was due; must not happen (HTTP N2)
+  bool identity = false;                  ///< retried without content coding, after a broken one (HTTP §4)
+  bool fell_back = false;                 ///< HTTP/2 failed and HTTP/1.1 succeeded (HTTP P20)
+  /// The server's mistake in an otherwise complete document (HTTP §4); empty: no document was read.
   std::optional<std::string> fault{};
 };
 
-/// Whether this poll compares every value of every post: once a day for feeds with values that entry_digest() leaves
-/// out.
+/// Whether this poll compares every value of every post: once a day for feeds with values that entry_digest() omits.
 bool compares_all(const FeedState& state, Milliseconds now);
 
 /// Whether the next request omits its validators, to check a server that always answers 304 (HTTP P5): after 14 days of
@@ -58,23 +57,23 @@ struct Decision {
   Outcome outcome = Outcome::failed;
   Reason reason = Reason::none;
   std::string detail;                             ///< for people, "" on success
-  std::uint32_t unchanged = 0;                    ///< entries of the document that are stored already
+  std::uint32_t unchanged = 0;                    ///< entries of the document that are already stored
   std::uint32_t backlog = 0;                      ///< new posts that are a back catalogue (Commit::backlog_before)
   std::int64_t retry_in_s = 0;                    ///< until the next due time
-  bool pushed_first = false, poll_first = false;  ///< who brought what is new, where pushes are to be had (WEBSUB §5)
+  bool pushed_first = false, poll_first = false;  ///< what delivered new content first, for feeds with push (WEBSUB §5)
 };
 
-/// `known` is what the store knows of the document's guids: needed for a Document, ignored otherwise. `now` is Redis'.
-/// What the operator set for the feed is read from the claim's state. The fields of new posts are taken out of
-/// `reading`.
+/// Decides what to write and when to fetch next. `known`: the store's knowledge of the document's guids; ignored unless
+/// `reading` is a Document. `now`: Redis' time. The operator's settings come from the claim's state. Consumes the
+/// fields of new posts in `reading`.
 Decision decide(const Claim& claim, Reading&& reading, const Exchange& exchange, const StoredSnapshot& known,
                 const PolicyOptions& options, Milliseconds now);
 
-/// What a push's content is to do: posts that are new, and those that say that they are newer than what is stored;
-/// nothing else of the feed but its schedule (WEBSUB P4). The claim is Pushes::claim()'s, its time the time now.
+/// Decides about a pushed document: creates new posts and applies updates that state a later time than the stored post.
+/// Of the feed, only the schedule changes (WEBSUB P4). `claim`: of Pushes::claim(), whose time is the current time.
 struct PushDecision {
   Decision decision;
-  std::uint32_t doubtful = 0;  ///< posts that differ without saying that they are newer: the feed must be asked
+  std::uint32_t doubtful = 0;  ///< changed posts that do not state a later time: the feed must be polled
 };
 PushDecision decide_push(const Claim& claim, Document&& document, const StoredSnapshot& known,
                          const PolicyOptions& options);

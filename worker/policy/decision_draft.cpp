@@ -21,8 +21,8 @@ namespace {
 using std::chrono::days;
 using std::chrono::hours;
 
-constexpr std::size_t longest_detail = 200;  // bytes of it that are kept
-constexpr int attempts_at_a_limit = 3;       // in a row (SECURITY Q2)
+constexpr std::size_t longest_detail = 200;  // bytes of the detail that are kept
+constexpr int attempts_at_a_limit = 3;       // consecutive (SECURITY Q2)
 constexpr Milliseconds second_look_after = std::chrono::minutes(1);
 
 std::chrono::sys_seconds wall_clock(Milliseconds now) {
@@ -82,7 +82,7 @@ void DecisionDraft::succeed(Outcome outcome, std::uint32_t created, bool first) 
   state.last.outcome = to_string(outcome);
   state.last.success = now_;
   state.failures = FailureRun();
-  const bool stays = !decision.commit.document && claim_.state.last.error.empty();  // of the last document
+  const bool stays = !decision.commit.document && claim_.state.last.error.empty();  // the last document's
   const std::string fault = exchange_.fault.value_or(stays ? claim_.state.last.detail : "");
   state.last.detail = utf8_prefix(redact(fault), longest_detail);
   if (decision.backlog > 0)
@@ -146,7 +146,7 @@ void DecisionDraft::fail(const Failure& failure, std::string detail, std::uint32
   go_on_with_pages(decision.commit, claim_, true, now_);
 }
 
-/// Its state and its failures stay as they are, and so does its interval.
+/// The feed's state, failures and interval stay unchanged.
 void DecisionDraft::weather_storm() {
   const FeedState& state = decision.commit.state;
   if (!states_freshness(state.last.status)) context.fresh = Freshness();
@@ -160,7 +160,7 @@ bool DecisionDraft::is_of_storm(Reason reason) const {
          is_like_a_storm(reason);
 }
 
-/// SECURITY Q2: what takes more than any document deserves, time after time, waits as what has killed workers does.
+/// SECURITY Q2: a document that repeatedly exceeds every reasonable cost backs off like one that killed workers.
 void DecisionDraft::quarantine() {
   FeedState& state = decision.commit.state;
   if (state.state != "quarantined") state.quarantine.since = now_;
@@ -184,7 +184,7 @@ void DecisionDraft::end_push(std::uint32_t created, bool wrote) {
   }
   watch(created, !wrote, true);
   decision.commit.next_due = claim_.due;
-  // What brought nothing puts no poll off: a hub may send the same for ever (RELIABILITY I16).
+  // A push that changed nothing does not postpone the poll: a hub may repeat one forever (RELIABILITY I16).
   if (!wrote || state.state != "healthy") {
     if (state.due.reason == "websub_push") explain_kept_due();
     return;
@@ -192,7 +192,7 @@ void DecisionDraft::end_push(std::uint32_t created, bool wrote) {
   context.last_new = state.rhythm.last_new;
   plan(due_after_success(options_.schedule, context, state.rhythm.new_per_week,
                          read_schedule_hints(state.document.hints)));
-  // Sooner than the last answer has asked for it is not: what that was is not known any more.
+  // Not earlier than planned: the last response may have requested that delay, which is no longer known.
   if (decision.commit.next_due < claim_.due) {
     decision.commit.next_due = claim_.due;
     explain_kept_due();
@@ -214,7 +214,7 @@ Decision DecisionDraft::take() {
   return std::move(decision);
 }
 
-/// The operator's for this feed, or for its host if that is longer (HTTP F8, H7).
+/// The operator's minimum for this feed, or for its host if longer (HTTP F8, H7).
 std::optional<Milliseconds> DecisionDraft::least_interval() const {
   std::optional<Milliseconds> least;
   if (settings.interval_min) least = std::chrono::seconds(*settings.interval_min);
@@ -253,13 +253,13 @@ bool DecisionDraft::host_serves_others() const {
          !is_of_another_server(exchange_);
 }
 
-/// What the answer says of its server, for all feeds of that (HTTP H3–H5).
+/// Records what the response says about its server, for all feeds on it (HTTP H3–H5).
 void DecisionDraft::tell_host() {
   const FeedState& state = decision.commit.state;
   const bool throttled =
       state.last.error == to_string(Reason::status_forbidden) && host_serves_others() && state.failures.count <= 3;
   HostAnswer& host = decision.commit.host;
-  // A feed that is forbidden again and again has its own trouble.
+  // A feed that is repeatedly forbidden has a problem of its own.
   const Forbidden forbidden = !throttled                  ? Forbidden::for_good
                               : state.failures.count == 1 ? Forbidden::over_quota
                                                           : Forbidden::throttled;
@@ -274,7 +274,7 @@ void DecisionDraft::tell_host() {
   }
 }
 
-/// WEBSUB §5, and whether the subscription is to be looked after. `barren`: nothing was written.
+/// WEBSUB §5, and whether to update the subscription. `barren`: nothing was written.
 void DecisionDraft::watch(std::uint32_t created, bool barren, bool payload) {
   if (!options_.push.on) return;
   Commit& commit = decision.commit;
@@ -283,7 +283,7 @@ void DecisionDraft::watch(std::uint32_t created, bool barren, bool payload) {
   if (payload || by_push)
     push.empty_in_a_row = barren ? std::min(push.empty_in_a_row + 1, 1000U) : 0;
   else if (looked_again && !barren)
-    push.empty_in_a_row = 0;  // its push was counted by the look before
+    push.empty_in_a_row = 0;  // the first look counted its push
   if (!payload)
     push.looks_again = by_push && decision.outcome != Outcome::updated && may_look_again();
   else if (!barren)
@@ -309,14 +309,14 @@ void DecisionDraft::watch(std::uint32_t created, bool barren, bool payload) {
     commit.push_ask = now_ + push_retry_after(push.standing.tries);
 }
 
-/// WEBSUB P6: a push may come before its post does, out of a cache. Not for a feed whose pushes mostly bring nothing,
-/// nor where the operator wants it asked less often.
+/// WEBSUB P6: whether to poll again soon, because a cache may serve a post later than its push. Not for a feed whose
+/// pushes usually bring nothing, nor if the operator's minimum interval is longer.
 bool DecisionDraft::may_look_again() const {
   const bool is_rare = context.interval_min && *context.interval_min > second_look_after;
   return decision.commit.state.push.empty_in_a_row < 3 && !is_rare;
 }
 
-/// Brings a due time forward to the second look, where there is one.
+/// Moves a due time forward to the second look, if one is planned.
 NextDue DecisionDraft::with_second_look(NextDue next) const {
   if (!decision.commit.state.push.looks_again) return next;
   const Milliseconds at = std::max(now_ + second_look_after, decision.commit.state.due.not_before);
@@ -332,7 +332,7 @@ std::string_view DecisionDraft::failing_state(const Failure& failure) const {
   if (state.state == "gone" || state.state == "quarantined") return state.state;  // only a success ends these
   if (failure.blocks_after > 0 && state.failures.count >= failure.blocks_after) return "blocked";
   const bool stays = state.state == "blocked" || state.state == "paused";
-  // Posts of a document that broke off are something to read.
+  // Posts of a truncated document count as read.
   const bool read = state.rhythm.imported.count() != 0 || state.counts.total_new > 0;
   if (!read && !stays) return "never_read";
   if (now_ - state.failures.since >= days(7)) return "failing";
@@ -358,8 +358,8 @@ void DecisionDraft::plan(const NextDue& next) {
   decision.commit.state.due.why = encode_due_inputs(next.inputs);
 }
 
-/// HTTP §4: to never_read, failing or blocked feed_failing, to gone feed_gone, from these back to healthy
-/// feed_recovered.
+/// HTTP §4: publishes feed_failing on a change to never_read, failing or blocked; feed_gone on gone; feed_recovered on
+/// the way back to healthy.
 void DecisionDraft::tell_transition() {
   const std::string& from = claim_.state.state;
   const FeedState& state = decision.commit.state;
@@ -377,7 +377,7 @@ void DecisionDraft::tell_transition() {
   boost::json::object data{
       {"state", state.state}, {"reason", state.last.error}, {"since", state.state_since.count() / 1000}};
   if (state.last.error.empty()) data.erase("reason");
-  if (fails(state.state) && from == "new") data["first"] = true;  // nothing was known of it, not even that it is there
+  if (fails(state.state) && from == "new") data["first"] = true;  // the feed has never been reached before
   decision.commit.events.push_back({type, "updated", boost::json::serialize(data), ""});
 }
 

@@ -1,4 +1,4 @@
-// A decision in the making: what an attempt means for a feed however it ended, whatever it brought (HTTP §3, §4).
+// A decision under construction: consequences of an attempt that do not depend on its content (HTTP §3, §4).
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace feedmill {
 
-/// What is kept of a feed: as configured, or as its operator set (RELIABILITY L7).
+/// A feed's retention: as configured, or as its operator set it (RELIABILITY L7).
 Retention retention_of(Retention retention, const FeedSettings& settings);
 
-/// Keeps the feed's state and failures, when it is due next, its pushes, and what is told of it and of its host. What
-/// was read is decide.cpp's: it says how the attempt ended, once, and takes the decision. All that it is given outlives
-/// it.
+/// Maintains the feed's state and failures, its next due time, its pushes, and the events about it and its host.
+/// decide.cpp handles the content, reports how the attempt ended (once) and takes the decision. All constructor
+/// arguments must outlive this.
 class DecisionDraft {
  public:
   DecisionDraft(const Claim& claim, const Exchange& exchange, const PolicyOptions& options, Milliseconds now);
@@ -25,36 +25,35 @@ class DecisionDraft {
   Commit& commit() { return decision.commit; }
   FeedState& state() { return decision.commit.state; }
 
-  // --- how it ended -------------------------------------------------------------------------------------------------
+  // --- ends of an attempt -------------------------------------------------------------------------------------------
 
-  /// `created`: entries that are new; `first`: it is the feed's first document.
+  /// `created`: new entries; `first`: this is the feed's first document.
   void succeed(Outcome outcome, std::uint32_t created, bool first);
-  /// `created`: entries of a document that broke off.
+  /// `created`: new entries of a truncated document.
   void fail(const Failure& failure, std::string detail, std::uint32_t created = 0);
-  /// The server says that the feed is gone for good.
+  /// The server reported that the feed is gone for good.
   void end_as_gone();
-  /// HTTP H6: the chain led to a host that may not be asked now. Nobody's failure; the first hop was asked all the
-  /// same.
+  /// HTTP H6: a redirect led to a host that must not be fetched from now. Not a failure; the first hop was requested.
   void put_off(std::string detail);
-  /// A push has brought `created` entries, at a time that is no answer's: `wrote` is false when it brought nothing.
+  /// A push brought `created` entries, independently of polls; `wrote`: it changed something.
   void end_push(std::uint32_t created, bool wrote);
 
-  // --- asked on the way ---------------------------------------------------------------------------------------------
+  // --- queries before the end ---------------------------------------------------------------------------------------
 
-  /// A second 410 at least 24 h after the first of them.
+  /// Whether this is another 410 at least 24 h after the first.
   bool is_confirmed_gone() const;
-  /// HTTP H11: whether a failure is one of the host's storm, and none of the feed.
+  /// HTTP H11: whether a failure belongs to the host's storm and not to the feed.
   bool is_of_storm(Reason reason) const;
-  /// HTTP §4, row 403: it gave some feed a 200 within 7 days.
+  /// HTTP §4, row 403: whether the host answered 200 for any feed within 7 days.
   bool host_serves_others() const;
 
-  /// After it has ended.
+  /// Takes the decision, after the attempt has ended.
   Decision take();
 
   Decision decision;
   DueContext context;
   const FeedSettings settings;
-  bool overdue = false;  ///< a push should have brought one of the new posts
+  bool overdue = false;  ///< a push should have delivered one of the new posts
 
  private:
   std::optional<Milliseconds> least_interval() const;
@@ -69,7 +68,7 @@ class DecisionDraft {
   std::string_view failing_state(const Failure& failure) const;
   void set_state(std::string_view name);
   void plan(const NextDue& next);
-  /// A push has been dealt with, and the poll that was planned before it stays.
+  /// After a push: explains that the poll stays as planned before it.
   void explain_kept_due();
 
   const Claim& claim_;

@@ -34,7 +34,7 @@ bool is_turn(std::uint32_t documents) {
   return documents % documents_to_switch == 0 && turn != 0 && (turn & (turn - 1)) == 0;
 }
 
-/// How much a post of a document is like a stored one.
+/// Similarity of a post of a document to a stored one.
 int likeness(const Fields& read, const Fields& stored) {
   const std::string link = link_key(value_of(read, "link")), text = text_key(read);
   const bool same_link = !link.empty() && link == link_key(value_of(stored, "link"));
@@ -53,7 +53,7 @@ bool has_permalinks(const std::vector<EntryRecord>& entries) {
   return 2 * links > named;
 }
 
-/// Whether a post is another one than that which is stored under its guid: no edit changes all of it.
+/// Whether a post differs from the one stored under its guid: an edit does not change link, date and title at once.
 bool is_another(const EntryRecord& record, const StoredSnapshot::Guid& guid) {
   if (guid.is != StoredSnapshot::Is::different || !is_named(record)) return false;
   const Fields &now = record.fields, &before = guid.fields;
@@ -68,14 +68,14 @@ Naming naming(bool given, bool substitutes) {
   return given ? Naming::mixed : Naming::substitutes;
 }
 
-/// Whether a post that is unknown may be stored under a substitute, or under a guid that it has not got now.
+/// Whether an unknown post may be stored under a substitute, or under a guid that it no longer has.
 bool may_be_renamed(const PostIdentity& identity, const EntryRecord& record) {
   if (!record.shared_guid.empty() && record.guid != record.shared_guid) return true;
   if (identity.by != IdentifiedBy::guid) return false;
   return identity.naming != (is_named(record) ? Naming::given : Naming::substitutes);
 }
 
-/// One document against what is stored.
+/// Compares one document with the stored posts.
 class Comparison {
  public:
   Comparison(const PostIdentity& identity, Document& document, StoredSnapshot& known,
@@ -124,15 +124,15 @@ class Comparison {
       guid.id = post.id;
       const bool keeps = post.guid == document_.entries[match.read].guid;
       if (!keeps) guid.stored_guid = post.guid;
-      if (match.by == Match::By::guid) continue;  // its mark and fields are there
+      if (match.by == Match::By::guid) continue;  // its mark and fields are already known
       if (keeps && document_.cut_short) {
-        guid.is = StoredSnapshot::Is::same;  // what has that guid may stand behind its end
+        guid.is = StoredSnapshot::Is::same;  // the post with that guid may follow after its end
         continue;
       }
       recognised.places.push_back(match.read);
       recognised.look_up.push_back({post.guid, document_.entries[match.read].digest, {}, {}, {}});
     }
-    for (const std::size_t place : renamed_) {  // under a guid that was not asked for
+    for (const std::size_t place : renamed_) {  // their guids were not looked up
       if (!switching_ && std::ranges::find(recognised.places, place) == recognised.places.end()) {
         recognised.places.push_back(place);
         recognised.look_up.push_back({document_.entries[place].guid, document_.entries[place].digest, {}, {}, {}});
@@ -154,7 +154,7 @@ class Comparison {
     return is_substitute(post.guid, value_of(post.fields, "link"), permalinks_);
   }
 
-  /// Of posts that share a guid the stored one under it has it, wherever it stands; the others have substitutes.
+  /// Among posts that share a guid, the stored one keeps it, wherever it is listed; the others have substitutes.
   void choose_holders() {
     std::unordered_map<std::string_view, std::vector<std::size_t>> groups;
     for (std::size_t i = 0; i < document_.entries.size(); ++i) {
@@ -195,8 +195,8 @@ class Comparison {
     renamed_.push_back(place);
   }
 
-  /// A post under the guid of another one stays with its own entry, when its link or its text leads to that beyond
-  /// doubt.
+  /// If a post has the guid of another one, but its link or text identifies its own entry beyond doubt, it keeps that
+  /// entry.
   void follow_others() {
     if (!by_guid() || document_.cut_short || names_places(document_.entries, known_.guids)) return;
     std::vector<bool> wanted(document_.entries.size());
@@ -209,7 +209,7 @@ class Comparison {
     }
     if (std::ranges::find(wanted, true) == wanted.end()) return;
     std::vector<Match> followed = match_posts(unnamed, wanted, stored_);
-    // Its link alone is enough where the guid of its entry has gone to another of them: they were exchanged.
+    // The link alone suffices if the guid of its entry went to another of these posts: they were exchanged.
     for (bool all_sure = false; !all_sure;) {
       std::unordered_set<std::string_view> exchanged;
       for (const Match& match : followed) exchanged.insert(document_.entries[match.read].guid);
@@ -247,7 +247,7 @@ class Comparison {
     most_ = 2 * unknown > matched.size() && matches_.size() > news && (matches_.size() > 1 || sure == 1);
     if (!most_) {
       take_unnamed(certain);
-      // Single posts: a link may be shared by posts of different days.
+      // For single posts: posts of different days may share a link.
       std::erase_if(matches_, [this](const Match& match) { return !match.sure || has_other_files(match); });
       if (!are_many(matches_.size(), document_.entries.size())) matches_.clear();
     }
@@ -259,20 +259,20 @@ class Comparison {
     matches_.insert(matches_.end(), certain.begin(), certain.end());
   }
 
-  /// Other enclosures are always another post.
+  /// Posts with different enclosures are always different posts.
   bool has_other_files(const Match& match) const {
     const std::string now = media_key(document_.entries[match.read].fields);
     const std::string before = media_key(stored_[match.stored].fields);
     return !now.empty() && !before.empty() && now != before;
   }
 
-  /// Of the matches those of one post that goes by a guid and by a substitute for it, or had another post's guid.
+  /// Takes matches of a post that is known both by a guid and by its substitute, or that had another post's guid.
   std::vector<Match> take_certain() {
     std::vector<Match> certain;
     if (!by_guid()) return certain;
     std::erase_if(matches_, [&](const Match& match) {
       const StoredPost& post = stored_[match.stored];
-      const bool left = match.sure && left_.contains(post.guid);  // what has that guid in the document is another post
+      const bool left = match.sure && left_.contains(post.guid);  // another post of the document has its guid
       if (!left && is_named(document_.entries[match.read]) != has_substitute(post)) return false;
       certain.push_back(match);
       return true;
@@ -280,7 +280,7 @@ class Comparison {
     return certain;
   }
 
-  /// Of the matches those of posts that are known by their links alone.
+  /// Takes matches of posts known only by their links.
   void take_unnamed(std::vector<Match>& certain) {
     if (!by_guid()) return;
     std::erase_if(matches_, [&](const Match& match) {
@@ -290,7 +290,7 @@ class Comparison {
     });
   }
 
-  /// What has no guid of its own keeps a substitute.
+  /// A post without its own guid keeps its substitute.
   void return_to_guids() {
     std::unordered_map<std::string_view, std::size_t> given;
     for (const EntryRecord& record : document_.entries) ++given[record.given_guid];
@@ -305,7 +305,7 @@ class Comparison {
     match();
   }
 
-  /// What the matches were recognised by, or else what comes after `by` in the chain.
+  /// The identity that the matches were recognised by, or else the next one after `by`.
   IdentifiedBy better_identity(IdentifiedBy by) const {
     const auto links = static_cast<std::size_t>(std::count_if(
         matches_.begin(), matches_.end(), [](const Match& match) { return match.by == Match::By::link; }));
@@ -313,7 +313,7 @@ class Comparison {
     return next <= by ? IdentifiedBy::digest : next;
   }
 
-  /// Unless that tells less apart.
+  /// Keeps the identity if the next one distinguishes fewer posts.
   void switch_identity(IdentifiedBy next) {
     if (next <= document_.identified_by) return;
     std::unordered_set<std::string> guids;
@@ -326,20 +326,20 @@ class Comparison {
     match();
     std::vector<bool> read(document_.entries.size()), used(stored_.size());
     for (const Match& match : matches_) read[match.read] = used[match.stored] = true;
-    for (const Match& match : recognised) {  // by what was agreed to before
+    for (const Match& match : recognised) {  // matches of the previous identity
       if (!read[match.read] && !used[match.stored]) matches_.push_back(match);
     }
     drop_unnamed();
   }
 
-  /// Where guids name places, tombstones do: what stands there now is another post.
+  /// If guids name positions, so do tombstones: another post is there now.
   void forget_tombstones() {
     for (StoredSnapshot::Guid& guid : known_.guids) {
       if (guid.is == StoredSnapshot::Is::tombstoned) guid = {};
     }
   }
 
-  /// What its identity does not tell from an earlier post of the document.
+  /// Drops posts that their identity does not distinguish from an earlier one of the document.
   void drop_unnamed() {
     std::vector<std::size_t> places(document_.entries.size());
     std::size_t kept = 0;
@@ -359,7 +359,7 @@ class Comparison {
     known_.guids.resize(kept);
   }
 
-  /// Several posts may have had one guid before: those that are not the stored one are new.
+  /// Several posts may have shared a guid before: those other than the stored one are new.
   void forget_unmatched() {
     std::vector<bool> matched(known_.guids.size());
     for (const Match& match : matches_) matched[match.read] = true;
@@ -381,11 +381,11 @@ class Comparison {
     }
   }
 
-  /// Posts that were trimmed do not come back under new guids. Their own cannot be known any more; but a trim takes the
-  /// oldest, so that what is older than all that is stored was trimmed, or would be at once.
+  /// Keeps trimmed posts from returning under new guids. Their guids are no longer known, but a trim removes the oldest
+  /// posts, so a post older than all stored ones was trimmed, or would be at once.
   void bury() {
     const bool renamed = switching_ || most_;
-    std::unordered_set<std::string> gone;  // pages of posts that went while they were listed
+    std::unordered_set<std::string> gone;  // pages of posts that were trimmed while listed
     for (const std::string& guid : known_.left) {
       std::string key = link_key(guid.starts_with("link:") ? "http://" + guid.substr(5) : guid);
       if (key.find_first_of("/?#") != std::string::npos) gone.insert(std::move(key));
@@ -407,7 +407,7 @@ class Comparison {
     }
   }
 
-  /// Says what the feed's posts are stored under from now on.
+  /// Records how the feed's posts are named from now on.
   void name(const std::vector<bool>& used) {
     if (!by_guid()) return;
     bool given = false, substitutes = false;
@@ -423,7 +423,7 @@ class Comparison {
     known_.naming = naming(given, substitutes);
   }
 
-  /// Of a post without a guid of its own, in a document that goes on under its guids.
+  /// For a post without its own guid, in a document that keeps its guids.
   bool is_among_trimmed(std::size_t place) const {
     if (!known_.trimmed || !oldest_) return false;
     if (const std::optional<std::int64_t>& date = document_.entries[place].timestamp) return *date < *oldest_;
@@ -441,7 +441,7 @@ class Comparison {
   Document& document_;
   StoredSnapshot& known_;
   const std::vector<StoredPost>& stored_;
-  std::unordered_map<std::string_view, std::size_t> by_guid_;  // the stored ones
+  std::unordered_map<std::string_view, std::size_t> by_guid_;  // of stored posts
   std::vector<Match> matches_;
   std::vector<std::size_t> renamed_;
   std::unordered_set<std::string> left_;  // guids of stored posts that the document gives to others
@@ -507,7 +507,7 @@ void add_recognised(StoredSnapshot& known, const Recognised& recognised, StoredS
     if (!stored.id.empty()) guid.id = std::move(stored.id);
     guid.fields = std::move(stored.fields);
     guid.mended = std::move(stored.mended);
-    if (is_unknown(guid)) guid.stored_guid.clear();  // removed meanwhile
+    if (is_unknown(guid)) guid.stored_guid.clear();  // removed since the comparison
   }
 }
 

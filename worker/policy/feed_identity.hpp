@@ -1,5 +1,5 @@
-// When a feed's guids are not to be trusted: posts under new guids are recognised, and a feed whose guids never stay is
-// identified by something else, until they do (DESIGN §5, SECURITY T19). Pure policy; the refresher asks the store.
+// Handles untrustworthy guids: recognises posts under new guids, and identifies a feed whose guids never stay by
+// something else until they do (DESIGN §5, SECURITY T19). Pure policy; the refresher queries the store.
 #pragma once
 
 #include <cstdint>
@@ -14,48 +14,48 @@
 
 namespace feedmill {
 
-/// Of posts that the document gives one guid and one link leaves the one that is stored, else the one that is most like
-/// it, else the first. `known`: as it was looked up; stays in step.
+/// Of posts with the same guid and link, keeps the stored one, else the one most similar to it, else the first.
+/// `known`: the lookup result; updated accordingly.
 void settle_repeated(Document& document, StoredSnapshot& known);
 
-/// Whether the document must be compared with all stored posts: most of its guids are unknown, or the feed is being
-/// switched to another identity, or goes back to its guids, or its guids name places
-/// (storage/records/post_identity.hpp), or more than 5 % have been unknown for so long that they may be new at every
-/// fetch (looked at after 3 documents, 6, 12 …), or a post that is unknown under a substitute may be stored under a
-/// guid, or the other way round, or a post is not the one that is stored under its guid, or too many are_too_many() to
-/// be told apart one by one.
+/// Whether the document must be compared with all stored posts. One of: most of its guids are unknown; the feed is
+/// being switched to another identity or returns to its guids; its guids name positions
+/// (storage/records/post_identity.hpp); more than 5 % have been unknown for so many documents that they may be new at
+/// every fetch (checked after 3 documents, 6, 12 …); a post unknown under a substitute may be stored under a guid, or
+/// vice versa; a post differs from the one stored under its guid; are_too_many() posts must be told apart.
 bool must_compare(const PostIdentity& identity, const Document& document, const StoredSnapshot& known);
 
-/// Stored posts that the document lists under new guids, to be looked up once more for what they hold.
+/// Stored posts that the document lists under new guids, for a lookup of their contents.
 struct Recognised {
   std::vector<std::size_t> places;   ///< in the document
   std::vector<EntryRecord> look_up;  ///< stored guid and digest of each
 };
 
-/// Compares. `known` then says which posts are to be re-keyed, and which were trimmed under other guids: those that are
-/// older than all that is stored, once most of the document goes on under new guids, and of posts without a guid of
-/// their own those alone. A stored post that the document gives no guid of its own keeps the one it has, and one that
-/// is stored under a substitute gets the guid that the document gives it. One that comes under the guid of another
-/// stays what it is, where its link or its text leads to its own entry. When stored posts had new guids in three
-/// documents in a row, or the guids name places, `document` gets the guids of the identity that has stayed the same;
-/// when its guids have proven sound, those; never one that ends in the middle.
+/// Compares the document with `stored`. `known` then says which posts to re-key, and which were trimmed under other
+/// guids: those older than all stored posts, if most of the document has new guids; otherwise only those without a guid
+/// of their own. A stored post keeps its guid if the document gives it none; one stored under a substitute gets the
+/// guid that the document gives it. A post that arrives under another's guid keeps its entry if its link or text
+/// identifies it. If stored posts had new guids in three documents in a row, or guids name positions, `document` gets
+/// the guids of the identity that stayed stable; once its own guids have proven sound, it returns to those. Never for a
+/// truncated document.
 Recognised recognise(const PostIdentity& identity, Document& document, StoredSnapshot& known,
                      const std::vector<StoredPost>& stored);
 
-/// Adds what the store said of `recognised.look_up`.
+/// Adds the result of looking up `recognised.look_up`.
 void add_recognised(StoredSnapshot& known, const Recognised& recognised, StoredSnapshot found);
 
-/// Whether the comparison, if there was one, left everything as it was: each post is told apart as it always was.
+/// Whether the comparison, if any, changed nothing: each post is identified as before.
 bool is_told_apart_as_ever(const PostIdentity& identity, const StoredSnapshot& known);
 
-/// What the posts of a document are stored under when nothing else is stored.
+/// How the posts of a document are named if nothing else is stored.
 Naming naming_of(const std::vector<EntryRecord>& entries);
 
-/// The document shares no guid with what is stored: posts were probably missed. Never at a first import, after an empty
-/// document or one whose posts were recognised; nor for a document of one post, which says nothing of those before it.
+/// Whether the document shares no guid with the stored posts, so that posts were probably missed. Never at a first
+/// import, after an empty document or one whose posts were recognised; nor for a document of one post, which says
+/// nothing about earlier ones.
 bool is_gap(const FeedState& before, const Document& document, const StoredSnapshot& known);
 
-/// feed_gap{from, to}: between the newest post stored before and the oldest of the document, unix seconds.
+/// feed_gap{from, to}: between the newest post stored before and the document's oldest, in Unix seconds.
 FeedEvent gap_event(const Document& document, const StoredSnapshot& known, Milliseconds now);
 
 /// feed_rekeyed{count, identified_by, examples}

@@ -36,7 +36,7 @@ bool is_led_away(const Exchange& exchange) {
 }  // namespace
 
 bool is_one_site(const std::string& url, const std::string& other) {
-  if (url == other) return true;  // nearly always
+  if (url == other) return true;  // the usual case
   const Origin a = origin_of(url), b = origin_of(other);
   if (a.port != b.port && !(is_usual(a.port) && is_usual(b.port))) return false;
   return a.host == b.host || site_of(a) == site_of(b);
@@ -84,7 +84,7 @@ HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status,
 }
 
 Milliseconds own_quota_wait(const Claim& claim, const Exchange& exchange, Milliseconds now) {
-  constexpr Milliseconds most_for_all = std::chrono::hours(1);  // as host.lua has it
+  constexpr Milliseconds most_for_all = std::chrono::hours(1);  // as in host.lua
   if (exchange.hops.empty()) return Milliseconds(0);
   const auto told = told_quota(exchange.headers, exchange.hops.back().status == 429, seconds_of(now));
   const Milliseconds wait = told ? std::max(told->gap, told->pace) : Milliseconds(0);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t mark_digits = 6, most_marks = 32;
 
-/// Stands for a post and the guid that its document gives it.
+/// Identifies a post together with the guid its document gives it.
 std::string mark_of(const EntryRecord& record) {
   const std::string pair = record.guid + '\n' + record.given_guid;
   char hex[17];
@@ -27,7 +27,7 @@ std::string mark_of(const EntryRecord& record) {
   return {hex, mark_digits};
 }
 
-/// The lowest marks of a document, in order.
+/// The lowest marks of a document, sorted.
 std::string sample_of(const Document& document) {
   std::set<std::string> marks;
   for (const EntryRecord& record : document.entries) {
@@ -39,8 +39,7 @@ std::string sample_of(const Document& document) {
   return sample;
 }
 
-/// Whether posts that were there before have the guids that they had, as far as the sample reaches; nothing when it
-/// does not.
+/// Whether sampled posts that were there before kept their guids; empty if the sample has none of them.
 std::optional<bool> stayed(const std::string& sample, const Document& document, const StoredSnapshot& known) {
   std::set<std::string_view> marks;
   for (std::string_view rest = sample; rest.size() >= mark_digits; rest.remove_prefix(mark_digits)) {
@@ -58,7 +57,7 @@ std::optional<bool> stayed(const std::string& sample, const Document& document, 
   return some ? std::optional(true) : std::nullopt;
 }
 
-/// Whether the document by itself gives its posts guids that tell them apart.
+/// Whether the document's own guids distinguish its posts.
 bool gives_guids(const Document& document) {
   const std::size_t all = document.entries.size();
   std::unordered_set<std::string_view> guids;
@@ -71,7 +70,7 @@ bool gives_guids(const Document& document) {
   return all > 0 && places < all && !are_many(bad, all);
 }
 
-/// PostIdentity::sound_documents after this one, of a feed that is not identified by its guids.
+/// PostIdentity::sound_documents after this document, for a feed not identified by its guids.
 std::uint32_t count_sound(const PostIdentity& identity, const Document& document, const StoredSnapshot& known) {
   if (!gives_guids(document)) return 0;
   if (identity.sound_documents == 0) return 1;

@@ -24,22 +24,22 @@ namespace {
 
 using Is = StoredSnapshot::Is;
 
-constexpr std::size_t max_suspicious = 50;  // posts of a document
+constexpr std::size_t max_suspicious = 50;  // posts per document
 constexpr std::size_t max_alike = 8;        // stored posts with one title, date and text; more are ambiguous
-constexpr std::size_t telling_text = 200;   // bytes that two posts with one title and date hardly share by chance
+constexpr std::size_t telling_text = 200;   // bytes that two posts with one title and date rarely share by chance
 constexpr std::size_t nowhere = static_cast<std::size_t>(-1), several = nowhere - 1;
 
 bool is_by_guid(const PostIdentity& identity, const Document& document) {
   return identity.by == IdentifiedBy::guid && document.identified_by == IdentifiedBy::guid;
 }
 
-/// An unknown post that goes by its own guid, or by its link in a feed whose posts all do.
+/// Whether an unknown post has its own guid, or is identified by its link in a feed whose posts all are.
 bool is_unknown(const PostIdentity& identity, const EntryRecord& record, const StoredSnapshot::Guid& guid) {
   const bool its_own = is_named(record) || identity.naming == Naming::substitutes;
   return guid.is == Is::unknown && guid.id.empty() && record.shared_guid.empty() && its_own;
 }
 
-/// The dates that its publisher gives it, unix seconds.
+/// The dates its publisher gives it, in Unix seconds.
 std::vector<std::int64_t> seconds_of(const EntryRecord& record) {
   std::vector<std::int64_t> seconds;
   for (const char* name : {"date_published", "date_updated"}) {
@@ -49,12 +49,13 @@ std::vector<std::int64_t> seconds_of(const EntryRecord& record) {
   return seconds;
 }
 
-/// Whether a post with these dates may be stored already: as new as it is nothing else is, unless its date was clamped.
+/// Whether a post with these dates may already be stored: no stored post is newer than `newest`, unless its date was
+/// clamped.
 bool may_be_stored(const std::vector<std::int64_t>& seconds, std::int64_t newest, std::int64_t now) {
   return std::ranges::any_of(seconds, [&](std::int64_t second) { return second <= newest || second > now; });
 }
 
-/// "" when its publisher gives it none.
+/// "" if the publisher gives none.
 std::string_view date_of(const Fields& fields) {
   const std::string_view published = value_of(fields, "date_published");
   return published.empty() ? value_of(fields, "date_updated") : published;
@@ -65,7 +66,7 @@ bool have_one_date(const Fields& a, const Fields& b) {
          date_of(a) == date_of(b);
 }
 
-/// What two posts that have the same title, date and text have in common.
+/// Key shared by posts with the same title, date and text.
 std::string text_print(const Fields& fields, const std::string& text) {
   std::string basis;
   for (const std::string_view part : {value_of(fields, "title"), value_of(fields, "date_published"), date_of(fields)}) {
@@ -76,13 +77,13 @@ std::string text_print(const Fields& fields, const std::string& text) {
   return basis;
 }
 
-/// "" for a home page, which names no post.
+/// "" for a home page, which does not identify a post.
 std::string page_key(const Fields& fields) {
   std::string key = link_key(value_of(fields, "link"));
   return key.find_first_of("/?#") == std::string::npos ? std::string() : key;
 }
 
-/// A post, and what of it is compared: made when it is first needed, and once.
+/// A post and its comparison keys, computed lazily and once.
 class Side {
  public:
   explicit Side(const Fields& fields) : fields_(&fields) {}
@@ -147,7 +148,7 @@ class Recognition {
     }
   }
 
-  /// Of posts that have one title, date and text those of the same page alone are the same, where there is one.
+  /// Of posts with one title, date and text, only those of the same page match, if they have a page.
   void match_texts() {
     std::unordered_set<std::string_view> dates;
     for (const std::size_t place : unknown_) dates.insert(date_of(document_.entries[place].fields));
@@ -175,7 +176,7 @@ class Recognition {
     }
   }
 
-  /// Marks those that are alone on both sides. Returns how many.
+  /// Marks posts that match one to one. Returns how many.
   std::size_t take() {
     std::size_t taken = 0;
     for (const std::size_t place : unknown_) {
@@ -197,7 +198,7 @@ class Recognition {
  private:
   std::string_view guid_of(std::size_t candidate) const { return value_of(candidates_[candidate]->fields, "guid"); }
 
-  /// Those that no post of the document is.
+  /// Takes stored posts that the document does not list.
   void take_candidates(std::vector<StoredSnapshot::Guid>& found) {
     if (listed_.empty()) {
       for (const EntryRecord& record : document_.entries) listed_.insert(record.guid);
@@ -223,14 +224,14 @@ class Recognition {
 
   const Document& document_;
   StoredSnapshot& known_;
-  std::unordered_set<std::string_view> listed_;  // guids of the document, of what its posts are, and of candidates
+  std::unordered_set<std::string_view> listed_;  // guids of the document, of its recognised posts, and of candidates
   std::vector<StoredSnapshot::Guid*> candidates_;
-  std::vector<Side> sides_;  // of these
+  std::vector<Side> sides_;  // of candidates_
   std::vector<std::size_t> unknown_, match_, claimed_;
 };
 
-/// The only post of a document, which a comparison found by its link or text: with another file it is another post. Of
-/// several that were found their files may all have moved.
+/// If a comparison recognised a document's only post by its link or text, but its file differs, it is another post.
+/// With several posts, all files may have moved.
 void leave_other_file(const Document& document, StoredSnapshot& known) {
   if (document.entries.size() != 1 || known.guids.size() != 1 || known.guids[0].stored_guid.empty()) return;
   Side read(document.entries[0].fields), stored(known.guids[0].fields);
@@ -240,7 +241,7 @@ void leave_other_file(const Document& document, StoredSnapshot& known) {
   known.replaced = false;
 }
 
-/// Posts that were trimmed do not come back under other spellings of their guids.
+/// Keeps trimmed posts from returning under other spellings of their guids.
 void bury_aliases(const PostIdentity& identity, const Document& document, StoredSnapshot& known) {
   for (std::size_t i = 0; i < known.guids.size(); ++i) {
     StoredSnapshot::Guid& guid = known.guids[i];

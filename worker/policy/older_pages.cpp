@@ -19,10 +19,10 @@
 namespace feedmill {
 namespace {
 
-constexpr Milliseconds pace = std::chrono::seconds(1);  // between pages, when nothing else holds them up
+constexpr Milliseconds pace = std::chrono::seconds(1);  // between pages, without other delays
 constexpr Milliseconds first_wait = std::chrono::minutes(15);
-constexpr std::uint32_t most_failures = 3;           // in a row, deaths of workers among them (HTTP G7)
-constexpr std::uint32_t most_backfill_pages = 1000;  // each of which brought something
+constexpr std::uint32_t most_failures = 3;           // consecutive, including deaths of workers (HTTP G7)
+constexpr std::uint32_t most_backfill_pages = 1000;  // each with new posts
 
 std::string mark_of(const std::string& url) {
   return fmt::format("{:016x}", XXH3_64bits(url.data(), url.size()));
@@ -32,13 +32,13 @@ const std::string& address_of(const Claim& claim) {
   return claim.state.address.fetch_url.empty() ? claim.feed_url : claim.state.address.fetch_url;
 }
 
-/// HTTP G3: a page on the feed's server, not below the security that the feed is asked with.
+/// HTTP G3: a page on the feed's server, not less secure than the feed's URL.
 bool may_be_page(const std::string& page, const std::string& url) {
   if (page.empty() || page == url || server_of(page) != server_of(url)) return false;
   return !(url.starts_with("https:") && page.starts_with("http:"));
 }
 
-/// As WordPress numbers them.
+/// A page number in WordPress' form.
 std::string numbered_page(const std::string& url, std::uint32_t number) {
   std::string page = fmt::format("{}{}paged={}", url, url.find('?') == std::string::npos ? '?' : '&', number);
   return page.size() > max_url_bytes ? std::string() : page;
@@ -142,7 +142,7 @@ class PageDecider {
     const std::size_t all = document.entries.size(), end_of_gap = heals ? first_from_before(document) : all;
     const bool met = end_of_gap < all;
     const std::unordered_set<std::string> undated = undated_from(end_of_gap, document);
-    // What is older than a gap is not missing: it may have been trimmed long ago.
+    // Posts older than the gap are not missing: they may have been trimmed long ago.
     const std::int64_t oldest = heals ? walk_.back_to : std::numeric_limits<std::int64_t>::min();
     date(document.entries, heals ? walk_.back_to : 0);
     EntryDiff diff = diff_entries(std::move(document.entries), known_, now_, options_.events.shown_up_to());
@@ -174,9 +174,9 @@ class PageDecider {
     plan_page(commit, now_ + std::max(pace, own_quota_wait(claim_, exchange_, now_)), now_);
   }
 
-  /// The first place of a post that was stored before the gap, the number of posts when there is none. Newer ones are
-  /// what the page has in common with what was read since, when new posts have pushed its end along; above all those
-  /// that are passed over, for the feed's newest document has them.
+  /// The position of the first post that was stored before the gap, or the number of posts if there is none. Newer
+  /// known posts were read since the gap: new posts have moved them to this page. Skipped items are in the feed's
+  /// newest document.
   std::size_t first_from_before(const Document& document) const {
     std::size_t place = 0;
     for (; place < document.entries.size(); ++place) {
@@ -187,7 +187,7 @@ class PageDecider {
     return place;
   }
 
-  /// Guids of posts without a date from there on.
+  /// Guids of undated posts from `place` on.
   static std::unordered_set<std::string> undated_from(std::size_t place, const Document& document) {
     std::unordered_set<std::string> guids;
     for (; place < document.entries.size(); ++place) {
@@ -197,7 +197,7 @@ class PageDecider {
     return guids;
   }
 
-  /// Posts without a date stand behind those of the pages before theirs (DESIGN §5), and not before `oldest`.
+  /// Dates undated posts after those of earlier pages (DESIGN §5), but not before `oldest`.
   void date(std::vector<EntryRecord>& entries, std::int64_t oldest) const {
     constexpr std::int64_t page_s = 1000;
     std::int64_t at = walk_.since.count() / 1000 - page_s * (walk_.pages + 1);
@@ -207,7 +207,7 @@ class PageDecider {
     }
   }
 
-  /// HTTP G2: whether more pages may be read, and more posts kept.
+  /// HTTP G2: whether more pages may be read and more posts kept.
   bool has_room() const {
     const Commit& commit = decision_.commit;
     if (walk_.purpose == PageWalk::For::backfill) {
@@ -218,7 +218,7 @@ class PageDecider {
     return walk_.pages < options_.gap_pages && commit.state.document.listed < most;
   }
 
-  /// Goes to the page behind this one; false when there is none, or it has been read.
+  /// Moves to the next page; returns false if there is none or it has been read.
   bool next_page(const OlderLinks& links) {
     std::string next;
     switch (walk_.by) {
@@ -238,7 +238,7 @@ class PageDecider {
     return true;
   }
 
-  /// The first page by number is none: the server does not know them (HTTP G4).
+  /// The first numbered page does not exist: the server does not support them (HTTP G4).
   void refuse_numbers() {
     if (walk_.by != PageWalk::By::number || walk_.pages > 0) return;
     decision_.commit.state.older.numbers = OlderPosts::Numbers::fail;
@@ -264,7 +264,7 @@ class PageDecider {
     plan(decision_.commit, due, walk_.poll_reason, "", now_);
   }
 
-  /// What the answer says of its server, for all feeds of that (HTTP H3–H5).
+  /// Records what the response says about its server, for all feeds on it (HTTP H3–H5).
   void tell_host() {
     if (exchange_.hops.empty()) return;
     Commit& commit = decision_.commit;
@@ -274,7 +274,7 @@ class PageDecider {
     if (const auto wait = retry_after(exchange_.headers, wall_clock); wait && wait->wait.count() > 0) {
       commit.state.due.not_before = std::max(commit.state.due.not_before, now_ + Milliseconds(wait->wait));
     }
-    // Nobody learns from a page that is not there whether a storm of its host is over (H11).
+    // A missing page does not show whether its host's storm is over (H11).
     const bool is_served = commit.host.is == HostAnswer::Is::served && !is_of_another_site(claim_, exchange_);
     if (claim_.host_storm.count() != 0 && is_served && status != 200)
       commit.host.cause = to_string(Reason::status_not_found);
@@ -287,7 +287,7 @@ class PageDecider {
   const FeedSettings settings_;
   const Milliseconds now_;
   Decision decision_;
-  PageWalk& walk_;  // of the commit
+  PageWalk& walk_;  // part of the commit
 };
 
 }  // namespace
@@ -302,7 +302,7 @@ void begin_walk(OlderPosts& older, PageWalk::For purpose, const Document& docume
   if (may_be_page(links.archive, url)) {
     walk.known_archive = older.newest_archive;
     walk.by = PageWalk::By::archive;
-    // An archive never changes: it is read once (HTTP G5).
+    // An archive never changes, so it is read once (HTTP G5).
     if (mark_of(links.archive) != older.newest_archive) walk.next = links.archive;
   } else if (may_be_page(links.next, url)) {
     walk.by = PageWalk::By::next;
@@ -326,7 +326,7 @@ bool is_for_page(const Claim& claim) {
 void go_on_with_pages(Commit& commit, const Claim& claim, bool failed, Milliseconds now) {
   PageWalk& walk = commit.state.older.walk;
   if (walk.next.empty()) return;
-  // Whoever died of this claim's forerunner may have died of a page.
+  // The worker that died during the previous claim may have died of a page.
   if (claim.state.quarantine.strikes > 1) ++walk.failures;
   const std::string& address =
       commit.state.address.fetch_url.empty() ? commit.feed_url : commit.state.address.fetch_url;

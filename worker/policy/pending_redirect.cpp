@@ -14,7 +14,7 @@ bool only_secures(std::string_view from, std::string_view to) {
   return from.starts_with(plain) && to.starts_with(secure) && from.substr(plain.size()) == to.substr(secure.size());
 }
 
-/// The document's own word counts as one sighting, however often it is read (HTTP R9).
+/// The document's own statement counts as one sighting, however often it is read (HTTP R9).
 void hear_document(PendingRedirect& moving, const Identity& identity) {
   if (moving.by_document || identity.new_location != moving.to) return;
   moving.by_document = true;
@@ -39,8 +39,8 @@ Judgement judge(const FeedAddress& before, const std::string& requested, std::sp
   std::string target = permanent_target(hops);
   const bool redirected = !target.empty();
   if (!redirected) {
-    if (hops.size() > 1) return result;  // a temporary redirect says nothing of either
-    target = identity.new_location;      // it serves by itself: what led elsewhere before was passing
+    if (hops.size() > 1) return result;  // a temporary redirect says nothing about either
+    target = identity.new_location;      // the URL serves the feed itself: an earlier redirect was temporary
   }
   if (target.empty() || target == requested || target == before.no_move_to) return {};
   if (moving.to != target) {
@@ -50,7 +50,7 @@ Judgement judge(const FeedAddress& before, const std::string& requested, std::sp
   }
   hear_document(moving, identity);
   if (!redirected) return result;
-  // Later sightings share guids for the mere reason that the first was stored: it is the one that tells.
+  // Only the first sighting counts: later ones share guids because the first was stored.
   const bool first = moving.sightings == (moving.by_document ? 1 : 0);
   if ((first && identity.same) || identity.names_old) moving.same_feed = true;
   ++moving.sightings;

@@ -1,4 +1,4 @@
-// When a permanent redirect is believed (HTTP R5, R6, R9). Pure.
+// When to trust a permanent redirect (HTTP R5, R6, R9). Pure.
 #pragma once
 
 #include <span>
@@ -10,23 +10,23 @@
 
 namespace feedmill {
 
-/// What an answer says of whose document it is.
+/// Evidence in a response that its document is the same feed.
 struct Identity {
-  bool same = false;         ///< shares a guid with what is stored, or nothing is stored yet, or is what is stored
-  bool names_old = false;    ///< its self link or link to the previous feed is the URL that was asked for
-  std::string new_location;  ///< where it says it has moved to (itunes:new-feed-url), canonical; "" = nowhere
+  bool same = false;  ///< shares a guid with the stored posts, or equals the stored document, or nothing is stored yet
+  bool names_old = false;    ///< its self link or link to the previous feed is the requested URL
+  std::string new_location;  ///< its new URL as it states it (itunes:new-feed-url), canonical; "" = none
 };
 
 struct Judgement {
-  PendingRedirect moving;  ///< as it is to be remembered
-  std::string move_to;     ///< the move is believed: what to request from now on, "" = it is not
+  PendingRedirect moving;  ///< the redirect to remember
+  std::string move_to;     ///< the URL to request from now on, if the move is trusted; "" = not yet
 };
 
-/// Where the all-permanent beginning of a chain leads, and something answered: "" when it does not begin so (HTTP R6).
+/// The target of a chain's leading permanent redirects, which answered; "" if it does not start with one (HTTP R6).
 std::string permanent_target(std::span<const Hop> hops);
 
-/// After a poll that succeeded. `requested` is the URL asked for, `hops` its answers. The egress check of the target is
-/// that of its own hop, a moment ago.
+/// Judges a redirect after a successful poll. `requested`: the requested URL; `hops`: its responses. The target passed
+/// the egress check in its own hop.
 Judgement judge(const FeedAddress& before, const std::string& requested, std::span<const Hop> hops,
                 const Identity& identity, Milliseconds now);
 

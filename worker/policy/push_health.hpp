@@ -1,4 +1,4 @@
-// Whether a feed's pushes can be relied on: who was first, push or poll, and what follows for polling (WEBSUB §5).
+// Whether a feed's pushes are reliable: whether push or poll delivers first, and the effect on polling (WEBSUB §5).
 // Pure.
 #pragma once
 
@@ -11,41 +11,41 @@
 namespace feedmill {
 
 struct PushOptions {
-  bool on = false;  ///< hubs are subscribed to; else pushes count for nothing
+  bool on = false;  ///< subscribe to hubs; if off, pushes are ignored
   Milliseconds fallback_max = std::chrono::hours(24);
 };
 
-/// What a refresh, or a push that was written, has shown.
+/// Observations of a refresh, or of a push that was written.
 struct PushSight {
   Milliseconds now{};
-  Milliseconds last_refresh{};  ///< the one before
-  bool payload = false;         ///< no refresh: the content of a push was written
+  Milliseconds last_refresh{};  ///< the previous one
+  bool payload = false;         ///< not a refresh: a push's content was written
   std::uint32_t created = 0;
-  bool overdue = false;       ///< one of these was published since that refresh, and over 10 minutes ago
+  bool overdue = false;       ///< a created post was published since last_refresh and over 10 minutes ago
   double new_per_week = 0;    ///< S of HTTP §3
-  bool looked_again = false;  ///< it is the second look for a push (WEBSUB P6): what it found is that push's
+  bool looked_again = false;  ///< this is the second look for a push (WEBSUB P6), which gets the credit
 };
 
 struct PushVerdict {
   PushHealth health;
-  std::string state;                              ///< of the subscription from now on
-  bool pushed_first = false, poll_first = false;  ///< who brought what is new
+  std::string state;                              ///< new state of the subscription
+  bool pushed_first = false, poll_first = false;  ///< what delivered new content first
 };
 
-/// How long after a poll the push of what it found counts as sent in time, and how old a post may be that a push has
-/// yet to bring.
+/// How long after a poll a push of the same posts still counts as in time, and how old a post may be while its push is
+/// pending.
 inline constexpr Milliseconds push_patience = std::chrono::minutes(10);
 
-/// A push came since the last refresh: this one is its doing.
+/// Whether a push arrived since the last refresh and so caused this one.
 inline bool is_by_push(const FeedState& state) {
   return state.push.standing.last_push > state.last.at;
 }
 
-/// Nothing changes where there is no subscription that has been accepted.
+/// Changes nothing unless a subscription has been accepted.
 PushVerdict watch_push(const PushStanding& standing, PushHealth health, const PushSight& sight,
                        const PushOptions& options);
 
-/// When a subscription whose pushes do not come is tried again, after so many failures in a row.
+/// Delay until a subscription without pushes is retried, after `failures` consecutive ones.
 Milliseconds push_retry_after(std::uint32_t failures);
 
 }  // namespace feedmill

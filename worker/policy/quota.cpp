@@ -15,14 +15,14 @@ std::optional<ToldQuota> told_quota(std::span<const Header> headers, bool refuse
     lasts = std::max(lasts, Milliseconds(*quota.reset) + rounding);
     const double left = refused ? 0 : std::floor(quota.remaining.value_or(0));
     Milliseconds next(static_cast<std::int64_t>(std::ceil(static_cast<double>(quota.reset->count()) / (left + 1))));
-    if (left == 0) next += rounding;  // the time is told in whole seconds, mostly
+    if (left == 0) next += rounding;  // most servers report whole seconds
     gap = std::max(gap.value_or(next), next);
   }
   if (!gap && !pace) return std::nullopt;
-  // A refusal's window may have begun long before: it says when to come again, and not how often.
+  // A refused request's window may have begun long ago: it says when to retry, but not how often.
   if (!pace) pace = refused ? Milliseconds(0) : *gap;
   if (!gap) gap = *pace;
-  // What has no end is to be said again by the next answer.
+  // A quota without an end must be repeated by the next response.
   lasts = std::max(lasts.count() > 0 ? lasts : 2 * *pace, *gap);
   return ToldQuota{std::min(*gap, longest), std::min(*pace, longest), std::min(lasts, longest)};
 }

@@ -1,4 +1,4 @@
-// How often a host wants to be asked, by what its answers say of it (HTTP H10). Pure.
+// The request rate a host allows, as its responses state it (HTTP H10). Pure.
 #pragma once
 
 #include <chrono>
@@ -10,8 +10,8 @@
 
 namespace feedmill {
 
-/// Of several quotas the tightest; nothing when the header speaks of none, or does not say how much of it is left. What
-/// is left is spread over the time until there is more, which ends what was told. At most a day.
+/// The tightest of several quotas; empty if the header states none, or not how much is left. The remainder is spread
+/// over the time until the quota resets, which ends it. At most a day.
 std::optional<ToldQuota> told_quota(std::span<const Header> headers, bool refused, std::chrono::sys_seconds now);
 
 }  // namespace feedmill

@@ -19,7 +19,7 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr Milliseconds least_floor = minutes(10);  // HTTP P6: for every address that egress.allow does not open
+constexpr Milliseconds least_floor = minutes(10);  // HTTP P6: unless egress.allow opens the address
 constexpr Milliseconds furthest = days(30);
 constexpr Milliseconds dormant_after = days(30);
 constexpr std::int64_t day_s = 24 * 3600L;
@@ -37,7 +37,7 @@ std::optional<unsigned> weekday(std::string_view name) {
   return static_cast<unsigned>(found - names.begin());
 }
 
-/// 0 when the period is none of the module's words; daily is its default.
+/// 0 if the period is not one the module defines; its default is daily.
 std::int64_t period_seconds(std::string_view word) {
   const std::string period = lower(trim(word));
   if (period == "hourly") return 3600;
@@ -56,7 +56,7 @@ std::int64_t sy_seconds(const Syndication& sy) {
   return period_seconds(sy.update_period) / frequency;
 }
 
-/// No floor is lower, whoever asks for it (HTTP P6).
+/// The lowest possible floor, whatever is requested (HTTP P6).
 Milliseconds least_ever(const DueContext& context) {
   return context.opened_by_allow ? Milliseconds(seconds(1)) : least_floor;
 }
@@ -65,13 +65,13 @@ bool is_dormant(const DueContext& context) {
   return context.last_new.count() != 0 && context.now - context.last_new > dormant_after;
 }
 
-/// What hints are clamped to (HTTP P8, F8).
+/// The limit of hints (HTTP P8, F8).
 seconds most_heeded(const DueContext& context) {
   const seconds most = is_dormant(context) ? seconds(days(7)) : seconds(hours(24));
   return context.interval_max ? std::min(most, std::chrono::floor<seconds>(*context.interval_max)) : most;
 }
 
-/// What the server or the document asks for counts as a minimum, within bounds (HTTP P8).
+/// Applies a server's or document's hint as a minimum, within limits (HTTP P8).
 void at_least(NextDue& next, Milliseconds& interval, const DueContext& context, DueInput hint) {
   if (hint.seconds <= 0) return;
   const seconds most = most_heeded(context);
@@ -83,7 +83,7 @@ void at_least(NextDue& next, Milliseconds& interval, const DueContext& context, 
   next.inputs.push_back(std::move(hint));
 }
 
-/// HTTP F6: forward to the next time that the document says it is published at.
+/// HTTP F6: moves forward to the next publication time the document states.
 void to_next_publication(NextDue& next, Milliseconds& interval, const DueContext& context, const ScheduleHints& hints) {
   if (!hints.sy_base_s || hints.sy_s <= 0 || seconds(hints.sy_s) > most_heeded(context)) return;
   const Milliseconds period = seconds(hints.sy_s), base = seconds(*hints.sy_base_s);
@@ -105,7 +105,7 @@ Milliseconds with_phase(Milliseconds due, std::uint64_t phase, Milliseconds inte
   return due + ahead;
 }
 
-/// HTTP F7: past skipped hours and days; of either a set that leaves nothing over is ignored.
+/// HTTP F7: moves past skipped hours and days; a set that covers every hour or every day is ignored.
 Milliseconds past_skipped(Milliseconds due, const ScheduleHints& hints, std::uint64_t phase, std::string_view& code) {
   constexpr std::uint32_t every_hour = (1U << 24U) - 1, every_day = (1U << 7U) - 1;
   const std::uint32_t hours_out = (hints.skip_hours & every_hour) == every_hour ? 0 : hints.skip_hours;
@@ -122,7 +122,7 @@ Milliseconds past_skipped(Milliseconds due, const ScheduleHints& hints, std::uin
   return at == due ? due : at + part_of(minutes(30), phase);
 }
 
-/// The steps that success and failure share: Retry-After, a quota, phase, the end of the world.
+/// Steps common to success and failure: Retry-After, a quota, phase, the overall limit.
 void finish(NextDue& next, const DueContext& context, Milliseconds interval) {
   next.due = context.now + interval;
   if (context.retry_after) {
@@ -199,7 +199,7 @@ Milliseconds shortest_floor(const ScheduleOptions& options, const DueContext& co
 NextDue due_after_success(const ScheduleOptions& options, const DueContext& context, double new_per_week,
                           const ScheduleHints& hints) {
   NextDue next;
-  // Step 2: aims at 0.2 new entries a poll. Whatever number was stored, the next line has one it can divide by.
+  // Step 2: aims at 0.2 new entries a poll. Keeps the divisor below positive, whatever rate was stored.
   const double rate = new_per_week > 0 ? std::min(new_per_week, 1e6) : 0;
   const Milliseconds want = seconds(static_cast<std::int64_t>(174'500.0 / std::max(rate, 0.01)));
   char digits[32];

@@ -1,5 +1,5 @@
 // When a feed is due next, and why (HTTP §2, §3). Pure: `now` is an argument, so that days of a million feeds can be
-// simulated and every due time can be explained.
+// simulated and every due time explained.
 #pragma once
 
 #include <chrono>
@@ -17,20 +17,20 @@
 
 namespace feedmill {
 
-/// Bounds of the operator.
+/// The operator's limits.
 struct ScheduleOptions {
-  Milliseconds min_floor = std::chrono::minutes(10);  ///< freshness may lower the floor to it (HTTP P6)
+  Milliseconds min_floor = std::chrono::minutes(10);  ///< freshness may lower the floor to this (HTTP P6)
   Milliseconds floor = std::chrono::hours(1);
   Milliseconds ceiling = std::chrono::hours(24);
 };
 
-/// What a document says about its own schedule (HTTP F5–F7); 0 where it says nothing usable.
+/// A document's statements about its schedule (HTTP F5–F7); 0 if none is usable.
 struct ScheduleHints {
   std::int64_t ttl_s = 0;        ///< RSS ttl
   std::int64_t sy_s = 0;         ///< sy period ÷ frequency
   std::uint32_t skip_hours = 0;  ///< bit h: hour h in GMT
   std::uint32_t skip_days = 0;   ///< bit d: day d, Sunday 0
-  /// sy updateBase, unix seconds: it is published then and every sy_s after.
+  /// sy updateBase, in Unix seconds: published then and every sy_s after.
   std::optional<std::int64_t> sy_base_s{};
 
   bool operator==(const ScheduleHints&) const = default;
@@ -38,50 +38,50 @@ struct ScheduleHints {
 
 ScheduleHints schedule_hints(const Feed& feed);
 
-/// As NewestDocument::hints keeps them, "" when there are none; what cannot be read counts as nothing.
+/// The form of NewestDocument::hints, "" if there are none; unreadable hints are ignored.
 std::string to_text(const ScheduleHints& hints);
 ScheduleHints read_schedule_hints(std::string_view text);
 
 struct NextDue {
   Milliseconds due{};
-  std::string due_reason;  ///< code of the input that fixed it
+  std::string due_reason;  ///< code of the input that determined it
   std::vector<DueInput> inputs;
 };
 
-/// What spreads the due times of feeds: the same for a feed every time (HTTP §3 step 7).
+/// Spreads the due times of feeds; constant for a feed (HTTP §3 step 7).
 std::uint64_t phase_of(std::string_view feed_url);
 
-/// Everything a due time may hang on besides the answer.
+/// Everything a due time may depend on, except the response.
 struct DueContext {
   std::uint64_t phase = 0;  ///< of the feed's URL
   Milliseconds now{};
-  Milliseconds last_new{};  ///< when an entry was last created, 0 when never
+  Milliseconds last_new{};  ///< when an entry was last created, 0 if never
   std::optional<RetryAfter> retry_after;
-  Milliseconds not_before{};  ///< an earlier Retry-After that still holds: "not before" never shrinks (HTTP §3)
-  Milliseconds quota_wait{};  ///< what its server told of a quota, where that holds for this feed alone (HTTP H10)
+  Milliseconds not_before{};  ///< an earlier Retry-After still in force: "not before" never shrinks (HTTP §3)
+  Milliseconds quota_wait{};  ///< for a quota of its server that applies to this feed alone (HTTP H10)
   Freshness fresh;
-  bool opened_by_allow = false;  ///< an own or test server: floors down to 1 s are legal (HTTP P6)
+  bool opened_by_allow = false;  ///< our own or a test server: floors down to 1 s are allowed (HTTP P6)
   std::optional<Milliseconds> interval_min, interval_max;  ///< the operator's for this feed (HTTP F8)
-  bool gap = false;  ///< posts were probably missed: come again in half the time (HTTP §3 step 4)
-  std::optional<Milliseconds> push_fallback{};  ///< between polls, as long as its pushes can be relied on (WEBSUB §5)
+  bool gap = false;                             ///< posts were probably missed: halve the interval (HTTP §3 step 4)
+  std::optional<Milliseconds> push_fallback{};  ///< interval of polls while its pushes are reliable (WEBSUB §5)
 };
 
-/// The shortest time between two polls of a feed, whatever it says of its freshness (HTTP P6).
+/// The shortest interval between polls of a feed, whatever its freshness (HTTP P6).
 Milliseconds shortest_floor(const ScheduleOptions& options, const DueContext& context);
 
-/// After an answer that counts as success (HTTP §3). `new_per_week` and `context.last_new` are those after this poll.
+/// After a success (HTTP §3). `new_per_week` and `context.last_new` are the values after this poll.
 NextDue due_after_success(const ScheduleOptions& options, const DueContext& context, double new_per_week,
                           const ScheduleHints& hints);
 
-/// After a failure: back(base, cap, n) = min(cap, base · 2^(n−1)); `code` says which row of HTTP §4. The operator's
-/// least interval counts here too (HTTP F8).
+/// After a failure: back(base, cap, n) = min(cap, base · 2^(n−1)); `code` names the row of HTTP §4. The operator's
+/// minimum interval applies too (HTTP F8).
 NextDue due_after_failure(const DueContext& context, Milliseconds base, Milliseconds cap, int failures,
                           std::string_view code);
 
-/// S of HTTP §3 after `elapsed` with `new_entries` found.
+/// S of HTTP §3, decayed over `elapsed` and with `new_entries` found.
 double decayed_rate(double new_per_week, Milliseconds elapsed, std::uint32_t new_entries);
 
-/// S of a first import: from the dates of its entries, unix seconds.
+/// S of a first import: from its entries' dates, in Unix seconds.
 double imported_rate(std::span<const std::int64_t> timestamps, Milliseconds now);
 
 }  // namespace feedmill

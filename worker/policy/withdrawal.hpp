@@ -1,4 +1,4 @@
-// Posts that their publisher takes back: at:deleted-entry (RFC 6721). Pure.
+// Posts withdrawn by their publisher: at:deleted-entry (RFC 6721). Pure.
 #pragma once
 
 #include <string>
@@ -12,23 +12,22 @@
 
 namespace feedmill {
 
-/// The deletions of a document whose posts are identified `by`; one without a readable date says nothing (RFC 6721 §3
-/// demands it). They name posts by their Atom ids: where links tell posts apart, an id that is a web address is one;
-/// where texts do, none is named.
+/// The deletions of a document whose posts are identified `by`; those without a readable date are ignored (RFC 6721 §3
+/// requires one). They name posts by their Atom ids. If posts are identified by link, only ids that are web addresses
+/// match; if by text, none do.
 std::vector<Deletion> deletions(const Feed& feed, IdentifiedBy by);
 
-/// Guids of stored posts to delete, and of listed ones not to create. One counts unless the post, stored or in the same
-/// document, was updated after it. `dates`: Known::deletable, one for each.
+/// Guids of stored posts to delete and of listed posts not to create. A deletion is ignored if the stored or listed
+/// post was updated after it. `dates`: Known::deletable, one for each.
 std::vector<std::string> withdrawn(const std::vector<Deletion>& deletions, const std::vector<std::string>& dates,
                                    const std::vector<EntryRecord>& listed);
 
-/// Keeps in mind which posts were taken back, so that an old push of one does not bring it in again: after a document
-/// that took back `deleted` and was written as `writes`. A post that it created is listed again and forgotten here. Of
-/// each a digest is kept, of the newest 100.
+/// Remembers withdrawn posts, so that an old push does not restore them: after a document that withdrew `deleted` and
+/// was written as `writes`. Posts that it created are forgotten here. Keeps a digest of each of the latest 100.
 void remember_withdrawn(std::vector<std::string>& marks, const std::vector<std::string>& deleted,
                         const std::vector<EntryWrite>& writes);
 
-/// Whether the publisher has taken this post back, as far as `marks` reach.
+/// Whether the publisher has withdrawn this post, as far as `marks` reach.
 bool was_withdrawn(const std::vector<std::string>& marks, std::string_view guid);
 
 }  // namespace feedmill

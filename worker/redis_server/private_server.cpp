@@ -42,7 +42,7 @@ std::string errno_text() {
   return std::strerror(errno);
 }
 
-/// What root would start in the directory of another user, that user could not take up again.
+/// If root started a server in another user's directory, that user could not adopt it.
 EmbeddedError left_to_its_user(const fs::path& data, uid_t user) {
   return {Code::occupied, "no server runs on " + data.string() + ", which belongs to another user (" +
                               std::to_string(user) + "): start its worker first (systemctl start feedmill)"};
@@ -115,7 +115,7 @@ EmbeddedRedis::Status EmbeddedRedis::prepare_directories() {
   fs::path& runtime = options_.runtime_dir;
   if (runtime.empty()) runtime = default_runtime_dir();
   const std::string own = "feedmill-" + std::to_string(::geteuid());
-  // One that root owns and others may write to, as a volume of a container, is only good for one of ours inside.
+  // In a directory owned by root and writable by others (such as a container's volume), use our own subdirectory.
   if (owner_of(runtime) == 0 && !is_own_private_directory(runtime)) runtime /= own;
   const std::string name = "redis-" + hex_of(XXH3_64bits(data.native().data(), data.native().size())) + ".sock";
   if ((runtime / name).native().size() > longest_socket_path) runtime = fs::path("/tmp") / own;  // RELIABILITY R3
@@ -126,7 +126,7 @@ EmbeddedRedis::Status EmbeddedRedis::prepare_directories() {
                                               "; it must belong to this user; $XDG_RUNTIME_DIR names another"};
   }
 
-  // Its first server makes the locks as well.
+  // The first server also creates the locks.
   const uid_t owner = owner_of(data).value_or(0);
   if (::geteuid() == 0 && owner != 0 && !fs::exists(in_data("server.lock"), error)) {
     return left_to_its_user(data, owner);
@@ -139,7 +139,7 @@ EmbeddedRedis::Status EmbeddedRedis::prepare_directories() {
     if (is_told_to_end()) return told_to_end();
     return EmbeddedError{Code::occupied, "another process is stopping the server in " + data.string()};
   }
-  // Others that use the server expect it where it was.
+  // Other users of the server expect its socket unchanged.
   socket_ = alone ? fs::path() : ServerRecord::read(in_data("server.json")).socket;
   if (socket_.empty()) socket_ = runtime / name;
   return {};
@@ -167,7 +167,7 @@ EmbeddedRedis::Status EmbeddedRedis::attach() {
     UniqueFd lock = open_lock_file(in_data("server.lock"));
     if (!lock) return EmbeddedError{Code::directory, in_data("server.lock").string() + ": " + errno_text()};
     if (try_lock(lock, LOCK_EX)) return start(std::move(lock), std::move(record));
-    // Somebody holds it: our server from before, its AOF rewrite that outlives it a little, or a stranger.
+    // The lock is held: by our earlier server, by its AOF rewrite (which outlives it briefly), or by a foreign process.
     auto adopted = adopt(record);
     if (adopted.has_value()) return {};
     reason = adopted.error().detail;
@@ -176,7 +176,7 @@ EmbeddedRedis::Status EmbeddedRedis::attach() {
                                            " is in use by a server that feedmill did not start: " + reason};
 }
 
-/// RELIABILITY R5. Succeeds with true; an error says what does not agree, and may be gone a moment later.
+/// RELIABILITY R5. Returns true on success; an error describes the mismatch, which may be temporary.
 boost::system::result<bool, EmbeddedError> EmbeddedRedis::adopt(ServerRecord& record) {
   const auto disagree = [](std::string what) { return EmbeddedError{Code::occupied, std::move(what)}; };
   auto talk = ServerTalk::connect(record.socket);
@@ -189,7 +189,7 @@ boost::system::result<bool, EmbeddedError> EmbeddedRedis::adopt(ServerRecord& re
   if (!process || !info || info->type != '$') return disagree("the server at " + record.socket.string() + " is silent");
   const std::string run_id = info_field(info->text, "run_id");
   if (!record.run_id.empty() && record.run_id != run_id) return disagree("server.json belongs to another run");
-  if (record.run_id.empty()) {  // its starter was killed before it could write that down
+  if (record.run_id.empty()) {  // its starter was killed before recording it
     record.run_id = run_id;
     record.write(in_data("server.json"));
   }
@@ -234,7 +234,7 @@ EmbeddedRedis::Status EmbeddedRedis::start(UniqueFd server_lock, ServerRecord re
 
   const UniqueFd log(::open(beside_socket(".log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!log) return EmbeddedError{Code::directory, beside_socket(".log").string() + ": " + errno_text()};
-  // The lock stays with the server for as long as it lives: ours is closed on return, never unlocked.
+  // The server holds the lock for its lifetime: our descriptor is closed on return, but never unlocked.
   pid_ = spawn(program.path, {program.called, beside_socket(".conf").string()}, log.get(), server_lock.get());
   if (pid_ == 0) return EmbeddedError{Code::start_failed, program.path.string() + ": " + errno_text()};
   process_ = open_process(pid_);
@@ -267,7 +267,7 @@ EmbeddedRedis::Status EmbeddedRedis::await_answer() {
 EmbeddedError EmbeddedRedis::died_at_start() const {
   const std::string log = read_file(beside_socket(".log"));
   const fs::path files = in_data("appendonlydir");
-  // RELIABILITY R9: nothing is repaired by itself.
+  // RELIABILITY R9: no automatic repair.
   for (const char* sign : {"Bad file format reading the append only file", "Unexpected end of file reading the append",
                            "Wrong signature trying to load DB from file", "Internal error in RDB reading",
                            "Short read or OOM loading DB"}) {
@@ -286,11 +286,11 @@ EmbeddedError EmbeddedRedis::died_at_start() const {
 }
 
 EmbeddedRedis::Status EmbeddedRedis::await_loaded() {
-  for (Patience patience(0ms);; patience.wait()) {  // however long it takes: RELIABILITY R7
+  for (Patience patience(0ms);; patience.wait()) {  // without a limit: RELIABILITY R7
     if (is_told_to_end()) return told_to_end();
     auto talk = ServerTalk::connect(socket_);
     const auto answer = talk ? talk->ask({"PING"}) : std::nullopt;
-    // One that cannot write its file refuses even this (MISCONF), and has loaded all the same.
+    // A server that cannot write its file refuses even this (MISCONF), but it has loaded.
     if (answer && !answer->is_error("LOADING")) break;
     if (server_ended(0ms)) return died_at_start();
   }
@@ -308,7 +308,7 @@ EmbeddedRedis::Status EmbeddedRedis::check_marker() {
     talk->ask({"SET", marker_key, marker_});
     return {};
   }
-  process_.reset();  // not ours to stop
+  process_.reset();  // must not stop it
   return EmbeddedError{Code::occupied, "the data at " + socket_.string() + " does not belong to " +
                                            options_.data_dir.string() + ": " + std::string(marker_key) +
                                            " does not match server.json; was a file copied from elsewhere?"};
@@ -321,7 +321,7 @@ EmbeddedRedis::~EmbeddedRedis() {
   const UniqueFd stopping = open_lock_file(in_data("start.lock"));
   if (!stopping) return;
   interrupted_ = false;
-  if (options_.leave) options_.leave();  // what was said before told us to come here
+  if (options_.leave) options_.leave();  // consumes earlier requests to stop
   options_.give_up = options_.leave;
   if (!lock(stopping, LOCK_EX)) return;
   if (try_lock(users_, LOCK_EX)) stop_server();
@@ -332,7 +332,7 @@ void EmbeddedRedis::stop_server() {
   for (Patience patience(one_farewell); !patience.ended() && !server_ended(0ms); patience.wait()) {
     auto talk = ServerTalk::connect(socket_, one_refusal);
     if (!talk && is_told_to_end()) return send_signal(SIGTERM);
-    // It answers only when it will not, as while it writes its first AOF.
+    // It answers only if it refuses, for example while it writes its first AOF.
     if (talk && !talk->ask({"SHUTDOWN"}) && !await_end()) return;
   }
   for (const int signal : {SIGTERM, SIGKILL}) {
@@ -341,18 +341,19 @@ void EmbeddedRedis::stop_server() {
     if (!await_end()) return;
   }
   reap();
-  if (owner_of(options_.data_dir) != ::geteuid()) return;  // what its record names is its user's
+  if (owner_of(options_.data_dir) != ::geteuid()) return;  // the files belong to the directory's user
   std::error_code ignored;
   for (const auto& ours : {socket_, beside_socket(".conf"), beside_socket(".log")}) fs::remove(ours, ignored);
 }
 
 void EmbeddedRedis::abandon() {
-  if (state_ != State::ready) return;  // somebody is starting it
+  if (state_ != State::ready) return;  // it is being started
   const UniqueFd stopping = open_lock_file(in_data("start.lock"));
   if (stopping && try_lock(stopping, LOCK_EX) && try_lock(users_, LOCK_EX)) send_signal(SIGTERM);
 }
 
-/// Waits for the server to end, with patience. False when we were told meanwhile to go without it: it ends by itself.
+/// Waits for the server to end, with a limit. Returns false if told to stop: it has been sent SIGTERM and ends by
+/// itself.
 bool EmbeddedRedis::await_end() {
   for (Patience patience(one_farewell); !patience.ended() && !server_ended(0ms); patience.wait()) {
     if (!is_told_to_end()) continue;
@@ -366,13 +367,13 @@ void EmbeddedRedis::send_signal(int signal) const {
   ::syscall(SYS_pidfd_send_signal, process_.get(), signal, nullptr, 0);
 }
 
-/// Waits for the server to end, for at most `wait`.
+/// Waits at most `wait` for the server to end.
 bool EmbeddedRedis::server_ended(milliseconds wait) const {
   pollfd watched{process_.get(), POLLIN, 0};
   return ::poll(&watched, 1, static_cast<int>(wait.count())) > 0;
 }
 
-/// Takes the exit status of a server that is our child; of another's, init does.
+/// Reaps the server if it is our child; init reaps any other.
 void EmbeddedRedis::reap() {
   ::waitpid(pid_, nullptr, WNOHANG);
 }

@@ -1,13 +1,12 @@
-// The private Redis or Valkey server that runs when no redis.url is configured: one command, nothing set up
-// (RELIABILITY §10).
+// The private Redis or Valkey server that runs if no redis.url is configured: one command, no setup (RELIABILITY §10).
 //
-// In the data directory (mode 700): what the server writes, and of ours
+// In the data directory (mode 700), in addition to the server's own files:
 //   server.json   name, version, run id and socket of the server that last ran here, and the value of its marker key
 //   server.lock   flock held by the server process itself through an inherited descriptor: one server per directory
-//   users.lock    flock shared by every process that uses the server; whoever gets it exclusively stops the server
-//   start.lock    flock held while somebody starts, adopts or stops the server
+//   users.lock    flock shared by every process that uses the server; the one that gets it exclusively stops the server
+//   start.lock    flock held while a process starts, adopts or stops the server
 //   redis.pid     written by the server
-// The socket, the server's configuration and its log lie in the runtime directory.
+// The socket, the server's configuration and its log are in the runtime directory.
 #pragma once
 
 #include <atomic>
@@ -32,22 +31,22 @@ struct EmbeddedError {
   enum class Code {
     no_program,    ///< neither Redis nor Valkey is installed
     directory,     ///< the data or runtime directory cannot be used
-    version,       ///< the installed server is too old, or cannot read what another one wrote
+    version,       ///< the installed server is too old, or cannot read the existing files
     occupied,      ///< something that is not our server uses the directory
     damaged,       ///< the server refuses to load its files
     start_failed,  ///< the server ended, or did not answer
-    interrupted,   ///< it was told to end meanwhile
+    interrupted,   ///< a request to stop interrupted it
   };
   Code code{};
-  std::string detail;  ///< what, where, and what to do
+  std::string detail;  ///< what, where, and the remedy
 };
 
-/// The exit code that tells a shell or systemd what `code` means (RELIABILITY §11).
+/// The exit code for a shell or systemd (RELIABILITY §11).
 int exit_code(EmbeddedError::Code code);
 
 [[noreturn]] void throw_exception_from_error(const EmbeddedError& error, const boost::source_location&);
 
-/// What happened to the server while it was supervised.
+/// An event of the supervised server.
 struct EmbeddedEvent {
   enum class Kind { log_line, crashed, restarted, gave_up };
   Kind kind{};
@@ -57,60 +56,61 @@ struct EmbeddedEvent {
 
 struct ServerRecord;
 
-/// A running private server and our share in it. The server is started by the first user of a data directory, shared
-/// with others, adopted when its starter was killed, and stopped by the last one that goes.
+/// Our share in a running private server. The first user of a data directory starts the server; others share it, or
+/// adopt it if its starter was killed; the last to leave stops it.
 class EmbeddedRedis {
  public:
   struct Options {
-    std::filesystem::path data_dir;  ///< created when missing
-    std::uint64_t max_memory = 0;    ///< bytes of data that one started here may hold, 0 = as many as it likes
-    /// False: open() returns while the server still loads its files, and supervise() waits for it (RELIABILITY R7).
+    std::filesystem::path data_dir;  ///< created if missing
+    std::uint64_t max_memory = 0;    ///< limit of the data of a server started here, in bytes; 0 = none
+    /// False: open() returns while the server is loading its files, and supervise() waits for it (RELIABILITY R7).
     bool wait_until_loaded = true;
-    std::chrono::milliseconds patience{30'000};    ///< for a lock that is held, and for a server to answer
+    std::chrono::milliseconds patience{30'000};    ///< for a held lock, and for a server to answer
     std::chrono::milliseconds restart_delay{500};  ///< after the first crash; doubles
     std::filesystem::path runtime_dir;             ///< "" = default_runtime_dir() of server_files.hpp
-    std::string search_path;                       ///< where programs are looked for, as $PATH; "" = $PATH
-    std::function<bool()> give_up;  ///< asked while open() waits: true ends it, interrupted, as interrupt() does later
-    /// Asked at the end: true, once for each time somebody was told to stop; then the server is left to end by itself.
+    std::string search_path;                       ///< search path for programs, like $PATH; "" = $PATH
+    std::function<bool()> give_up;  ///< polled while open() waits: true interrupts it, as interrupt() does later
+    /// Polled while closing: true, once per request to stop; the server then ends by itself.
     std::function<bool()> leave;
   };
 
   enum class State { loading, ready, restarting, failed };
 
-  /// Adopts the server that runs on the data directory, or starts one. Blocks until it answers, and until it has loaded
-  /// its files unless told otherwise.
+  /// Adopts the server of the data directory, or starts one. Blocks until it answers and, unless told otherwise, has
+  /// loaded its files.
   static boost::system::result<std::unique_ptr<EmbeddedRedis>, EmbeddedError> open(Options options);
 
   EmbeddedRedis(const EmbeddedRedis&) = delete;
   EmbeddedRedis& operator=(const EmbeddedRedis&) = delete;
 
-  /// Gives up our share; when nobody else has one, stops the server: SHUTDOWN, after 10 s SIGTERM, after 10 s SIGKILL,
-  /// or SIGTERM and no more waiting once Options::leave says so.
+  /// Releases our share. If it was the last, stops the server: SHUTDOWN, after 10 s SIGTERM, after 10 s SIGKILL; or,
+  /// once Options::leave returns true, SIGTERM without waiting.
   ~EmbeddedRedis();
 
-  /// "unix:///run/…/redis-0123456789abcdef.sock"; stays the same over restarts by supervise().
+  /// "unix:///run/…/redis-0123456789abcdef.sock"; unchanged by restarts in supervise().
   std::string url() const { return "unix://" + socket_.string(); }
 
   /// "redis 7.0.15", "valkey 8.1.1".
   std::string server() const { return name_ + " " + version_; }
 
   int pid() const { return pid_; }
-  /// What to warn the operator of: other users may list or enter the data directory. "" when they may not.
+  /// Warning for the operator if other users may list or enter the data directory; else "".
   std::string warning() const;
   bool adopted() const { return adopted_; }
 
-  /// May be asked from any thread.
+  /// From any thread.
   State state() const { return state_; }
 
-  /// Restarts the server when it dies: after 0.5 s · 2^k, at most 30 s; gives up after 5 crashes in 10 min (RELIABILITY
-  /// R8). `tell` is called on the caller's executor; blocking work goes to `calls`. Both must outlive the coroutine,
-  /// which ends by cancellation only.
+  /// Restarts the server if it dies: after 0.5 s · 2^k, at most 30 s; gives up after 5 crashes in 10 min (RELIABILITY
+  /// R8). Calls `tell` on the caller's executor; blocking work runs on `calls`. Both must outlive the coroutine, which
+  /// ends only by cancellation.
   boost::asio::awaitable<void> supervise(BlockingCalls& calls, std::function<void(const EmbeddedEvent&)> tell);
 
-  /// For who ends without the destructor: a server that nobody else uses is told to end, and not waited for.
+  /// For processes that exit without the destructor: sends SIGTERM to a server that has no other users, without
+  /// waiting.
   void abandon();
 
-  /// Lets a start that is going on in supervise() end at once; from any thread. It is not tried again.
+  /// Interrupts a running start in supervise() for good; from any thread.
   void interrupt() { interrupted_ = true; }
 
  private:
@@ -132,7 +132,7 @@ class EmbeddedRedis {
   bool server_ended(std::chrono::milliseconds wait) const;
   void reap();
   bool is_told_to_end() const { return interrupted_ || (options_.give_up && options_.give_up()); }
-  /// False when the lock was held for as long as there is patience, or until we were told to end.
+  /// False if the lock was not free within the patience, or we were told to stop.
   bool lock(const UniqueFd& file, int kind) const;
   boost::asio::awaitable<void> watch(BlockingCalls& calls, std::function<void(const EmbeddedEvent&)>& tell);
   boost::asio::awaitable<void> follow_log(std::function<void(const EmbeddedEvent&)>& tell);

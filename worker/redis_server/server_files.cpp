@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-/// A word of the server's configuration file.
+/// Quotes a word for the server's configuration file.
 std::string config_word(std::string_view text) {
   std::string word = "\"";
   for (const char c : text) {
@@ -58,7 +58,7 @@ std::string read_file(const fs::path& path) {
 
 bool write_file(const fs::path& path, const std::string& text) {
   const fs::path fresh = path.string() + ".new";
-  ::unlink(fresh.c_str());  // what an earlier try has left; never a link of somebody else's
+  ::unlink(fresh.c_str());  // left by an earlier try; never follows a link
   {
     UniqueFd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return false;

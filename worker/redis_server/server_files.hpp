@@ -1,4 +1,4 @@
-// Files and directories of the private server: locks, records, where things lie.
+// Files and directories of the private server: locks, records, locations.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace feedmill {
 
-/// Waits a little longer each time, so that what takes milliseconds is not waited for longer. Blocks.
+/// Waits with growing delays, so that short waits stay short. Blocks.
 class Patience {
  public:
   explicit Patience(std::chrono::milliseconds limit) : end_(std::chrono::steady_clock::now() + limit) {}
@@ -25,48 +25,49 @@ class Patience {
   std::chrono::milliseconds pause_{1};
 };
 
-/// Made when missing, for this user alone; none, with errno, when it cannot be opened.
+/// Opens a lock file, created for this user only; empty, with errno, on failure.
 UniqueFd open_lock_file(const std::filesystem::path& path);
 /// `kind`: LOCK_EX or LOCK_SH.
 bool try_lock(const UniqueFd& file, int kind);
 
-/// "" when there is none.
+/// "" if there is none.
 std::string read_file(const std::filesystem::path& path);
-/// Whole or not at all; false with errno.
+/// Writes all or nothing; false with errno.
 bool write_file(const std::filesystem::path& path, const std::string& text);
 
-/// The user a directory belongs to; nothing when it is none, or a link.
+/// The owner of a directory; empty if it is not a directory, or a link.
 std::optional<uid_t> owner_of(const std::filesystem::path& directory);
-/// Ours, no link, and nobody else may put files there.
+/// Whether the directory is ours, not a link, and not writable by others.
 bool is_own_private_directory(const std::filesystem::path& path);
 
-/// Takes the rights of group and others from the server's files in a data directory, whose own mode stays. Changes only
-/// regular files of this user, and follows no links.
+/// Removes the permissions of group and others from the server's files in a data directory, but not from the directory.
+/// Changes only regular files of this user, and follows no links.
 void close_to_others(const std::filesystem::path& directory);
-/// Whether users who are neither its owner nor of its group may list or enter it.
+/// Whether users other than its owner and its group may list or enter it.
 bool is_open_to_others(const std::filesystem::path& directory);
 
-/// $RUNTIME_DIRECTORY, else $XDG_RUNTIME_DIR/feedmill if we own that, else /tmp/feedmill-<uid>. Not created here.
+/// $RUNTIME_DIRECTORY, else $XDG_RUNTIME_DIR/feedmill if we own the latter, else /tmp/feedmill-<uid>. Does not create
+/// it.
 std::filesystem::path default_runtime_dir();
 
 /// 16 digits.
 std::string hex_of(std::uint64_t number);
 
-/// server.json: which server last ran on a data directory.
+/// server.json: the server that last ran on a data directory.
 struct ServerRecord {
   std::string name, version, run_id, marker;
   std::filesystem::path socket;
 
-  /// Empty where there is none, or one that is damaged.
+  /// Empty if there is none, or it is damaged.
   static ServerRecord read(const std::filesystem::path& file);
   /// False with errno.
   bool write(const std::filesystem::path& file) const;
 };
 
-/// What the configuration file of the server says (RELIABILITY R2, SECURITY A5).
+/// Contents of the server's configuration file (RELIABILITY R2, SECURITY A5).
 struct ServerConfiguration {
   std::filesystem::path socket, data_dir, pid_file, log_file;
-  std::uint64_t max_memory = 0;  ///< bytes, 0 = no limit of its own
+  std::uint64_t max_memory = 0;  ///< bytes, 0 = no limit
 
   std::string text() const;
 };

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds longest_answer{5};  // of `redis-server --version`
 
-/// What `path` prints; "" when it cannot be run, or is not done after a while: then it is killed.
+/// The output of `path`; "" if it cannot be run, or takes too long and is killed.
 std::string output_of(const fs::path& path, std::vector<std::string> arguments) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};
@@ -44,7 +44,7 @@ std::string output_of(const fs::path& path, std::vector<std::string> arguments) 
     pollfd watched{in.get(), POLLIN, 0};
     if (left <= 0 || ::poll(&watched, 1, static_cast<int>(left)) == 0) {
       text.clear();
-      if (pid > 0) ::kill(-pid, SIGKILL);  // it leads a session of its own
+      if (pid > 0) ::kill(-pid, SIGKILL);  // it leads its own session
       break;
     }
     const ssize_t size = ::read(in.get(), chunk.data(), chunk.size());
@@ -55,7 +55,7 @@ std::string output_of(const fs::path& path, std::vector<std::string> arguments) 
   return text;
 }
 
-/// The first program of that name in a search path.
+/// The first program named `file` in a search path.
 std::optional<fs::path> find_executable(const std::string& search_path, std::string_view file) {
   std::istringstream directories(search_path);
   for (std::string directory; std::getline(directories, directory, ':');) {
@@ -77,7 +77,7 @@ Version version_of(std::string_view text) {
   return version;
 }
 
-/// The RDB version that a server writes as the base of its AOF.
+/// The RDB version of the base file of a server's AOF.
 int file_format(std::string_view name, Version version) {
   if (name == "valkey") return version[0] >= 9 ? 80 : 11;
   return version < Version{7, 2} ? 10 : version < Version{7, 4} ? 11 : 12;
@@ -86,12 +86,12 @@ int file_format(std::string_view name, Version version) {
 bool reads_files_of(std::string_view name, Version version, std::string_view writer, Version written) {
   if (writer.empty()) return true;
   if (name == writer) return version >= written;
-  constexpr int last_common = 11;  // from 12 on Redis and Valkey went apart
+  constexpr int last_common = 11;  // from 12 on, Redis and Valkey differ
   const int format = file_format(writer, written);
   return format <= last_common && format <= file_format(name, version);
 }
 
-/// Why a program must not run on the data directory, "" when it may (RELIABILITY R10).
+/// Why a program must not run on the data directory; "" if it may (RELIABILITY R10).
 std::string objection_to(const ServerProgram& program, const ServerWriter& writer) {
   const std::string what = program.path.string() + " (" + program.name + " " + program.version + ")";
   if (version_of(program.version) < Version{7, 0}) return what + " is too old; version 7.0 or later is needed";
@@ -108,7 +108,7 @@ UniqueFd open_process(int pid) {
 }
 
 int spawn(const fs::path& path, std::vector<std::string> arguments, int output, int inherited) {
-  // Away from the numbers that are assigned below.
+  // Move them away from the descriptor numbers assigned below.
   const UniqueFd out(::fcntl(output, F_DUPFD_CLOEXEC, 10));
   const UniqueFd held(inherited >= 0 ? ::fcntl(inherited, F_DUPFD_CLOEXEC, 10) : -1);
   posix_spawn_file_actions_t files;
@@ -131,7 +131,7 @@ int spawn(const fs::path& path, std::vector<std::string> arguments, int output, 
   for (auto& argument : arguments) words.push_back(argument.data());
   words.push_back(nullptr);
   pid_t pid = 0;
-  // The umask is the whole process': another thread that makes a file meanwhile makes it for this user alone, too.
+  // The umask is process-wide: files created concurrently by other threads are also for this user only.
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
   const mode_t usual = ::umask(077);
@@ -145,7 +145,7 @@ int spawn(const fs::path& path, std::vector<std::string> arguments, int output, 
 
 boost::system::result<ServerProgram, EmbeddedError> choose_program(std::string search_path,
                                                                    const ServerWriter& writer) {
-  // RELIABILITY R1: the check tools are the same program, which looks at the name it was started under.
+  // RELIABILITY R1: the check tools are the same program, which acts by the name it was started under.
   constexpr std::pair<std::string_view, const char*> candidates[] = {{"valkey-server", "valkey-server"},
                                                                      {"redis-server", "redis-server"},
                                                                      {"redis-check-rdb", "redis-server"},

@@ -1,5 +1,5 @@
-// A few words with the private server over its unix socket, while nothing else runs yet; storage/ speaks to Redis
-// otherwise.
+// Simple commands to the private server over its unix socket while nothing else is running; otherwise storage/ talks to
+// Redis.
 #pragma once
 
 #include <chrono>
@@ -22,21 +22,21 @@ struct ServerReply {
   char type{};
   std::string text;
 
-  /// An error whose first word is `code`: "LOADING".
+  /// Whether it is an error whose first word is `code`, such as "LOADING".
   bool is_error(std::string_view code) const { return type == '-' && text.starts_with(code); }
 };
 
-/// One connection for a handful of commands. Blocks.
+/// A connection for a few commands. Blocks.
 class ServerTalk {
  public:
-  /// Nothing when nobody listens there. `one_answer`: longest wait for each.
+  /// Empty if there is no listener. `one_answer`: the longest wait for each answer.
   static std::optional<ServerTalk> connect(const std::filesystem::path& path,
                                            std::chrono::seconds one_answer = std::chrono::seconds(5));
 
-  /// The process that listens at the other end, 0 when unknown.
+  /// The listener's process id, 0 if unknown.
   int peer() const;
 
-  /// Nothing when the connection broke or the answer took too long.
+  /// Empty if the connection broke or the answer took too long.
   std::optional<ServerReply> ask(std::initializer_list<std::string_view> words);
 
  private:
@@ -47,7 +47,7 @@ class ServerTalk {
   std::string buffer_;
 };
 
-/// The value of `name` in what INFO answered, "" when absent.
+/// The value of `name` in an INFO answer, "" if absent.
 std::string info_field(const std::string& info, std::string_view name);
 
 }  // namespace feedmill

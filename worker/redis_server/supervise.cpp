@@ -1,4 +1,4 @@
-// EmbeddedRedis while it is supervised: restarts, and what the server's log says.
+// Supervision of EmbeddedRedis: restarts, and the server's log.
 #include <algorithm>
 #include <deque>
 #include <filesystem>
@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// What a line of the server's log is worth to us; `mark` is what the server thinks. It marks its greetings like its
+/// Our log level for a line of the server's log; `mark` is the server's own level. It marks its greetings like
 /// warnings.
 LogLevel level_of(char mark, std::string_view text) {
   if (mark != '#') return LogLevel::debug;
@@ -60,7 +60,7 @@ asio::awaitable<void> EmbeddedRedis::watch(BlockingCalls& calls, std::function<v
       if (why.empty()) why = server() + " ended";
     }
     for (bool running = false; !running;) {
-      if (interrupted_) co_return;  // nobody waits for it any more
+      if (interrupted_) co_return;  // a start is no longer needed
       reap();
       state_ = State::restarting;
       crashes.push_back(Clock::now());
@@ -105,7 +105,7 @@ asio::awaitable<void> EmbeddedRedis::follow_log(std::function<void(const Embedde
       read += text.size();
       std::istringstream lines(text);
       for (std::string line; std::getline(lines, line);) {
-        // "4711:M 01 Mar 2026 12:00:00.123 # Warning: …"; the mark says how important it is
+        // "4711:M 01 Mar 2026 12:00:00.123 # Warning: …"; the mark is its level
         std::size_t mark = 0;
         for (int word = 0; word < 5 && mark != std::string::npos; ++word) mark = line.find(' ', mark + (word > 0));
         if (mark == std::string::npos || mark + 3 > line.size()) continue;

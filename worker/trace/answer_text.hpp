@@ -1,4 +1,4 @@
-// What came of asking an origin, as people and programs read it.
+// Formats the result of a fetch for people and programs.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace feedmill {
 
-/// Names and values in the order to show, not cleaned.
+/// Names and values in display order, not cleaned.
 using NamedLines = std::vector<std::pair<std::string, std::string>>;
 
-/// A view of a FetchResult, which outlives it: what an answer and a failure have in common.
+/// A view of a FetchResult, which must outlive it: the common parts of a response and a failure.
 class Answered {
  public:
   explicit Answered(const FetchResult& fetched) : fetched_(fetched) {}
@@ -26,14 +26,14 @@ class Answered {
   const std::vector<Header>& headers() const;
   const FetchTimings& timings() const;
   std::uint64_t wire_bytes() const;
-  /// "public", "opened by egress.allow", "refused", "unknown": nothing was connected to.
+  /// "public", "opened by egress.allow", "refused", "unknown" (no connection was made).
   std::string_view egress() const;
-  /// "[2001:db8::1]:443", "" when there was no answer.
+  /// "[2001:db8::1]:443", "" without a response.
   std::string peer() const;
 
-  /// Hops, headers, address and time.
+  /// Adds hops, headers, address and time.
   void add_to(NamedLines& lines) const;
-  /// hops, headers, egress and seconds; text is cleaned.
+  /// Adds hops, headers, egress and seconds; text is cleaned.
   void add_to(boost::json::object& row) const;
 
  private:

@@ -1,5 +1,4 @@
-// A refresh that somebody follows from elsewhere (storage/events/traces.hpp): its steps are gathered, and written down
-// at its end.
+// A refresh traced by another process (storage/events/traces.hpp): collects its steps, to be written at its end.
 #pragma once
 
 #include <string>
@@ -20,7 +19,7 @@ class FollowedRefresh {
 
   RefreshTrace& trace() { return text_; }
   void ended(const Report& report);
-  /// By what nobody expected.
+  /// Records an unexpected failure.
   void failed(std::string_view what);
 
   const std::string& feed_url() const { return feed_url_; }

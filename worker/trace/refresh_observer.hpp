@@ -1,4 +1,4 @@
-// What is seen of a refresh on its way.
+// Observes a refresh step by step.
 #pragma once
 
 #include <chrono>
@@ -16,11 +16,11 @@
 
 namespace feedmill {
 
-/// Told of each step of a refresh, on the loop's thread. What it is shown is gone afterwards.
+/// Receives each step of a refresh, on the loop's thread. Arguments are only valid during the call.
 class RefreshTrace {
  public:
   virtual void claimed(const Claim& claim) = 0;
-  /// Once more when it was asked again without content coding.
+  /// Called again if the fetch was repeated without content coding.
   virtual void answered(const FetchRequest& request, const FetchResult& fetched) = 0;
   virtual void read(const Reading& reading) = 0;
   virtual void decided(const Claim& claim, const StoredSnapshot& known, const Decision& decision) = 0;
@@ -31,36 +31,36 @@ class RefreshTrace {
   ~RefreshTrace() = default;
 };
 
-/// One refresh: its clock, the report that log, metrics and history are made of, the trace for who follows it, and the
-/// points at which tests end the program. Told of each step in turn.
+/// One refresh: its clock, its report for log, metrics and history, its trace if any, and the test points where tests
+/// end the program. Called at each step in order.
 class RefreshObserver {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `claim` outlives this, `trace` as well; null: nobody follows it.
+  /// `claim` and `trace` must outlive this; `trace` may be null.
   RefreshObserver(const Claim& claim, RefreshTrace* trace);
   RefreshObserver(const RefreshObserver&) = delete;
   RefreshObserver& operator=(const RefreshObserver&) = delete;
 
   Clock::time_point began() const { return began_; }
-  /// Somebody wants to see each post.
+  /// Whether the refresh is traced and each post is of interest.
   bool is_followed() const { return trace_ != nullptr; }
-  /// Redis' clock now, by its reading at the claim and the steady clock since.
+  /// Redis' time, from its value at the claim and the steady clock since.
   Milliseconds now() const;
 
-  /// One answer, or what came instead.
+  /// A response, or the failure to get one.
   void fetched(const FetchRequest& request, const FetchResult& fetched);
-  /// What that was read to, and how long a CPU thread took for it.
+  /// The result of reading it, and how long a CPU thread took.
   void read(const Reading& reading, Clock::duration took);
-  /// The last of them counts.
+  /// The attempt's final result.
   void attempted(const Exchange& exchange, const Reading& reading);
   void decided(const StoredSnapshot& known, const Decision& decision);
-  /// The commit was sent, and this is what came of it.
+  /// The result of a commit that was sent.
   void sent(const StoreResult<Committed>& done);
 
-  // How it ends. Each makes the report whole; ended() gives it away.
+  // Ends of a refresh. Each completes the report and returns it.
 
-  /// `is_back`: the claim could be given back; else it ends with its lease.
+  /// `is_back`: the claim was released; else it ends with its lease.
   Report deferred(Reason reason, const std::string& detail, Milliseconds next_in, bool is_back);
   Report not_stored(const StoreError& error, Milliseconds next_in, bool is_back);
   Report committed(const Decision& decision, const Committed& done);

@@ -32,7 +32,7 @@ std::string title_of(const EntryWrite& write) {
   return title.empty() ? write.guid : title;
 }
 
-/// Names of the fields that a modification writes or takes away, the worker's own apart.
+/// Names of the fields that a modification writes or removes, except the worker's own.
 std::string changed_fields(const EntryWrite& write) {
   std::string names;
   const auto add = [&names](const std::string& name) {
@@ -152,7 +152,7 @@ void TraceText::tell_reading(const HttpStatus& answer) {
   tell("read", fmt::format("status {}{}", answer.status, answer.challenge ? ", a page for browsers" : ""));
 }
 
-void TraceText::tell_reading(const FetchError&) {}  // told with the answer
+void TraceText::tell_reading(const FetchError&) {}  // reported with the response
 void TraceText::tell_reading(const Unreadable& unreadable) {
   tell("read", size_text(wire_bytes_, unreadable.print, max_body_bytes_));
   tell("read", fmt::format("{}: {}", to_string(unreadable.reason), unreadable.detail));

@@ -1,4 +1,4 @@
-// A refresh told step by step, as `feedmill trace` shows it.
+// Text of a refresh's steps, as shown by `feedmill trace`.
 #pragma once
 
 #include <chrono>
@@ -11,18 +11,18 @@
 
 namespace feedmill {
 
-/// Puts each step into words; secrets are left out, text from outside is cleaned (SECURITY K1, O2).
+/// Describes each step; omits secrets and cleans outside text (SECURITY K1, O2).
 class TraceText final : public RefreshTrace {
  public:
-  /// `ms` since this was made; several lines in a row may have the same `step`.
+  /// `ms` since construction; consecutive lines may have the same `step`.
   using Tell = std::function<void(std::int64_t ms, std::string_view step, const std::string& text)>;
 
-  /// `max_body_bytes`: what a document may have.
+  /// `max_body_bytes`: the limit of a document.
   TraceText(std::uint64_t max_body_bytes, Tell tell) : max_body_bytes_(max_body_bytes), tell_(std::move(tell)) {}
 
-  /// The feed could be claimed.
+  /// Whether the feed was claimed.
   bool began() const { return began_; }
-  /// A step that the refresh itself does not tell of.
+  /// Adds a step that is not part of the refresh itself.
   void tell(std::string_view step, const std::string& outside);
 
   void claimed(const Claim& claim) override;

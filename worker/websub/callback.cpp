@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t longest_query = 16U << 10U, most_parameters = 64, most_reason = 500;
 
-/// The token behind "/w/"; "" when that is not what the path is.
+/// The token after "/w/"; "" for any other path.
 std::string_view token_in(std::string_view path) {
   constexpr std::string_view beginning = "/w/";
   if (!path.starts_with(beginning)) return {};
@@ -97,13 +97,13 @@ std::string subscription_form(const PushRecord& record, std::string_view mode, s
 }
 
 std::string one_line(std::string_view text, std::size_t most) {
-  // Four bytes of it at most become one character.
+  // At most four bytes become one character.
   const Decoded decoded = decode_document(text.substr(0, 4 * most), "text/plain; charset=utf-8");
   return std::string(utf8_prefix(fold_space(decoded.text), most));
 }
 
 std::string reason_of_hub(std::string text, const PushRecord& record) {
-  text = one_line(text, longest_query);  // first: what it leaves out may stand in the middle of a secret
+  text = one_line(text, longest_query);  // first, because it may remove bytes from the middle of a secret
   for (const std::string* secret : {&record.token, &record.secret}) {
     if (secret->empty()) continue;
     for (auto at = text.find(*secret); at != std::string::npos; at = text.find(*secret, at + redacted.size())) {

@@ -45,7 +45,7 @@ asio::awaitable<HttpReply> CallbackListener::answer(Visit& visit) {
   co_return co_await callbacks->answer(visit, std::move(target));
 }
 
-/// The same as to a token that is not known (SECURITY W2).
+/// Answers as for an unknown token (SECURITY W2).
 HttpReply CallbackListener::answer_for_none(const Visit& visit) {
   if (visit.head().method() == http::verb::get)
     parts_.metrics.push_verification(false);

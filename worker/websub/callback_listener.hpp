@@ -1,4 +1,4 @@
-// Where hubs come to (SECURITY §11). Never shares a port with the admin listener.
+// The listener for hubs (SECURITY §11). Never shares a port with the admin listener.
 #pragma once
 
 #include <chrono>
@@ -23,24 +23,24 @@ class CallbackListener {
  public:
   struct Options {
     boost::asio::ip::tcp::endpoint listen;
-    std::string base;  ///< path of websub.public_url, no slash at its end
-    /// SECURITY W1. A listener on loopback has a proxy before it: that network has all places.
+    std::string base;  ///< path of websub.public_url, no trailing slash
+    /// SECURITY W1. On loopback there is a proxy in front: its network may use all connections.
     Listener::Places places{.connections = 256, .per_network = 32};
     RequestLimits limits{.head = {.bytes = 64U << 10U, .line = 20U << 10U, .fields = 100},
                          .body_bytes = 4U << 20U,
                          .body_time = std::chrono::seconds(15),
                          .answer_time = std::chrono::seconds(5)};
-    /// Requests to what may be a path of ours: so many a second in the long run, and so many at once (SECURITY W6).
+    /// Limit of requests to paths that may be ours: sustained per second, and burst (SECURITY W6).
     std::size_t per_second = 10'000, burst = 20'000;
   };
-  /// What it works with; all outlive it.
+  /// Collaborators; all must outlive the listener.
   struct Parts {
-    ByPartition<Callbacks> callbacks;  ///< one at least
-    Metrics& metrics;                  ///< counts what is for none of them
+    ByPartition<Callbacks> callbacks;  ///< at least one
+    Metrics& metrics;                  ///< counts requests that match none of them
     Log& log;
   };
 
-  /// Binds and listens; connections are answered once serve() runs. All on `executor`, which has one thread.
+  /// Binds and listens; serve() answers connections. All on `executor`, which has one thread.
   static boost::system::result<std::unique_ptr<CallbackListener>, ListenError> open(
       const boost::asio::any_io_executor& executor, const Options& options, Parts parts);
   CallbackListener(const CallbackListener&) = delete;
@@ -48,7 +48,7 @@ class CallbackListener {
 
   boost::asio::ip::tcp::endpoint endpoint() const { return listener_->endpoint(); }
 
-  /// Answers until cancelled; when it returns no connection is left.
+  /// Answers until cancelled; all connections are closed when it returns.
   boost::asio::awaitable<void> serve();
 
  private:

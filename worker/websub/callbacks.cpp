@@ -20,12 +20,12 @@ namespace http = boost::beast::http;
 
 namespace {
 
-/// What every path answers that is not, or not now, one of ours: nobody learns which it was (SECURITY W2).
+/// The answer to every path that is not (or not now) ours, so that clients cannot tell which (SECURITY W2).
 HttpReply not_found() {
   return http_reply(http::status::not_found);
 }
 
-/// The values of all fields of that name, as one (RFC 9110 §5.3).
+/// The combined value of all fields named `name` (RFC 9110 §5.3).
 std::string joined(const Visit::Header& head, http::field name) {
   std::string all;
   for (auto [field, end] = head.equal_range(name); field != end; ++field)
@@ -48,7 +48,7 @@ asio::awaitable<HttpReply> Callbacks::answer(Visit& visit, CallbackTarget target
   co_return reply;
 }
 
-/// WEBSUB S7: stored first, then answered.
+/// WEBSUB S7: stores first, then answers.
 asio::awaitable<HttpReply> Callbacks::verify(CallbackTarget target) {
   const auto asked = read_verification(target.query);
   if (!asked) {
@@ -87,7 +87,7 @@ asio::awaitable<HttpReply> Callbacks::verify(CallbackTarget target) {
   co_return http_reply(http::status::ok, "text/plain", asked->challenge);
 }
 
-/// WEBSUB P2: limits, look-up, signature, noted, answered; work comes after.
+/// WEBSUB P2: limits, look-up, signature, note, answer; processing comes later.
 asio::awaitable<HttpReply> Callbacks::deliver(Visit& visit, const CallbackTarget& target) {
   using Delivery = Metrics::Delivery;
   if (target.has_query) {
@@ -110,7 +110,8 @@ asio::awaitable<HttpReply> Callbacks::deliver(Visit& visit, const CallbackTarget
     parts_.metrics.push_delivery(Delivery::limited);
     co_return http_reply(http::status::unsupported_media_type);
   }
-  // As much as the limits and the memory budget allow, of which incomplete bodies may have a quarter (SECURITY W1, M4).
+  // Limited by the size limits and the memory budget; incomplete bodies may use a quarter of the latter (SECURITY W1,
+  // M4).
   auto memory = std::make_unique<MemoryBudget::Share>(parts_.memory, 0);
   MemoryBudget::Share& share = *memory;
   struct Receiving {

@@ -1,4 +1,4 @@
-// What hubs are answered for a store: verifies intent, takes deliveries (WEBSUB §3, §6).
+// Answers hubs for one store: verifies intent, accepts deliveries (WEBSUB §3, §6).
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace feedmill {
 /// On the loop's thread.
 class Callbacks {
  public:
-  /// What it works with; all outlive it.
+  /// Collaborators; all must outlive this.
   struct Parts {
     PushStore& store;
     PushIntake& intake;
@@ -30,9 +30,9 @@ class Callbacks {
 
   explicit Callbacks(const Parts& parts) : parts_(parts) {}
 
-  /// To a GET or a POST whose head has been read. `target`: of `visit`; it has a token.
+  /// Answers a GET or a POST whose head has been read. `target`: of `visit`; has a token.
   boost::asio::awaitable<HttpReply> answer(Visit& visit, CallbackTarget target);
-  /// Hubs are to come again later, from now on.
+  /// From now on, asks hubs to retry later.
   void close() { closed_ = true; }
 
  private:

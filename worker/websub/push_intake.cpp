@@ -53,7 +53,7 @@ asio::awaitable<void> PushIntake::run() {
   co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
 }
 
-/// The oldest whose feed is not being written.
+/// The oldest push whose feed is not being written.
 std::deque<Pushed>::iterator PushIntake::next() {
   return std::ranges::find_if(queue_, [this](const Pushed& pushed) { return !busy_.contains(pushed.feed_url); });
 }
@@ -85,14 +85,14 @@ asio::awaitable<void> PushIntake::lane() {
   }
 }
 
-/// One that cannot be written is a hint all the same.
+/// A push that cannot be written still causes a fetch.
 asio::awaitable<void> PushIntake::handle(Pushed& pushed) {
   const std::string id = options_.worker + ":push" + std::to_string(++claims_);
   const Milliseconds lease = refresher_.options().lease;
   const auto ask = [&](Store& store) { return Pushes(store).claim(pushed.feed_url, id, lease); };
   const StoreResult<std::optional<Claim>> claim = co_await pushes_.call(ask);
   if (!claim) {
-    metrics_.store_error(claim.error());  // it is due anyhow
+    metrics_.store_error(claim.error());  // the feed is due anyway
     co_return;
   }
   if (!*claim) {
@@ -111,11 +111,11 @@ asio::awaitable<void> PushIntake::handle(Pushed& pushed) {
   std::rethrow_exception(bug);
 }
 
-/// The store is not waited for: a fetch will bring the same.
+/// Does not wait for the store: a fetch will bring the same content.
 asio::awaitable<void> PushIntake::write(const Claim& claim, Pushed& pushed) {
   PushedDocument document(threads_, refresher_.options(), pushed);
   const Report report = co_await refresher_.process(claim, document, Milliseconds(0));
-  if (report.reason == Reason::store_stale) co_return;  // somebody else fetches it
+  if (report.reason == Reason::store_stale) co_return;  // another worker is fetching it
   if (report.outcome == Outcome::failed) co_await give_back(claim);
   const bool written = report.outcome == Outcome::updated || report.outcome == Outcome::unchanged;
   if (!written || document.leaves_doubt()) co_await fetch_instead(pushed.hash);
@@ -125,7 +125,7 @@ asio::awaitable<void> PushIntake::write(const Claim& claim, Pushed& pushed) {
   co_await tell_turn(report, claim.now);
 }
 
-/// What became of the feed's subscription, where that has changed.
+/// Reports a change of the feed's subscription, if any.
 asio::awaitable<void> PushIntake::tell_turn(const Report& report, Milliseconds now) {
   const PushNews news = push_news(report);
   note_turn(log_, metrics_, news);
@@ -139,7 +139,7 @@ asio::awaitable<void> PushIntake::tell_turn(const Report& report, Milliseconds n
 asio::awaitable<void> PushIntake::give_back(const Claim& claim) {
   const auto release = [&](Store& store) { return Ingest(store).release(std::span(&claim, 1)); };
   const StoreResult<std::size_t> released = co_await pushes_.call(release);
-  if (!released) metrics_.store_error(released.error());  // then it is due when its lease ends
+  if (!released) metrics_.store_error(released.error());  // it is due when its lease ends
 }
 
 asio::awaitable<void> PushIntake::fetch_instead(const std::string& hash) {

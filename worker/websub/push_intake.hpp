@@ -1,4 +1,4 @@
-// Reads what was pushed and writes it like a fetch, without asking the origin (WEBSUB P4).
+// Reads pushed documents and commits them like fetched ones, without contacting the origin (WEBSUB P4).
 #pragma once
 
 #include <deque>
@@ -23,25 +23,25 @@
 
 namespace feedmill {
 
-/// Lives on one loop. What it is given must outlive run().
+/// Lives on one loop. All constructor arguments must outlive run().
 class PushIntake {
  public:
   struct Options {
-    std::string worker;                                 ///< 32 hex digits: what its claims begin with
-    std::size_t lanes = 8;                              ///< read at once
+    std::string worker;                                 ///< 32 hex digits: prefix of its claim ids
+    std::size_t lanes = 8;                              ///< read concurrently
     std::size_t per_feed = 8;                           ///< held for one feed
-    std::size_t most = 1000;                            ///< held
-    std::function<void(const Report&)> tell = nullptr;  ///< on the loop: of each that was read and compared
+    std::size_t most = 1000;                            ///< held in total
+    std::function<void(const Report&)> tell = nullptr;  ///< on the loop: called for each that was read and compared
   };
 
   PushIntake(const boost::asio::any_io_executor& executor, Refresher& refresher, ReadingThreads& threads,
              PushStore& pushes, Metrics& metrics, Log& log, Options options);
 
-  /// False when there is no room: then it is a hint and no more.
+  /// False if the queue is full: then the push only causes a fetch.
   bool has_room(const std::string& feed_url) const;
   void take(Pushed pushed);
 
-  /// Reads until finish(); then what has been taken.
+  /// Reads until finish(), then the rest of the queue.
   boost::asio::awaitable<void> run();
   void finish();
   std::size_t held() const { return queue_.size() + busy_.size(); }
@@ -62,9 +62,9 @@ class PushIntake {
   Log& log_;
   Options options_;
   std::deque<Pushed> queue_;
-  std::map<std::string, std::size_t> held_;  // by feed, those being read included
-  std::set<std::string> busy_;               // feeds: one push after the other
-  boost::asio::steady_timer changed_;        // cancelled when there is something to do
+  std::map<std::string, std::size_t> held_;  // by feed, including those being read
+  std::set<std::string> busy_;               // feeds being written, one push at a time
+  boost::asio::steady_timer changed_;        // cancelled when there is work
   bool finishing_ = false;
   std::uint64_t claims_ = 0;
 };

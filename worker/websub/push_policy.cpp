@@ -25,8 +25,7 @@ bool is_running(const PushTask& task, Milliseconds now) {
   return task.subscription && task.subscription->state == "active" && now < task.subscription->lease_end;
 }
 
-/// That of the subscription as long as it is advertised, and behind it the next of the list for each that failed
-/// (WEBSUB S11).
+/// The subscription's hub while it is advertised, then the next in the list after each failure (WEBSUB S11).
 std::string hub_to_ask(const PushTask& task, const HubAdvert& advert) {
   const auto own = task.subscription ? std::ranges::find(advert.hubs, task.subscription->hub) : advert.hubs.end();
   const std::size_t first = own == advert.hubs.end() ? 0 : static_cast<std::size_t>(own - advert.hubs.begin());
@@ -38,7 +37,7 @@ std::string hub_to_ask(const PushTask& task, const HubAdvert& advert) {
 PushStep plan_push(const PushTask& task, Milliseconds now) {
   if (task.feed_url.empty()) {
     const PushRecord& record = *task.subscription;
-    if (record.ends >= 3 || record.lease_end <= now) return {Do::forget, {}, "", "", ""};  // it runs out by itself
+    if (record.ends >= 3 || record.lease_end <= now) return {Do::forget, {}, "", "", ""};  // it expires by itself
     return {Do::unsubscribe, push_pending_for, record.hub_url, record.topic, ""};
   }
   const FeedSettings settings = read_settings(task.state.settings);

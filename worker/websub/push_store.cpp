@@ -12,7 +12,7 @@ namespace feedmill {
 
 namespace asio = boost::asio;
 
-/// A request that waits for its turn, and its answer; `done` is the event.
+/// A queued request and its answer; `done` is the event.
 struct PushStore::Waiting {
   explicit Waiting(const asio::any_io_executor& executor) : done(executor, asio::steady_timer::time_point::max()) {}
 
@@ -48,13 +48,13 @@ asio::awaitable<void> PushStore::wait_for(Waiting& waiting) {
       if (error) std::rethrow_exception(error);  // out of memory: ends the loop, main() reports it
     });
   }
-  // Without a cancellation slot: the thread writes into `waiting`, which must outlive that.
+  // Not cancellable: the thread writes into `waiting`, which must outlive that.
   co_await waiting.done.async_wait(
       asio::bind_cancellation_slot(asio::cancellation_slot(), asio::as_tuple(asio::use_awaitable)));
 }
 
 asio::awaitable<void> PushStore::serve() {
-  // What else this turn of the loop brings shall travel along: round trips are the cost, not commands.
+  // Collect other requests of this turn of the loop: round trips are the cost, not commands.
   co_await asio::post(executor_, asio::use_awaitable);
   while (!waiting_.empty()) {
     const std::vector<Waiting*> batch = std::exchange(waiting_, {});

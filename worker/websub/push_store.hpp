@@ -1,4 +1,4 @@
-// Subscriptions as coroutines see them: blocking calls beside the loop, what waits of deliveries pipelined.
+// Subscriptions for coroutines: blocking calls on threads, with requests of deliveries pipelined.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,8 @@
 
 namespace feedmill {
 
-/// A connection to the store besides those of refreshes, so that neither waits for the other. All members are called on
-/// the loop's thread alone. Must outlive every call under way; calls are not cancellable, they end within the store's
-/// timeout.
+/// A connection to the store separate from that of refreshes, so that neither waits for the other. All members on the
+/// loop's thread. Must outlive all running calls, which are not cancellable but end within the store's timeout.
 class PushStore {
  public:
   PushStore(boost::asio::any_io_executor executor, const StoreOptions& options);

@@ -15,8 +15,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// What stands for an answer: the address that the feed was last read at resolves its links. Its Link headers say
-/// nothing of whose it is (WEBSUB M8), so none are passed on.
+/// The response to read the push as: its links are resolved against the URL the feed was last read from. Omits Link
+/// headers, which do not identify the feed (WEBSUB M8).
 FetchResponse response_of(const FeedState& state, const Pushed& pushed) {
   FetchResponse response;
   response.status = 200;

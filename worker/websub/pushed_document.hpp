@@ -1,4 +1,4 @@
-// What a hub pushed, in place of an answer of the feed's origin (WEBSUB P4).
+// A document pushed by a hub, instead of a response of the feed's origin (WEBSUB P4).
 #pragma once
 
 #include <cstdint>
@@ -17,36 +17,36 @@
 
 namespace feedmill {
 
-/// A delivery that was signed well and has been noted: the feed will be fetched should nothing come of it.
+/// A delivery with a valid signature that has been noted: the feed is fetched if processing it fails.
 struct Pushed {
   std::string hash;  ///< of the subscription's token
   std::string feed_url;
   std::string content_type, content_encoding;
   std::string body;                             ///< as received
-  std::unique_ptr<MemoryBudget::Share> memory;  ///< that it is held in
+  std::unique_ptr<MemoryBudget::Share> memory;  ///< the memory that holds it
 };
 
-/// What it is given must outlive it.
+/// All constructor arguments must outlive this.
 class PushedDocument final : public DocumentSource {
  public:
   PushedDocument(ReadingThreads& threads, const RefreshOptions& options, Pushed& pushed)
       : threads_(threads), options_(options), pushed_(pushed) {}
 
   boost::asio::awaitable<Attempt> attempt(const Claim& claim, RefreshObserver& seen) override;
-  /// Nothing of it is ever passed over.
+  /// No items are ever skipped.
   boost::asio::awaitable<void> read_all(const Claim&, Attempt&) override { co_return; }
-  /// Puts the feed off when the document could not be read whole, or must be seen whole, which what is pushed may not
-  /// be: before the feed was ever read, and when its posts are told apart anew (DESIGN §5).
+  /// Releases the feed for a fetch if the document could not be read completely, or if a complete one is needed, which
+  /// a push may not be: before the feed's first import, and when its posts get a new identity (DESIGN §5).
   DecisionResult decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known, Milliseconds now) override;
 
-  /// Posts that differ without saying that they are newer: the feed must be asked.
+  /// Whether changed posts do not state a later time: the feed must be polled.
   bool leaves_doubt() const { return leaves_doubt_; }
 
  private:
   ReadingThreads& threads_;
   const RefreshOptions& options_;
   Pushed& pushed_;
-  bool other_identity_ = false;  // as it was read
+  bool other_identity_ = false;  // at the time of reading
   bool leaves_doubt_ = false;
 };
 

@@ -29,7 +29,7 @@ int digit(char c) {
   return -1;
 }
 
-/// False when it is not exactly so many bytes in hex.
+/// False unless `hex` has exactly the bytes of `into`.
 bool read_hex(std::string_view hex, std::span<unsigned char> into) {
   if (hex.size() != 2 * into.size()) return false;
   for (std::size_t i = 0; i < into.size(); ++i) {

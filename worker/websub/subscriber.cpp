@@ -43,7 +43,7 @@ std::string with_https(const std::string& url) {
   return url.starts_with("http:") ? "https:" + url.substr(5) : url;
 }
 
-/// Whether nobody spoke HTTP to us: then what is asked may be asked elsewhere.
+/// Whether no HTTP server answered, so that another URL may be tried.
 bool nobody_there(Reason reason) {
   switch (reason) {
     case Reason::connect_refused:
@@ -64,7 +64,7 @@ std::chrono::sys_seconds now_in_seconds() {
 
 }  // namespace
 
-/// One of those that a domain may have; there is none beyond them.
+/// A request slot of a domain.
 class HubClient::Place {
  public:
   Place(HubClient& of, std::string domain) : of_(of), domain_(std::move(domain)) { ++of_.domains_[domain_].under_way; }
@@ -122,13 +122,13 @@ asio::awaitable<void> HubClient::wait_for_end() {
   }
 }
 
-/// Until there is room again or stop(), `longest` at most.
+/// Waits until there is room or stop() is called, at most `longest`.
 asio::awaitable<void> HubClient::rest(Clock::duration longest) {
   pause_.expires_after(longest);
   co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
-/// As many at a time as lanes are free: what waits for its turn at a hub waits in the store.
+/// Takes as many tasks as lanes are free: tasks waiting for their slot at a hub stay in the store.
 asio::awaitable<void> HubClient::find_tasks() {
   while (!stopping_) {
     if (in_hand_ == options_.at_once) {
@@ -138,7 +138,7 @@ asio::awaitable<void> HubClient::find_tasks() {
       const auto ask = [&](Store& store) { return Pushes(store).take(room, options_.lease); };
       StoreResult<PushTasks> taken = co_await store_.call(ask);
       if (!taken) metrics_.store_error(taken.error());
-      if (stopping_) co_return;  // what was taken is another's, or ours again, when the lease is over
+      if (stopping_) co_return;  // after the lease, any worker takes these tasks
       if (taken && !taken->tasks.empty()) {
         in_hand_ += taken->tasks.size();
         for (PushTask& task : taken->tasks) queue_.push_back({std::move(task), taken->now});
@@ -176,7 +176,7 @@ asio::awaitable<void> HubClient::look_after(PushTask task, Milliseconds now) {
     co_await take_step(task, step, now);
   } catch (const std::exception& error) {
     if (is_cancellation(std::current_exception())) throw;
-    metrics_.bug();  // it comes again when the lease is over
+    metrics_.bug();  // it is retried after the lease
     log_.write(LogLevel::error, "bug", "an unexpected error; please report it",
                {{"part", "subscriber"}, {"url", task.feed_url}, {"detail", error.what()}});
   }
@@ -232,7 +232,7 @@ asio::awaitable<void> HubClient::take_step(const PushTask& task, const PushStep&
   co_await settle(task, std::move(settlement), now);
 }
 
-/// Zero when there is a place; else for how long to wait for one, each that waits behind the one before it.
+/// Zero if a slot is free; else how long to wait for one, after all earlier waiters.
 Milliseconds HubClient::wait_for_domain(const std::string& name) {
   const auto found = domains_.find(name);
   if (found == domains_.end() || found->second.under_way < options_.per_domain) return Milliseconds(0);
@@ -242,7 +242,7 @@ Milliseconds HubClient::wait_for_domain(const std::string& name) {
   return std::chrono::ceil<Milliseconds>(domain.tail - now);
 }
 
-/// WEBSUB S5, H3: zero when the hub may be asked now; else when it will be this one's turn.
+/// WEBSUB S5, H3: zero if the hub may be contacted now; else the time until this task's slot.
 asio::awaitable<StoreResult<Milliseconds>> HubClient::wait_for_hub(const PushTask& task, std::string host) {
   HubTurn turn;
   turn.host = std::move(host);
@@ -256,13 +256,13 @@ asio::awaitable<StoreResult<Milliseconds>> HubClient::wait_for_hub(const PushTas
   co_return co_await store_.call(take);
 }
 
-/// RELIABILITY L27: nothing where the gate of a hub is in the partition that these subscriptions are of.
+/// RELIABILITY L27: the partition with the hub's gate; empty if it is this one.
 std::optional<unsigned> HubClient::other_home_of(std::string_view hub_host) const {
   const unsigned home = partition_of_name(hub_host, options_.partition.count);
   return home == options_.partition.index ? std::nullopt : std::optional(home);
 }
 
-/// Where that fails, the turn ends with its lease.
+/// If this fails, the slot ends with its lease.
 asio::awaitable<void> HubClient::end_turn(unsigned home, std::string host, std::string member) {
   const auto end = [&](Store& store) { return Pushes(store).end_turn(host, member); };
   const StoreResult<void> ended = co_await partitions_.call_at(home, end);
@@ -282,7 +282,7 @@ PushRecord HubClient::new_record(const PushTask& task, const PushStep& step, std
 }
 
 asio::awaitable<void> HubClient::subscribe(const PushTask& task, const PushStep& step, Milliseconds now) {
-  // Where the hub was found before, it is looked for first.
+  // Try the hub first where it was found before.
   const bool known = task.subscription && task.subscription->hub == step.hub && !task.subscription->hub_url.empty();
   const auto plain = only_http_.find(step.hub);
   const bool only_http = plain != only_http_.end() && Clock::now() < plain->second;
@@ -360,7 +360,7 @@ asio::awaitable<void> HubClient::end(const PushTask& task, const PushStep& step)
   co_await settle(task, std::move(settlement), Milliseconds(0));
 }
 
-/// WEBSUB S4: a POST, again where 307 and 308 lead to. Only where 308 alone leads the hub is from now on.
+/// WEBSUB S4: POSTs, and again to targets of 307 and 308. If all redirects are 308, the target is the hub's new URL.
 asio::awaitable<HubClient::Reply> HubClient::ask(const PushTask& task, const PushRecord& record, std::string mode,
                                                  Clock::time_point deadline) {
   const std::string form = subscription_form(record, mode, options_.public_url + "/w/" + record.token);
@@ -376,10 +376,10 @@ asio::awaitable<HubClient::Reply> HubClient::ask(const PushTask& task, const Pus
         reply.is = Reply::Is::taken;
         co_return reply;
       }
-      // A page of any length may say no.
+      // A 4xx is a refusal even if its page is too long.
       const bool no = failure->reason == Reason::limit_body && failure->status / 100 == 4 && failure->status != 429;
       const bool refused = no || failure->reason == Reason::egress_blocked || failure->reason == Reason::url_invalid;
-      const bool crowded = followed == 0 && failure->reason == Reason::worker_host_wait;  // many ask that network
+      const bool crowded = followed == 0 && failure->reason == Reason::worker_host_wait;  // too many to that network
       reply.is = refused ? Reply::Is::refused : crowded ? Reply::Is::not_asked : Reply::Is::unheard;
       const std::string status = failure->status == 0 ? "" : "answered " + std::to_string(failure->status) + ": ";
       reply.why = reason_of_hub(status + std::string(to_string(failure->reason)) + ": " + failure->detail, record);

@@ -1,5 +1,5 @@
-// Asks hubs to push, to go on, and to stop (WEBSUB §3), each for itself: one that does not answer keeps a few requests
-// waiting, and no other hub. What is wanted is decided by push_policy.hpp.
+// Subscribes, renews and unsubscribes at hubs (WEBSUB §3). Hubs are independent: one that does not answer delays only a
+// few requests of its own. push_policy.hpp decides the steps.
 #pragma once
 
 #include <chrono>
@@ -23,55 +23,55 @@
 
 namespace feedmill {
 
-/// Requests that a worker has under way to hubs at most.
+/// Maximum concurrent requests of a worker to hubs.
 inline constexpr std::size_t most_hub_requests = 64;
 
-/// Lives on one loop. What it is given must outlive run().
+/// Lives on one loop. All constructor arguments must outlive run().
 class HubClient {
  public:
   struct Options {
-    std::string public_url;                       ///< what callbacks begin with, no slash at its end
-    Partition partition{};                        ///< whose subscriptions they are
-    std::size_t at_once = most_hub_requests;      ///< subscriptions looked after
-    std::size_t per_domain = 8;                   ///< of these with hubs below one registrable domain
-    std::size_t per_hub = 4;                      ///< requests of all workers to one hub at once (WEBSUB S5) …
+    std::string public_url;                       ///< prefix of callbacks, no trailing slash
+    Partition partition{};                        ///< the partition of the subscriptions
+    std::size_t at_once = most_hub_requests;      ///< subscriptions handled concurrently
+    std::size_t per_domain = 8;                   ///< at hubs of one registrable domain
+    std::size_t per_hub = 4;                      ///< concurrent requests of all workers to one hub (WEBSUB S5) …
     Milliseconds spacing{100};                    ///< … and between their starts
-    Milliseconds poll{1000};                      ///< how often an idle one looks for what is to be done
-    Milliseconds wall{20'000};                    ///< for a hub to answer, redirects and its http form included
-    Milliseconds lease{std::chrono::minutes(5)};  ///< others do not look after what this one does
+    Milliseconds poll{1000};                      ///< interval of checks for tasks when idle
+    Milliseconds wall{20'000};                    ///< for a hub to answer, including redirects and its http form
+    Milliseconds lease{std::chrono::minutes(5)};  ///< other workers leave tasks alone for this time
   };
 
-  /// `partitions`: by which gates of hubs are reached that other partitions have.
+  /// `partitions`: access to other partitions' hub gates.
   HubClient(const boost::asio::any_io_executor& executor, Fetcher& fetcher, PushStore& store, StorePool& partitions,
             Metrics& metrics, Log& log, Options options);
 
-  /// Until stop() or cancellation. What is under way then may go on for `grace`; what has not been answered by that
-  /// time its hub may verify at another worker.
+  /// Runs until stop() or cancellation. Running requests may then continue for `grace`; hubs that have not answered by
+  /// then may verify at another worker.
   boost::asio::awaitable<void> run();
   void stop(Milliseconds grace);
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// What a hub made of a request.
+  /// A hub's response to a request.
   struct Reply {
     enum class Is { taken, refused, unheard, not_asked };
     Is is{};
-    std::string hub_url;  ///< that answered
-    std::string why;      ///< any but taken
+    std::string hub_url;  ///< the URL that answered
+    std::string why;      ///< unless taken
     Milliseconds retry_after{};
-    bool no_server = false;  ///< unheard: nobody spoke HTTP there
+    bool no_server = false;  ///< unheard: no HTTP server answered
   };
 
-  /// A task in hand, and Redis' clock when it was taken.
+  /// A task being handled, and Redis' time when it was taken.
   struct Given {
     PushTask task;
     Milliseconds now{};
   };
-  /// What is asked below a registrable domain.
+  /// Requests to hubs of one registrable domain.
   struct Domain {
     std::size_t under_way = 0;
-    Clock::time_point tail;  ///< the last time that was given to somebody who has to wait
+    Clock::time_point tail;  ///< the last time assigned to a waiter
   };
   class Place;
 
@@ -100,12 +100,12 @@ class HubClient {
   Metrics& metrics_;
   Log& log_;
   Options options_;
-  std::map<std::string, Clock::time_point> only_http_;  ///< hubs whose https form does not serve, until then
-  std::map<std::string, Domain> domains_;               ///< those in which somebody is asking
-  std::deque<Given> queue_;                             ///< for a free lane
-  std::size_t in_hand_ = 0;                             ///< those that wait for one, and those in one
-  boost::asio::steady_timer pause_;                     ///< of find_tasks(); cancelled when there is room again
-  boost::asio::steady_timer filled_;                    ///< cancelled when there is something in the queue
+  std::map<std::string, Clock::time_point> only_http_;  ///< hubs whose https form does not work, until then
+  std::map<std::string, Domain> domains_;               ///< domains with running requests
+  std::deque<Given> queue_;                             ///< waiting for a free lane
+  std::size_t in_hand_ = 0;                             ///< queued and running tasks
+  boost::asio::steady_timer pause_;                     ///< of find_tasks(); cancelled when there is room
+  boost::asio::steady_timer filled_;                    ///< cancelled when the queue is not empty
   boost::asio::steady_timer end_;
   bool stopping_ = false;
 };

@@ -25,7 +25,7 @@ asio::awaitable<void> WebSub::run() {
   co_await (subscriber_.run() && intake_.run() && take());
 }
 
-/// What hubs bring, until the drain is over; it is written before the end.
+/// Accepts requests of hubs until the drain is over; accepted pushes are written before the end.
 asio::awaitable<void> WebSub::take() {
   co_await wait_for_end();
   callbacks_.close();

@@ -1,4 +1,4 @@
-// The subscriber as a part of what serves a store: callbacks, hubs, what was pushed.
+// The WebSub subscriber of one store: callbacks, hubs, pushed documents.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -18,14 +18,14 @@ class WebSub {
     bool answers_hubs = true;  ///< false: another worker does
     PushIntake::Options intake;
     HubClient::Options subscriber;
-    Milliseconds drain{5'000};  ///< how long hubs may answer, and callbacks are answered, after stop()
+    Milliseconds drain{5'000};  ///< after stop(): for hubs to answer, and for callbacks
   };
-  /// What it works with; all outlive it.
+  /// Collaborators; all must outlive this.
   struct Parts {
     Refresher& refresher;
     ReadingThreads& threads;
     Fetcher& fetcher;
-    StorePool& partitions;  ///< by which other partitions are asked
+    StorePool& partitions;  ///< access to other partitions
     MemoryBudget& memory;
     Metrics& metrics;
     Log& log;
@@ -33,14 +33,14 @@ class WebSub {
 
   WebSub(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options, const Parts& parts);
 
-  /// Until stop() and the drain after it; not cancellable but by hurry().
+  /// Runs until stop() and the drain; not cancellable except by hurry().
   boost::asio::awaitable<void> run();
-  /// No hub is asked any more; those that have been may answer for a while, and call back.
+  /// Contacts no more hubs; those already contacted may still answer and call back during the drain.
   void stop();
-  /// They may not, from now on.
+  /// Ends the drain.
   void hurry();
 
-  /// What hubs are answered until the drain is over; null: another worker answers them.
+  /// The handler of hubs' requests until the drain is over; null: another worker has it.
   Callbacks* callbacks() { return answers_hubs_ ? &callbacks_ : nullptr; }
 
  private:

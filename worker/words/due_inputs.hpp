@@ -1,4 +1,4 @@
-// What a due time was made of, as DueTime::why keeps it (HTTP E1).
+// The inputs of a due time, as stored in DueTime::why (HTTP E1).
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace feedmill {
 
-/// One input of a due time: what DueTime::why lists (HTTP E1). `code` is one of HTTP §11.
+/// An input of a due time, as listed in DueTime::why (HTTP E1). `code` is one of HTTP §11.
 struct DueInput {
   std::string_view code;
   std::int64_t seconds = 0;
   std::string from;  ///< raw input, at most 120 bytes
 };
 
-/// What DueTime::why holds of them: one a line, "<code> <seconds> <from>".
+/// The text for DueTime::why, one input per line: "<code> <seconds> <from>".
 std::string encode_due_inputs(std::span<const DueInput> inputs);
-/// The inputs that such a text holds; their codes lie in it. Lines that cannot be read are left out.
+/// The inputs in such a text; their codes point into it. Ignores unreadable lines.
 std::vector<DueInput> decode_due_inputs(std::string_view why);
 
 }  // namespace feedmill

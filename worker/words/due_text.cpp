@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-/// "S=54.50" → "S = 54.5"; everything else stays.
+/// "S=54.50" → "S = 54.5"; other text is unchanged.
 std::string readable(std::string_view from) {
   const std::string rate = posts_a_week(from);
   return rate.empty() ? std::string(from) : "S = " + rate;

@@ -1,4 +1,4 @@
-// A due time and what it was made of, as people read it (HTTP §11).
+// Formats a due time and its inputs for people (HTTP §11).
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace feedmill {
 /// "3 200": digits in groups of three.
 std::string grouped(std::int64_t number);
 
-/// "54.5" of "S=54.50", what the scheduler keeps of a feed's posts a week; "" of anything else.
+/// "54.5" from "S=54.50", the scheduler's record of a feed's posts a week; "" from anything else.
 std::string posts_a_week(std::string_view from);
 
-/// "adaptive 3 200 s (S = 54.5)  floor 3 600 s  phase +131 s" of what DueTime::why holds; "" of what cannot be read.
-/// Not cleaned: part of it is what a server said.
+/// Formats DueTime::why: "adaptive 3 200 s (S = 54.5)  floor 3 600 s  phase +131 s"; "" if it cannot be read. Not
+/// cleaned: part of it is a server's text.
 std::string due_inputs_text(std::string_view why);
-/// The same as JSON array [{"code":…,"s":…,"from":…}]; null of nothing.
+/// DueTime::why as a JSON array [{"code":…,"s":…,"from":…}]; null if empty.
 boost::json::value due_inputs_json(std::string_view why);
 
 /// "2026-03-01T13:07:12Z, in 26 min, because of max_age".

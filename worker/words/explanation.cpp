@@ -26,7 +26,7 @@ std::uint32_t free_slots(const HostView& host) {
   return host.limits.concurrency - std::min(host.limits.concurrency, host.state.in_flight);
 }
 
-/// When a request to the host may start (HTTP H1, H5), slots apart: under one of the names that it knows (HTTP H10).
+/// When a request to the host may start (HTTP H1, H5), ignoring slots: under any egress name known to it (HTTP H10).
 Milliseconds next_start(const HostView& host) {
   std::optional<Milliseconds> first;
   for (const HostQuota& quota : host.state.quotas) {
@@ -51,7 +51,7 @@ std::string interval_text(double seconds) {
                              : fmt::format("every {:.0f} d", seconds / 86400);
 }
 
-/// When the last of those that wait in its line may start, if each takes no longer than the spacing.
+/// When the last request in the host's queue may start, if each takes no longer than the spacing.
 Milliseconds line_end(const HostView& host, Milliseconds now) {
   const auto starts = static_cast<std::int64_t>(std::max<std::uint64_t>(host.state.waiting, 1)) - 1;
   Milliseconds apart = host.limits.spacing * host.state.slow;
@@ -87,7 +87,7 @@ std::string state_text(const FeedRecord& record, Milliseconds now) {
 }
 
 std::string next_text(const FeedRecord& record, const HostView& host, Milliseconds now, bool numbers) {
-  if (!record.claim.empty() && record.due && *record.due > now) {  // while the lease runs
+  if (!record.claim.empty() && record.due && *record.due > now) {  // during the lease
     return "being fetched now, by " + record.claim.substr(0, record.claim.find(':'));
   }
   if (!record.due) return record.state.state == "paused" ? "never while it is paused" : "never: it is not scheduled";
@@ -107,7 +107,7 @@ std::string next_text(const FeedRecord& record, const HostView& host, Millisecon
   return text;
 }
 
-/// Why it is due when it is, or is not due at all; never empty.
+/// Why it is due at that time, or not at all; never empty.
 std::string why_text(const FeedRecord& record, Milliseconds now) {
   const DueTime& due = record.state.due;
   if (record.state.state == "paused") return schedule_words("", due.reason == "orphaned" ? "orphaned" : "paused");
@@ -118,7 +118,7 @@ std::string why_text(const FeedRecord& record, Milliseconds now) {
   return "The worker that claimed it did not finish in time; the next free worker will fetch it.";
 }
 
-/// Whether nothing is known of what its server says.
+/// Whether nothing is known about its server's answers.
 bool is_unread(const FeedState& state) {
   return state.last.success.count() == 0;
 }
@@ -186,7 +186,7 @@ json::object host_json(const HostView& host, Milliseconds now) {
   return row;
 }
 
-/// How far a walk over older pages has come, "" when there is none.
+/// Progress of a walk over older pages, "" if there is none.
 std::string pages_text(const PageWalk& walk, Milliseconds now) {
   if (walk.next.empty()) return "";
   const std::string purpose = walk.purpose == PageWalk::For::gap
@@ -218,7 +218,7 @@ std::string quota_text(const HostView& host, Milliseconds now) {
                                                    host.feeds == 1 ? "s" : "");
   text += rate_text(a_second);
   if (names > 1) text += fmt::format(" over {} egress names", names);
-  constexpr double worth_telling = 600;  // seconds; hardly a feed is asked more often
+  constexpr double worth_telling = 600;  // seconds; few feeds are fetched more often
   const double interval = static_cast<double>(host.feeds) / a_second;
   if (interval >= worth_telling) text += ": each at best " + interval_text(interval);
   text += is_told ? "; announced by the host" : "; learned from its rejections";

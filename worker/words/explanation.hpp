@@ -1,4 +1,4 @@
-// Why a feed is due when it is (HTTP E2): what `explain` and a feed's page say.
+// Explains why a feed is due when it is (HTTP E2), for `explain` and a feed's page.
 #pragma once
 
 #include <optional>
@@ -15,41 +15,41 @@
 
 namespace feedmill {
 
-/// A feed's host at one moment.
+/// A feed's host at a moment.
 struct HostView {
   std::string name;
   HostState state;
-  HostLimits limits;      ///< of the operator
-  bool by_hand = false;   ///< whose spacing holds whatever was learned of a quota
-  std::size_t feeds = 0;  ///< that share its quota; counted where one is known
+  HostLimits limits;      ///< the operator's
+  bool by_hand = false;   ///< the operator set its spacing, which overrides a learned quota
+  std::size_t feeds = 0;  ///< number of feeds that share its quota, if it has one
 };
 
-/// Reads what the gate of the feed's host says.
+/// Reads the state of the feed's host gate.
 StoreResult<HostView> read_host(Store& store, const HostRules& rules, const FeedRecord& record);
 
-/// "60 feeds share 1 request a minute: each at best every 60 min"; "" where no quota is known, or none matters.
+/// "60 feeds share 1 request a minute: each at best every 60 min"; "" if no quota is known, or none matters.
 std::string quota_text(const HostView& host, Milliseconds now);
 
 /// "example.org: 1 of 2 slots free, next start in 15 min, no back-off".
 std::string host_text(const HostView& host, Milliseconds now);
 
-/// A feed and its host at one moment, which is Redis' time.
+/// A feed and its host at a moment in Redis' time.
 struct Explained {
   FeedRecord record;
   HostView host;
   Milliseconds now{};
-  std::optional<PushRecord> subscription{};   ///< the one that its pushes come by
-  std::vector<std::string> volatile_parts{};  ///< what was learned to be no news (Feeds::volatile_parts)
+  std::optional<PushRecord> subscription{};   ///< the one that delivers its pushes
+  std::vector<std::string> volatile_parts{};  ///< learned parts whose changes are not news (Feeds::volatile_parts)
 };
 
-/// What `explain` says to people: names and values in the order to show, not cleaned. `numbers`: and what the due time
-/// was made of, as the scheduler reckons it.
+/// The output of `explain` for people: names and values in display order, not cleaned. `numbers`: add the inputs of the
+/// due time, as the scheduler computes it.
 std::vector<std::pair<std::string, std::string>> explain_lines(const Explained& explained, bool numbers = false);
 
-/// Reads it; nothing when there is no such feed.
+/// Reads the data for an explanation; empty if there is no such feed.
 StoreResult<std::optional<Explained>> read_explained(Store& store, const HostRules& rules, const std::string& feed_url);
 
-/// All of it for programs: what `explain --json` and /explain say.
+/// The output for programs, of `explain --json` and /explain.
 boost::json::object explain_json(const Explained& explained);
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// Points in time as people and programs read them.
+// Formats points in time for people and programs.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@ namespace feedmill {
 
 /// "2026-11-21T13:20:00Z" (RFC 3339, whole seconds).
 std::string rfc3339(Milliseconds time);
-/// The same of what Redis holds: a unix time in seconds; anything else as it is.
+/// A Unix time in seconds, as stored in Redis, in the form of rfc3339(); other text is unchanged.
 std::string unix_time_text(const std::string& seconds);
 
-/// "Sat, 21 Nov 2026 13:20:00 GMT" (RFC 822 with four digits of year).
+/// "Sat, 21 Nov 2026 13:20:00 GMT" (RFC 822 with a four-digit year).
 std::string rfc822(Milliseconds time);
 
-/// How far from now, for people: "in 12 min", "3 h ago", "now"; "never" for the time zero.
+/// Relative to `now`, for people: "in 12 min", "3 h ago", "now"; "never" for time zero.
 std::string from_now(Milliseconds time, Milliseconds now);
 
 }  // namespace feedmill

@@ -36,8 +36,8 @@ std::string pace_words(std::string_view from) {
   return rate == "0" ? "no new post for a long time" : rate == "1" ? "1 post a week" : rate + " posts a week";
 }
 
-/// A code that explains a due time, and its sentence. `timed`: the sentence up to its interval, used when the interval
-/// is known; "" if it has none.
+/// A code that explains a due time, and its sentence. `timed`: the sentence up to its interval, used if the interval is
+/// known; "" if it has none.
 struct DueCode {
   std::string_view code, words, timed{};
 };
@@ -52,7 +52,7 @@ constexpr std::array due_code_table{
     DueCode{"gap", "Posts were missed between the last two fetches, so it is fetched twice as often."},
     DueCode{"override",
             "An interval you configured applies: its interval_min or interval_max, or its host's min_interval."},
-    // What its publisher asks for
+    // Requested by its publisher
     DueCode{"max_age", "Its server gives a freshness lifetime (max-age).", "Its server declares the answer fresh for"},
     DueCode{"expires", "Its server gives an expiry time (Expires).", "Its server declares the answer fresh for"},
     DueCode{"ttl", "Its document asks for this interval.", "Its document asks for an interval of"},
@@ -84,7 +84,7 @@ constexpr std::array due_code_table{
     DueCode{"pushed", "Its hub pushed its content; the scheduled poll is unchanged."},
     DueCode{"ping", "A ping announced a change."},
     DueCode{"pages", "Pages of its older posts are read one after the other."},
-    // What somebody did
+    // User actions
     DueCode{"first", "It was added and has not been fetched yet."},
     DueCode{"spread", "It has not been fetched yet; new feeds take turns."},
     DueCode{"manual", "A refresh was requested."},
@@ -102,7 +102,7 @@ constexpr auto all_due_codes = [] {
   return codes;
 }();
 
-/// The sentence for a code that is used in several situations, told apart by its input; "" for all others.
+/// The sentence for a code used in several situations, chosen by its input; "" for other codes.
 std::string special_words(std::string_view code, const DueInput& input) {
   const std::string span = span_of(input.seconds);
   if (input.from == "resumed") {
@@ -125,8 +125,8 @@ std::string special_words(std::string_view code, const DueInput& input) {
   return {};
 }
 
-/// What fixed the time. `whole`: the inputs are all those of the interval, so that their numbers are intervals; a
-/// single input has the time that was left.
+/// What determined the time. `whole`: `inputs` has all inputs of the interval, so their numbers are intervals; the
+/// number of a single input is the remaining time.
 std::string decided_by(std::string_view code, const std::vector<DueInput>& inputs, bool whole) {
   const auto known = std::ranges::find(due_code_table, code, &DueCode::code);
   if (known == due_code_table.end()) return code.empty() ? "" : fmt::format("Because of {}.", code);
@@ -137,7 +137,7 @@ std::string decided_by(std::string_view code, const std::vector<DueInput>& input
   return std::string(known->words);
 }
 
-/// Which failure in a row an input is about; "" when it is about none.
+/// The number of the failure an input refers to; "" if none.
 std::string_view failure_number(const DueInput& input) {
   const std::string_view from = input.from;
   if (!from.starts_with("n=") || input.code == "quarantine" || input.code == "host_spacing") return {};
@@ -153,7 +153,7 @@ std::span<const std::string_view> due_codes() {
 std::string schedule_words(std::string_view why, std::string_view due_reason) {
   const std::vector<DueInput> inputs = decode_due_inputs(why);
   const bool is_paused = due_reason == "paused" || due_reason == "orphaned";
-  if (is_paused || due_reason == "second_look") return decided_by(due_reason, {}, false);  // whatever its pace
+  if (is_paused || due_reason == "second_look") return decided_by(due_reason, {}, false);  // regardless of its pace
   std::string text;
   const auto add = [&text](const std::string& sentence) {
     if (!sentence.empty()) text += (text.empty() ? "" : " ") + sentence;

@@ -1,4 +1,4 @@
-// Why a feed is due when it is, and what to do about a failure, in whole sentences (HTTP E2).
+// Explains in sentences why a feed is due when it is, and the remedy for a failure (HTTP E2).
 #pragma once
 
 #include <span>
@@ -7,19 +7,18 @@
 
 namespace feedmill {
 
-/// All codes that DueTime::reason may have (HTTP §11). Each has a sentence of its own.
+/// All codes of DueTime::reason (HTTP §11), each with its own sentence.
 std::span<const std::string_view> due_codes();
 
-/// "By its pace about every 4 h: 12 posts a week. Never more often than every 10 min." of what DueTime::why and its
-/// reason hold. Never empty, whatever they are. Not cleaned: part of it may be what a server said.
+/// Explains DueTime::why and its reason: "By its pace about every 4 h: 12 posts a week. Never more often than every 10
+/// min." Never empty. Not cleaned: part of it may be a server's text.
 std::string schedule_words(std::string_view why, std::string_view due_reason);
 
-/// `text` as one word of a shell: quoted where it must be. What strangers wrote stands in commands to copy in no other
-/// way.
+/// `text` as one shell word, quoted if needed. Required for untrusted text in commands to copy.
 std::string shell_word(std::string_view text);
 
-/// What somebody who runs the worker can do about a feed that fails for `reason` (HTTP §11), a sentence; "" when there
-/// is nothing but to wait. The feed's address stands in the commands that it names.
+/// The remedy for a feed that fails for `reason` (HTTP §11), as a sentence; "" if the only one is to wait. Its commands
+/// contain the feed's URL.
 std::string remedy_words(std::string_view reason, std::string_view feed_url);
 
 }  // namespace feedmill

@@ -25,7 +25,7 @@ HubAdvert hubs_of(const FeedRecord& record) {
 StoreResult<std::optional<PushRecord>> subscription_of(Store& store, const FeedPushes& pushes) {
   if (pushes.standing.subscription.empty()) return std::optional<PushRecord>();
   auto found = Pushes(store).find(std::span(&pushes.standing.subscription, 1)).front();
-  // Its secrets are not for every user (SECURITY A1); the rest stands in the state.
+  // Some users may not read the subscription with its secrets (SECURITY A1); the state has the rest.
   if (!found && found.error().code == StoreError::Code::auth) return std::optional<PushRecord>();
   return found;
 }

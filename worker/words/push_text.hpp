@@ -1,4 +1,4 @@
-// A feed's subscription at its hub, as people and programs read it; its secrets are not among that (WEBSUB L6).
+// Formats a feed's subscription for people and programs, without its secrets (WEBSUB L6).
 #pragma once
 
 #include <optional>
@@ -14,32 +14,32 @@
 
 namespace feedmill {
 
-/// What the store knows of a feed's subscription; nothing when there is none.
+/// The stored subscription of a feed; empty if there is none.
 StoreResult<std::optional<PushRecord>> subscription_of(Store& store, const FeedPushes& pushes);
 
-/// One thing that there is to say of a subscription; not cleaned.
+/// A fact about a subscription; not cleaned.
 struct PushFact {
-  std::string_view name;  ///< what it is about: "Lease"
-  std::string_view lead;  ///< what stands before it in a line of them all
+  std::string_view name;  ///< its label: "Lease"
+  std::string_view lead;  ///< text before it in a line of all facts
   std::string value;
 };
 
-/// Of the hub that is chosen: the operator's, else the document's. State, hub, what the hub said, lease, last push, who
-/// was first, polling; without what is not known.
+/// Facts about the chosen hub (the operator's, else the document's): state, hub, the hub's message, lease, last push,
+/// first deliverer, polling. Omits unknown ones.
 std::vector<PushFact> push_facts(const FeedRecord& record, const std::optional<PushRecord>& subscription,
                                  Milliseconds now);
 
-/// PushStanding::state and what it means, in a few words.
+/// A PushStanding::state and its meaning in a few words.
 struct PushStateText {
   std::string_view name, meaning;
 };
-/// All of them in the order to show.
+/// All states in display order.
 std::span<const PushStateText> push_state_texts();
 
-/// One line, "" when there is no hub; not cleaned.
+/// One line, "" if there is no hub; not cleaned.
 std::string push_text(const FeedRecord& record, const std::optional<PushRecord>& subscription, Milliseconds now);
 
-/// An object; null when there is no hub and none is subscribed to.
+/// An object; null if there is no hub and no subscription.
 boost::json::value push_json(const FeedRecord& record, const std::optional<PushRecord>& subscription);
 
 }  // namespace feedmill

@@ -23,7 +23,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// What it was before is remembered by the store; since when it is paused is not.
+/// The store keeps its previous state, but not the time it was paused.
 bool is_paused(const FeedState& state) {
   return state.state == "paused";
 }

@@ -1,4 +1,4 @@
-// What the store knows, as people and programs read it.
+// Formats records of the store for people and programs.
 #pragma once
 
 #include <string>
@@ -18,35 +18,35 @@ namespace feedmill {
 
 struct SubscriberCounts;
 
-/// RFC 3339, or null for the time zero.
+/// RFC 3339, or null for time zero.
 boost::json::value time_json(Milliseconds time);
-/// Who is told of events: webhooks and subscribers of the hub by state, and how many are due.
+/// Numbers of webhooks and hub subscribers by state, and how many are due.
 boost::json::object subscriber_counts_json(const SubscriberCounts& counts);
 
-/// `text` as the JSON it is; as a string when it is none, null when it is "".
+/// `text` parsed as JSON; a string if it is not JSON, null if it is "".
 boost::json::value embedded_json(std::string_view text);
 
-/// `text` as a JSON string; null when it is "".
+/// `text` as a JSON string; null if it is "".
 boost::json::value text_or_null(std::string_view text);
 
-/// Value of a field of a record, "" when absent.
+/// The value of a record's field, "" if absent.
 std::string_view field_of(const Fields& fields, std::string_view name);
 
-/// The text of the field `name`, whose type stands in `name`_type, as people read it: without markup. Not cleaned.
+/// The text of the field `name` for people, without markup; its type is in the field `name`_type. Not cleaned.
 std::string readable_field(const Fields& fields, const std::string& name);
 
 /// A line of `list --json`.
 boost::json::object list_json(const FeedRecord& record);
 
-/// All of a record: `show --json`.
+/// The complete record: `show --json`.
 boost::json::object show_json(const FeedRecord& record);
 
-/// The same for people: names and values in the order to show.
+/// The record for people: names and values in display order.
 std::vector<std::pair<std::string, std::string>> show_lines(const FeedRecord& record, Milliseconds now);
 
-/// A stored post: `schema`, `id`, `cursor` (what --before takes) and its fields; JSON text as JSON, times as RFC 3339.
+/// A stored post: `schema`, `id`, `cursor` (for --before) and its fields; JSON text as JSON, times as RFC 3339.
 boost::json::object entry_json(const StoredEntry& entry);
-/// The same with `same_as` and `same_count`, where other posts tell its story.
+/// A stored post with `same_as` and `same_count`, if other posts tell its story.
 boost::json::object entry_json(const StoredEntry& entry, const std::vector<std::string>& same_as);
 
 /// "SCORE:ID": the entry's place in its feed's order, for `entries --before`.
@@ -55,10 +55,10 @@ EntryCursor place_of(const StoredEntry& entry);
 /// TIME, ID and TITLE of an entry in a list.
 std::vector<std::string> entry_cells(const StoredEntry& entry);
 
-/// The short reason or HTTP status of a feed's last refresh, for a column: "200", "http.timeout", "-".
+/// The reason code or HTTP status of a feed's last refresh, for a column: "200", "http.timeout", "-".
 std::string last_result(const LastRefresh& last);
 
-/// What the data of a feed's event says, for people: "state never_read, reason status.gone". Not cleaned.
+/// Describes the data of a feed's event for people: "state never_read, reason status.gone". Not cleaned.
 std::string event_words(const boost::json::object& data);
 
 }  // namespace feedmill
