@@ -19,11 +19,12 @@ TEST(Explain, SaysWhatWasRepairedAndWhichRuleDecided) {
   const auto feed =
       read_feed("<rss version='2.0'><channel><item><title>a & b</title><pubDate>soon</pubDate></item>", {});
   const std::string all = lines(feed.value());
-  for (const char* part : {"format: rss20, RSS 2.0", "encoding: utf-8, by the default", "document: bozo, malformed-xml",
-                           "line 1: first fault", "read from a copy with repaired nesting", "base: relative URLs stay relative",
-                           "feed: lacks title, link, description", "1 by a digest", "without guid: entry 1 (\"a & b\")",
-                           "without link: entry 1", "not readable, kept as text only: entry 1 (\"soon\")", "date 1 (",
-                           "missing_guid 1 (", "structure 1 ("}) {
+  for (const char* part :
+       {"format: rss20, RSS 2.0", "encoding: utf-8, by the default", "document: bozo, malformed-xml",
+        "line 1: first fault", "read from a copy with repaired nesting", "base: relative URLs stay relative",
+        "feed: lacks title, link, description", "1 by a digest", "without guid: entry 1 (\"a & b\")",
+        "without link: entry 1", "not readable, kept as text only: entry 1 (\"soon\")", "date 1 (", "missing_guid 1 (",
+        "structure 1 ("}) {
     EXPECT_NE(all.find(part), std::string::npos) << part << " in:\n" << all;
   }
 }

@@ -474,7 +474,8 @@ INSTANTIATE_TEST_SUITE_P(
         Garbage{"OtherTimestamp",
                 R"({"t":"entry","id":"1","score":"1","fields":["guid","g","digest","d","timestamp","2","rev","1"]})",
                 "not its timestamp"},
-        Garbage{"HexBroken", R"({"t":"entry","id":"1","score":"1","fields":["guid",{"hex":"xyz"}]})", "is not a string"},
+        Garbage{"HexBroken", R"({"t":"entry","id":"1","score":"1","fields":["guid",{"hex":"xyz"}]})",
+                "is not a string"},
         Garbage{"FeedInFeed", R"({"t":"feed","url":"https://a.org/"})", "inside of another"},
         Garbage{"EndOfAnother", R"({"t":"end","url":"https://a.org/","entries":0})", "was not begun"}),
     [](const auto& test) { return test.param.name; });

@@ -565,6 +565,20 @@ TEST_F(HostQuotas, AreThoseOfOnePort) {
   EXPECT_TRUE(is_open());
 }
 
+TEST_F(HostQuotas, StayUntilAFeedOfTheHostItselfIsServedWithoutOne) {
+  add_many(3);
+  tell(next(), Is::served, ToldQuota{minutes(2), minutes(1), minutes(5)});
+  set("60000 1 0 1");
+  Commit moved = plan(next(), {});
+  moved.host.is = Is::served;
+  moved.host.moved_here = true;
+  send(moved);
+  EXPECT_TRUE(quota().told) << "a feed that moved here from another site knows nothing of it";
+  set("60000 1 0 1");
+  tell(next(), Is::served);
+  EXPECT_EQ(quota(), HostQuota());
+}
+
 TEST_F(HostQuotas, TheSpacingOfItsOperatorWins) {
   add_many(3);
   tell(next(), Is::served, ToldQuota{minutes(2), minutes(1), minutes(5)});

@@ -121,7 +121,7 @@ class LiveStreamsTest : public StoreTest {
     listener = Listener::open(io.get_executor(), {asio::ip::address_v4::loopback(), 0}, "").value();
     Listener::Host host;
     host.answer = [this](Visit& visit) {
-      access.client = visit.client();
+      access.client = client_of(visit);
       return streams->answer(visit, access);
     };
     host.bug = [](const char* what) { ADD_FAILURE() << what; };
@@ -202,6 +202,9 @@ class LiveStreamsTest : public StoreTest {
   EventTail::Options tail_options;
   LiveStreams::Options options;
   LiveQuery access;
+  std::function<std::optional<boost::asio::ip::address>(const Visit& visit)> client_of = [](const Visit& visit) {
+    return visit.client();
+  };
   asio::io_context io{1};
   asio::cancellation_signal cancel;
   StoreCalls facts{StoreOptions{.url = server.url()}};
@@ -471,6 +474,25 @@ TEST_F(LiveStreamsTest, AreSoManyAndNoMoreInAllAndOfANetwork) {
   wait_for_open(1);
   Client again = open();
   EXPECT_EQ(figures().opened, 4U);
+}
+
+// SECURITY W8
+TEST_F(LiveStreamsTest, CountTheClientsOfAProxyAndNotTheProxy) {
+  add_public();
+  options.per_network = 1;
+  client_of = [](const Visit& visit) -> std::optional<boost::asio::ip::address> {
+    const std::string_view address = visit.head()["X-Client"];
+    if (address.empty()) return std::nullopt;  // of a proxy that is not trusted
+    return boost::asio::ip::make_address(std::string(address));
+  };
+  start();
+  const auto open_of = [&](const std::string& address) { return open("/events", "X-Client: " + address + "\r\n"); };
+  const auto refused_of = [&](const std::string& address) {
+    return client("/events", "X-Client: " + address + "\r\n").hear("too many streams").starts_with("HTTP/1.1 503");
+  };
+  Client first = open_of("192.0.2.1"), second = open_of("198.51.100.1");
+  EXPECT_TRUE(refused_of("192.0.2.9")) << "its /24 has one";
+  Client third = open(), fourth = open();
 }
 
 // SECURITY W7

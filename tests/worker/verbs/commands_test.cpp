@@ -269,7 +269,9 @@ TEST_F(Commands, SaysWhenASecretWouldGoNowhere) {
   file("feedmill.toml", "[feed_auth.news]\nheader = \"X-Key\"\nvalue_file = \"" + file("key", "c4nary") +
                             "\"\norigin = \"http://a.example\"\n");
   feedmill({"add", feed_a, feed_b});
-  const auto warned = [](const Outcome& outcome) { return outcome.err.find("has another origin") != std::string::npos; };
+  const auto warned = [](const Outcome& outcome) {
+    return outcome.err.find("has another origin") != std::string::npos;
+  };
   EXPECT_FALSE(warned(feedmill({"set", feed_a, "auth=news"})));
   EXPECT_TRUE(warned(feedmill({"set", feed_b, "auth=news"})));
 }
