@@ -1,4 +1,4 @@
-// The page of the live stream, deploy/examples/live.html, in a real browser beside a worker that pushes out.
+// The live stream's page, deploy/examples/live.html, in a real browser with a worker that pushes out.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,5 @@
-// Hostile sizes (SECURITY §3, L1): what is deep, wide or long costs no more than it weighs and ends in an answer.
-// What adversarial shapes cost at growing sizes is counted by worst_case.py.
+// Hostile sizes (SECURITY §3, L1): deep, wide or long input costs in proportion to its size and yields a result.
+// worst_case.py counts the cost of adversarial shapes at growing sizes.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -134,7 +134,8 @@ TEST(Limits, AuthorsOfAnItemStandInFrontOfItsAuthor) {
   EXPECT_EQ(feed.entries.at(0).authors->at(2).name, "c");
 }
 
-// A model larger than the document's length allows: what was read until then is there, and it counts as cut off.
+// A model larger than the document's length allows: the entries read so far are returned and the feed is marked as cut
+// short.
 TEST(Limits, WhatIsFarLargerThanItsDocumentIsReadUpToACap) {
   const std::string base = "xml:base='http://h/" + repeat("d/", 1000) + "'";
   const Feed feed = read_at(atom(base, repeat("<entry><link href='a'/></entry>", 9000)));

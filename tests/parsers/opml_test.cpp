@@ -59,7 +59,7 @@ TEST(Opml, KeepsForeignNamespaces) {
 struct OutlineCase {
   const char* name;
   const char* outline;
-  const char* url;  // "" when it is no feed
+  const char* url;  // "" when it is not a feed
 };
 class Outlines : public testing::TestWithParam<OutlineCase> {};
 TEST_P(Outlines, AreFeedsOrNot) {
@@ -192,7 +192,7 @@ TEST(Opml, StopsAtTheRowLimit) {
   EXPECT_EQ(told(opml), "broken 200003: more than 200000 feeds: the rest was not read\n");
 }
 
-TEST(Opml, StaysLinearOnHostileInput) {  // each of these took minutes if a search began anew at every "<"
+TEST(Opml, StaysLinearOnHostileInput) {  // each of these took minutes if every "<" started a new search
   const std::size_t times = 300'000;
   for (const char* const part : {"<!--", "<![CDATA[", "<?", "<!", "<outline ", "<a>", "</a>", "<a x='", "<a x=\"<",
                                  "a=\"\" z", "a='\" z", "<p x=\"", "&"}) {

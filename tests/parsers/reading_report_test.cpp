@@ -118,7 +118,7 @@ TEST(UnknownZones, AreReported) {
 
 TEST(Explain, NamesWhatIsOverItsCap) {
   std::string document = "<rss version='2.0'><channel>";
-  const std::string words(300, 'w');  // what is shorter takes more memory than that many may
+  const std::string words(300, 'w');  // shorter entries take more memory than that many may
   for (int i = 0; i < 10'003; ++i) {
     document += "<item><guid>" + std::to_string(i) + "</guid><description>" + words + "</description></item>";
   }

@@ -1,4 +1,4 @@
-// The store in a Redis Cluster: where it is found, and what is said where it cannot be (RELIABILITY L26).
+// The store in a Redis Cluster: how it is found, and the errors when it cannot be (RELIABILITY L26).
 #include "storage/redis/cluster.hpp"
 
 #include <chrono>
@@ -57,7 +57,7 @@ std::string cluster_url(std::uint16_t port) {
   return "redis+cluster://127.0.0.1:" + std::to_string(port);
 }
 
-/// What open() says, for who reads and who writes alike.
+/// The error of open(), which must be equal for readers and writers.
 StoreError refusal(const std::string& url) {
   StoreError said;
   for (const bool reads : {false, true}) {
@@ -184,7 +184,7 @@ TEST(InACluster, TheStoreIsInOneSlotAndFollowsIt) {
   EXPECT_TRUE(test::eventually([&] { return record(store); })) << "its replica took over";
 }
 
-/// What one connection was told of the others by is known to the next.
+/// The next connection knows the nodes that an earlier one learned.
 TEST(InACluster, ANewConnectionFindsItsWayWhereTheNodeOfTheUrlIsGone) {
   ClusteredRedis cluster;
   const std::size_t holder = cluster.primary(), named = holder == 0 ? 1 : 0;
@@ -195,7 +195,7 @@ TEST(InACluster, ANewConnectionFindsItsWayWhereTheNodeOfTheUrlIsGone) {
   EXPECT_TRUE(opened) << opened.error().detail;
 }
 
-/// A connection that was not answered in time says so to those that are made behind it.
+/// After one connection timed out, later connections to that node fail at once.
 TEST(InACluster, WhoDoesNotAnswerIsNotWaitedForByEachConnection) {
   ClusteredRedis cluster;
   const std::size_t holder = cluster.primary();

@@ -1,4 +1,4 @@
-// Delivery while nobody is to be told of anything: what it may pass over, and what it may not (RELIABILITY L14).
+// Delivery without subscribers: which events may be skipped, and which may not (RELIABILITY L14).
 #include <gtest/gtest.h>
 
 #include "storage/timelines/channels.hpp"

@@ -1,4 +1,5 @@
-// Another server takes the primary's place: how it is found, and what is given out from then on (RELIABILITY L24, L25).
+// Another server takes over as primary: how the store finds it, and which ids it assigns from then on (RELIABILITY L24,
+// L25).
 #include <chrono>
 
 #include "storage/feeds/fleet.hpp"
@@ -53,7 +54,7 @@ TEST(SentinelUrls, ThatMakeNoSenseAreRefusedWithWhatToWrite) {
   }
 }
 
-/// A primary whose replica lacks what came last; the replica's clock stands elsewhere.
+/// A primary whose replica lacks the latest writes and has a different clock.
 class LostSuffix : public test::StoreTest, public testing::WithParamInterface<std::chrono::milliseconds> {
  protected:
   LostSuffix() : replication(server.admin_url()), name(server.admin_url(), FaultProxy::Speaks::redis) {
@@ -132,8 +133,8 @@ TEST_P(LostSuffix, IsNoReasonToTurnAwayWhoHasReadIt) {
   EXPECT_TRUE(since->records->empty());
 }
 
-/// A primary that was held up does not know yet that there is another one. What it says is not what that one has: a
-/// post that is stored here and lost there would be taken for one that need not be stored.
+/// A stalled primary does not know yet that it has been replaced. Its data is stale: a post that exists only here would
+/// be taken as stored, and so be lost.
 TEST_P(LostSuffix, IsNotReadForWhatTheNextPrimaryGaveOut) {
   redis_command(replica.server(), {"REPLICAOF", "NO", "ONE"});
   make_due_there();
@@ -257,7 +258,7 @@ TEST_F(Sentinels, NameThePrimaryAndItsSuccessor) {
   watched->await_replicas();
   watched->hand_over();
   const std::size_t second = watched->await_another(first);
-  // The old one takes writes until it is told, and they are lost.
+  // The old primary accepts writes until it is notified; those writes are lost.
   StoreResult<std::vector<bool>> added = StoreError{};
   EXPECT_TRUE(test::eventually([&] {
     added = Feeds(store).add(std::vector{NewFeed{"https://two.org/", {}, "", ""}});

@@ -63,7 +63,7 @@ class HostGates : public test::StoreTest {
   }
 };
 
-// HTTP H1: who is woken again and again would never come to the head of a line that nobody else stands in.
+// HTTP H1: a feed that is woken repeatedly must still reach the head of its line.
 TEST_F(HostGates, AWishOrAPingMovesNobodyToTheEndOfTheLine) {
   add_many(20);
   const Milliseconds spacing(60'000);
@@ -367,7 +367,7 @@ class HostQuotas : public HostGates {
     const auto state = Hosts(store).state(name);
     return state && i < state->quotas.size() ? state->quotas[i] : HostQuota();
   }
-  /// Sets the numbers of a name, and as far as they know nothing has happened of late.
+  /// Sets the numbers of a name and clears the recent history.
   void set(const std::string& numbers, const std::string& name = "-") {
     redis({"HSET", "state:host:a.org", "q:" + name, numbers});
     redis({"HDEL", "state:host:a.org", "refused_by", "refused_at", "last_start"});

@@ -23,7 +23,7 @@ Entry entry(const std::string& id, const std::string& link, const std::string& t
   return made;
 }
 
-/// `count` posts that are told apart by guid and by link.
+/// `count` posts with distinct guids and links.
 Feed sound(std::size_t count) {
   Feed feed;
   for (std::size_t i = 0; i < count; ++i) {

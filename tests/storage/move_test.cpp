@@ -1,4 +1,4 @@
-// Moving a feed: what is requested changes, its keys stay (HTTP R5–R8).
+// Moving a feed: the requested URL changes, the feed's keys stay (HTTP R5–R8).
 #include "storage/feeds/feeds.hpp"
 #include "storage/redis/redis.hpp"
 #include "tests/storage/store_fixture.hpp"

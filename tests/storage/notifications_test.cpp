@@ -74,7 +74,7 @@ TEST_F(NotificationsTest, PublishesWhatIsNewOnceWhereAUserATopicAndAllListen) {
                                R"("action":"created","timestamp":1000,"feed_url":"https://example.org/",)"
                                "\"user_id\":\"anna \uFFFD\\\"\","
                                R"("data":{"id":"7-1","title":"x"}})"));
-  // What is not stored is not told either.
+  // A notice that is not stored is not published either.
   redis({"SET", "hash:notification:user_id:bob", "of another type"});
   const Notice refused{"bob", "8-1", R"({"id":"8-1"})"};
   EXPECT_FALSE(notifications.add(std::span(&refused, 1)));

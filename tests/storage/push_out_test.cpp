@@ -1,4 +1,4 @@
-// Who is told of events by POST, and under which addresses topics are shown (WEBSUB §10).
+// Webhooks and hub subscribers, and the URLs of shared topics (WEBSUB §10).
 #include <gtest/gtest.h>
 
 #include "storage/push_out/subscribers.hpp"
@@ -111,7 +111,7 @@ TEST_F(PushOutStore, WhoWaitsForNothingIsNotWritten) {
   ASSERT_EQ(taken.subscribers.size(), 1U);
   EXPECT_EQ(taken.subscribers[0].cursor, "9-0");
   EXPECT_TRUE(take().subscribers.empty()) << "in hand";
-  // What came while it was served makes it due at once; else it waits for nothing.
+  // Events that arrived during the delivery make it due at once; otherwise it becomes idle.
   EXPECT_TRUE(settle(taken, id, "11-0", Then::idle));
   taken = take();
   ASSERT_EQ(taken.subscribers.size(), 1U);
@@ -122,7 +122,8 @@ TEST_F(PushOutStore, WhoWaitsForNothingIsNotWritten) {
   EXPECT_EQ(subscribers.get(id)->value().cursor, "12-0");
 }
 
-/// Of many whom an event concerns the first may be served before the last are due, by somebody who has not read it yet.
+/// An event can concern many subscribers: the first may be served, by a worker that has not read the event yet, before
+/// the last are due.
 TEST_F(PushOutStore, WhoIsServedBeforeAllAreDueIsLookedAtAgain) {
   lead();
   const std::string first = webhook(), other = webhook(), last = webhook();

@@ -648,7 +648,7 @@ TEST_F(PushesTest, WhoHasWaitedForItsTurnGoesBeforeThoseThatComeLater) {
   EXPECT_NEAR(take("#h2", std::to_string(now() - 11 * 3'600'000L) + ".5"), 1.44e7, 5e3);
 }
 
-/// A hub whose gate is here, of subscriptions that are not.
+/// The hub's gate is in this partition, its subscriptions are not.
 TEST_F(PushesTest, TurnsMayBeOfAnotherPartition) {
   HubTurn turn;
   turn.host = "hub.example";

@@ -32,8 +32,8 @@ class Quarantine : public test::StoreTest {
   bool contains(const ClaimBatch& batch, const std::string& url) {
     return std::any_of(batch.claims.begin(), batch.claims.end(), [&](const Claim& one) { return one.feed_url == url; });
   }
-  /// Workers one after the other, each of which dies as soon as it has `poison` among its feeds and serves the others.
-  /// What was quarantined in the end.
+  /// Runs workers in sequence; each dies as soon as it claims `poison` and otherwise serves its feeds. Returns the
+  /// quarantined feeds.
   std::string quarantined_by(const std::string& poison) {
     const HostLimits any{1'000'000, Milliseconds(0)};
     for (int pass = 0; pass < 10; ++pass) {

@@ -189,7 +189,7 @@ TEST(RedisConnection, ThatWasClosedWhileNobodyUsedItFailsNothing) {
   EXPECT_EQ(redis.connections(), 3U);
 }
 
-/// Before it has begun, or while it lasts; not what comes after it.
+/// Interrupts the wait before or while it runs, but not later commands.
 TEST(RedisConnection, WaitsNoLongerThanUntilItIsBrokenOff) {
   const test::RedisServer server;
   auto address = parse_redis_url(server.url());
@@ -220,7 +220,7 @@ TEST(RedisConnection, WaitsNoLongerThanUntilItIsBrokenOff) {
   ASSERT_FALSE(broken);
   EXPECT_EQ(broken.error().code, StoreError::Code::unavailable) << broken.error().detail;
 
-  await_blocked("0");  // the server would hand it to whom it does not know to be gone
+  await_blocked("0");  // the server would give the element to the client that is gone
   ASSERT_TRUE(other.command({"LPUSH", "nothing", "something"}));
   const auto whole = waits();
   ASSERT_TRUE(whole) << whole.error().detail;

@@ -1,5 +1,5 @@
-// rediss:// against a real redis-server with a TLS port: who is trusted, who is not, and what is said about it
-// (SECURITY §10).
+// rediss:// against a real redis-server with a TLS port: which certificates are trusted, which are not, and the error
+// messages (SECURITY §10).
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -105,7 +105,7 @@ TEST_F(RedisTls, CarriesManyBytesBothWaysUnchanged) {
   EXPECT_EQ(redis.next()->text(), big);
 }
 
-// --- whom we do not trust --------------------------------------------------------------------------------------------
+// --- untrusted servers -----------------------------------------------------------------------------------------------
 
 TEST_F(RedisTls, RefusesAnUnknownAuthority) {
   RedisAddress unknown = address();
@@ -202,7 +202,7 @@ TEST_P(MutualTls, LetsInWhoShowsACertificate) {
 }
 
 TEST_P(MutualTls, SaysThatACertificateIsWanted) {
-  for (int i = 0; i < 20; ++i) {  // with 1.3 the refusal meets what is being sent
+  for (int i = 0; i < 20; ++i) {  // with TLS 1.3 the refusal arrives while data is being sent
     const StoreError error = refused(address());
     EXPECT_EQ(error.code, Code::tls) << error.detail;
     EXPECT_TRUE(has(error, "set redis.cert_file and redis.key_file")) << error.detail;
@@ -339,7 +339,7 @@ TEST_F(RedisTls, IsWhatAStoreIsTold) {
   EXPECT_EQ(Fleet(near).server()->link, "unix socket");
 }
 
-/// Who asks for TLS asks those who name a server with it, and connects to that one with it.
+/// With a TLS URL, sentinels and cluster nodes are asked over TLS, and the server that they name is reached over TLS.
 void expect_led_to(std::uint16_t port, const StoreOptions& options) {
   Store store(options);
   std::string told;

@@ -1,5 +1,5 @@
-// Posts that go on under new guids: which they are, and what the store makes of it (DESIGN §5, RELIABILITY I2, I3,
-// I15).
+// Posts that reappear under new guids: how they are matched, and how the store updates them (DESIGN §5, RELIABILITY I2,
+// I3, I15).
 #include "storage/records/rekey.hpp"
 
 #include <algorithm>

@@ -100,7 +100,7 @@ TEST_P(ServerFaults, LoseNothingDoubleNothingAndAreToldApart) {
   add();
   const Commit commit = plan(claim_one(), {post("a", 1)});
   GetParam().begin(server);
-  store.disconnect();  // some show only to those who come
+  store.disconnect();  // some faults only affect new connections
   const auto refused = try_to_send(commit);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, GetParam().code) << refused.error().detail;

@@ -54,7 +54,7 @@ TEST(SettledJson, HasAddressesThatStay) {
   EXPECT_EQ(settled_json(R"([{"url":"http://h/a?token=1)", buffer, append_steady_url), R"([{"url":"http://h/a")");
 }
 
-// DESIGN §5: what is volatile is no change.
+// DESIGN §5: a difference in volatile parts is not a change.
 struct VolatileCase {
   const char* name;
   Fields before, after;

@@ -77,7 +77,7 @@ TEST_F(StatusStoreTest, GoesOnWhereAPageEndedThoughFeedsBeforeItMovedAway) {
   redis(order);
   const auto first = Feeds(store).page({.state = "", .part = "", .host = "", .after = {}, .limit = 10});
   ASSERT_TRUE(first && first->next);
-  for (std::size_t i = 0; i < 9; ++i) redis({"ZADD", "schedule", "XX", "900", url(i)});  // claimed meanwhile
+  for (std::size_t i = 0; i < 9; ++i) redis({"ZADD", "schedule", "XX", "900", url(i)});  // claimed in the meantime
   const auto second = Feeds(store).page({.state = "", .part = "", .host = "", .after = first->next, .limit = 10});
   ASSERT_TRUE(second);
   ASSERT_EQ(second->feeds.size(), 10U);

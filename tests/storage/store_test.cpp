@@ -40,7 +40,7 @@ TEST_F(StoreTest, RegistersAFeedOnceAndClaimsIt) {
   EXPECT_TRUE(claim(worker_b).claims.empty()) << "claimed feeds are hidden";
 }
 
-// HTTP P12: what is polled already does not wait behind what programs ask for.
+// HTTP P12: feeds requested by programs do not delay the regular polls.
 TEST_F(StoreTest, FeedsThatProgramsAskForTakeTurns) {
   const auto clock_of_redis = [this] { return std::stoll(redis({"TIME"}).substr(0, 10)) * 1000; };
   const auto ask = [this](int i) -> bool {
@@ -61,7 +61,7 @@ TEST_F(StoreTest, FeedsThatProgramsAskForTakeTurns) {
   add("https://example.org/by_hand");
   EXPECT_LE(std::stoll(redis({"ZSCORE", "schedule", "https://example.org/by_hand"})), clock_of_redis() + 1000)
       << "an operator's at once";
-  // A turn that nobody lives to see does not hold everybody up.
+  // A turn in the far future must not delay all later feeds.
   redis({"HSET", "meta:store", "next_first", std::to_string(clock_of_redis() + 200'000'000)});
   ASSERT_TRUE(ask(200));
   EXPECT_LE(due(200), clock_of_redis() + 1000);
@@ -285,7 +285,7 @@ TEST_F(StoreTest, WritesNothingWhenAKeyHasTheWrongType) {
   EXPECT_EQ(redis({"EXISTS", "ids:Entry", feed_url + ":sort", "stream:signals"}), "0");
 }
 
-/// What all feeds need is no reason to put off one: it passes once somebody has taken the key away.
+/// A broken key that all feeds need must not postpone a single feed; commits work again once the key is deleted.
 TEST_F(StoreTest, WaitsWhileAKeyOfAllFeedsHasTheWrongType) {
   add();
   const Commit commit = plan(claim_one(), {post("a", 100)});
@@ -546,7 +546,7 @@ TEST_F(StoreTest, PutsItsPrefixBeforeEveryKeyAndChannel) {
   }
 }
 
-// What people look at must not stop what is stored.
+// Broken display counters must not prevent a commit.
 TEST_F(StoreTest, CommitsWhateverBecameOfTheCountsOfStates) {
   add();
   redis({"SET", "stats:feeds:in:degraded", "no list"});
@@ -682,7 +682,7 @@ TEST(StoreOpening, RefusesAStoreOfANewerSchema) {
   EXPECT_NE(refused.error().detail.find("newer"), std::string::npos);
 }
 
-/// A node came back empty, and workers went on: what they note in it is no store yet.
+/// A node came back empty and workers carried on: their notes do not make it a store yet.
 TEST(StoreOpening, MakesAStoreAnewThatWasEmptiedUnderItsWorkers) {
   for (const Partition partition : {Partition{}, Partition{.index = 2, .count = 4}}) {
     test::RedisServer server;

@@ -1,5 +1,4 @@
-// What documents say → what is stored of it, beyond the texts: documents of publishers (tests/data/publishers) and of
-// our own.
+// Values stored from documents, apart from the texts: documents of publishers (tests/data/publishers) and our own.
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -336,7 +335,7 @@ TEST(StoredFeeds, LoseTheLongestVocabularyAndLongListsFirst) {
   EXPECT_EQ(find_field(is.feed, "contributors"), nullptr);
 }
 
-// It is no news to readers.
+// Readers get no event for it.
 TEST(StoredFeeds, ChangeSilentlyInWhatIsNotOfTheirEvents) {
   const Stored is = stored(rss("", "<title>T</title><copyright>C</copyright><podcast:guid>g</podcast:guid>"));
   const FeedChange change = change_of({{"title", "T"}, {"link", "https://site.example/"}}, is.feed);

@@ -71,7 +71,7 @@ TEST_F(StoriesTest, OnePageIsNotYetOneStory) {
   const std::string page = "https://shop.example/item1";
   publish(site, {post_to("a", page, "Google Mini")});
   publish(planet, {post_to("b", page, "Mini Cooper S")});
-  // A feed whose posts all lead to one page.
+  // All posts of this feed link to one page.
   publish(third, {post_to("c", page, "Google Mini", 1), post_to("d", page, "Google Mini", 2)});
   for (const std::string& url : {planet, site, third}) sync(url);
   for (const auto& [url, guid] : {std::pair(site, "a"), {planet, "b"}, {third, "c"}, {third, "d"}}) {

@@ -1,5 +1,5 @@
-// The index of registered feeds by URL (RELIABILITY L22), written by us, beside a build that knows none, and by it
-// alone.
+// The index of registered feeds by URL (RELIABILITY L22): maintained by this build, by this build next to one without
+// the index, and by that one alone.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -128,7 +128,7 @@ TEST_F(UrlIndex, OfAnOlderStoreIsBuiltInBoundedSteps) {
 TEST_F(UrlIndex, AWalkThatIsCutOffLeavesNothingWrong) {
   for (const std::string& url : {d, b, c}) add_as_before(url);
   IndexPlace place;
-  ASSERT_TRUE(Feeds(store).index_step(place));  // and nobody goes on
+  ASSERT_TRUE(Feeds(store).index_step(place));  // and it is never continued
   add(a);
   ASSERT_TRUE(*Feeds(store).remove(b));
   EXPECT_EQ(walked(store), (Texts{a, d, c}));

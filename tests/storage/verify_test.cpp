@@ -1,4 +1,4 @@
-// The checker finds each kind of damage by name, mends what can be mended, and finds a busy store healthy.
+// The checker names each kind of damage, repairs it where possible, and reports a busy store as healthy.
 #include "storage/upkeep/verify.hpp"
 
 #include <algorithm>
@@ -502,7 +502,7 @@ TEST_F(VerifyTest, BigFeedsAreLookedAtInBoundedSteps) {
   }
   redis({"CONFIG", "RESETSTAT"});
   EXPECT_EQ(list_of(found({feed_url})), "");
-  // Counted, not timed: a few calls of scripts, and none of them walks through the tombstones.
+  // Counted, not timed: a few script calls, and no call scans the tombstones.
   EXPECT_LE(calls("evalsha"), 10);
   EXPECT_LE(calls("zrangebyscore"), 2);
   EXPECT_LE(calls("zscore"), 2010);
