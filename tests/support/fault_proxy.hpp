@@ -29,7 +29,7 @@ namespace feedmill::test {
 /// from any thread; settings apply to the traffic from then on.
 class FaultProxy {
  public:
-  /// What the two sides say to each other: anything (HTTP …), or Redis' protocol.
+  /// The protocol of the two sides: any bytes (HTTP …), or Redis' protocol.
   enum class Speaks { bytes, redis };
   enum class Towards { server, client };
 

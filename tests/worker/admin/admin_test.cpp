@@ -30,7 +30,7 @@ tcp::endpoint loopback(std::uint16_t port = 0) {
   return {asio::ip::address_v4::loopback(), port};
 }
 
-/// A listener whose loop runs in a thread of its own; clients are plain blocking sockets.
+/// A listener with its loop in a separate thread; clients are plain blocking sockets.
 class AdminTest : public testing::Test {
  public:
   ~AdminTest() override { stop(); }

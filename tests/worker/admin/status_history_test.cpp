@@ -163,7 +163,7 @@ TEST(StatusHistory, KnowsBusyAndSlowHostsOfTheLastHour) {
   EXPECT_EQ(hosts.busiest.size(), 3U);  // those of the first half hour have gone
   meet("lone.example", 1s, start + 10h);
   hosts = history.hosts(9);
-  ASSERT_EQ(hosts.busiest.size(), 1U);  // what is older than an hour does not count
+  ASSERT_EQ(hosts.busiest.size(), 1U);  // entries older than an hour do not count
   EXPECT_EQ(hosts.busiest[0].host, "lone.example");
 }
 

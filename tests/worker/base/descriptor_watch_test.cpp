@@ -1,4 +1,4 @@
-// Descriptors of libraries on our loop: what is wanted is reported as long as it is so, and nothing else is.
+// Library descriptors on our loop: watched events are reported while they hold, and no others.
 #include "worker/base/descriptor_watch.hpp"
 
 #include <array>
@@ -23,7 +23,7 @@ class DescriptorWatchesTest : public testing::Test {
   }
   void send() const { ASSERT_EQ(::write(ends[1], "x", 1), 1); }
 
-  /// What is reported: r, w, or b for both. After `most` nothing is wanted any more, and the loop ends.
+  /// The events reported: r, w, or b for both. After `most` events the watch ends, and so does the loop.
   std::string reports(std::size_t most) {
     told.clear();
     left = most;

@@ -166,7 +166,7 @@ TEST_F(LogTest, KeepsEveryLineToEightKibibytes) {
   }
 }
 
-// SECURITY K1: what shows that a secret is one may stand behind the cut.
+// SECURITY K1: the text that marks a secret may be cut off.
 TEST_F(LogTest, HidesSecretsThatTheCutGoesThrough) {
   const std::string token = "abcdefghijklmnopqrstuvwxyz";
   for (std::size_t before = 1900; before < 2100; ++before) {
@@ -194,7 +194,7 @@ TEST_F(LogTest, CountsWhatItSuppresses) {
 }
 
 TEST_F(LogTest, NeverBlocksItsCallers) {
-  // Nobody reads: the pipe fills, then the queue; the calls return all the same, and so does the destructor.
+  // Without a reader the pipe fills, then the queue; the calls return all the same, and so does the destructor.
   const std::string large(2000, 'x');
   Log log(options);
   for (int i = 0; i < 5000; ++i) log.write(LogLevel::info, "event" + std::to_string(i), large);

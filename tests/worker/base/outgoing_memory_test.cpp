@@ -1,4 +1,4 @@
-// What is sent to others is counted once, for as long as anybody holds it (SECURITY M5).
+// Outgoing data is counted once, while any transfer holds it (SECURITY M5).
 #include "worker/base/outgoing_memory.hpp"
 
 #include <gtest/gtest.h>

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The file in the tree is the text made from the table. FEEDMILL_WRITE_REFERENCE=1 in the environment writes it anew.
+/// The file in the tree equals the text made from the table. FEEDMILL_WRITE_REFERENCE=1 in the environment rewrites it.
 void expect_file(const fs::path& name, const std::string& text) {
   const fs::path file = fs::path(FEEDMILL_SOURCE_DIR) / name;
   if (getenv("FEEDMILL_WRITE_REFERENCE") != nullptr) std::ofstream(file) << text;

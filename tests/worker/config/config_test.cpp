@@ -401,7 +401,7 @@ TEST_F(ConfigTest, LeavesServiceLinksOfKubernetesAlone) {
     env(service + "PORT_9810_TCP_ADDR", "10.0.0.1");
   }
   load();
-  env("ADMIN_PORT", "9810");  // somebody's guess
+  env("ADMIN_PORT", "9810");  // a plausible guess
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("FEEDMILL_ADMIN_PORT (environment): no such option")));
 }
 
@@ -465,8 +465,7 @@ TEST_F(ConfigTest, TurnsTheListenerOff) {
   EXPECT_EQ(shown("admin.listen"), "off");
 }
 
-// --- tables whose rows have names
-// ---------------------------------------------------------------------------------------
+// --- tables with named rows -----------------------------------------------------------------------------------------
 
 TEST_F(ConfigTest, ReadsTheNamedTables) {
   const std::string password = write("password", "swordfish\n").string(), value = write("value", "k-1\r\n").string();

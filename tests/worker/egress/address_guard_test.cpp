@@ -263,7 +263,7 @@ TEST(EgressPolicy, DenyWins) {
   EXPECT_EQ(ask(rules, "2606:4700::1111", 80), Egress::blocked_address);
 }
 
-// What is closed as IPv6 is closed whatever it leads to, and what is closed as IPv4 by whatever way.
+// A rule for IPv6 applies to the IPv6 form, whatever it maps to; a rule for IPv4 applies to every form of the address.
 TEST(EgressPolicy, DeniesNat64InEitherForm) {
   struct Row {
     const char* deny;

@@ -472,7 +472,7 @@ TEST_F(FetchTest, OneClockRunsOverAllHops) {
   EXPECT_TRUE(refused.sent);
 }
 
-// Concurrency is real: the server answers nobody before everybody has asked.
+// The concurrency is real: the server answers no request before all have arrived.
 TEST_F(FetchTest, AThousandFetchesAreInFlightAtOnce) {
   constexpr std::size_t many = 1000;
   rlimit descriptors{};

@@ -108,8 +108,8 @@ TEST_F(HttpClientTest, RefusesAPortNobodyListensOn) {
   EXPECT_FALSE(refused.trace.sent);
 }
 
-// Of several addresses the policy may refuse one, and nobody listen at another: that one was asked, and is what is
-// told.
+// Of several addresses the policy may refuse one, while another has no listener: the second one was tried, so its error
+// is reported.
 TEST_F(HttpClientTest, TellsWhatBecameOfTheAddressThatMayBeAsked) {
   asio::ip::tcp::acceptor taken(context, {asio::ip::address_v4::loopback(), 0});
   const std::string host = "two.example:" + std::to_string(taken.local_endpoint().port());
@@ -244,7 +244,7 @@ TEST_F(HttpClientTest, EndsWhenTheServerStalls) {
 }
 
 TEST_F(HttpClientTest, EndsWhenNobodyAccepts) {
-  // A listener whose queue is full lets nobody in, and says nothing.
+  // A listener with a full queue accepts no connection and sends nothing.
   asio::ip::tcp::acceptor deaf(context, {asio::ip::address_v4::loopback(), 0});
   deaf.listen(0);
   std::vector<asio::ip::tcp::socket> queued;

@@ -322,7 +322,7 @@ TEST_F(ResolverTest, TakesNoWrongAnswers) {
   }
 }
 
-// HTTP D5: a name with more addresses than anybody needs. (Without EDNS, 512 bytes hold 29 of IPv4.)
+// HTTP D5: a name with more addresses than a fetch needs. (Without EDNS, 512 bytes hold 29 of IPv4.)
 TEST_F(ResolverTest, TakesManyAddressesInTurns) {
   Resolver resolver(context.get_executor(), options());
   DnsAnswer many;
@@ -342,7 +342,7 @@ TEST(IsAddress, NeedsNoResolving) {
   EXPECT_FALSE(is_address(""));
 }
 
-// Fetching by name: what was checked is what is connected to.
+// Fetching by name: the address that was checked is the address connected to.
 class FetchByNameTest : public ResolverTest {
  protected:
   Fetcher fetcher() {
@@ -418,7 +418,7 @@ TEST_F(FetchByNameTest, ReachesNoPrivateAddressByTheNat64OfItsNetwork) {
 TEST_F(FetchByNameTest, TriesTheNextAddress) {
   Fetcher by = fetcher();
   server.serve("/feed", test::Response{.body = "x"});
-  names.serve("two.example", DnsAnswer{.addresses = {"127.0.0.2", "127.0.0.1"}});  // nobody listens on the first
+  names.serve("two.example", DnsAnswer{.addresses = {"127.0.0.2", "127.0.0.1"}});  // no listener on the first
   EXPECT_EQ(reason(by, url("two.example")), Reason::none);
 }
 
@@ -431,8 +431,8 @@ TEST_F(FetchByNameTest, NamesWhatTheNameServersSay) {
   EXPECT_EQ(reason(by, url("dead.example")), Reason::dns_timeout);
 }
 
-// SECURITY T4, HTTP D4: names that nobody answers for, each of its own domain so that no circuit helps, beside good
-// ones.
+// SECURITY T4, HTTP D4: names whose servers do not answer, each in a domain of its own so that no circuit helps, at the
+// same time as good ones.
 TEST_F(FetchByNameTest, FetchesBesideAThousandTarpits) {
   FetchOptions wanted;
   wanted.resolver = options();

@@ -246,7 +246,8 @@ TEST_F(OlderPages, ThatTheServerDoesNotNumberAreTriedOnce) {
 // RFC 5005 §4, HTTP G5
 TEST_F(OlderPages, ThatAreArchivesAreReadOnceForEver) {
   const auto archive = [this](int number) { return publisher.url("/archive/" + std::to_string(number)); };
-  const auto serve = [&](int newest) {  // archive n has posts 5n-4 … 5n; the document what is in none yet, and the last
+  // archive n has posts 5n-4 … 5n; the document has posts in no archive yet, and the last
+  const auto serve = [&](int newest) {
     const int archives = (newest - 1) / 5;
     for (int number = 1; number <= archives; ++number) {
       const std::string head = number > 1 ? link("prev-archive", archive(number - 1)) : "";
@@ -389,7 +390,7 @@ TEST_F(OlderPages, AreKeptLikeTheDocumentThatLeadsToThem) {
   EXPECT_EQ(stored(), posts(18, 25)) << "another one: what is to be kept";
 }
 
-// DESIGN §5: nobody remembers for ever what was trimmed.
+// DESIGN §5: trimmed posts are not remembered for ever.
 TEST_F(OlderPages, BringNoTrimmedPostBack) {
   RefreshOptions few = options();
   few.policy.retention.entries = 5;

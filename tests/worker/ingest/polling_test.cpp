@@ -1,5 +1,5 @@
-// Documents one after the other, as a worker takes them, on a real store: what becomes of posts whose identity is in
-// doubt (DESIGN §5, RELIABILITY I2, I3, I10, I15, SECURITY T19). Only the network is left out.
+// Documents in sequence, as a worker reads them, on a real store: how posts of doubtful identity are handled (DESIGN
+// §5, RELIABILITY I2, I3, I10, I15, SECURITY T19). Only the network is left out.
 #include <fstream>
 #include <functional>
 #include <set>
@@ -174,7 +174,7 @@ TEST_F(Polling, SwitchesAFeedWhoseGuidsAreNewAtEveryFetch) {
 
 TEST_F(Polling, KeepsItsGuidsWhenAPostIsThereTwiceUnderAnotherTitle) {
   poll(rss(site(30)));
-  for (int i = 0; i < 5; ++i) {  // at either side of it, for as long as it likes
+  for (int i = 0; i < 5; ++i) {  // before or after it, for any number of polls
     std::vector<Item> items = site(30 + i);
     Item copy = items[26 + static_cast<std::size_t>(i)];
     copy.title += " again";
@@ -232,7 +232,7 @@ TEST_F(Polling, KeepsAPostApartFromTheOneWhoseGuidItHas) {
   std::vector<Item> items = base;
   items.insert(items.begin(), other);
   EXPECT_EQ(poll(rss(items)).created, 1U);
-  std::erase_if(items, [](const Item& item) { return item.link.ends_with("/1"); });  // the one whose guid it is
+  std::erase_if(items, [](const Item& item) { return item.link.ends_with("/1"); });  // the item that owns the guid
   ASSERT_EQ(items.size(), 10U);
   EXPECT_EQ(poll(rss(items)).events, 0U);
   items.front().guid = "another";
@@ -655,7 +655,7 @@ TEST_F(Polling, StoresThePostThatADocumentAlwaysEndsIn) {
   EXPECT_EQ(redis({"HMGET", "Entry:3", "guid", "title", "summary", "truncated"}), "g1 Post 1 What entry");
   EXPECT_EQ(poll(cut).events, 0U);
   EXPECT_EQ(decision.outcome, Outcome::unchanged);
-  // What is there of a post is not overwritten by less of it.
+  // A stored post is not overwritten by a shorter version of it.
   const std::string more = rss(site(4)), shorter = more.substr(0, more.find("post 2 says"));
   EXPECT_EQ(poll(shorter).created, 1U);
   EXPECT_EQ(poll(shorter).events, 0U);
@@ -754,7 +754,7 @@ TEST_F(Polling, TakesTombstonesOfPlacesForNone) {
   EXPECT_EQ(poll(rss(numbered(18))).created, 1U);
 }
 
-// RELIABILITY I15, L7: what was taken away does not come back because its guid is spelt another way.
+// RELIABILITY I15, L7: a removed post does not return because its guid is spelt differently.
 TEST_F(Polling, BringsNoRemovedPostBackUnderANewGuid) {
   const auto permalinks = [](const std::string& base, int newest) {
     std::vector<Item> items = site(newest, base);

@@ -27,7 +27,7 @@ namespace asio = boost::asio;
 
 constexpr std::uint64_t mebi = 1 << 20;
 
-/// Documents that are read for as long as the test wants. The first letter of a name is the host.
+/// Documents whose reading lasts until the test ends it. The first letter of a name is the host.
 class ReadingThreadsTest : public testing::Test {
  protected:
   struct Document {
@@ -87,9 +87,9 @@ class ReadingThreadsTest : public testing::Test {
     allow(document.name);
     await(document);
   }
-  /// The names of those that have been begun, once these are so many.
+  /// Waits until `count` documents have been begun and returns their names.
   std::vector<std::string> await_begun(std::size_t count) {
-    loop.poll();  // whoever has been admitted sets out
+    loop.poll();  // starts the admitted documents
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return begun.size() >= count; });
     return begun;
@@ -128,7 +128,7 @@ TEST_F(ReadingThreadsTest, OneHostHasHalfOfTheThreads) {
   begin("c1");
   begin("c2");
   EXPECT_EQ(threads->progress().busy, 4u);
-  await_begun(4);  // of threads that began at once either may say so first
+  await_begun(4);  // threads that began at once may report in either order
   finish(b1);
   EXPECT_EQ(await_begun(5).back(), "c2");
   finish(a1);
@@ -149,7 +149,7 @@ TEST_F(ReadingThreadsTest, ASmallDocumentIsReadBesideALineOfSlowOnes) {
 // SECURITY M2, M3
 TEST_F(ReadingThreadsTest, AHostWhoseDocumentFindsNoMemoryMakesNobodyElseWait) {
   make(4, 20 * mebi);
-  const Document& first = begin("a", 10 * mebi);  // one may always have what it needs
+  const Document& first = begin("a", 10 * mebi);  // one document at a time may always have the memory it needs
   EXPECT_EQ(memory->used(), limits::reading_cost(10 * mebi));
   const Document& large = begin("b", 10 * mebi);
   const Document& small = begin("c");

@@ -1,5 +1,5 @@
-// What the publisher says is what is stored, and what of it is news (DESIGN §5): documents one after the other on a
-// real store. The documents of tests/data/polls are what publishers were seen to do.
+// Published content is stored as it is, and changes readers notice become events (DESIGN §5): documents in sequence on
+// a real store. The documents of tests/data/polls were observed at publishers.
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -23,7 +23,7 @@ std::string file(const std::string& name) {
   return text.str();
 }
 
-/// An item of RSS with these elements besides guid, link, title and date.
+/// An RSS item with these elements in addition to guid, link, title and date.
 std::string item(const std::string& guid, const std::string& more, const std::string& title = "Title") {
   return "<item><guid isPermaLink='false'>" + guid + "</guid><link>https://example.org/" + guid + "</link><title>" +
          title + "</title>" + more + "</item>";

@@ -1,4 +1,4 @@
-// Who a request is from, behind proxies and without, and the share of each network (SECURITY W8).
+// The client of a request, with and without proxies, and the share of each network (SECURITY W8).
 #include "worker/listener/client_share.hpp"
 
 #include <vector>

@@ -42,7 +42,7 @@ using testing::StartsWith;
 const std::string other_feed = "https://example.org/other.xml";
 const std::string private_feed = "https://user:secret@example.org/private.xml";
 
-/// A client that hears what it is told, for 20 s at most.
+/// A client of a live stream that reads for 20 s at most.
 class Client {
  public:
   Client(const tcp::endpoint& server, const std::string& target, const std::string& more = "",
@@ -58,7 +58,7 @@ class Client {
 
   /// All that has come, once it holds `text`; "" and a failure when it does not come.
   std::string hear(const std::string& text) {
-    const auto until = std::chrono::steady_clock::now() + 20s;  // hearts beat meanwhile
+    const auto until = std::chrono::steady_clock::now() + 20s;  // heartbeats arrive in between
     for (std::size_t from = 0; heard_.find(text, from) == std::string::npos;) {
       from = heard_.size() - std::min(heard_.size(), text.size());
       if (!more() || std::chrono::steady_clock::now() > until) {
@@ -100,7 +100,7 @@ std::string last_id(const std::string& id) {
   return "Last-Event-ID: " + id + "\r\n";
 }
 
-/// What stands behind `field` in the lines of a stream.
+/// The values of `field` in the lines of a stream.
 std::vector<std::string> fields(const std::string& stream, const std::string& field) {
   std::vector<std::string> values;
   for (std::size_t at = 0; (at = stream.find("\n" + field + ": ", at)) != std::string::npos;) {
@@ -167,7 +167,7 @@ class LiveStreamsTest : public StoreTest {
     return ask(request);
   }
 
-  /// A feed that others may have, though nobody has fetched it.
+  /// A feed that may be republished although it was never fetched.
   void add_public(const std::string& url = feed_url) {
     NewFeed feed;
     feed.feed_url = url;
@@ -240,7 +240,7 @@ TEST_F(LiveStreamsTest, RealEventsOfRefreshesArrive) {
   EXPECT_THAT(all.hear("\"guid\":\"second\""), Not(HasSubstr("\"guid\":\"first\"")));
 }
 
-// Of 300 events a third is older than the tail, a third in it, and the rest comes meanwhile.
+// 300 events: a third is older than the tail, a third is in it, and the rest is written during the test.
 TEST_F(LiveStreamsTest, GoOnBehindTheLastIdWithoutAHoleOrADoubledEvent) {
   add_public();
   const std::string before = newest();
@@ -290,7 +290,7 @@ TEST_F(LiveStreamsTest, ThatCannotGoOnAreClosedAndNotSilent) {
   Client one = open();
   write("first");
   one.hear("\"guid\":\"first\"");
-  // Two events of which the older one is trimmed before anybody can read it.
+  // Two events, the older of which is trimmed before any stream can read it.
   const std::string prev = newest(), stem = prev.substr(0, prev.find('-'));
   redis({"EVAL",
          ("redis.call('XADD', KEYS[1], ARGV[1], 'type', 'x', 'json', '{\"prev\":\"' .. ARGV[3] .. '\"}')"
@@ -378,7 +378,7 @@ TEST_F(LiveStreamsTest, BeatWhileNothingHappensAndMoveTheIdOfThoseForWhomNothing
 
 TEST_F(LiveStreamsTest, ThatAreSlowHoldNobodyUpAndMissNothing) {
   add_public();
-  tail_options.bytes = 256 << 10;  // a slow one falls behind what it holds
+  tail_options.bytes = 256 << 10;  // a slow client falls behind the tail
   options.socket_bytes = 4096;
   start();
   std::vector<Client> slow;
@@ -397,7 +397,7 @@ TEST_F(LiveStreamsTest, ThatAreSlowHoldNobodyUpAndMissNothing) {
     heard.erase(heard.begin());  // where it began
     EXPECT_EQ(heard, ids);
     auto data = fields(one.hear("\"guid\":\"end\""), "data");
-    data.pop_back();  // of which the end may not have come
+    data.pop_back();  // its end may still be missing
     for (const std::string& event : data) EXPECT_GT(event.size(), 60'000U);
   }
 }

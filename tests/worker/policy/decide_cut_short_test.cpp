@@ -1,4 +1,4 @@
-// Documents that end in the middle, or whose transfer broke off: what came whole counts, what is missing says nothing.
+// Documents that are cut off, or whose transfer broke off: complete items count, missing ones mean nothing.
 #include <gtest/gtest.h>
 
 #include "tests/worker/policy/decide_fixture.hpp"

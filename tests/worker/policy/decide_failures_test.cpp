@@ -1,4 +1,4 @@
-// What follows from failures: back-off, states, what is told (HTTP §4).
+// The consequences of failures: back-off, states, reports (HTTP §4).
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
@@ -522,7 +522,7 @@ TEST(Decide, RemembersADocumentThatCouldNotBeRead) {
       << "another limit may let it pass";
 }
 
-// SECURITY Q2: what takes more steps than any document deserves is no better than what kills.
+// SECURITY Q2: a document that takes more steps than any should is treated like one that kills the worker.
 TEST(Decide, QuarantinesWhatTakesTooLongThreeTimesInARow) {
   const Unreadable endless{Reason::parse_limit, "more steps than are taken", {}};
   FeedState state = healthy();

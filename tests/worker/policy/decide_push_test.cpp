@@ -1,4 +1,4 @@
-// Content that was pushed: what of it is written, what is left to a fetch, and when that comes.
+// Pushed content: how much of it is written, how much is left to a fetch, and when that is due.
 #include <gtest/gtest.h>
 
 #include "tests/worker/policy/decide_fixture.hpp"

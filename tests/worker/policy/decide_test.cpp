@@ -1,4 +1,4 @@
-// What follows from answers: what is kept of them, counted and told.
+// The consequences of answers: values kept, counted and reported.
 #include <cmath>
 #include <cstdint>
 #include <string>

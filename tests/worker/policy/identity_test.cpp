@@ -223,7 +223,7 @@ TEST(Recognising, TakesOverWhatTheStoreSaysThen) {
   EXPECT_EQ(scene.known.guids[1].stored_guid, "old1");
 }
 
-/// A document whose guids are the numbers of its places, which `shift` new posts have moved on by so many.
+/// A document whose guids are positions in the list, shifted by `shift` new posts.
 struct Places {
   explicit Places(int count, int shift, bool dated = true) {
     for (int place = 1; place <= count; ++place) {

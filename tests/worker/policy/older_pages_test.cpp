@@ -110,7 +110,7 @@ TEST(Page, HasPostsWithoutDatesBehindThoseOfThePagesBefore) {
   std::int64_t last = now_s - 5 * minute;
   for (std::uint32_t pages = 0; pages < 3; ++pages) {
     state.older.walk.pages = pages;
-    state.last.at = now - minutes(1);  // polled meanwhile
+    state.last.at = now - minutes(1);  // polled between pages
     const Commit commit = page(state, page_of({post("a", {}), post("b", {})}), known_as({unknown, unknown})).commit;
     ASSERT_EQ(commit.entries.size(), 2U);
     EXPECT_LT(commit.entries[1].timestamp, last) << "the newest stands last";

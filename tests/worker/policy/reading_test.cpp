@@ -98,7 +98,7 @@ TEST(Reading, DoesNotDecodeTheBytesItHas) {
   EXPECT_EQ(same->print.body_bytes, 4711U);
 }
 
-// HTTP P5: a text that is no feed shows that no parser was asked.
+// HTTP P5: a text that is not a feed shows that the parser was not called.
 TEST(Reading, DoesNotParseTheTextItHas) {
   const std::string no_feed = "<html><body>Hello</body></html>";
   const Reading first = read_one(answer(no_feed));
@@ -304,7 +304,7 @@ TEST(Reading, LeavesOutThePostThatADocumentEndsIn) {
   EXPECT_FALSE(std::get<Document>(read_one(answer(feed_text))).cut_short);
 }
 
-/// What is read of a document that ended in the middle before, and now comes again as it was.
+/// Reads a document that was cut off the last time and now comes again unchanged.
 Reading read_again(const std::string& body, FeedState state = {}) {
   const auto first = std::get<Document>(read_one(answer(body), state));
   state.document.wire_hash = first.print.wire_hash;
@@ -513,7 +513,7 @@ TEST(Reading, BelievesTheEndOfADocumentAndNotThatOfItsTransfer) {
   EXPECT_EQ(refusal_of(read(fetched, {}, {})), nullptr);
   fetched = broken_off(json.substr(0, json.size() - 1));
   EXPECT_NE(refusal_of(read(fetched, {}, {})), nullptr);
-  // The name of the end tag elsewhere is no end.
+  // The name of the end tag inside other markup does not end the document.
   fetched = broken_off(
       "<rss version=\"2.0\"><channel><item><guid>1</guid><description><![CDATA[</rss>]]></description>"
       "</item><!-- </channel></rss> --> <item><guid>2</guid>");

@@ -16,7 +16,7 @@ TEST(IdlePace, IsTheUsualOneForFewStoresAndSlowerForMany) {
   EXPECT_EQ(idle_pace(256, 5s, 20s), 20s);
 }
 
-// Its heartbeats renew the right of who waits; a process that fetches nothing has none.
+// Heartbeats renew the delivery right of a waiting process; a process that does not ingest sends none.
 TEST(IdlePace, LeavesTheRightToDeliverWithWhoWaits) {
   Config config = *load_config(ConfigSources());
   EXPECT_EQ(deliver_options(config, worker_id(), RunMode::daemon, 256).block, 180s);

@@ -1,4 +1,4 @@
-// Whom an event concerns, when a receiver is asked again, and how it is asked whether it meant it (WEBSUB U4, U12,
+// Which subscribers an event concerns, when a receiver is retried, and how its intent is verified (WEBSUB U4, U12,
 // U14).
 #include "worker/push_out/concerned.hpp"
 

@@ -77,8 +77,8 @@ class EmbeddedRedisTest : public testing::Test {
     return line;
   }
 
-  /// With everysec the server answers before it has written when an fsync is going on; then SIGKILL takes the answer
-  /// back.
+  /// With everysec the server answers before it has written if an fsync is in progress; a SIGKILL then loses the
+  /// answered write.
   static void await_written(const EmbeddedRedis& server) {
     while (ask(server, "INFO persistence").find("aof_buffer_length:0\r") == std::string::npos)
       std::this_thread::sleep_for(1ms);
@@ -97,7 +97,7 @@ class EmbeddedRedisTest : public testing::Test {
     EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
   }
 
-  /// Kills a server and waits until nobody can mistake it for a living one.
+  /// Kills a server and waits until it can no longer be mistaken for a running one.
   static void kill_server(int pid) {
     kill(pid, SIGKILL);
     await_end(pid);
@@ -390,7 +390,7 @@ TEST_F(EmbeddedRedisTest, DoesNotWaitForAProgramThatDoesNotSayWhatItIs) {
 struct VersionCase {
   const char* name;
   const char* writer;  // what server.json says
-  const char* reader;  // what is installed
+  const char* reader;  // the installed version
   bool readable;
 };
 class Versions : public EmbeddedRedisTest, public testing::WithParamInterface<VersionCase> {};
@@ -524,7 +524,7 @@ TEST_F(EmbeddedRedisTest, ForgivesATornTail) {
   EXPECT_EQ(ask(*open(), "GET a"), "b");
 }
 
-/// Supervises until `seen` says so; the loop runs in this thread.
+/// Supervises until `seen` returns true; the loop runs in this thread.
 template <class Seen>
 void supervise(EmbeddedRedis& server, Seen seen) {
   BlockingCalls calls;

@@ -1,4 +1,4 @@
-// Whose posts are nobody else's business (WEBSUB U15).
+// Which feeds' posts must not be republished (WEBSUB U15).
 #include "worker/republish/republishing.hpp"
 
 #include <gtest/gtest.h>

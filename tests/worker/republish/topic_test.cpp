@@ -390,7 +390,7 @@ TEST_F(Topics, OfChannelsLeavePrivateFeedsOut) {
   EXPECT_EQ(all.title.value, "news");
   EXPECT_THAT(render_topic(all, TopicFormat::atom, links).body, Not(HasSubstr("Closed")));
 
-  // Pages go on over what is left out.
+  // Pages continue past omitted posts.
   std::vector<std::string> met;
   std::optional<EntryCursor> at;
   int pages = 0;

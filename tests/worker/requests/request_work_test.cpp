@@ -171,7 +171,7 @@ TEST_F(RequestWorkTest, KeepsChannelsNoticesAndRules) {
   EXPECT_EQ(answers(all).at(0).at("data").at("changed"), 1);
   EXPECT_EQ(result({"op", "notice_mark", "user", "anna", "as", "unread", "notices", "all"}), "failed bad_value");
 
-  // Who removed it died before it was answered.
+  // Its remover died before it answered.
   const std::string resumed = ask({"op", "channel_remove", "channel", "anna/gone"});
   redis({"HSET", "state:requests", resumed, std::string(32, 'b') + " 1 begun"});
   work_off();
@@ -342,7 +342,7 @@ TEST_F(RequestWorkTest, KeepsTheOrderOfAFeed) {
   }
 }
 
-/// Stores posts of a feed beside the worker.
+/// Stores posts of a feed without the worker.
 void fill(Store& store, const std::string& feed_url, int posts) {
   for (int i = 0; i < posts; ++i) {
     GivenEntry entry;
@@ -437,7 +437,7 @@ TEST_F(RequestWorkTest, WhatIsNotInHandDiesOfNobody) {
   for (const char worker : {'b', 'c', 'd'}) {
     RequestWork mortal(StoreOptions{.url = server.url()}, options_of(worker));
     mortal.part = Milliseconds(0);
-    mortal.cancelled = [&, times = 0]() mutable { return ++times > 2; };  // it takes no more than the first
+    mortal.cancelled = [&, times = 0]() mutable { return ++times > 2; };  // it gets no further than the first
     ASSERT_TRUE(mortal.step(rules));
     EXPECT_TRUE(answers(removal).empty());
     Requests dying(store, options_of(worker));
@@ -675,7 +675,7 @@ TEST_F(RequestWorkTest, ARemovalThatBeganIsResumedAndTakesNothingElse) {
   ASSERT_EQ(mortal.begin(request.asked)->state, Begun::State::go);
   redis({"HSET", "state:requests", id, std::string(32, 'b') + " 1 begun"});  // its first step was done
   redis({"DEL", "lock:requests"});
-  // Somebody has finished that removal, and added the feed anew.
+  // Another client has finished that removal and added the feed again.
   work_off();
   EXPECT_EQ(answer(id), "done removed");
   EXPECT_EQ(redis({"SISMEMBER", "feeds", url}), "1") << "it was added by somebody else";

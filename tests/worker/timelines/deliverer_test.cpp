@@ -1,4 +1,4 @@
-// The deliver half against a real server: crashes, two at once, falling behind (RELIABILITY S10, S11, L13–L15).
+// The deliverer against a real server: crashes, two at once, falling behind (RELIABILITY S10, S11, L13–L15).
 #include "worker/timelines/deliverer.hpp"
 
 #include <algorithm>
@@ -141,7 +141,7 @@ class DelivererTest : public testing::Test {
     return timelines();
   }
 
-  /// Timelines are what the feeds say, and everybody was told what one deliverer alone would have told them.
+  /// Timelines match the feeds, and every user has the notices that a single deliverer would have written.
   void expect_as_if_undisturbed() {
     const std::string followed = timelines(), told = notices();
     for (const char* user : {"anna", "bob", "carl"}) ASSERT_TRUE(notifications.remove(user));
@@ -244,7 +244,7 @@ TEST_F(DelivererTest, BuildsTheIndexOfAChannelOfAnOlderStore) {
   };
   const std::string built = indexes();
   ASSERT_TRUE(channels.mark_all_read("all"));
-  // As it was before there was such an index; what comes first is delivered first.
+  // As before the index existed; the pending events are delivered first.
   redis({"DEL", "channel_floors", "zchannel:all:all", "zchannel:anna/one:all", "zchannel:bob/two:all"});
   ASSERT_EQ(channels.unbuilt()->size(), 3U);
   EXPECT_EQ(channels.posts("all", 10).error().code, StoreError::Code::refused);
@@ -258,7 +258,7 @@ TEST_F(DelivererTest, BuildsTheIndexOfAChannelOfAnOlderStore) {
   EXPECT_EQ(indexes(), built);
   EXPECT_EQ(channels.posts("all", 1000)->value().size(), std::stoul(redis({"ZCARD", "zchannel:all:all"})));
   EXPECT_TRUE(channels.timeline("all", 10)->value().empty()) << "a reader is not undone";
-  // Who builds and is stopped leaves it to the next.
+  // A builder that is stopped leaves the rest to the next one.
   redis({"HSET", "channel_floors", "all", "~"});
   deliverer.cancelled = [] { return true; };
   ASSERT_TRUE(deliverer.let_go());
@@ -269,7 +269,7 @@ TEST_F(DelivererTest, BuildsTheIndexOfAChannelOfAnOlderStore) {
   EXPECT_TRUE(channels.unbuilt()->empty());
 }
 
-/// While two builds run on one store, the one that knows no index may be who delivers.
+/// While two builds run on one store, the deliverer may be of the build that does not know the index.
 TEST_F(DelivererTest, BuildsTheIndexesAnewAfterABuildThatKeepsNone) {
   write_history(3, 10);
   drain();
@@ -298,7 +298,7 @@ TEST_F(DelivererTest, BuildsTheIndexesAnewAfterABuildThatKeepsNone) {
   EXPECT_TRUE(is_sound());
 }
 
-// Each child is a real process that dies by SIGKILL at its point; the parent goes on from what it left.
+// Each child is a real process that dies by SIGKILL at its point; the parent continues from there.
 TEST_F(DelivererTest, SurvivesDeathBetweenReadWriteAndAcknowledgement) {
   enum class Point { read, timelines, notices };
   const NotificationMatcher watcher(*notifications.all_watches());
@@ -355,7 +355,7 @@ class ACrowd : public DelivererTest {
     EXPECT_TRUE(channels.follow(memberships));
   }
 
-  /// What a user has is in the timelines of all, but not in that of who has read it.
+  /// One user's posts are in every user's timelines, except in that of the user who has read them.
   void expect_everywhere(const std::string& posts, const std::string& uid_of_reader) {
     const std::string index = redis({"ZRANGE", "zchannel:" + uids[0] + ":all", "0", "-1", "WITHSCORES"});
     std::size_t other = 0;
@@ -400,7 +400,7 @@ TEST_F(ACrowd, GetsAPostInPartsThatSurviveAKillBetweenAnyTwo) {
     int status = 0;
     waitpid(child, &status, 0);
     ASSERT_EQ(status, 0) << "it ended between two parts";
-    // Whoever has it already reads it before the rest get it.
+    // A user who has the post already reads it before the other users get it.
     ASSERT_TRUE(channels.mark_all_read(uids[1]));
   }
   drain();
@@ -498,7 +498,8 @@ TEST_F(DelivererTest, AnOwnerThatSleptThroughItsRightHarmsNobody) {
   redis({"DEL", "lock:delivery:000"});
   Deliverer next(options(), DelivererOptions{.token = "next", .batch = 1});
   ASSERT_EQ(next.step()->applied, 1U);
-  // The sleeper still believes in its right, is handed what comes after, and may not skip what the other has pending.
+  // The stalled deliverer still believes in its right and gets the next events; it may not skip those pending with the
+  // other.
   ASSERT_EQ(sleeper.step()->applied, 2U);
   drain(next);
   const std::string followed = timelines();
@@ -610,7 +611,7 @@ TEST_F(DelivererTest, RulesCountFromWhenTheyAreMade) {
   EXPECT_EQ(notifications.list("dora")->size(), 1U);
 }
 
-/// Nobody has subscribed yet.
+/// A store without subscribers.
 class Unheard : public DelivererTest {
  protected:
   Unheard() : DelivererTest(false) {}
@@ -643,7 +644,7 @@ class Unheard : public DelivererTest {
   }
   std::size_t timeline_size() const { return std::stoul(redis({"ZCARD", "zchannel:all:posts"})); }
 
-  // Looks at every step whether anybody is there.
+  // Checks for subscribers at every step.
   Deliverer deliverer{options(), DelivererOptions{.token = "test", .upkeep_every = Milliseconds(0)}};
   std::vector<std::pair<std::string, std::string>> listed;
 };
@@ -664,7 +665,7 @@ TEST_F(Unheard, WhatIsForNobodyIsDeliveredUnread) {
   EXPECT_EQ(reads(), before);
 }
 
-/// One that is blocked in the server meanwhile asks nothing.
+/// It sends no command while it is blocked in the server.
 TEST_F(Unheard, WaitsForTheNextRecord) {
   const auto comes = [&](Milliseconds longest) {
     EXPECT_TRUE(deliverer.begin_to_wait(longest));
@@ -721,7 +722,7 @@ TEST_F(Unheard, AFirstSubscriberLosesNothingWhileTwoDeliverAndOthersCommit) {
     std::vector<std::thread> deliverers;
     for (int i = 0; i < 2; ++i) {
       deliverers.emplace_back([&] {
-        // Neither lock nor luck keeps them apart, and each looks at every step whether anybody is there.
+        // Neither the lock nor timing separates them, and each checks for subscribers at every step.
         Deliverer own(options(), DelivererOptions{.token = "both", .batch = 3, .upkeep_every = Milliseconds(0)});
         for (bool idle = false; writing || !idle;) {
           const auto done = own.step();

@@ -160,7 +160,7 @@ TEST_F(StoryDelivery, OneThatFellBehindTheStreamBuildsTheIndexAnew) {
   EXPECT_EQ(redis({"HEXISTS", "channel_same:posts:" + gone.substr(6), gone.substr(6)}), "0");
 }
 
-// Each child is a real process that dies by SIGKILL; the next goes on from what it left.
+// Each child is a real process that dies by SIGKILL; the next one continues from there.
 TEST_F(StoryDelivery, EachIsToldOnceHoweverOftenDeliveryDies) {
   drain();
   for (int round = 0; round < 15; ++round) {

@@ -92,7 +92,7 @@ std::string text_of(const boost::json::object& row, const char* name) {
   return found->is_string() ? std::string(found->as_string()) : boost::json::serialize(*found);
 }
 
-/// A Redis of its own, the program pointed at it, and a store that looks behind the program's back.
+/// A Redis of its own, the program pointed at it, and a store for direct inspection.
 class Commands : public testing::Test {
  protected:
   explicit Commands(Words server_arguments = {})
@@ -183,7 +183,7 @@ TEST_F(Commands, TellUnderWhichNameTheyFailed) {
   const std::string list = file("urls.txt", feed_a + "\n");
   feedmill({"add", feed_b});
   told({"entry", "put", "--feed", feed_a, "--guid", "g", "title=T"}, "entry put: no such feed");
-  // Verbs below `channel` share a name where nothing is wrong with what was given.
+  // Verbs below `channel` share a name if the arguments are valid.
   told({"channel", "read", "none", "--all"}, "channel: no such channel");
   told({"channel", "feeds", "none", "--add", "nonsense"}, "channel feeds: \"nonsense\" is not a feed URL");
   told({"import", list, "--prune"}, "import: --prune deletes feeds");
@@ -259,7 +259,7 @@ TEST_F(Commands, SetsOnlyNamesThatAreConfigured) {
   const Outcome other = feedmill({"set", feed_b, "auth=weather"});
   EXPECT_EQ(other.exit, 64);
   EXPECT_NE(other.err.find("defined: news"), std::string::npos) << other.err;
-  // A name that is no longer configured does not stand in the way of other changes.
+  // A name that is no longer configured does not block other changes.
   file("feedmill.toml", "");
   EXPECT_EQ(feedmill({"set", feed_b, "keep=3"}).exit, 0);
   EXPECT_EQ(feedmill({"set", feed_b, "auth=", "policy=", "keep="}).out, "set " + feed_b + "\n");
@@ -409,13 +409,13 @@ TEST_F(Commands, ShowPeopleNoMarkupInTitles) {
   says({"entries", feed_a}, "Q&A <b>\\u{202E}\n");
   says({"entry", "Entry:1"}, "title: Q&A <b>\\u{202E}\n");
   says({"export"}, "text=\"Science &amp; Tech\"");
-  // For programs, too, unless its type stands beside it.
+  // Also for programs, unless the type comes with the text.
   EXPECT_EQ(text_of(rows(feedmill({"list", "--json"}).out).at(0), "title"), "Science & Tech");
   EXPECT_EQ(text_of(rows(feedmill({"entry", "Entry:1", "--json"}).out).at(0), "title_type"), "text/html");
   set("Feed:" + feed_a, "R&amp;D <i>", "");
   EXPECT_NE(feedmill({"list"}).out.find("R&amp;D <i>"), std::string::npos);
   EXPECT_NE(feedmill({"export"}).out.find("text=\"R&amp;amp;D &lt;i&gt;\""), std::string::npos);
-  // Markup that shows nothing is no title.
+  // Markup without visible content does not count as a title.
   set("Feed:" + feed_a, "<img src=\"https://a.example/i\">", "text/html");
   set("Entry:1", "<br>", "text/html");
   test::redis_command(server_, {"HSET", "Entry:1", "link", "https://a.example/1"});
@@ -519,11 +519,11 @@ class Walks : public Commands {
     std::sort(urls.begin(), urls.end());
   }
   std::string redis(const Words& words) { return test::redis_command(server_, words); }
-  /// As a user who may look into every key.
+  /// As a user who may read every key.
   Outcome as_admin(Words words) { return feedmill_at(server_.admin_url(), std::move(words)); }
   /// The rows of a list, without the time at which it was written.
   static std::string body_of(const std::string& opml) { return opml.substr(opml.find("<body>")); }
-  /// The URLs that rows speak of, in their order.
+  /// The URLs of the rows, in order.
   static Words told(const std::string& out) {
     Words all;
     for (const auto& row : rows(out)) {

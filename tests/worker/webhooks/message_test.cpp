@@ -29,7 +29,7 @@ class Received : public testing::Test {
   void put(const std::string& name, const std::string& text) const {
     std::ofstream(directory / name, std::ios::binary) << text;
   }
-  /// Whether `script` says that all is well.
+  /// Whether `script` succeeds.
   bool run(const std::string& script) const {
     return std::system(("cd " + directory.string() + " && { " + script + "\n} >output 2>&1").c_str()) == 0;
   }

@@ -156,7 +156,7 @@ TEST_F(WebSubTest, AReplayedPushChangesNothing) {
   push_and_wait(url, document);
   const std::size_t before = signals();
   for (int i = 0; i < 100; ++i) push(url, document);
-  // Content beyond what is held of one feed is a hint alone, so the end is said until it is heard.
+  // Content above the limit held for a feed counts as a hint only, so the end is pushed until it is read.
   EXPECT_TRUE(becomes([&] {
     push(url, atom({{"3", "the end"}}));
     return signals() > before;
@@ -508,7 +508,7 @@ TEST_F(WebSubTest, WhatIsMoreThanItsRateIsTurnedAwayForAWhile) {
   const std::string url = subscribed_feed();
   const std::string callback = callback_of(url);
   EXPECT_EQ(deliver(callback, "x").status, 202);
-  // What is no path of ours costs nothing, and so counts for nothing.
+  // An unknown path costs nothing, and so does not count.
   for (int i = 0; i < 5; ++i) EXPECT_EQ(deliver("http://127.0.0.1:" + std::to_string(port) + "/w/", "x").status, 404);
   EXPECT_EQ(deliver("http://127.0.0.1:" + std::to_string(port) + "/w/" + std::string(26, 'a'), "x").status, 404);
   for (const std::string& path : {callback, callback.substr(0, callback.size() - 26) + std::string(26, 'a')}) {

@@ -202,8 +202,8 @@ std::string why(const FeedRecord& record) {
   return found;
 }
 
-// Each code explains itself, alone and with every kind of input: those of an interval, of a failure, what is left of an
-// interval, none, and rubbish.
+// Each code has an explanation, alone and with every kind of input: interval, failure, remaining interval, none, and
+// rubbish.
 TEST(Explain, HasASentenceForEachReason) {
   FeedRecord record = record_of_the_specification();
   std::set<std::string> sentences;
