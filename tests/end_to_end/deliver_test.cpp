@@ -251,7 +251,7 @@ TEST_F(Delivering, KilledAgainAndAgainItLosesAndDoublesNothing) {
     for (int i = 0; i < kill * 3; ++i) posts.insert(posts.begin(), {"n" + std::to_string(i), "Later"});
     for (int i = 0; i < feeds; ++i) world.http.serve("/feed/" + std::to_string(i), {.body = rss(posts)});
     const auto wanted = static_cast<std::size_t>(feeds) * (1 + kill * 3);
-    // In the middle of what is coming in; then its right must run out, as that of one that died.
+    // In the middle of incoming events; afterwards the right of the dead worker must expire.
     EXPECT_TRUE(eventually([&] { return world.count("post_created") > wanted - feeds; }));
     deliver.signal(SIGKILL);
     deliver.wait();

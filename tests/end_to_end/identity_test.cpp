@@ -1,4 +1,4 @@
-// Posts whose identity is in doubt, through the whole program (DESIGN §5). The rules are in
+// Posts of doubtful identity, through the whole program (DESIGN §5). The rules are in
 // tests/worker/ingest/polling_test.cpp.
 #include <boost/json.hpp>
 #include <gtest/gtest.h>

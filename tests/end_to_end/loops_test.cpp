@@ -36,7 +36,7 @@ class ManyLoops : public testing::Test {
   std::vector<std::string> run() const {
     return {"run", "--config", (home / "feedmill.toml").string(), "--listen", "127.0.0.1:0"};
   }
-  /// Registers so many feeds, each of which answers as `response`; they are due.
+  /// Registers so many feeds, each answering with `response`; they are due.
   std::vector<std::string> add(std::size_t feeds, const Response& response) {
     std::vector<NewFeed> fresh;
     for (std::size_t i = 0; i < feeds; ++i) {

@@ -39,7 +39,7 @@ class Policy : public testing::Test {
       return one.header("Host").starts_with(host);
     }));
   }
-  /// As in production: nobody is asked again within the test.
+  /// As in production: no feed is polled twice within the test.
   void slowly() {
     world.environment["FEEDMILL_FLOOR"] = "1h";
     world.environment["FEEDMILL_CEILING"] = "24h";

@@ -1,4 +1,5 @@
-// What it costs Redis that an event concerns few or many (PERFORMANCE F11). Prints what docs/BENCHMARKS.md has.
+// The cost for Redis of an event that concerns few or many subscribers (PERFORMANCE F11). Prints the figures of
+// docs/BENCHMARKS.md.
 #include <iostream>
 #include <map>
 #include <numeric>

@@ -69,8 +69,7 @@ TEST_F(Questions, ExplainSaysWhyAndWritesNothing) {
     const std::set<std::string> reading{
         "info",   "type",      "hget",    "hgetall", "zscore",      "zcard",
         "time",   "sismember", "hello",   "auth",    "script|load", "config|resetstat",
-        "select", "ping",      "evalsha", "exists",  "hmget",       "get"};  // a script's own commands are counted
-                                                                             // besides
+        "select", "ping",      "evalsha", "exists",  "hmget",       "get"};  // includes commands of scripts
     EXPECT_TRUE(reading.contains(command)) << command;
   }
   EXPECT_TRUE(called.contains("hgetall"));
@@ -274,7 +273,7 @@ TEST_F(Questions, AddOfAPageWithSeveralFeedsLetsTheOperatorChoose) {
 }
 
 TEST_F(Questions, AddOfWhatCannotBeReachedAddsItAsItStands) {
-  const std::string gone = HttpServer().url("/");  // nobody listens there any more
+  const std::string gone = HttpServer().url("/");  // without a listener now
   const Finished done = world.run({"add", gone, world.http.url("/missing")});
   EXPECT_EQ(done.exit, 0) << done.err;
   EXPECT_TRUE(has(done.err, "connect.refused")) << done.err;
@@ -368,7 +367,7 @@ TEST_F(Questions, DoctorAsksWhetherTheProxyIsThere) {
 
 TEST_F(Questions, HealthAsksTheWorker) {
   EXPECT_EQ(world.run({"health"}).exit, 78) << "admin.listen is off";
-  // A port that was free a moment ago: nobody listens on it yet.
+  // A port that was free a moment ago and has no listener yet.
   const std::uint16_t port = HttpServer().port();
   world.environment["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:" + std::to_string(port);
   const Finished nobody = world.run({"health"});

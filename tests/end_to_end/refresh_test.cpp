@@ -90,7 +90,7 @@ TEST_F(Refreshing, AnIdleWorkerLooksAtOnceForWhatOthersMadeDue) {
   EXPECT_EQ(worker.wait().exit, 0) << worker.err();
 }
 
-// RELIABILITY L10: what was asked for during a fetch is not answered by it, even where that is the first one.
+// RELIABILITY L10: a fetch does not answer requests made while it runs, even if it is the first one.
 TEST_F(Refreshing, AWishDuringAFirstFetchIsGrantedAfterIt) {
   world.environment["FEEDMILL_FLOOR"] = "1h";
   world.environment["FEEDMILL_CEILING"] = "24h";
@@ -313,7 +313,7 @@ TEST_F(Refreshing, PutsOffAFeedWhoseKeysAreSpoilt) {
   EXPECT_EQ((*record)[0]->claim, "");
 }
 
-/// As while Redis cannot write: no feed is put off, and what was fetched is stored once somebody has mended it.
+/// As while Redis cannot write: no feed is postponed, and the fetched document is stored once the key is repaired.
 TEST_F(Refreshing, WaitsWhileAKeyOfAllFeedsIsSpoilt) {
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
   add("/feed.xml");

@@ -146,7 +146,7 @@ TEST(RequestsOfPrograms, TheFeedOfAPageIsLookedForByWhicheverWorkerLives) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
-/// What a worker with the file of users of the last release does: nothing is torn, and what it says is enough.
+/// A worker with the users file of the last release: no request is left half done, and its message is enough to fix it.
 TEST(RequestsOfPrograms, WithYesterdaysUsersTheWorkerSaysWhatToGrant) {
   World world;
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});

@@ -26,7 +26,7 @@ class Reader {
   }
   /// For Program: its stdout goes here.
   std::string redirection() const { return "exec > '" + name_.string() + "'"; }
-  /// What has come when the first line is complete; then it goes, as head -1 does.
+  /// Reads up to the first complete line, then closes, as head -1 does.
   std::string first_line_and_go() {
     std::string text;
     while (text.find('\n') == std::string::npos) {
@@ -78,7 +78,7 @@ TEST_F(Streams, ATraceWhoseReaderGoesFinishesItsRefresh) {
   EXPECT_EQ(world.count("post_created"), 1U);
 }
 
-/// A full disk is no bug.
+/// A full disk is not a bug.
 TEST_F(Streams, SaysThatWhatItIsLedIntoIsFull) {
   add("/feed.xml", {.body = rss({{"a", "First"}})});
   for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
@@ -159,7 +159,7 @@ TEST_F(Streams, TailSaysThatEventsWereTrimmed) {
   EXPECT_TRUE(eventually([&] { return in_time.out().find("feed_created") != std::string::npos; })) << in_time.err();
 }
 
-/// A descriptor that is free becomes the next connection's: what is said would be written to Redis.
+/// A free descriptor becomes the next connection's: output would be written to Redis.
 TEST_F(Streams, AClosedStreamTakesWhatIsSaidAndNothingElse) {
   const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}})});
   ASSERT_EQ(world.run({"run", "--once"}).exit, 0);

@@ -80,7 +80,7 @@ class OnTerminal {
   bool shows(const std::string& words) {
     return eventually([&] { return text().find(words) != std::string::npos; });
   }
-  /// What it writes from now on counts alone.
+  /// Discards the output so far.
   void forget() {
     text();
     text_.clear();
@@ -101,7 +101,7 @@ class OnTerminal {
     siginfo_t state{};
     return waitid(P_PID, static_cast<id_t>(pid_), &state, WSTOPPED | WNOHANG | WNOWAIT) == 0 && state.si_pid == pid_;
   }
-  /// Its exit code, or -signal; reads what it writes meanwhile, so that it never waits for us.
+  /// Its exit code, or -signal; reads its output while waiting, so that it never blocks on us.
   int wait() {
     int status = 0;
     const bool ended = eventually([&] {

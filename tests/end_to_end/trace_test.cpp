@@ -181,8 +181,8 @@ TEST_F(Trace, TheEndOfItsTimeTakesTheMarkAlong) {
   EXPECT_EQ(field("trace_until"), "(nil)");
 }
 
-/// What it asks for ends now a millisecond later, now one earlier than what it asked for before, and the store keeps
-/// the latest: of several followers one at least meets that.
+/// The end of a new mark may be a millisecond later or earlier than that of the old one, and the store keeps the later:
+/// with several followers at least one meets that case.
 TEST_F(Trace, TheLatestOfItsMarksIsTheOneItTakesAlong) {
   std::vector<std::string> urls;
   for (const char* const path : {"/1.xml", "/2.xml", "/3.xml", "/4.xml", "/5.xml"})

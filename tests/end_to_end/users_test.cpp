@@ -68,7 +68,7 @@ TEST_F(Users, AViewerMayRunEveryVerbThatReads) {
     EXPECT_NE(done.out, "") << words_of(verb);
   }
   EXPECT_EQ(world.redis_text({"ACL", "LOG"}), "") << "nothing was refused";
-  // Of those who are told of events it sees how many there are, and nothing else.
+  // Of webhooks and subscribers it sees only the number.
   world.redis_text({"HSET", "stats:push_out:states", "webhook:active", "1"});
   EXPECT_NE(as("feedmill_viewer", {"stats", "--json"}).out.find("\"due\":null"), std::string::npos);
   EXPECT_NE(world.run({"stats", "--json"}).out.find("\"webhooks_active\":1"), std::string::npos);
@@ -159,7 +159,7 @@ TEST_F(Users, AViewerSeesWhoWaitsInALine) {
   EXPECT_NE(as("feedmill_viewer", {"list"}).out.find("in line"), std::string::npos);
 }
 
-/// The secrets of a subscription are not for who looks.
+/// Viewers do not see the secrets of a subscription.
 TEST_F(Users, AFeedWithASubscriptionIsExplainedWithoutIt) {
   world.redis_text({"HSET", "state:feed:" + url, "push_state", "healthy", "push_hub", "https://hub.example/",
                     "push_token", "0123456789abcdef"});

@@ -97,7 +97,7 @@ TEST_F(VerifyVerbs, StoreMarkupAsTodaysPolicyWouldAndTellTheStreamAlone) {
   EXPECT_NE(field("summary").find("class="), std::string::npos) << "nothing was written";
 
   const std::string journal = path("markup.jsonl");
-  world.redis_text({"HSET", id, "bytes", "1"});  // wrong as well: one run mends both
+  world.redis_text({"HSET", id, "bytes", "1"});  // wrong as well: one run repairs both
   const Finished mended = world.run({"verify", "--resanitise", "--repair", "--journal", journal});
   EXPECT_EQ(mended.exit, 0) << mended.out << mended.err;
   EXPECT_EQ(field("summary"), "<p>Hello</p>");

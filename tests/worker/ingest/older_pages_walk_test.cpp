@@ -246,7 +246,7 @@ TEST_F(OlderPages, ThatTheServerDoesNotNumberAreTriedOnce) {
 // RFC 5005 §4, HTTP G5
 TEST_F(OlderPages, ThatAreArchivesAreReadOnceForEver) {
   const auto archive = [this](int number) { return publisher.url("/archive/" + std::to_string(number)); };
-  // archive n has posts 5n-4 … 5n; the document has posts in no archive yet, and the last
+  // archive n has posts 5n-4 … 5n; the document has all newer posts and a link to the newest archive
   const auto serve = [&](int newest) {
     const int archives = (newest - 1) / 5;
     for (int number = 1; number <= archives; ++number) {
