@@ -173,7 +173,7 @@ TEST_F(Users, TheWorkerNeedsNothingElse) {
 }
 
 /// Secrets of webhooks and of the hub's subscribers, and tokens of topics (SECURITY §10).
-TEST_F(Users, WhoIsToldAndTheSecretsForThatAreTheWorkersAlone) {
+TEST_F(Users, OnlyWorkersSeeSubscribersAndTheirSecrets) {
   Subscribers subscribers(store);
   Subscriber webhook;
   webhook.url = "https://receiver.example/hook";
@@ -240,7 +240,7 @@ TEST_F(Users, WhoIsToldAndTheSecretsForThatAreTheWorkersAlone) {
   EXPECT_EQ(redis({"ACL", "LOG"}), "") << "nothing was refused";
 }
 
-TEST_F(Users, ReadersReadWhatIsForThemAndNothingElse) {
+TEST_F(Users, ReadersReadOnlyPublicKeys) {
   add();
   refresh({post("a", 1)});
   const std::string reader = "feedmill_reader";
@@ -350,7 +350,7 @@ TEST_F(UsersFileWithAPrefix, LetsWorkersHaveTheOneStreamOfAllPartitions) {
       << others.error().detail;
 }
 
-TEST_F(UsersFile, LetsNobodyInWithoutAPassword) {
+TEST_F(UsersFile, RejectsLoginsWithoutAPassword) {
   EXPECT_EQ(as(server.admin_url(), {"SET", "x", "y"}), "NOAUTH");
   EXPECT_EQ(as(server.admin_url(), {"ACL", "WHOAMI"}), "NOAUTH");
   EXPECT_EQ(as("unix://default:default@" + server.socket().string(), {"PING"}), "WRONGP");
@@ -444,7 +444,7 @@ TEST_F(UsersFile, LetsConsumersHaveTheStreamAndNothingElse) {
   }
 }
 
-TEST_F(Users, ViewersReadWhatIsTheWorkersTooButNoSecretsAndWriteNothing) {
+TEST_F(Users, ViewersReadWorkerStateButNoSecretsAndNeverWrite) {
   add();
   refresh({post("a", 1)});
   const std::string viewer = "feedmill_viewer";
@@ -473,7 +473,7 @@ TEST_F(Users, ViewersReadWhatIsTheWorkersTooButNoSecretsAndWriteNothing) {
   }
 }
 
-TEST_F(Users, WhoOnlyReadsIsAskedForNoOtherRight) {
+TEST_F(Users, ReadOnlyClientsNeedNoOtherRight) {
   add();
   refresh({post("a", 1)});
   Store reading(StoreOptions{.url = server.url_of("feedmill_viewer"), .reads_only = true});

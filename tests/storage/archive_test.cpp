@@ -265,7 +265,7 @@ TEST_F(ArchiveTest, TwiceIsOnce) {
   EXPECT_EQ(difference(content(second_server), before), "");
 }
 
-TEST_F(ArchiveTest, NumbersAnewWhereThereAreEntries) {
+TEST_F(ArchiveTest, RenumbersPostsWhenTheStoreHasEntries) {
   fill();
   redis({"HDEL", "Entry:3", "comments"});
   ASSERT_TRUE(Feeds(second).add(std::vector{NewFeed{.feed_url = other}}));
@@ -403,7 +403,7 @@ TEST_F(ArchiveTest, WhatAKilledImportLeavesIsRemovedAndALiveOneLeftAlone) {
   EXPECT_EQ(wrong(second), "");
 }
 
-TEST_F(ArchiveTest, SaysWhatADryRunWouldDoAndWritesNothing) {
+TEST_F(ArchiveTest, DryRunReportsChangesAndWritesNothing) {
   fill();
   const auto done = read(second, written(store), false, true);
   ASSERT_TRUE(done) << done.error().error.detail;

@@ -69,7 +69,7 @@ TEST_F(CatchUp, ARepeatedRequestSpendsNothing) {
   EXPECT_EQ(redis({"HGET", "meta:store", "overdue_until"}), spent);
 }
 
-TEST_F(CatchUp, LetsWhatIsOnTimePass) {
+TEST_F(CatchUp, FeedsOnTimeAreNotPaced) {
   add_late("late", 700, 60'000);  // more than one call looks at
   add_late("ontime", 3, 500);
   add_late("held", 1, 300);

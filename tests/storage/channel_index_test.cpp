@@ -167,7 +167,7 @@ TEST_F(ChannelIndex, IsExactWhateverHappened) {
   EXPECT_EQ(findings(), "");
 }
 
-TEST_F(ChannelIndex, IsVerifiedAndMended) {
+TEST_F(ChannelIndex, IsVerifiedAndRepaired) {
   write(feed_url, {post("a", 1000), post("b", 1001), post("c", 1002)});
   deliver();
   redis({"ZREM", "zchannel:news:all", "Entry:1"});

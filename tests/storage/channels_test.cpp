@@ -149,7 +149,7 @@ TEST_F(ChannelsTest, ForgetsAReadMarkOnlyLongAfterItsPostWent) {
   EXPECT_EQ(redis({"EXISTS", "channel:news:read", "state:channels_gone"}), "0");
 }
 
-TEST_F(ChannelsTest, DeletingAChannelLeavesNothingBehind) {
+TEST_F(ChannelsTest, DeletingAChannelDeletesAllItsKeys) {
   add();
   store_posts({"a", "b", "c"});
   const Texts before = keys();

@@ -98,7 +98,7 @@ TEST(NoCluster, OfNodesThatWereNeverJoinedIsWaitedFor) {
   EXPECT_NE(said.detail.find("Connection refused"), std::string::npos) << "of the second one: " << said.detail;
 }
 
-TEST(AClusterNode, OfAPlainUrlIsRefusedByWhoReadsAndByWhoWrites) {
+TEST(AClusterNode, OfAPlainUrlIsRefusedForReadersAndWriters) {
   const std::uint16_t port = test::free_port();
   const RedisServer node({"--cluster-enabled", "yes", "--port", std::to_string(port), "--cluster-port",
                           std::to_string(test::free_port())});
@@ -196,7 +196,7 @@ TEST(InACluster, ANewConnectionFindsItsWayWhereTheNodeOfTheUrlIsGone) {
 }
 
 /// After one connection timed out, later connections to that node fail at once.
-TEST(InACluster, WhoDoesNotAnswerIsNotWaitedForByEachConnection) {
+TEST(InACluster, LaterConnectionsDoNotWaitForAStalledNode) {
   ClusteredRedis cluster;
   const std::size_t holder = cluster.primary();
   const StoreOptions options{.url = cluster.url(), .timeout = 300ms};

@@ -111,7 +111,7 @@ TEST_F(EntriesTest, AChangedDateMovesThePost) {
   EXPECT_EQ(redis({"ZSCORE", feed_url + ":sort", "Entry:1"}), "1609459200") << "not into the future";
 }
 
-TEST_F(EntriesTest, CleansAndCutsWhatIsGivenAsWhatIsFetched) {
+TEST_F(EntriesTest, CleansAndCutsGivenPostsLikeFetchedOnes) {
   add();
   save(" note\n1 ", {{"title",
                       "a\x01"
@@ -197,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Unfit{"Both", {{"author", "a"}, {"authors", "[]"}}, "author: follows from authors"}),
     [](const auto& test) { return test.param.name; });
 
-TEST_F(EntriesTest, SaysThatAFeedIsUnknownAndWritesNothing) {
+TEST_F(EntriesTest, ReportsAnUnknownFeedAndWritesNothing) {
   EXPECT_EQ(save("a", {{"title", "t"}}).result, Result::unknown_feed);
   EXPECT_FALSE(*Entries(store).expire(feed_url));
   EXPECT_FALSE(*Entries(store).remove("Entry:1"));
@@ -232,7 +232,7 @@ TEST_F(EntriesTest, ASavedPostOutlastsPollsThatDoNotListIt) {
   EXPECT_NE(redis({"HGET", feed_url + ":guidmap", "note"}), "(nil)");
 }
 
-TEST_F(EntriesTest, WhatIsSavedHoldsUntilThePublisherChangesThePost) {
+TEST_F(EntriesTest, SavedFieldsLastUntilThePublisherChangesThePost) {
   add();
   refresh({post("a", 100, "Theirs")});
   EXPECT_EQ(update("a", {{"title", "Ours"}}).result, Result::modified);
@@ -303,7 +303,7 @@ TEST_F(EntriesTest, ARemovedPostStaysAwayWhileItsFeedListsIt) {
   EXPECT_EQ(redis({"EXISTS", feed_url + ":tombs"}), "0");
 }
 
-TEST_F(EntriesTest, RemovingAPostOfNoFeedLeavesNothingBehind) {
+TEST_F(EntriesTest, RemovingAPostWithoutAFeedDeletesAllItsKeys) {
   redis({"HSET", "Entry:5", "feed_url", feed_url, "guid", "x", "bytes", "10"});
   EXPECT_TRUE(*Entries(store).remove("Entry:5"));
   EXPECT_EQ(keys(), (std::vector<std::string>{"meta:store", "stream:signals"}));

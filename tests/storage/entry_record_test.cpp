@@ -175,7 +175,7 @@ TEST(EntryRecords, LeaveItToTheStoreWhichOfEqualGuidsAndLinksStays) {
   EXPECT_EQ(value(records[1].fields, "title"), "Second");
 }
 
-TEST(EntryRecords, SayWhatTheReaderOfTheDocumentCut) {
+TEST(EntryRecords, ShowTheFieldsThatTheReaderCut) {
   auto feed =
       read_feed("<rss version='2.0'><channel><item><title>" + std::string(9000, 'x') +
                     "</title><link>http://a.example/" + std::string(3000, 'y') + "</link></item></channel></rss>",

@@ -165,7 +165,7 @@ TEST_F(EventContent, HasTitlesAsPlainTextInItsData) {
   EXPECT_EQ(feed_data_json({{"title", "R&amp;D"}}), R"({"title":"R&amp;D"})");
 }
 
-TEST_F(EventContent, IsUtf8WhateverSomebodyPutThere) {
+TEST_F(EventContent, IsUtf8WhateverTheStoreHolds) {
   add();
   write({long_post("one")});
   redis({"HSET", "Entry:1", "author", "\xff\xfe", "post", std::string(600, '\xc3')});

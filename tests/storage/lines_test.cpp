@@ -128,7 +128,7 @@ TEST_F(Lines, AreGoneThroughByWhenTheirFeedsWereDue) {
   EXPECT_EQ(redis({"HEXISTS", "state:host:a.org", "waiting"}), "0");
 }
 
-TEST_F(Lines, NobodyWhoBecomesDuePassesThem) {
+TEST_F(Lines, NewlyDueFeedsDoNotOvertakeThem) {
   const Claim working = crowd(3);
   answer(working);
   redis({"ZADD", "lines", "XX", std::to_string(store.now()->count() + 60'000), "a.org"});  // no worker has looked yet
@@ -208,7 +208,7 @@ TEST_F(Lines, WaitForTheSpacingAndTheBackOff) {
 }
 
 /// A feed in a line is in no other queue, whatever an operator or a publisher does.
-TEST_F(Lines, AreLeftByWhoeverGoesElsewhere) {
+TEST_F(Lines, AreLeftByFeedsThatMoveElsewhere) {
   crowd(8);
   ASSERT_EQ(findings(), "");
   ASSERT_TRUE(Feeds(store).pause(std::vector{feed(1)}));
@@ -378,7 +378,7 @@ TEST_F(Lines, AreLeftForQuarantine) {
 
 /// WEBSUB P4, P6: pushed content is written at once because it needs no request; then its feed waits at its old
 /// position.
-TEST_F(Lines, DoNotHoldUpWhatIsPushed) {
+TEST_F(Lines, DoNotDelayPushedContent) {
   const Claim working = crowd(4);
   const std::string url = feed(2), since = redis({"ZSCORE", "line:a.org", url});
   redis({"HSET", "state:feed:" + url, "last_at", "1", "push_token", "h", "push_state", "unproven"});
@@ -507,7 +507,7 @@ TEST_F(Lines, LetARedirectPassOnce) {
 }
 
 /// HTTP H6: feeds named by an operator take turns with the line; without a live worker the line's turn would be wasted.
-TEST_F(Lines, TakeTurnsWithThoseNamedWhereAnybodyServesThem) {
+TEST_F(Lines, TakeTurnsWithNamedFeedsWhileAWorkerServesThem) {
   Claim working = crowd(6);
   std::uint64_t request = 0;
   const auto named = [&] {
@@ -607,7 +607,7 @@ TEST_F(Lines, SurviveABuildThatKnowsNone) {
   EXPECT_TRUE(is_scheduled(feed(4)));
 }
 
-TEST_F(Lines, AreMended) {
+TEST_F(Lines, AreRepaired) {
   crowd(5);
   redis({"DEL", "lines"});
   redis({"ZADD", "schedule", "1", feed(1)});
@@ -625,7 +625,7 @@ TEST_F(Lines, AreMended) {
   EXPECT_TRUE(is_scheduled(feed(1)) && is_scheduled(feed(2)) && is_scheduled(feed(3)));
 }
 
-TEST_F(Lines, OfTheWrongTypeStopNobody) {
+TEST_F(Lines, OfTheWrongTypeDoNotStopClaims) {
   add_many(3);
   redis({"SET", "line:a.org", "x"});
   redis({"ZADD", "lines", "0", "a.org", "0", "b.org"});

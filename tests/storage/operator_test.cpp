@@ -292,7 +292,7 @@ TEST_F(OperatorTest, HostsOfAGroupShareOneGate) {
   EXPECT_EQ(redis({"HLEN", "state:host:group:family"}), "2");
 }
 
-TEST_F(OperatorTest, ABrokenKeyOfHostSettingsStopsNobody) {
+TEST_F(OperatorTest, ABrokenKeyOfHostSettingsDoesNotStopClaims) {
   add({feed_url});
   redis({"SET", "conf:hosts", "x"});
   EXPECT_EQ(claimed(), std::vector{feed_url});

@@ -57,7 +57,7 @@ class Orphans : public StoreTest {
   Channels channels{store};
 };
 
-TEST_F(Orphans, ArePausedAndRemovedWhenNobodyFollowsThem) {
+TEST_F(Orphans, ArePausedAndRemovedWithoutFollowers) {
   add_to("anna/news");
   refresh({post("a", 1000)});
   EXPECT_EQ(follow("bert/news"), true);
@@ -116,7 +116,7 @@ TEST_F(Orphans, FeedsThatWereAddedForThemselvesNeverAre) {
   EXPECT_EQ(since(two), "(nil)");
 }
 
-TEST_F(Orphans, GoOnOnceSomebodyWantsThem) {
+TEST_F(Orphans, ResumeOnceTheyAreFollowedOrAdded) {
   make_paused();
   EXPECT_EQ(follow("bert/news"), true);
   EXPECT_EQ(state("state"), "new");
@@ -154,7 +154,7 @@ TEST_F(Orphans, AreNotAskedSoonerForHavingBeenPaused) {
   EXPECT_EQ(redis({"ZSCORE", "schedule", feed_url}), due);
 }
 
-TEST_F(Orphans, AreLeftToTheirOperatorWhoPausedThem) {
+TEST_F(Orphans, StayPausedIfAnOperatorPausedThem) {
   add_to("anna/news");
   ASSERT_TRUE(Feeds(store).pause(std::vector{feed_url}));
   unfollow("anna/news");
@@ -193,7 +193,7 @@ TEST_F(Orphans, PausedWhileTheyAreRefreshedStayOrphans) {
 }
 
 // The feed was listed for removal, and then gained a follower before it was removed.
-TEST_F(Orphans, AreNotRemovedOnceSomebodyWantsThem) {
+TEST_F(Orphans, AreNotRemovedOnceTheyAreFollowedAgain) {
   make_paused();
   wait_an_hour();
   const std::string look_script = redis({"SCRIPT", "LOAD", scripts::orphans});
@@ -260,7 +260,7 @@ TEST_F(Orphans, OfAListAreThoseOfItsChannels) {
 }
 
 // One client follows and unfollows, another removes feeds that have had no follower for a moment.
-TEST_F(Orphans, NobodyLosesAFeedThatIsInAChannel) {
+TEST_F(Orphans, AFeedInAChannelIsNeverLost) {
   std::atomic<bool> ends = false;
   std::vector<std::thread> upkeep;
   for (int i = 0; i < 2; ++i) {

@@ -534,7 +534,7 @@ TEST_F(Gates, RememberWhatTheHostAnswered) {
 }
 
 /// Without the wake-up the line would stop until its worker polls next, while the next start stays reserved for it.
-TEST_F(Gates, TellWhoServesTheirLineThatItMayGoOn) {
+TEST_F(Gates, WakeTheWorkerOfTheirLineWhenASlotIsFree) {
   add(home, feed_at(host_in({1, count})));
   const auto told = [&](Milliseconds longest) {
     EXPECT_TRUE(Ingest(home).begin_to_wait_for_wish(longest));
@@ -621,7 +621,7 @@ TEST_F(Merged, EachEventComesOnceAndThoseOfAPartitionInTheirOrder) {
   EXPECT_EQ(broken(records), "");
 }
 
-TEST_F(Merged, WhoeverCopiesMayDieAndSeveralMayCopy) {
+TEST_F(Merged, SurvivesDeadAndConcurrentCopiers) {
   MergedStream one(stores[1]);
   {
     MergedStream another(stores[1]);
@@ -662,7 +662,7 @@ TEST_F(Merged, NoIdOfALostCopyIsGivenOutAgain) {
   EXPECT_EQ(broken(records), "");
 }
 
-TEST_F(Merged, WhatWasTrimmedBeforeIsTold) {
+TEST_F(Merged, ReportsEventsTrimmedBeforeTheCopy) {
   MergedStream stream(stores[1]);
   write(1, "a");
   copy(stream);

@@ -98,7 +98,7 @@ TEST_F(PushOutStore, KeepsAWebhookAsItWasGiven) {
   EXPECT_EQ(subscribers.counts()->webhooks_active, 0U);
 }
 
-TEST_F(PushOutStore, WhoWaitsForNothingIsNotWritten) {
+TEST_F(PushOutStore, IdleSubscribersAreNotWritten) {
   lead();
   const std::string id = webhook();
   EXPECT_TRUE(wake("wh_unknown", "5-0", "7-0")) << "who is gone is passed over";
@@ -124,7 +124,7 @@ TEST_F(PushOutStore, WhoWaitsForNothingIsNotWritten) {
 
 /// An event can concern many subscribers: the first may be served, by a worker that has not read the event yet, before
 /// the last are due.
-TEST_F(PushOutStore, WhoIsServedBeforeAllAreDueIsLookedAtAgain) {
+TEST_F(PushOutStore, SubscriberServedBeforeAllAreDueIsDueAgain) {
   lead();
   const std::string first = webhook(), other = webhook(), last = webhook();
   ASSERT_TRUE(wake(other, "0-0", "4-0"));
@@ -156,7 +156,7 @@ TEST_F(PushOutStore, APlaceNeverGoesBack) {
   EXPECT_EQ(subscribers.get(id)->value().cursor, "30-0");
 }
 
-TEST_F(PushOutStore, WhoLedBeforeWritesNothingMore) {
+TEST_F(PushOutStore, FormerLeaderWritesNothing) {
   lead();
   const std::string id = webhook();
   EXPECT_FALSE(*subscribers.lead("another", Milliseconds(30'000)));
@@ -210,7 +210,7 @@ TEST_F(PushOutStore, ASubscriptionHoldsUntilAnotherIsVerified) {
   EXPECT_EQ(subscribers.get(id)->value().intent.mode, "denied");
 }
 
-TEST_F(PushOutStore, NobodyTakesThePlacesOfAll) {
+TEST_F(PushOutStore, OneSiteCannotTakeAllSubscriptions) {
   const SubscriberBounds bounds{3, 4, 2};
   const auto asks = [&](const std::string& site, int number, const std::string& mode = "subscribe") {
     Subscriber one;
@@ -257,7 +257,7 @@ TEST_F(PushOutStore, NobodyTakesThePlacesOfAll) {
 }
 
 // While a callback is being asked whether it meant it, it may ask for something else.
-TEST_F(PushOutStore, WhatIsAskedForMeanwhileIsAskedAboutNext) {
+TEST_F(PushOutStore, RequestChangedDuringVerificationIsVerifiedNext) {
   ASSERT_TRUE(ask("https://b.example/cb"));
   TakenSubscribers taken = take();
   const std::string id = taken.subscribers.at(0).id;
@@ -284,7 +284,7 @@ TEST_F(PushOutStore, WhatIsAskedForMeanwhileIsAskedAboutNext) {
   EXPECT_EQ(subscribers.counts()->hub_active, 0U);
 }
 
-TEST_F(PushOutStore, WhoseLeaseHasEndedIsDue) {
+TEST_F(PushOutStore, SubscriberWithAnExpiredLeaseIsDue) {
   ASSERT_TRUE(ask("https://b.example/cb"));
   const TakenSubscribers taken = take();
   const std::string id = taken.subscribers.at(0).id;
@@ -341,7 +341,7 @@ TEST_F(PushOutStore, ATopicHasOneAddressUntilItIsTakenAway) {
   EXPECT_NE(topics.share(feed)->token, first->token);
 }
 
-TEST(EventFilters, WantWhatTheySay) {
+TEST(EventFilters, MatchTypesFeedsAndChannels) {
   Event post{.id = "1-0", .type = "post_created", .feed_url = "https://a.example/", .initial = true};
   EXPECT_FALSE(EventFilter{}.wants(post, {}));
   EXPECT_TRUE((EventFilter{.initial = true}.wants(post, {})));

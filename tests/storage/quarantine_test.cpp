@@ -111,7 +111,7 @@ TEST_F(Quarantine, FeedsWithAStrikeAreHandedOutOneAtATimeToAProcess) {
   EXPECT_EQ(claim(process + "0000", 1).claims.size(), 1U);
 }
 
-TEST_F(Quarantine, WhatAnotherLoopOfALivingProcessCouldNotFinishIsNoDeath) {
+TEST_F(Quarantine, LostClaimOfAnotherLoopOfALivingProcessIsNotADeath) {
   add();
   const std::string process(28, 'e');
   ASSERT_EQ(claim(process + "0001", 1, Milliseconds(1)).claims.size(), 1U);
@@ -221,7 +221,7 @@ TEST_F(Quarantine, AWorkerMayDecideItToo) {
             "healthy (nil) (nil)");
 }
 
-TEST_F(Quarantine, AnAttemptThatSurvivesStartsTheCountAnew) {
+TEST_F(Quarantine, ASurvivedAttemptRestartsTheCount) {
   add();
   for (int i = 0; i < 3; ++i) die();
   make_all_due();
@@ -234,7 +234,7 @@ TEST_F(Quarantine, AnAttemptThatSurvivesStartsTheCountAnew) {
   EXPECT_TRUE(claim().quarantined.empty()) << "two deaths alone since";
 }
 
-TEST_F(Quarantine, FindsTheOneAmongManyAndHarmsNobodyBeside) {
+TEST_F(Quarantine, FindsTheOneAmongManyAndSparesTheOthers) {
   std::vector<NewFeed> feeds;
   for (int i = 0; i < 60; ++i) feeds.push_back({"https://a.org/" + std::to_string(i), {}, "", ""});
   ASSERT_TRUE(Feeds(store).add(feeds));

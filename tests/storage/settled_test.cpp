@@ -64,7 +64,7 @@ void PrintTo(const VolatileCase& test, std::ostream* out) {
   *out << test.name;
 }
 class Volatile : public testing::TestWithParam<VolatileCase> {};
-TEST_P(Volatile, IsNoChange) {
+TEST_P(Volatile, DoesNotCountAsChange) {
   EXPECT_EQ(reader_digest(GetParam().before) == reader_digest(GetParam().after), GetParam().same);
 }
 INSTANTIATE_TEST_SUITE_P(

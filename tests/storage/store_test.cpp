@@ -107,7 +107,7 @@ TEST_F(StoreTest, LetsOneRequestAtATimeGoToAHost) {
   EXPECT_EQ(redis({"HEXISTS", "state:host:a.org", "s:" + batch->claims[0].id}), "0");
 }
 
-TEST_F(StoreTest, ClaimsOnlyWhatWasDueAtATimeWithItsDeferralsApart) {
+TEST_F(StoreTest, ClaimsFeedsDueByATimeAndListsTheirDeferrals) {
   add("http://a.org/1");
   add("http://a.org/2");
   redis({"ZADD", "schedule", "XX", "5", "http://a.org/1", "6", "http://a.org/2"});
@@ -229,7 +229,7 @@ TEST_F(StoreTest, SendsOneSignalEachWithAnUnbrokenChain) {
   EXPECT_EQ(*EventStream(store).last_id(), last);
 }
 
-TEST_F(StoreTest, GoesOnBehindTheStreamWhenItsOwnNoteWasLost) {
+TEST_F(StoreTest, ContinuesAfterTheStreamsLastIdWhenItsNoteIsLost) {
   add();
   refresh({post("a", 100)});
   redis({"HDEL", "meta:store", "last_signal"});
@@ -241,7 +241,7 @@ TEST_F(StoreTest, GoesOnBehindTheStreamWhenItsOwnNoteWasLost) {
   EXPECT_EQ(*EventStream(store).last_id(), "9999999999999-9");
 }
 
-TEST_F(StoreTest, PublishesWhatStandsInTheStream) {
+TEST_F(StoreTest, PublishesTheEventsOfTheStream) {
   add();
   Redis listener(*parse_redis_url(server.admin_url()), Milliseconds(5000));
   ASSERT_TRUE(listener.command({"SUBSCRIBE", "post_created"}));
@@ -462,7 +462,7 @@ TEST_F(StoreTest, WakesAFeedButNotBeforeItsFloor) {
   EXPECT_EQ(claim().claims.size(), 1U) << "a wish during a refresh is granted right after it";
 }
 
-TEST_F(StoreTest, WakesAFeedAtOnceWhoseAddressOurOwnPolicyRefused) {
+TEST_F(StoreTest, WakesAFeedAtOnceIfOurPolicyRefusedItsAddress) {
   add();
   const std::vector<std::string> urls{feed_url};
   refresh({});
@@ -562,7 +562,7 @@ TEST_F(StoreTest, CommitsWhateverBecameOfTheCountsOfStates) {
   EXPECT_EQ(refresh({post("a", 1000), post("b", 1001)}).created, 1U);
 }
 
-TEST_F(StoreTest, CreatesAPostOfWhichOnlyADigestIsLeft) {
+TEST_F(StoreTest, CreatesAPostIfOnlyItsDigestIsLeft) {
   add();
   refresh({post("a", 1000)});
   redis({"HSET", feed_url + ":digests", "b", "of nothing"});
@@ -638,7 +638,7 @@ TEST(StoreOpening, RefusesAServerThatWouldEvict) {
   EXPECT_TRUE(Store(options).open());
 }
 
-TEST(StoreOpening, SaysThatItsUrlCannotBeRead) {
+TEST(StoreOpening, ReportsAnInvalidUrl) {
   Store store(StoreOptions{.url = "http://localhost"});
   const auto refused = store.open();
   ASSERT_FALSE(refused);
@@ -683,7 +683,7 @@ TEST(StoreOpening, RefusesAStoreOfANewerSchema) {
 }
 
 /// A node came back empty and workers carried on: their notes do not make it a store yet.
-TEST(StoreOpening, MakesAStoreAnewThatWasEmptiedUnderItsWorkers) {
+TEST(StoreOpening, RecreatesAStoreThatWasEmptiedUnderItsWorkers) {
   for (const Partition partition : {Partition{}, Partition{.index = 2, .count = 4}}) {
     test::RedisServer server;
     Store store(StoreOptions{.url = server.url(), .partition = partition});

@@ -179,7 +179,7 @@ TEST(StoredCoverage, TheFieldsOfFeedsAreThoseOfTheirPage) {
   EXPECT_EQ(documented("Fields of a feed"), stored);
 }
 
-TEST(StoredCoverage, WhatIsDroppedIsExplained) {
+TEST(StoredCoverage, DroppedFieldsAreExplained) {
   Names dropped(lost_of_posts.begin(), lost_of_posts.end());
   dropped.insert(lost_of_feeds.begin(), lost_of_feeds.end());
   EXPECT_EQ(documented("Read and not stored"), dropped);

@@ -141,7 +141,7 @@ TEST(StoredPosts, HaveNoCategoryWithoutAName) {
   EXPECT_EQ(is.of_post("categories"), R"([{"term":"a","scheme":"urn:s"}])");
 }
 
-TEST(StoredPosts, HoldWhatIsCalledLikeAFieldBesideIt) {
+TEST(StoredPosts, KeepRepeatedElementsUnderOther) {
   const Stored is = stored(rss("<itunes:author>a</itunes:author><itunes:author>b</itunes:author>"));
   EXPECT_EQ(is.of_post("extensions"), R"({"itunes":{"author":"a","other":{"author":[{"value":"b"}]}}})");
 }
@@ -252,7 +252,7 @@ TEST(StoredPosts, HoldLinksThatHaveNoFieldOfTheirOwn) {
   EXPECT_EQ(is.of_post("comments_feed"), "https://a.example/1/c");
 }
 
-TEST(StoredPosts, HoldDatesBesidesThoseOfPublication) {
+TEST(StoredPosts, KeepDatesOtherThanThePublicationDate) {
   const Stored is =
       stored(rss("<expirationDate>Fri, 02 Jan 2026 00:00:00 GMT</expirationDate>"
                  "<dcterms:created>2025-12-31T00:00:00Z</dcterms:created>"));
@@ -336,7 +336,7 @@ TEST(StoredFeeds, LoseTheLongestVocabularyAndLongListsFirst) {
 }
 
 // Readers get no event for it.
-TEST(StoredFeeds, ChangeSilentlyInWhatIsNotOfTheirEvents) {
+TEST(StoredFeeds, ChangeSilentlyInFieldsWithoutEvents) {
   const Stored is = stored(rss("", "<title>T</title><copyright>C</copyright><podcast:guid>g</podcast:guid>"));
   const FeedChange change = change_of({{"title", "T"}, {"link", "https://site.example/"}}, is.feed);
   EXPECT_EQ(change.changed, "");

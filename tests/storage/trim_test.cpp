@@ -129,7 +129,7 @@ TEST_F(TrimTest, AFeedThatLists500Brings500OnceAndThenNothing) {
   expect_consistent();
 }
 
-TEST_F(TrimTest, AWindowOf500ThatMovesOnBringsWhatIsNewAndNothingElse) {
+TEST_F(TrimTest, AMovingWindowOf500CreatesOnlyNewPosts) {
   add();
   const Retention retention{.entries = 50};
   refresh(posts(0, 500), retention);
@@ -266,7 +266,7 @@ TEST_F(TrimTest, NewPostsOfABurstAreKeptWhileTheOldWaitForTheirTrim) {
   expect_consistent();
 }
 
-TEST_F(TrimTest, WhatIsTooOldIsNeverCreatedAndGoesWhenItBecomesSo) {
+TEST_F(TrimTest, PostsTooOldAreNeverCreatedAndAreTrimmedOnceTooOld) {
   add();
   const std::int64_t now = store.now()->count() / 1000;
   constexpr std::int64_t day = 24 * 3600L;
@@ -326,7 +326,7 @@ TEST_F(TrimTest, CountsBytesAndTrimsByThem) {
   EXPECT_EQ(refresh(posts(101, 133), ten).created, 0U) << "nothing that went comes back when there is room again";
 }
 
-TEST_F(TrimTest, BytesAreCountedAsWellWhileNobodyLimitsThem) {
+TEST_F(TrimTest, BytesAreCountedEvenWithoutALimit) {
   add();
   refresh(posts(0, 120), {.entries = 100, .strict = true});
   std::vector<EntryRecord> edited = posts(0, 120);

@@ -68,7 +68,7 @@ TEST_F(UrlIndex, IsWrittenWithEveryFeedThatComesOrGoes) {
   EXPECT_EQ(redis({"HGET", "meta:store", "by_url"}), "1") << "a store of ours has it from the start";
 }
 
-TEST_F(UrlIndex, APageCostsWhatItShows) {
+TEST_F(UrlIndex, APageCostsInProportionToItsRows) {
   std::vector<NewFeed> feeds;
   Texts urls;
   for (int i = 0; i < 3'000; ++i) urls.push_back("https://many.org/" + std::to_string(i));
@@ -145,7 +145,7 @@ TEST_F(UrlIndex, ThatIsBrokenKeepsNoFeedFromComingOrGoing) {
   EXPECT_EQ(redis({"SISMEMBER", "feeds", a}), "0");
 }
 
-TEST_F(UrlIndex, WhoeverOnlyReadsNeedsNoOtherRight) {
+TEST_F(UrlIndex, ReadOnlyClientsNeedNoOtherRight) {
   add(a);
   add_as_before(b);
   Store reading(StoreOptions{.url = server.url_of("feedmill_viewer"), .reads_only = true});

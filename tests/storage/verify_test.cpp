@@ -69,7 +69,7 @@ TEST_F(VerifyTest, FindsAnEmptyStoreAndAFilledOneHealthy) {
   EXPECT_TRUE(journalled.empty());
 }
 
-TEST_F(VerifyTest, TellsTimelinesThatAreBehindFromThoseThatAreEqual) {
+TEST_F(VerifyTest, DistinguishesTimelinesThatLagFromEqualOnes) {
   fill();
   std::vector<Violation> told;
   EXPECT_FALSE(repair(told).behind_since);
@@ -101,7 +101,7 @@ struct Damage {
 
 class Damages : public VerifyTest, public testing::WithParamInterface<Damage> {};
 
-TEST_P(Damages, AreFoundByNameAndMended) {
+TEST_P(Damages, AreFoundByNameAndRepaired) {
   fill();
   const Damage& damage = GetParam();
   for (const Texts& command : damage.commands) redis(command);
@@ -415,7 +415,7 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"NoneExists", {{"SET", "none", "x"}}, "I13", "none", "none", false}),
     [](const auto& test) { return test.param.name; });
 
-TEST_F(VerifyTest, MendsAPostThatNothingLeadsToInOnePass) {
+TEST_F(VerifyTest, RepairsAnUnreachablePostInOnePass) {
   fill();
   redis({"HDEL", "Entry:3", "digest", "bytes", "rev"});
   redis({"HDEL", guidmap, "e"});
