@@ -84,7 +84,7 @@ TEST(BlockingCallsOfMany, WaitForNoneThatHangs) {
   hang.set_value();
 }
 
-TEST(BlockingCallsOfOne, BringWhatTheyReturnOrThrowToTheLoop) {
+TEST(BlockingCallsOfOne, DeliverResultsAndExceptionsToTheLoop) {
   asio::io_context loop{1};
   BlockingCalls calls;
   const auto asked = [&]() -> asio::awaitable<int> {

@@ -45,7 +45,7 @@ class DescriptorWatchesTest : public testing::Test {
                             [](const std::exception_ptr&) { ADD_FAILURE() << "lost"; }};
 };
 
-TEST_F(DescriptorWatchesTest, ReportsAsLongAsItIsSo) {
+TEST_F(DescriptorWatchesTest, ReportsWhileTheEventHolds) {
   send();
   watches.watch(ends[0], true, false);
   EXPECT_EQ(reports(3), "rrr");
@@ -55,7 +55,7 @@ TEST_F(DescriptorWatchesTest, ReportsAsLongAsItIsSo) {
   EXPECT_EQ(reports(1), "w");
 }
 
-TEST_F(DescriptorWatchesTest, ReportsWhatCameWhileNothingWasWanted) {
+TEST_F(DescriptorWatchesTest, ReportsDataThatArrivedWhileUnwatched) {
   watches.watch(ends[0], false, true);
   EXPECT_EQ(reports(1), "w");
   send();
@@ -88,7 +88,7 @@ TEST_F(DescriptorWatchesTest, TakesANumberAgainForAnotherDescriptor) {
   EXPECT_EQ(reports(2), "rr");
 }
 
-TEST_F(DescriptorWatchesTest, ForgetsWhatWasNeverWatched) {
+TEST_F(DescriptorWatchesTest, IgnoresDescriptorsThatWereNeverWatched) {
   watches.forget(ends[0]);
   watches.watch(ends[0], false, false);
   EXPECT_EQ(reports(1), "");

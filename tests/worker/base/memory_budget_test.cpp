@@ -106,7 +106,7 @@ TEST(MemoryBudget, OneMayAlwaysGrow) {
   EXPECT_TRUE(budget.is_short());
 }
 
-TEST(MemoryBudget, ServesThoseWhoWaitInOrderOfAge) {
+TEST(MemoryBudget, ServesWaitingSharesOldestFirst) {
   MemoryBudget budget(10 * mebi);
   auto large = std::make_unique<Share>(budget, 0);
   auto first = std::make_unique<Share>(budget, 0);

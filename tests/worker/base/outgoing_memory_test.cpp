@@ -6,7 +6,7 @@
 namespace feedmill::outgoing_memory_test {
 namespace {
 
-TEST(OutgoingMemory, CountsWhatIsSharedUntilTheLastLetsGo) {
+TEST(OutgoingMemory, CountsSharedDataUntilItsLastRelease) {
   MemoryBudget budget(10U << 20U);
   OutgoingMemory memory(budget, 3U << 20U);
   auto one = memory.share(std::string(1U << 20U, 'x'));

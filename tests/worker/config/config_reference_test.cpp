@@ -25,7 +25,7 @@ void expect_file(const fs::path& name, const std::string& text) {
   EXPECT_EQ(stands, text) << name << ": run this test with FEEDMILL_WRITE_REFERENCE=1";
 }
 
-TEST(ConfigReference, StandsInTheTree) {
+TEST(ConfigReference, IsUpToDateInTheTree) {
   expect_file("docs/CONFIGURATION.md", config_reference());
   expect_file("deploy/feedmill.toml.example", sample_config());
 }

@@ -216,7 +216,7 @@ TEST_F(ConfigTest, TellsAllProblemsAtOnce) {
                   "[::1]:9810, or off"));
 }
 
-TEST_F(ConfigTest, TellsWhereAFileIsNoToml) {
+TEST_F(ConfigTest, ReportsTheLineOfATomlError) {
   file("[redis]\nurl = \n");
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("(file " + sources.file.string() + ":2): ")));
 }
@@ -287,7 +287,7 @@ TEST_F(ConfigTest, ReadsAPipeOnceAndNotAtAReload) {
   EXPECT_THAT(again.error().front().remedy, HasSubstr("is a pipe and can be read only once"));
 }
 
-TEST_F(ConfigTest, WantsPlainFilesWhereTheyAreReadAnew) {
+TEST_F(ConfigTest, RequiresRegularFilesForReloadedOptions) {
   if (!objection_to_redis_url("rediss://host").empty()) GTEST_SKIP() << "hiredis has no TLS here";
   ASSERT_EQ(::mkfifo((home / "pipe").c_str(), 0600), 0);
   env("REDIS_URL", "rediss://host");
@@ -377,7 +377,7 @@ TEST_F(ConfigTest, TakesCertificatesForTlsAlone) {
   EXPECT_THAT(load().warnings, ElementsAre(HasSubstr("readable by every user")));
 }
 
-TEST_F(ConfigTest, SaysWhatToDoWhereHiredisHasNoTls) {
+TEST_F(ConfigTest, NamesTheRemedyWithoutTlsInHiredis) {
   if (objection_to_redis_url("rediss://host").empty()) GTEST_SKIP() << "hiredis has TLS here";
   env("REDIS_URL", "rediss://:hunter2@host");
   EXPECT_THAT(problems(), ElementsAre(AllOf(HasSubstr("redis.url = \"<redacted>\""), HasSubstr("stunnel"))));

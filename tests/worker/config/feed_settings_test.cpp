@@ -163,7 +163,7 @@ TEST(FeedSettings, RefuseHeadersThatAreNotAnOperators) {
   EXPECT_TRUE(read_settings("{\"headers\":{\"X-A\":\"a\\r\\nB: c\"}}").headers.empty());
 }
 
-TEST(FeedSettings, ReadWhatHasTheWrongShapeAsNothing) {
+TEST(FeedSettings, IgnoreValuesOfTheWrongShape) {
   for (const char* text :
        {"", "{}", "[]", "nonsense", R"({"auth":7,"headers":[],"html_policy":"lax","interval_max":"1h"})",
         R"({"headers":{"X-A":1},"folders":{},"opml":[],"xmlns":0,"subscribers":-1})"}) {

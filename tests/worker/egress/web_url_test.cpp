@@ -64,7 +64,7 @@ TEST(CanonicalFeedUrl, HasOneSpelling) {
   }
 }
 
-TEST(CanonicalFeedUrl, RefusesWhatIsNone) {
+TEST(CanonicalFeedUrl, RejectsInvalidUrls) {
   for (const std::string text : {"",
                                  " ",
                                  "feed.xml",

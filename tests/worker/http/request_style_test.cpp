@@ -123,7 +123,7 @@ TEST_F(RequestStyleTest, SendsGoldenRequestsForEachSetting) {
   }
 }
 
-TEST_F(RequestStyleTest, TellsNoSubscribersUnlessItIsWanted) {
+TEST_F(RequestStyleTest, SendsNoSubscriberCountUnlessConfigured) {
   answer(feed(server.url("/feed"), {"subscribers=17"}));
   EXPECT_THAT(server.requests().back().head, Not(HasSubstr("subscribers")));
 }
@@ -307,7 +307,7 @@ TEST_F(RequestStyleTest, TrustsTheFeedsOwnAuthorityForThatFeedAlone) {
 }
 
 /// SECURITY E10. Without a writer the open of a pipe would wait for ever.
-TEST_F(RequestStyleTest, AnAuthorityThatIsNotARegularFileHoldsNobodyUp) {
+TEST_F(RequestStyleTest, ACaPathThatIsNotARegularFileDoesNotBlock) {
   const test::Authority own;
   HttpServer secure(own.issue({.names = {"DNS:feeds.example"}}));
   secure.serve("/feed", Response{.body = "x"});
@@ -338,7 +338,7 @@ TEST_F(RequestStyleTest, WantsOneOfThePinnedKeys) {
 }
 
 // HTTP H7: what a host is spoken to with.
-TEST_F(RequestStyleTest, SpeaksHttp1WhereItIsTold) {
+TEST_F(RequestStyleTest, SpeaksHttp1WhereConfigured) {
   const test::Authority authority;
   // A server that offers HTTP/2 in the handshake: the protocols that the client offers are recorded.
   std::vector<std::string> offered;

@@ -69,14 +69,14 @@ TEST_F(ResolverTest, FollowsAliases) {
   EXPECT_EQ(found(resolver, "www.example"), Addresses{"192.0.2.1"});
 }
 
-TEST_F(ResolverTest, RemembersWhatItFound) {
+TEST_F(ResolverTest, CachesResults) {
   Resolver resolver(context.get_executor(), options());
   names.serve("a.example", DnsAnswer{.addresses = {"192.0.2.1"}, .ttl = 0});  // at least min_ttl all the same
   for (int i = 0; i < 5; ++i) EXPECT_EQ(found(resolver, "a.example"), Addresses{"192.0.2.1"});
   EXPECT_EQ(resolver.queries(), 1u);
 }
 
-TEST_F(ResolverTest, TellsWhatBecameOfEachLookUp) {
+TEST_F(ResolverTest, ReportsTheResultOfEachLookUp) {
   std::vector<Lookup> told;
   ResolverOptions counted = options();
   counted.tell = [&](Lookup became, std::chrono::duration<double>) { told.push_back(became); };
@@ -129,7 +129,7 @@ TEST_F(ResolverTest, KeepsToItsNumberOfNames) {
   EXPECT_EQ(resolver.queries(), 4u);
 }
 
-TEST_F(ResolverTest, AsksOnceForManyWhoWait) {
+TEST_F(ResolverTest, SendsOneQueryForManyWaiters) {
   Resolver resolver(context.get_executor(), options());
   names.serve("a.example", DnsAnswer{.addresses = {"192.0.2.1"}});
   int answered = 0;
@@ -237,7 +237,7 @@ TEST_F(ResolverTest, ReadsItsConfigurationAgain) {
   EXPECT_EQ(resolver.queries(), 2u);
 }
 
-TEST_F(ResolverTest, KnowsLocalhostWithoutAskingAnybody) {
+TEST_F(ResolverTest, ResolvesLocalhostWithoutAQuery) {
   Resolver resolver(context.get_executor(), options());
   for (const char* const name : {"localhost", "feeds.localhost"}) {
     const Addresses addresses = found(resolver, name);
@@ -247,7 +247,7 @@ TEST_F(ResolverTest, KnowsLocalhostWithoutAskingAnybody) {
 }
 
 // HTTP D2
-TEST_F(ResolverTest, AsksNoMoreNamesAtOnceThanItMay) {
+TEST_F(ResolverTest, LimitsConcurrentQueries) {
   ResolverOptions narrow = options();
   narrow.max_outstanding = 5;
   narrow.timeout = std::chrono::seconds(60);
@@ -433,7 +433,7 @@ TEST_F(FetchByNameTest, NamesWhatTheNameServersSay) {
 
 // SECURITY T4, HTTP D4: names whose servers do not answer, each in a domain of its own so that no circuit helps, at the
 // same time as good ones.
-TEST_F(FetchByNameTest, FetchesBesideAThousandTarpits) {
+TEST_F(FetchByNameTest, FetchesDespiteAThousandTarpits) {
   FetchOptions wanted;
   wanted.resolver = options();
   wanted.resolver.timeout = std::chrono::milliseconds(500);

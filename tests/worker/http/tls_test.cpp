@@ -72,7 +72,7 @@ TEST_F(TlsTest, TrustsItsAuthorities) {
   EXPECT_EQ(answer(by, server->url("/feed")).body, "x");
 }
 
-TEST_F(TlsTest, TrustsNobodyElse) {
+TEST_F(TlsTest, TrustsNoOtherCa) {
   Fetcher by(context.get_executor(), options());
   const test::Authority stranger;
   HttpServer unknown(stranger.issue({.names = {"DNS:a.example"}}));

@@ -317,7 +317,7 @@ TEST_F(IdentityHistories, BringNoTrimmedPostBack) {
   }
 }
 
-TEST_F(IdentityHistories, KeepPostsWhoseGuidsChangeOneByOne) {
+TEST_F(IdentityHistories, KeepPostsWhenGuidsChangeOneByOne) {
   const char* count = std::getenv("FEEDMILL_HISTORIES");
   const char* first = std::getenv("FEEDMILL_HISTORY_SEED");
   const std::uint64_t histories = count == nullptr ? (is_sanitized ? 30 : 100) : std::strtoull(count, nullptr, 10);

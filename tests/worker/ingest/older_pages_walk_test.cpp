@@ -279,7 +279,7 @@ TEST_F(OlderPages, ThatAreArchivesAreReadOnceForEver) {
 }
 
 // HTTP G2, G3
-TEST_F(OlderPages, OfLiarsComeToAnEnd) {
+TEST_F(OlderPages, OfLiarsEnd) {
   struct Liar {
     const char* name;
     std::string first;                                           // the link of the document
@@ -435,7 +435,7 @@ TEST_F(OlderPages, OfAFirstImportMayBeFew) {
 }
 
 // HTTP G1
-TEST_F(OlderPages, WaitForWhoeverWantsTheFeedItself) {
+TEST_F(OlderPages, WaitForDueAndRequestedPollsOfTheFeed) {
   add();
   serve_linked(5);
   refresh();

@@ -463,7 +463,7 @@ class Visitor {
   asio::ip::tcp::socket socket_;
 };
 
-TEST(RefereeTest, SeesWhatIsImpolite) {
+TEST(RefereeTest, DetectsImpoliteRequests) {
   const auto swap = [](const std::string& from, const std::string& to) {
     return [=](std::string& head) { head.replace(head.find(from), from.size(), to); };
   };

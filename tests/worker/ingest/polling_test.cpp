@@ -106,7 +106,7 @@ TEST_F(Polling, RekeysAMovedDomainByTheTexts) {
   EXPECT_EQ(count("post_created"), 10U);
 }
 
-TEST_F(Polling, DoesNotRekeyWhatIsNew) {
+TEST_F(Polling, DoesNotRekeyNewPosts) {
   poll(rss(site(5)));
   std::vector<Item> next;
   for (int n = 10; n > 5; --n) next.push_back(site(n).front());
@@ -132,7 +132,7 @@ TEST_F(Polling, BringsNoTrimmedPostBackUnderANewGuid) {
 }
 
 // SECURITY T19
-TEST_F(Polling, SwitchesAFeedWhoseGuidsAreNewAtEveryFetch) {
+TEST_F(Polling, SwitchesAFeedThatRenewsItsGuidsAtEveryFetch) {
   poll(rss(site(5)));
   for (int i = 1; i <= 1000; ++i) {
     const Committed done = poll(rss(site(5, "https://example.org/", "fetch-" + std::to_string(i) + "-")));
@@ -223,7 +223,7 @@ TEST_F(Polling, KeepsItsGuidsWhenOneComesTwiceWithAnotherLink) {
   EXPECT_EQ(reads, 1) << "and then it is a feed like others";
 }
 
-TEST_F(Polling, KeepsAPostApartFromTheOneWhoseGuidItHas) {
+TEST_F(Polling, DistinguishesAPostFromTheOwnerOfItsGuid) {
   poll(rss(site(10)));
   const std::vector<Item> base = site(10);
   const auto oldest = std::ranges::find(base, "g1", &Item::guid);
@@ -242,7 +242,7 @@ TEST_F(Polling, KeepsAPostApartFromTheOneWhoseGuidItHas) {
   EXPECT_EQ(redis({"HGET", url + ":guidmap", "another"}), "Entry:11");
 }
 
-TEST_F(Polling, KnowsPostsWhoseGuidsWereExchanged) {
+TEST_F(Polling, RecognisesPostsThatSwappedGuids) {
   poll(rss(site(10)));
   std::vector<Item> items = site(10);
   std::swap(items[2].guid, items[7].guid);
@@ -253,7 +253,7 @@ TEST_F(Polling, KnowsPostsWhoseGuidsWereExchanged) {
   EXPECT_EQ(poll(rss(site(10))).events, 0U);
 }
 
-TEST_F(Polling, KnowsAPostWhoseGuidANewOneHad) {
+TEST_F(Polling, RecognisesAPostThatRegainsItsGuidFromANewOne) {
   poll(rss(site(10)));
   std::vector<Item> items = site(10);
   const Item post{"gP", "https://example.org/p", "A post", 20, "What a post says"};
@@ -350,7 +350,7 @@ TEST_F(Polling, HealsStoresThatOneBadDocumentSwitched) {
   }
 }
 
-TEST_F(Polling, AsksNoMoreOfFeedsWithoutGuids) {
+TEST_F(Polling, ComparesNothingForFeedsWithoutGuids) {
   std::vector<Item> items = site(30);
   for (Item& item : items) item.guid.clear();
   poll(rss(items));
@@ -362,7 +362,7 @@ TEST_F(Polling, AsksNoMoreOfFeedsWithoutGuids) {
   }
 }
 
-TEST_F(Polling, SwitchesAFeedOfWhichAPartIsNewAtEveryFetch) {
+TEST_F(Polling, SwitchesAFeedThatRenewsPartOfItsGuidsAtEveryFetch) {
   poll(rss(site(20)));
   std::uint32_t created = 0;
   for (int i = 1; i <= 40; ++i) {
@@ -519,7 +519,7 @@ TEST_F(Polling, TakesADateOfUpdateThatGoesBack) {
             "Second 2025-03-02T00:00:00Z 1740873600");
 }
 
-TEST_F(Polling, HonoursDeletionsOfAFeedThatIsToldApartByLinks) {
+TEST_F(Polling, HonoursDeletionsInAFeedIdentifiedByLinks) {
   const auto entry = [](int n) {
     const std::string link = "https://example.org/post/" + std::to_string(n);
     return "<entry><id>same</id><link href='" + link + "'/><title>" + std::to_string(n) +
@@ -541,7 +541,7 @@ TEST_F(Polling, HonoursDeletionsOfAFeedThatIsToldApartByLinks) {
 }
 
 // HTTP §4: a body that ends early
-TEST_F(Polling, StoresWhatCameWholeAndTheRestWithTheWholeDocument) {
+TEST_F(Polling, StoresCompletePostsAndTheRestWithTheWholeDocument) {
   const std::string xml = rss(site(10));
   etag = "\"whole\"";
   const Committed part = poll_cut(xml, xml.find("Post 7"));
@@ -559,7 +559,7 @@ TEST_F(Polling, StoresWhatCameWholeAndTheRestWithTheWholeDocument) {
   EXPECT_EQ(count("post_modified"), 0U);
 }
 
-TEST_F(Polling, CutDocumentsAtAnyPlaceNeverChangeWhatIsStored) {
+TEST_F(Polling, CutDocumentsNeverChangeStoredPosts) {
   const std::string xml = rss(site(6));
   poll(xml);
   const FeedState before = state();
@@ -667,7 +667,7 @@ TEST_F(Polling, StoresThePostThatADocumentAlwaysEndsIn) {
 }
 
 // DESIGN §5: there are feeds that never end otherwise.
-TEST_F(Polling, RecognisesPostsWhoseGuidsRotateInDocumentsThatAreAlwaysCut) {
+TEST_F(Polling, RecognisesPostsWithRotatingGuidsInCutDocuments) {
   const std::string first = rss(site(20)), base = "https://example.org/";
   const auto cut_of = [](const std::string& xml) { return xml.substr(0, xml.find("Post 1<")); };
   poll(cut_of(first));

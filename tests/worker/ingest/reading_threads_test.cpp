@@ -136,7 +136,7 @@ TEST_F(ReadingThreadsTest, OneHostHasHalfOfTheThreads) {
 }
 
 // SECURITY §8: however many large documents one host has, and however long they take.
-TEST_F(ReadingThreadsTest, ASmallDocumentIsReadBesideALineOfSlowOnes) {
+TEST_F(ReadingThreadsTest, ASmallDocumentIsReadDespiteALineOfSlowOnes) {
   make(2, 2048 * mebi);
   for (int i = 0; i < 50; ++i) begin("a" + std::to_string(i), mebi);
   const Document& small = begin("b");
@@ -147,7 +147,7 @@ TEST_F(ReadingThreadsTest, ASmallDocumentIsReadBesideALineOfSlowOnes) {
 }
 
 // SECURITY M2, M3
-TEST_F(ReadingThreadsTest, AHostWhoseDocumentFindsNoMemoryMakesNobodyElseWait) {
+TEST_F(ReadingThreadsTest, AHostWaitingForMemoryDoesNotDelayOtherHosts) {
   make(4, 20 * mebi);
   const Document& first = begin("a", 10 * mebi);  // one document at a time may always have the memory it needs
   EXPECT_EQ(memory->used(), limits::reading_cost(10 * mebi));
@@ -169,7 +169,7 @@ TEST_F(ReadingThreadsTest, AHostWhoseDocumentFindsNoMemoryMakesNobodyElseWait) {
 }
 
 // SECURITY M3
-TEST_F(ReadingThreadsTest, WhoMayAlwaysGrowWaitsForNobodyOfItsHost) {
+TEST_F(ReadingThreadsTest, ADocumentThatMayAlwaysGrowDoesNotWaitForItsHost) {
   make(2, 20 * mebi);
   Document& first = receive("a2");
   EXPECT_TRUE(first.share.cover(30 * mebi));  // while its body comes it is the first that finds too little
@@ -210,7 +210,7 @@ TEST_F(ReadingThreadsTest, AnExceptionFreesTheThread) {
 }
 
 // PERFORMANCE §3: timers and sockets are looked at between documents that are read on the loop.
-TEST_F(ReadingThreadsTest, TheLoopGoesOnBetweenDocumentsThatItReads) {
+TEST_F(ReadingThreadsTest, TheLoopRunsBetweenDocumentsThatItReads) {
   make(1);
   asio::io_context one{1};
   std::size_t read = 0, ticks = 0;

@@ -293,7 +293,7 @@ std::string item_of_day(const std::string& name, int day) {
 }
 
 // HTTP G8
-TEST_F(StoredAsPublished, ABacklogIsToldFromNews) {
+TEST_F(StoredAsPublished, ABacklogIsDistinguishedFromNews) {
   const auto backlog = [this] {
     const auto all = signals("post_created");
     return std::ranges::count_if(all, [](const auto& event) { return event.contains("backlog"); });
@@ -321,7 +321,7 @@ TEST_F(StoredAsPublished, ABacklogIsToldFromNews) {
   EXPECT_EQ(backlog(), 21) << "many at once are news where they are newer";
 }
 
-TEST_F(StoredAsPublished, AFirstDocumentWithoutPostsSaysWhatTheFeedIs) {
+TEST_F(StoredAsPublished, AFirstDocumentWithoutPostsCreatesTheFeedsRecord) {
   poll(channel(""));
   EXPECT_EQ(redis({"HGET", "Feed:" + url, "title"}), "Feed");
   ASSERT_EQ(count("feed_created"), 1U);
@@ -408,7 +408,7 @@ TEST_F(StoredAsPublished, UnknownParametersAreLearned) {
   EXPECT_EQ(count("post_modified"), 7U) << "paths are never learned";
 }
 
-TEST_F(StoredAsPublished, WhatWasLearnedExpires) {
+TEST_F(StoredAsPublished, LearnedPartsExpire) {
   const auto with = [](int n, const std::string& more) {
     return channel(item("a", first_day + "<description>&lt;img src='https://e.org/" + std::to_string(n) +
                                  "/p.png'&gt;</description>") +
@@ -436,7 +436,7 @@ TEST_F(StoredAsPublished, AlertsThatEscalateAtEveryPollAreNewsEachTime) {
   EXPECT_EQ(learned(), "(nil)");
 }
 
-TEST_F(StoredAsPublished, QuietFeedsHaveNoKeyOfWhatWasLearned) {
+TEST_F(StoredAsPublished, QuietFeedsHaveNoKeyOfLearnedParts) {
   for (int n = 0; n < 5; ++n) poll(channel(item("a", first_day, "Title " + std::to_string(n))));
   EXPECT_EQ(learned(), "(nil)");
   EXPECT_EQ(count("post_modified"), 4U);
@@ -536,7 +536,7 @@ TEST_F(Upgraded, ReadsTextsAuthorsAndDatesWithoutNews) {
 }
 
 // What the publisher changed at the same time is news where the items of the last document are known.
-TEST_F(Upgraded, TellsWhatThePublisherChanged) {
+TEST_F(Upgraded, ReportsChangesOfThePublisher) {
   const auto alerts = [](const std::string& first, const std::string& second) {
     return channel(item("a", first_day + "<cap:severity>" + first + "</cap:severity>") +
                    item("b", first_day + "<cap:severity>" + second + "</cap:severity>"));

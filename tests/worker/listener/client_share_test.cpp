@@ -67,7 +67,7 @@ TEST(ClientAddress, IsTheRightMostThatIsNotTrusted) {
       << "a proxy writes one of the two, and its client may have written the other";
 }
 
-TEST(TrustedProxyLists, NameWhatIsNoNetwork) {
+TEST(TrustedProxyLists, RejectEntriesThatAreNotNetworks) {
   for (const char* wrong : {"", "x", "10.0.0.0/33", "::/129", "10.0.0.0/", "10.0.0.1:80", "[::1]"}) {
     const auto parsed = TrustedProxies::parse(std::vector<std::string>{wrong});
     EXPECT_FALSE(parsed) << wrong;

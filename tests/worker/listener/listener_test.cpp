@@ -168,7 +168,7 @@ TEST_F(ListenerTest, AnotherNetworkAlwaysGetsAPlace) {
   EXPECT_FALSE(error) << "older, but the only one of its network";
 }
 
-TEST_F(ListenerTest, WhatIsBeingAnsweredIsNotDropped) {
+TEST_F(ListenerTest, ConnectionsBeingAnsweredAreNotDropped) {
   places = {.connections = 8, .per_network = 1};
   start();
   tcp::socket busy = connect();
@@ -204,7 +204,7 @@ TEST_F(ListenerTest, WhenAllAreBeingAnsweredTheNextOnesWaitOfWhateverNetwork) {
   }
 }
 
-TEST_F(ListenerTest, AnswersSoManyRequestsOnAConnectionAndNoMore) {
+TEST_F(ListenerTest, LimitsTheRequestsOfAConnection) {
   limits.requests = 3;
   start();
   tcp::socket socket = connect();
@@ -214,7 +214,7 @@ TEST_F(ListenerTest, AnswersSoManyRequestsOnAConnectionAndNoMore) {
   EXPECT_TRUE(is_closed(socket));
 }
 
-TEST_F(ListenerTest, WhoIsTakenOverTakesNoPlaceAndIsNeitherAnsweredNorClosed) {
+TEST_F(ListenerTest, ReleasedConnectionTakesNoSlotAndIsNeitherAnsweredNorClosed) {
   places = {.connections = 1, .per_network = 1};
   limits.answer_time = limits.part_time = 1ms;
   start();

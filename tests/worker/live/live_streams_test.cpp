@@ -210,7 +210,7 @@ class LiveStreamsTest : public StoreTest {
   std::thread loop;
 };
 
-TEST_F(LiveStreamsTest, TellWhatHappensFromNowOnInTheFormOfTheStandard) {
+TEST_F(LiveStreamsTest, SendNewEventsInTheStandardFormat) {
   add_public();
   write("before");
   start();
@@ -241,7 +241,7 @@ TEST_F(LiveStreamsTest, RealEventsOfRefreshesArrive) {
 }
 
 // 300 events: a third is older than the tail, a third is in it, and the rest is written during the test.
-TEST_F(LiveStreamsTest, GoOnBehindTheLastIdWithoutAHoleOrADoubledEvent) {
+TEST_F(LiveStreamsTest, ContinueAfterTheLastIdWithoutAGapOrADuplicate) {
   add_public();
   const std::string before = newest();
   std::vector<std::string> ids;
@@ -284,7 +284,7 @@ TEST_F(LiveStreamsTest, AreGoneWithTheOldestIdWhereSomethingIsMissed) {
   EXPECT_EQ(figures().open, 0U);
 }
 
-TEST_F(LiveStreamsTest, ThatCannotGoOnAreClosedAndNotSilent) {
+TEST_F(LiveStreamsTest, ThatCannotContinueAreClosedAndNotSilent) {
   add_public();
   start();
   Client one = open();
@@ -341,7 +341,7 @@ TEST_F(LiveStreamsTest, AreOfTheFeedsChannelsAndTypesThatAreAskedFor) {
   end();
 }
 
-TEST_F(LiveStreamsTest, TellNoMoreThanTheCallerMaySee) {
+TEST_F(LiveStreamsTest, SendOnlyEventsThatTheClientMaySee) {
   for (const std::string& url : {feed_url, other_feed}) add_public(url);
   ASSERT_TRUE(Channels(store).add(std::vector<std::string>{"news"}));
   ASSERT_TRUE(Channels(store).follow(std::vector<Membership>{{"news", other_feed}}));
@@ -363,7 +363,7 @@ TEST_F(LiveStreamsTest, TellNoMoreThanTheCallerMaySee) {
   EXPECT_THAT(fields(asks_for_other.hear_out(), "data"), ElementsAre());
 }
 
-TEST_F(LiveStreamsTest, BeatWhileNothingHappensAndMoveTheIdOfThoseForWhomNothingComes) {
+TEST_F(LiveStreamsTest, SendHeartbeatsAndAdvanceTheIdOfIdleClients) {
   add_public();
   add_public(other_feed);
   options.heartbeat = 60ms;
@@ -376,7 +376,7 @@ TEST_F(LiveStreamsTest, BeatWhileNothingHappensAndMoveTheIdOfThoseForWhomNothing
   quiet.hear(":\n\n:\n\n:\n\n");
 }
 
-TEST_F(LiveStreamsTest, ThatAreSlowHoldNobodyUpAndMissNothing) {
+TEST_F(LiveStreamsTest, ThatAreSlowDelayNoOtherAndMissNothing) {
   add_public();
   tail_options.bytes = 256 << 10;  // a slow client falls behind the tail
   options.socket_bytes = 4096;
@@ -422,7 +422,7 @@ TEST_F(LiveStreamsTest, ThatTakeNothingAreClosed) {
 }
 
 // SECURITY M6: of events that are not held any more, which each client has taken another part of.
-TEST_F(LiveStreamsTest, ThatAreBehindLongestAreClosedWhereTheirEventsAreTooMuch) {
+TEST_F(LiveStreamsTest, ThatLagMostAreClosedWhenMemoryIsShort) {
   constexpr std::size_t bytes = 600'000;
   add_public();
   options.socket_bytes = 4096;
@@ -449,7 +449,7 @@ TEST_F(LiveStreamsTest, ThatAreBehindLongestAreClosedWhereTheirEventsAreTooMuch)
   EXPECT_LT(memory.used(), bytes);
 }
 
-TEST_F(LiveStreamsTest, AreSoManyAndNoMoreInAllAndOfANetwork) {
+TEST_F(LiveStreamsTest, AreLimitedInTotalAndPerNetwork) {
   add_public();
   options.most = 3;
   options.per_network = 2;

@@ -407,7 +407,7 @@ TEST(Metrics, ShowsTheOldestSuccessAndHostsThatBackOff) {
   EXPECT_EQ(samples(metrics).at("feedmill_oldest_success_age_seconds"), 7200);
 }
 
-TEST(Metrics, CountsWhatIsPushedOut) {
+TEST(Metrics, CountsDeliveriesAndVerifications) {
   Metrics metrics(build);
   metrics.push_out_sent(true, Metrics::PushOut::taken);
   metrics.push_out_sent(true, Metrics::PushOut::given_up);

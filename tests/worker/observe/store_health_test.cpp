@@ -42,7 +42,7 @@ TEST(Retries, OfAServerThatCannotWriteComeEveryFiveSecondsAndOfOneThatRefusesUsE
   }
 }
 
-TEST(Retries, AreOfUseForTheStoresStateAndNotForWhatWasAsked) {
+TEST(Retries, ArePossibleForStateErrorsAndNotForRefusals) {
   for (const Code code : {Code::unavailable, Code::timeout, Code::loading, Code::out_of_memory, Code::misconfigured,
                           Code::read_only, Code::auth, Code::tls}) {
     EXPECT_TRUE(is_transient({code, ""}));
@@ -60,7 +60,7 @@ class OutagesTest : public testing::Test {
 };
 
 /// RELIABILITY E2. At first an expired server certificate looks like a closed connection.
-TEST_F(OutagesTest, AreToldWhenTheyBeginAndWhenTheyTurnOutToNeedSomebody) {
+TEST_F(OutagesTest, AreLoggedWhenTheyBeginAndWhenTheyNeedAnOperator) {
   StoreHealth health(outages);
   for (int i = 0; i < 3; ++i) health.mark_down({Code::unavailable, "closed"});
   health.mark_down({Code::misconfigured, "NOREPLICAS"});  // as of each new primary, for a moment
@@ -83,7 +83,7 @@ TEST_F(OutagesTest, AreToldWhenTheyBeginAndWhenTheyTurnOutToNeedSomebody) {
 }
 
 /// Of a process with several loops: however they meet it, and each at its own time.
-TEST_F(OutagesTest, OfAnyLoopAreToldOnceAndLastUntilAllAreServed) {
+TEST_F(OutagesTest, OfAnyLoopAreLoggedOnceAndLastUntilAllAreServed) {
   StoreHealth first(outages), second(outages);
   EXPECT_FALSE(first.mark_up());
   second.mark_down({Code::unavailable, "closed"});
@@ -148,7 +148,7 @@ TEST_F(OutagesTest, OfSeveralStoresEndWithTheLastOfThem) {
 }
 
 /// Of a process that serves many partitions: a node takes its own along, one after the other.
-TEST(StoresAwayTest, AreToldByTheFirstAndByTheLastThatComesBack) {
+TEST(StoresAwayTest, AreReportedByTheFirstAndByTheLastToReturn) {
   StoresAway away;
   const auto now = StoresAway::Clock::now();
   const std::array<int, 4> stores{};

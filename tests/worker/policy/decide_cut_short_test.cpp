@@ -65,7 +65,7 @@ TEST(Decide, ConcludesNothingFromWhatADocumentThatEndsInTheMiddleDoesNotSay) {
 }
 
 // HTTP §4, http.truncated
-TEST(Decide, StoresWhatCameWholeOfADocumentThatBrokeOff) {
+TEST(Decide, StoresCompletePostsOfADocumentThatBrokeOff) {
   Document document = document_of({post("a", now_s)});
   document.cut_short = true;
   document.print = {"", "", 300, 700};
@@ -95,7 +95,7 @@ TEST(Decide, StoresWhatCameWholeOfADocumentThatBrokeOff) {
   EXPECT_TRUE(first.commit.events.empty());
 }
 
-TEST(Decide, TakesWhatComesLaterOfAFeedThatAlwaysBreaksOffForNews) {
+TEST(Decide, TreatsLaterPostsOfAnAlwaysCutFeedAsNews) {
   Document document = document_of({post("b", now_s)});
   document.cut_short = true;
   document.failure = Unreadable{Reason::http_truncated, "12 bytes are missing", {}, false};

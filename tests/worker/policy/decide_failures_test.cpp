@@ -148,7 +148,7 @@ std::vector<Row> all_rows() {
   return rows;
 }
 
-TEST_P(Rows, SayWhatFollows) {
+TEST_P(Rows, DecideTheConsequences) {
   const Row& row = GetParam();
   const FeedState before = healthy();
   const Decision decision = decide_on(before, row.reading, exchange_with(row.headers));
@@ -221,7 +221,7 @@ TEST_P(Rows, SayItTwiceInARow) {
   EXPECT_EQ(event_types(twice), Types{}) << "it is no news";
 }
 
-TEST_P(Rows, SayItAnewAfterASuccess) {
+TEST_P(Rows, RepeatTheReportAfterASuccess) {
   const Row& row = GetParam();
   const FeedState before = failed("status.server", 5, days(1), "degraded");
   const FeedState between = decide_on(before, NotModified()).commit.state;

@@ -133,7 +133,7 @@ TEST(Reading, KnowsAFeedHoweverItIsCompressed) {
   EXPECT_TRUE(std::holds_alternative<Document>(read_one(answer(feed_text + "\n"), state))) << "a byte more";
 }
 
-TEST(Reading, RefusesWhatItCannotDecodeOrRead) {
+TEST(Reading, RejectsUndecodableAndUnreadableDocuments) {
   struct Case {
     const char* name;
     std::string body;
@@ -330,7 +330,7 @@ TEST(Reading, KeepsThePostThatADocumentAlwaysEndsIn) {
   EXPECT_EQ(guids_of(read_again(json)), (Guids{"b", "a"}));
 }
 
-TEST(Reading, KeepsNoPostWhoseNameMayBeHalf) {
+TEST(Reading, DropsAPostWithATruncatedGuidOrLink) {
   const auto again = [](const std::string& body, FeedState state = {}) {
     return std::holds_alternative<SameBody>(read_again(body, std::move(state)));
   };
@@ -521,7 +521,7 @@ TEST(Reading, BelievesTheEndOfADocumentAndNotThatOfItsTransfer) {
 }
 
 // HTTP R5, R9
-TEST(Reading, TellsWhoseDocumentItSaysItIs) {
+TEST(Reading, ReportsTheSelfLinkAndNewAddress) {
   const std::string text =
       "<?xml version=\"1.0\"?><rss version=\"2.0\" xmlns:atom=\"http://www.w3.org/2005/Atom\" "
       "xmlns:itunes=\"http://www.itunes.com/dtds/podcast-1.0.dtd\"><channel><title>T</title>"

@@ -251,7 +251,7 @@ class Neighbours : public testing::Test {
   int numbers = 0;
 };
 
-TEST_F(Neighbours, KeepTheirPaceWhateverStrangersAreToldThere) {
+TEST_F(Neighbours, KeepTheirPaceWhateverAnswersStrangersGet) {
   const Milliseconds end = begin + days(test::tries(2, 66, 66));
   run_until(end);
   std::size_t requests = 0;

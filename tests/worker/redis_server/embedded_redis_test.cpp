@@ -161,7 +161,7 @@ TEST_F(EmbeddedRedisTest, KeepsItsDataAndItsFilesToItself) {
 }
 
 /// SECURITY A5.
-TEST_F(EmbeddedRedisTest, NobodyElseReadsItsFilesInADirectoryOpenToAll) {
+TEST_F(EmbeddedRedisTest, KeepsItsFilesPrivateInADirectoryOpenToAll) {
   fs::create_directories(options.data_dir);
   fs::permissions(options.data_dir, fs::perms(0755));
   const mode_t before = ::umask(022);
@@ -243,7 +243,7 @@ TEST_F(EmbeddedRedisTest, AdoptsTheServerOfAKilledWorker) {
   await_end(pid);
 }
 
-TEST_F(EmbeddedRedisTest, AdoptsAServerWhoseStarterDiedBeforeItWroteTheRunIdDown) {
+TEST_F(EmbeddedRedisTest, AdoptsAServerIfItsStarterDiedBeforeWritingTheRunId) {
   in_killed_process([&] {
     auto server = EmbeddedRedis::open(options).value();
     kill(getpid(), SIGKILL);
@@ -379,7 +379,7 @@ TEST_F(EmbeddedRedisTest, RefusesAServerThatIsTooOld) {
   EXPECT_THAT(error.detail, HasSubstr("7.0 or later"));
 }
 
-TEST_F(EmbeddedRedisTest, DoesNotWaitForAProgramThatDoesNotSayWhatItIs) {
+TEST_F(EmbeddedRedisTest, DoesNotWaitForAProgramThatPrintsNoVersion) {
   fs::create_directories(home / "bin");
   std::ofstream(home / "bin/redis-server") << "#!/bin/sh\nexec /bin/sleep 1000\n";
   fs::permissions(home / "bin/redis-server", fs::perms::owner_all);
@@ -394,7 +394,7 @@ struct VersionCase {
   bool readable;
 };
 class Versions : public EmbeddedRedisTest, public testing::WithParamInterface<VersionCase> {};
-TEST_P(Versions, ReadWhatTheyCan) {
+TEST_P(Versions, ReadFilesOfCompatibleVersions) {
   const std::string writer = GetParam().writer;
   const auto space = writer.find(' ');
   fs::create_directories(options.data_dir);
@@ -427,7 +427,7 @@ TEST_F(EmbeddedRedisTest, RefusesADirectoryItCannotUse) {
   EXPECT_THAT(error.detail, HasSubstr("--data-dir"));
 }
 
-TEST_F(EmbeddedRedisTest, RefusesADirectorySomebodyElseHolds) {
+TEST_F(EmbeddedRedisTest, RejectsADirectoryInUse) {
   fs::create_directories(options.data_dir);
   const UniqueFd lock(::open((options.data_dir / "server.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   ASSERT_EQ(flock(lock.get(), LOCK_EX | LOCK_NB), 0);
@@ -457,7 +457,7 @@ TEST_F(EmbeddedRedisTest, MakesNothingInAnEmptyDirectoryOfAnotherUser) {
   EXPECT_TRUE(fs::is_empty(options.data_dir));
 }
 
-TEST_F(EmbeddedRedisTest, WritesThroughNoLinkThatSomebodyHasPutThere) {
+TEST_F(EmbeddedRedisTest, NeverWritesThroughSymbolicLinks) {
   fs::create_directories(options.data_dir);
   const fs::path foreign = options.data_dir.parent_path() / "foreign";
   std::ofstream(foreign) << "precious";
@@ -577,7 +577,7 @@ TEST_F(EmbeddedRedisTest, GivesUpOnAServerThatDoesNotStayUp) {
   EXPECT_EQ(server->state(), EmbeddedRedis::State::failed);
 }
 
-TEST_F(EmbeddedRedisTest, TellsWhatTheServerLogs) {
+TEST_F(EmbeddedRedisTest, ForwardsTheServersLog) {
   const auto server = open();
   ASSERT_TRUE(server);
   std::vector<std::string> told;  // what an operator reads

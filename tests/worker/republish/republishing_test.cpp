@@ -28,7 +28,7 @@ Republishing judged(const Case& one) {
 }
 
 // WEBSUB U15
-TEST(WhatMayBeRepublished, IsWhatAnybodyCouldFetch) {
+TEST(WhatMayBeRepublished, IsLimitedToPublicFeeds) {
   EXPECT_EQ(judged({.name = "public"}), (Republishing{true, true, ""}));
   EXPECT_TRUE(judged({.name = "other settings", .settings = {"keep=10", "user_agent=Acme/1"}}).allowed);
   const std::vector<Case> closed{

@@ -572,7 +572,7 @@ TEST_F(TopicValidity, HoldsWhateverIsStored) {
   }
 }
 
-TEST_F(TopicValidity, HoldsForAFeedWhoseTitleHasNothingToSee) {
+TEST_F(TopicValidity, HoldsForAFeedWithAnInvisibleTitle) {
   poll(
       "<feed xmlns='http://www.w3.org/2005/Atom'><title type='html'>&lt;b&gt; "
       "&lt;/b&gt;</title><entry><id>1</id></entry>"
@@ -582,7 +582,7 @@ TEST_F(TopicValidity, HoldsForAFeedWhoseTitleHasNothingToSee) {
   expect_valid(shown, "an empty element for a title", 1);
 }
 
-TEST(TopicRules, FindWhatIsWrong) {
+TEST(TopicRules, FindFaults) {
   const std::string whole =
       "<feed xmlns='http://www.w3.org/2005/Atom' "
       "xml:lang='en'><id>urn:a:a</id><title>T</title><updated>2026-01-01T00:00:00Z"

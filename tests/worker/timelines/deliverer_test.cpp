@@ -270,7 +270,7 @@ TEST_F(DelivererTest, BuildsTheIndexOfAChannelOfAnOlderStore) {
 }
 
 /// While two builds run on one store, the deliverer may be of the build that does not know the index.
-TEST_F(DelivererTest, BuildsTheIndexesAnewAfterABuildThatKeepsNone) {
+TEST_F(DelivererTest, RebuildsTheIndexesAfterABuildThatKeepsNone) {
   write_history(3, 10);
   drain();
   Store admin(StoreOptions{.url = server.admin_url()});
@@ -409,7 +409,7 @@ TEST_F(ACrowd, GetsAPostInPartsThatSurviveAKillBetweenAnyTwo) {
   EXPECT_EQ(redis({"XPENDING", "stream:signals", "delivery"}).substr(0, 2), "0 ");
 }
 
-TEST_F(ACrowd, BeginsARecordAnewWhenTheConnectionWasLost) {
+TEST_F(ACrowd, RestartsARecordAfterALostConnection) {
   refresh(urls[0], {{"a", "one"}, {"b", "two"}});
   refresh(urls[1], {{"c", "three"}});
   Deliverer deliverer(options(), DelivererOptions{.token = "test"});
@@ -451,7 +451,7 @@ TEST_F(ACrowd, TwoDeliverersGiveEachRecordOnce) {
   expect_everywhere("Entry:3 1002", "");
 }
 
-TEST_F(ACrowd, IsToldInPartsOnceEach) {
+TEST_F(ACrowd, IsNotifiedInPartsOnceEach) {
   for (std::size_t i = 0; i < channels_of_it; ++i) {
     ASSERT_TRUE(notifications.watch({"user" + std::to_string(i), "", Watch::Kind::feed, urls[0]}));
   }
@@ -491,7 +491,7 @@ TEST_F(DelivererTest, TwoAtOnceEndWhereOneWould) {
   expect_as_if_undisturbed();
 }
 
-TEST_F(DelivererTest, AnOwnerThatSleptThroughItsRightHarmsNobody) {
+TEST_F(DelivererTest, StalledOwnerDoesNotHarmTimelinesAfterItsRightExpires) {
   Deliverer sleeper(options(), DelivererOptions{.token = "sleeper", .batch = 2});
   refresh(urls[0], {{"a", "odd 1"}, {"b", "odd 2"}, {"c", "odd 3"}, {"d", "odd 4"}, {"e", "odd 5"}});
   ASSERT_EQ(sleeper.step()->applied, 2U);
@@ -507,7 +507,7 @@ TEST_F(DelivererTest, AnOwnerThatSleptThroughItsRightHarmsNobody) {
   EXPECT_EQ(notifications.list("anna")->size(), 5U);
 }
 
-TEST_F(DelivererTest, OneThatFellBehindTheStreamBuildsItsTimelinesAnew) {
+TEST_F(DelivererTest, RebuildsTimelinesAfterFallingBehindTheStream) {
   write_history(1, 20);
   drain();
   ASSERT_TRUE(channels.mark_all_read("anna/one"));
@@ -548,7 +548,7 @@ TEST_F(DelivererTest, ARecordTakenOutOfTheMiddleIsMadeUpFor) {
   EXPECT_EQ(redis({"ZCARD", "zchannel:all:posts"}), "3");
 }
 
-TEST_F(DelivererTest, AReaderIsNotUndoneByWhatComesAgain) {
+TEST_F(DelivererTest, RepeatedEventsDoNotUndoAReader) {
   write_history(5, 20);
   drain();
   ASSERT_TRUE(channels.mark_all_read("all"));
@@ -578,7 +578,7 @@ TEST_F(DelivererTest, AReaderIsNotUndoneByWhatComesAgain) {
   for (std::string id; unread >> id;) EXPECT_EQ(read.find(id + " "), std::string::npos) << id;
 }
 
-TEST_F(DelivererTest, NewsIsToldAndABackCatalogueIsNot) {
+TEST_F(DelivererTest, NotifiesOfNewsButNotOfABackCatalogue) {
   redis({"XADD", "stream:signals", "*", "type", "post_created", "json",
          (R"({"seq":"1-1","prev":"","type":"post_created","entity_id":"Entry:50","feed_url":"https://one.org/",)"
           R"("initial":true,"data":{"title":"odd","timestamp":5}})")});
@@ -649,7 +649,7 @@ class Unheard : public DelivererTest {
   std::vector<std::pair<std::string, std::string>> listed;
 };
 
-TEST_F(Unheard, WhatIsForNobodyIsDeliveredUnread) {
+TEST_F(Unheard, EventsWithoutSubscribersAreSkippedUnread) {
   write_history(1, 20);
   const auto written = static_cast<std::uint64_t>(EventStream(store).figures()->records);
   ASSERT_GT(written, 20U);
@@ -769,7 +769,7 @@ TEST_F(Unheard, WhatAnotherLeftPendingIsReadBeforeAnythingIsPassed) {
   EXPECT_TRUE(step().unwanted);
 }
 
-TEST_F(Unheard, OperatorsAreToldOnceThoughNobodySubscribed) {
+TEST_F(Unheard, OperatorsAreNotifiedOnceWithoutSubscribers) {
   write();
   EXPECT_TRUE(step().unwanted);
   write();
@@ -783,7 +783,7 @@ TEST_F(Unheard, OperatorsAreToldOnceThoughNobodySubscribed) {
   EXPECT_EQ(notifications.list("_operator")->size(), 1U);
 }
 
-TEST_F(Unheard, WhoPublishesEachRecordReadsThem) {
+TEST_F(Unheard, PublishingPerFeedReadsEveryRecord) {
   Deliverer loud(options(), DelivererOptions{.token = "test", .per_feed = true});
   write();
   const auto done = loud.step();
@@ -792,7 +792,7 @@ TEST_F(Unheard, WhoPublishesEachRecordReadsThem) {
   EXPECT_FALSE(done->unwanted);
 }
 
-TEST_F(Unheard, AStreamThatWasTrimmedMeanwhileIsMissedByNobody) {
+TEST_F(Unheard, TrimmedEventsWithoutSubscribersAreNotReportedMissed) {
   write_history(1, 20);
   redis({"XTRIM", "stream:signals", "MAXLEN", "3"});
   const Deliverer::Step posts = step();

@@ -45,7 +45,7 @@ std::string told(const NotificationMatcher& watcher, const Texts& channels, std:
   return all;
 }
 
-TEST(NotificationMatcher, TellsWhoWatchesTheFeedTheChannelOrTheWords) {
+TEST(NotificationMatcher, FindsUsersWatchingTheFeedTheChannelOrTheWords) {
   using Kind = Watch::Kind;
   const NotificationMatcher watcher({{"anna", "1", Kind::feed, "https://a.org/"},
                                      {"anna", "2", Kind::words, "Redis"},

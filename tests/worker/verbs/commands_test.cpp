@@ -324,7 +324,7 @@ TEST_F(Commands, RemovesOnlyWhenToldTo) {
   EXPECT_FALSE(Entries(store_).get("Entry:1")->has_value());
 }
 
-TEST_F(Commands, ListsWhatIsAskedFor) {
+TEST_F(Commands, ListsRequestedFeeds) {
   feedmill({"add", feed_a, feed_b});
   publish(feed_a, {"one", "two"});
   const auto all = rows(feedmill({"list", "--json"}).out);
@@ -446,7 +446,7 @@ TEST_F(Commands, ImportsAListOnce) {
   EXPECT_EQ(text_of(second[2], "present"), "2");
 }
 
-TEST_F(Commands, ImportsWhatIsReadableAndSaysWhatIsNot) {
+TEST_F(Commands, ImportsReadableRowsAndReportsTheOthers) {
   const Outcome outcome =
       feedmill({"import", file("urls.txt", "# mine\n" + feed_a + "\nnonsense\n\nftp://c.example/\n")});
   EXPECT_EQ(outcome.exit, 65);
@@ -469,7 +469,7 @@ TEST_F(Commands, SpreadsFirstFetchesOfAnImport) {
   EXPECT_LE((*last - *first).count(), 6500);
 }
 
-TEST_F(Commands, ExportsWhatWasImported) {
+TEST_F(Commands, ExportsImportedFeeds) {
   const std::string list =
       file("list.opml",
            "<opml version=\"2.0\" xmlns:x=\"urn:x\"><body><outline text=\"News\"><outline type=\"rss\" "
@@ -492,7 +492,7 @@ TEST_F(Commands, ExportsWhatWasImported) {
   EXPECT_EQ(rows(feedmill({"export", "--json"}).out).size(), 2U);
 }
 
-TEST_F(Commands, ImportsAPlainListOfManyPartsAndGoesOnWhereItWas) {
+TEST_F(Commands, ImportsAPlainListInPartsAndResumesIt) {
   std::string urls;
   for (int i = 0; i < 9'000; ++i) urls += i == 6'000 ? "ftp://bad/\n" : "http://h" + std::to_string(i) + ".example/\n";
   const std::string begun = urls.substr(0, urls.find("http://h5000.example/"));
@@ -534,7 +534,7 @@ class Walks : public Commands {
   Words urls;
 };
 
-TEST_F(Walks, OfAllFeedsAskForNoneOfThemInOneReply) {
+TEST_F(Walks, OfAllFeedsNeverUseASingleReply) {
   redis({"CONFIG", "SET", "slowlog-max-len", "1000000"});
   redis({"CONFIG", "SET", "slowlog-log-slower-than", "0"});
   const std::string list = file("list.txt", urls[0] + "\n" + urls[1] + "\n");
@@ -581,7 +581,7 @@ TEST_F(Walks, EndAsTheyDidForFewFeeds) {
   EXPECT_TRUE(body_of(feedmill({"export"}).out) == body_of(exported));
 }
 
-TEST_F(Walks, TellOfAHostThatHasTooManyFeeds) {
+TEST_F(Walks, ReportAHostWithTooManyFeeds) {
   std::vector<NewFeed> all;
   for (int i = 0; i < 2'000; ++i) {
     const char* const scheme = i % 2 == 0 ? "http" : "https";
@@ -758,7 +758,7 @@ TEST_F(Tail, ShowsSignalsAsTheyComeUntilInterrupted) {
   EXPECT_EQ(exit_code_of_it(), 130);
 }
 
-TEST_F(Tail, BeginsWhereItIsTold) {
+TEST_F(Tail, BeginsAtTheGivenPosition) {
   feedmill({"add", feed_a});
   publish(feed_a, {"one"});
   start({"--from", "0"});

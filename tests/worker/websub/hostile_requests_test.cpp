@@ -366,7 +366,7 @@ std::uint64_t most_held_while_sending(std::uint16_t port, const std::string& hea
 }
 
 // SECURITY M1: other parts of a request take no more memory than a body.
-TEST_F(HostileRequests, HoldNoMoreMemoryThanTheyMay) {
+TEST_F(HostileRequests, StayWithinTheirMemoryLimit) {
   start();
   for (const Door& door : doors()) {
     const std::string head = "POST " + door.target + " HTTP/1.1\r\nHost: localhost\r\n";
@@ -393,7 +393,7 @@ TEST_F(HostileRequests, HoldNoMoreMemoryThanTheyMay) {
 }
 
 // A client with all its connections half open does not lock out other clients (SECURITY T33).
-TEST_F(HostileRequests, ThatAreHalfOpenKeepNobodyOut) {
+TEST_F(HostileRequests, ThatAreHalfOpenDoNotLockOutOthers) {
   start([](RequestLimits& limits) { limits.pause = limits.head_time = limits.body_time = 1h; });
   for (const Door& door : doors()) {
     const std::string head = "POST " + door.target + " HTTP/1.1\r\nHost: localhost\r\n";

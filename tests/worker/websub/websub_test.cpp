@@ -248,7 +248,7 @@ TEST_F(WebSubTest, ALatePushBringsNoPostBackThatWasTakenBack) {
 }
 
 // WEBSUB H1
-TEST_F(WebSubTest, PushesThatAreProvenAgainByANewSubscriptionAreToldOnce) {
+TEST_F(WebSubTest, PushesProvenAgainByANewSubscriptionAreReportedOnce) {
   const std::string url = subscribed_feed();
   int post = 10;
   const auto prove = [&] {
@@ -340,7 +340,7 @@ TEST_F(WebSubTest, ContentGoesToTheFeedOfThePathWhateverItClaims) {
   EXPECT_EQ(title(url, "v"), "taken over");
 }
 
-TEST_F(WebSubTest, PathsThatAreNoneOfOursAllLookTheSame) {
+TEST_F(WebSubTest, UnknownPathsAllLookTheSame) {
   const std::string url = subscribed_feed();
   const std::string base = "http://127.0.0.1:" + std::to_string(port), callback = callback_of(url);
   const std::string unknown = base + "/w/" + std::string(26, 'a');
@@ -363,7 +363,7 @@ TEST_F(WebSubTest, PathsThatAreNoneOfOursAllLookTheSame) {
   EXPECT_EQ(ask({.method = "HEAD", .url = callback}).status, 405);
 }
 
-TEST_F(WebSubTest, WhatIsTooLargeOrTooSlowIsTurnedAway) {
+TEST_F(WebSubTest, OversizedAndSlowRequestsAreRejected) {
   const std::string url = subscribed_feed();
   const std::string target = callback_of(url).substr(("http://127.0.0.1:" + std::to_string(port)).size());
   EXPECT_EQ(deliver(callback_of(url), std::string((4U << 20U) + 1, 'x')).status, 413);
@@ -503,7 +503,7 @@ TEST_F(WebSubTest, WhatADenialRepeatsOfASecretIsNotKept) {
   EXPECT_EQ(metric("feedmill_websub_turns_total{state=\"denied\"}"), "1");
 }
 
-TEST_F(WebSubTest, WhatIsMoreThanItsRateIsTurnedAwayForAWhile) {
+TEST_F(WebSubTest, RequestsAboveTheRateAreRejectedForAWhile) {
   start(0, 3);  // the verification is one
   const std::string url = subscribed_feed();
   const std::string callback = callback_of(url);
@@ -549,7 +549,7 @@ TEST_F(WebSubTest, SwitchingItOffForAFeedUnsubscribes) {
   EXPECT_EQ(record(url).state.push.standing.state, "");
 }
 
-TEST_F(WebSubTest, StoppingAnswersCallbacksForAWhileAndWritesWhatCame) {
+TEST_F(WebSubTest, StoppingAnswersCallbacksForAWhileAndWritesAcceptedPushes) {
   const std::string url = subscribed_feed();
   asio::post(loop, [this] { websub->stop(); });
   push_and_wait(url, atom({{"2", "second"}}));
