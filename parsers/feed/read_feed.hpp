@@ -24,7 +24,7 @@ struct ParseError {
 };
 
 /// Raised when an item is read as something else than before: what was read by older rules is read again.
-/// ItemHash.IsRaisedWithWhatIsRead holds it against the golden output.
+/// ItemHash.ReaderVersionIsRaisedWhenReadingChanges holds it against the golden output.
 inline constexpr std::uint64_t reader_version = 3;
 
 /// What is known about a document besides its bytes. The views must live until read_feed returns.

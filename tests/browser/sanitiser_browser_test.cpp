@@ -151,7 +151,7 @@ const RawCase raw_cases[] = {
     {"<form><input name=\"x\"></form><!-- fine -->", HtmlPolicy::classic, {}},
 };
 
-TEST_F(InBrowser, ThePageSeesWhatIsNotClean) {
+TEST_F(InBrowser, ThePageDetectsUnsafeMarkup) {
   std::size_t at = 0;
   Rendering rendering(chromium, dompurify, [&]() -> std::optional<Rendered> {
     if (at == std::size(raw_cases)) return std::nullopt;
@@ -234,7 +234,7 @@ TEST(Stored, TypesAreOfAClosedSet) {
   }
 }
 
-TEST_F(InBrowser, NothingRunsInWhatIsStoredUnderAnyType) {
+TEST_F(InBrowser, NothingRunsInStoredTextOfAnyType) {
   const std::vector<Rendered> shown = shown_texts();
   std::size_t at = 0;
   Rendering rendering(chromium, dompurify, [&]() -> std::optional<Rendered> {

@@ -236,7 +236,7 @@ TEST_F(StatusPageInBrowser, RunsNothingAsksForNothingAndCanBeReadByAll) {
 
 // The README's pictures: the page with the sample publisher of scripts/run. FEEDMILL_PICTURES=docs/images takes the
 // pictures again.
-TEST_F(StatusPageInBrowser, IsPicturedBesideTheSamplePublisher) {
+TEST_F(StatusPageInBrowser, IsPicturedWithTheSamplePublisher) {
   World world;
   const std::string scratch = fmt::format("{}/pictures-{}-", testing::TempDir(), getpid());
   const std::string urls = scratch + "urls", authority = scratch + "ca.pem";

@@ -103,7 +103,7 @@ TEST(ItemHash, KnownItemsAreCountedInTheirPlaces) {
   EXPECT_EQ(again.account.entries, 3U);
 }
 
-TEST(ItemHash, AllIsReadWhenWhatTheyStoodInIsAnother) {
+TEST(ItemHash, ReparsesEverythingWhenTheChannelChanges) {
   const std::string json_head =
       "{\"version\":\"https://jsonfeed.org/version/1.1\",\"title\":\"T\",\"authors\":[{\"name\":\"";
   const std::string json_items = "\"}],\"items\":[{\"id\":\"a\",\"content_text\":\"A\"}]}";
@@ -153,7 +153,7 @@ std::string content(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-TEST(ItemHash, LeavesOfEachDocumentWhatIsReadWithoutIt) {
+TEST(ItemHash, YieldsTheSameResultForEachDocumentAsWithoutIt) {
   std::size_t passed = 0;
   for (const auto& path : documents()) {
     const std::string body = content(path);
@@ -182,7 +182,7 @@ TEST(ItemHash, LeavesOfEachDocumentWhatIsReadWithoutIt) {
 
 // A failure means that some document is now read differently: raise reader_version and put the new number here, so that
 // documents read by the old rules are read again.
-TEST(ItemHash, IsRaisedWithWhatIsRead) {
+TEST(ItemHash, ReaderVersionIsRaisedWhenReadingChanges) {
   std::uint64_t read_now = reader_version;
   for (const auto& path : documents()) {
     DocumentHints hints;

@@ -55,7 +55,7 @@ TEST(Limits, TheNewestEntriesAreKept) {
   EXPECT_EQ(feed.value().entries.back().id, "12999");
 }
 
-TEST(Limits, DeepJsonKeepsWhatIsBesideIt) {
+TEST(Limits, DeepJsonDoesNotAffectItsSiblings) {
   const std::string deep = repeat("[", 100'000) + repeat("]", 100'000);
   const auto feed =
       read_feed("{\"version\":\"https://jsonfeed.org/version/1\",\"x\":" + deep + ",\"items\":[{\"id\":\"1\"}]}", {});
@@ -125,7 +125,7 @@ TEST(Limits, AuthorsOfAJsonFeedAreCappedAndHeldOnce) {
   EXPECT_EQ(&*feed.entries.at(0).author, &*feed.entries.at(1).author);
 }
 
-TEST(Limits, AuthorsOfAnItemStandInFrontOfItsAuthor) {
+TEST(Limits, AuthorsOfAnItemPrecedeItsAuthor) {
   const Feed feed =
       read_at(R"({"items":[{"author":{"name":"a"},"authors":[{"name":"b"},{"name":"a"},{"name":"c"}]}]})");
   ASSERT_EQ(feed.entries.at(0).authors->size(), 3U);
@@ -136,7 +136,7 @@ TEST(Limits, AuthorsOfAnItemStandInFrontOfItsAuthor) {
 
 // A model larger than the document's length allows: the entries read so far are returned and the feed is marked as cut
 // short.
-TEST(Limits, WhatIsFarLargerThanItsDocumentIsReadUpToACap) {
+TEST(Limits, ModelFarLargerThanItsDocumentIsReadUpToACap) {
   const std::string base = "xml:base='http://h/" + repeat("d/", 1000) + "'";
   const Feed feed = read_at(atom(base, repeat("<entry><link href='a'/></entry>", 9000)));
   EXPECT_TRUE(feed.cut_short);
