@@ -85,7 +85,7 @@ class AofCut : public testing::Test {
   std::minstd_rand random{4711};
 };
 
-TEST_F(AofCut, WhatIsLeftIsWhole) {
+TEST_F(AofCut, RemainderIsConsistent) {
   const auto evenly = static_cast<std::size_t>(tries(15, 150, 0));
   const std::size_t from = record();
   ASSERT_FALSE(HasFailure());

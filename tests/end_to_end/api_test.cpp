@@ -66,7 +66,7 @@ TEST_F(ApiOfAWorker, IsThereOnceATokenIsAndSubscribesAndReads) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
-TEST_F(ApiOfAWorker, HasAListenerOfItsOwnWhereItIsToldSo) {
+TEST_F(ApiOfAWorker, HasASeparateListenerIfConfigured) {
   write(with_token() + "[api]\nlisten = \"127.0.0.1:0\"\n");
   Program worker(arguments(), world.environment);
   const std::string beginning = "programs at http://";

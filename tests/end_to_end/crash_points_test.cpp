@@ -311,7 +311,7 @@ TEST(Removal, ThatWasKilledIsFinishedByTheNext) {
 }
 
 /// RELIABILITY L19: the removal dies with half of the posts deleted, and then the feed gains a follower.
-TEST(Removal, OfAnOrphanThatWasKilledTakesNothingFromWhoFollowsIt) {
+TEST(Removal, KilledOrphanRemovalKeepsChannelsIntact) {
   World world;
   std::vector<std::pair<std::string, std::string>> posts;
   for (int i = 0; i < 250; ++i) posts.emplace_back("p" + std::to_string(i), "Post");
@@ -341,7 +341,7 @@ TEST(Removal, OfAnOrphanThatWasKilledTakesNothingFromWhoFollowsIt) {
 /// HTTP G1: a feed of five posts a page has brought 19 since it was last read; a worker dies at a step of some page.
 class Gaps : public testing::TestWithParam<const char*> {};
 
-TEST_P(Gaps, AreClosedWhoeverDiesOnTheWay) {
+TEST_P(Gaps, AreClosedDespiteKilledWorkers) {
   World world;
   const std::string url = world.http.url("/feed.xml");
   const auto serve = [&](int newest) {

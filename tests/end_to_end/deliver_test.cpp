@@ -93,7 +93,7 @@ TEST_F(Delivering, RunOnceEndsWithEverythingDelivered) {
   EXPECT_EQ(world.redis_text({"KEYS", "*channel*"}), "");
 }
 
-TEST_F(Delivering, ForNobodyNoRecordIsReadAndTheFirstSubscriberLosesNothing) {
+TEST_F(Delivering, WithoutSubscribersReadsNoRecordAndTheFirstSubscriberLosesNothing) {
   const std::string url = add("/feed.xml", {{"a", "First"}});
   pass();
   const std::string lag = R"([{"name":"delivery","lag_records":0,"lag_seconds":0}])";
@@ -113,7 +113,7 @@ TEST_F(Delivering, ForNobodyNoRecordIsReadAndTheFirstSubscriberLosesNothing) {
   EXPECT_EQ(world.run({"verify"}, {{"FEEDMILL_REDIS_URL", world.redis.url_of("feedmill_admin")}}).exit, 0);
 }
 
-TEST_F(Delivering, SaysWhatIsWrong) {
+TEST_F(Delivering, ReportsWrongArguments) {
   EXPECT_EQ(world.run({"channel"}).exit, 64);
   EXPECT_EQ(world.run({"channel", "add"}).exit, 64);
   EXPECT_EQ(world.run({"channel", "add", "a\tb"}).exit, 64);

@@ -75,7 +75,7 @@ TEST_P(EarlyStop, WhileRedisLoadsItsData) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
-TEST_P(EarlyStop, WhileNobodyWritesItsConfiguration) {
+TEST_P(EarlyStop, WhileItWaitsForItsConfiguration) {
   const std::filesystem::path pipe = world.redis.directory() / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   Program worker({"run", "--config", pipe.string()}, world.environment);

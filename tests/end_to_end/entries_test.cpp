@@ -76,7 +76,7 @@ TEST_F(EntryVerbs, PutTakesBackWhatEntryPrints) {
   EXPECT_EQ(title("Entry:3"), "Edited");
 }
 
-TEST_F(EntryVerbs, PutSaysWhatIsWrongAndStoresNothing) {
+TEST_F(EntryVerbs, PutReportsTheFaultAndStoresNothing) {
   struct Case {
     std::vector<std::string> words;
     int exit;

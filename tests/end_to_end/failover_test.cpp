@@ -201,7 +201,7 @@ class TakenOver : public testing::Test {
 using Failover = TakenOver<WatchedRedis>;
 using InACluster = TakenOver<ClusteredRedis>;
 
-TEST_F(Failover, OfAKilledPrimaryLosesNoPostAndIsToldOnce) {
+TEST_F(Failover, OfAKilledPrimaryLosesNoPostAndIsLoggedOnce) {
   world.environment["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:0";
   ASSERT_NO_FATAL_FAILURE(begin());
   ASSERT_TRUE(eventually([&] { return !listening_at(*workers[0]).empty(); }));
@@ -221,7 +221,7 @@ TEST_F(Failover, OfAKilledPrimaryLosesNoPostAndIsToldOnce) {
 }
 
 /// A server gets replicas and sentinels, and its workers are switched to them one by one (docs/PAST_ONE_MACHINE.md).
-TEST_F(Failover, IsPreparedForWhileWorkersGoOn) {
+TEST_F(Failover, IsPreparedWhileWorkersKeepRunning) {
   const std::size_t first = redis.primary();
   world.environment["FEEDMILL_REDIS_URL"] = redis.node(first).url();
   ASSERT_NO_FATAL_FAILURE(begin());
@@ -244,7 +244,7 @@ TEST_F(Failover, IsPreparedForWhileWorkersGoOn) {
 }
 
 /// The next primary knows of no request that the last one let go.
-TEST_F(Failover, OfAPrimaryWhoseLastWritesAreLostAsksEachHostOnceTooOften) {
+TEST_F(Failover, WithLostWritesAsksEachHostAtMostOnceTooOften) {
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1";
   world.environment["FEEDMILL_HOST_SPACING"] = "1h";  // one request to each host is all that there may be
   constexpr std::size_t hosts = 10, feeds_of_each = 3;
@@ -310,7 +310,7 @@ TEST_F(Failover, AgainAndAgainLosesNoPost) {
   compare(listener);
 }
 
-TEST_F(InACluster, AKilledPrimaryLosesNoPostAndIsToldOnce) {
+TEST_F(InACluster, AKilledPrimaryLosesNoPostAndIsLoggedOnce) {
   ASSERT_NO_FATAL_FAILURE(begin());
   Listener listener(redis.url());
   ASSERT_NO_FATAL_FAILURE(let_work(100));

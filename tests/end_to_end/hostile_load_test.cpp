@@ -147,7 +147,7 @@ class HostileLoad : public testing::Test {
   std::string public_url;
 };
 
-TEST_F(HostileLoad, AtEveryListenerStaysWithinTheUnitAndFetchingGoesOn) {
+TEST_F(HostileLoad, AtEveryListenerStaysWithinTheUnitAndFetchingContinues) {
   const std::uint64_t most = memory_of_unit();
   ASSERT_GT(most, 0U);
   constexpr int feeds = 40, rounds = 8;

@@ -82,7 +82,7 @@ TEST_F(Identifying, KeepsSinglePostsUnderNewGuids) {
   EXPECT_EQ(world.redis_text({"GET", "ids:Entry"}), "26");
 }
 
-TEST_F(Identifying, TellsOfAGap) {
+TEST_F(Identifying, ReportsAGap) {
   world.environment["FEEDMILL_CEILING"] = "24h";  // there is something to halve
   serve("g", "https", 1, 5);
   ASSERT_EQ(world.run({"add", world.http.url("/feed.xml")}).exit, 0);

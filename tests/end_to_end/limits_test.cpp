@@ -323,7 +323,7 @@ TEST_F(Limits, ABudgetTooSmallForOneFeedIsRefused) {
 }
 
 // SECURITY T10
-TEST_F(Limits, SlowServersKeepNobodyWaiting) {
+TEST_F(Limits, SlowServersDoNotDelayOthers) {
   constexpr std::size_t each = 100;
   world.http.serve_rest([](const ServedRequest& asked) {
     if (asked.target.starts_with("/slow")) return Response{.silent = true, .end = Response::End::hang};
@@ -342,7 +342,7 @@ TEST_F(Limits, SlowServersKeepNobodyWaiting) {
 }
 
 // HTTP D8
-TEST_F(Limits, AHangUpIsNoEnd) {
+TEST_F(Limits, AHangUpDoesNotEndTheWorker) {
   world.http.serve("/feed/0", {.body = rss({{"a", "A"}})});
   Program worker({"run"}, world.environment);
   ASSERT_TRUE(eventually([&] { return worker.err().find("ready") != std::string::npos; }));

@@ -97,7 +97,7 @@ TEST_F(Overrides, MarkupIsKeptAsTheOperatorSays) {
 }
 
 // SECURITY S13, S14. One feed has the policy of its own, the other had it from the configuration.
-TEST_F(Overrides, PostsOfThePolicyThatIsGoneAreStoredAnewWithoutNews) {
+TEST_F(Overrides, PostsOfARemovedPolicyAreStoredAgainWithoutNews) {
   const std::string markup =
       "<!-- c --><p title=\"t\" class=\"a\" lang=\"de\" style=\"color:red\">Hi&nbsp;you<img "
       "src=\"http://a.example/1.png\" "

@@ -613,7 +613,7 @@ TEST_F(Partitions, TellWebhooksOfAllByTheOneStream) {
   EXPECT_EQ(worker->wait().exit, 0) << worker->err();
 }
 
-TEST_F(Partitions, AreToldToWhoAsksTheWrongOne) {
+TEST_F(Partitions, AreNamedWhenTheWrongOneIsAsked) {
   const std::string url = "https://example.org/feed.xml";
   const unsigned its = partition_of(url, partitions), other = (its + 1) % partitions;
   const Finished refused = run_at(other, {"add", url});
@@ -1102,7 +1102,7 @@ TEST_F(Partitions, TellUsersTogether) {
 
 /// Two workers serve all partitions: one of them takes a partition's due feeds, and the other does once that one is
 /// dead.
-TEST_F(Partitions, AreLeftToWhoStandsFirst) {
+TEST_F(Partitions, AreLeftToTheirPrimaryWorker) {
   constexpr unsigned hosts = 12;
   std::mutex mutex;
   std::map<unsigned, std::vector<std::string>> urls;

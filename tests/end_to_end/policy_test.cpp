@@ -201,7 +201,7 @@ TEST_F(Policy, WhatTakesTooManyStepsIsQuarantinedAndOthersAreRead) {
 }
 
 // SECURITY Q4
-TEST_F(Policy, ADocumentThatMeetsABugIsKeptForWhoMendsIt) {
+TEST_F(Policy, ADocumentThatHitsABugIsKeptForDebugging) {
   if (is_sanitized) GTEST_SKIP() << "a sanitiser's library wants to be loaded first";
   const auto directory = world.redis.directory() / "poison";
   std::filesystem::create_directories(directory);
@@ -224,7 +224,7 @@ TEST_F(Policy, ADocumentThatMeetsABugIsKeptForWhoMendsIt) {
   EXPECT_EQ(content, body.substr(0, 65536));
 }
 
-TEST_F(Policy, KillingWorkersQuarantinesNobody) {
+TEST_F(Policy, KillingWorkersQuarantinesNoFeed) {
   constexpr std::size_t feeds = 60;
   slowly();
   short_leases();

@@ -181,7 +181,7 @@ TEST_F(HubBadInput, PrivateCallbacksAreRefusedAtOnceAndNamesWhenTheyAreAsked) {
   EXPECT_EQ(reader.server.connections(), 0U);
 }
 
-TEST_F(HubBadInput, CallbacksThatPointBackComeToNothing) {
+TEST_F(HubBadInput, CallbacksThatPointBackAreRejected) {
   world.start();
   for (const std::string& path : {std::string("/hub"), std::string("/hub?x=1"), std::string("/events?topic=x"),
                                   world.topic.substr(world.public_url.size())}) {
@@ -198,7 +198,7 @@ TEST_F(HubBadInput, CallbacksThatPointBackComeToNothing) {
   expect_delivered();
 }
 
-TEST_F(HubBadInput, WhoeverAnswersBadlyHasNotConfirmed) {
+TEST_F(HubBadInput, ABadAnswerDoesNotConfirm) {
   world.start({{"FEEDMILL_PUSH_OUT_TIMEOUT", "1s"}});
   HttpServer bad;
   const std::string elsewhere = reader.url("/elsewhere");
@@ -237,7 +237,7 @@ TEST_F(HubBadInput, WhoeverAnswersBadlyHasNotConfirmed) {
   EXPECT_EQ(bad.count("/refuses"), 1U + 1U) << "is its word";
 }
 
-TEST_F(HubBadInput, WhoTakesDeliveriesBadlyKeepsNobodyWaiting) {
+TEST_F(HubBadInput, BadReceiversDoNotDelayOthers) {
   world.start({{"FEEDMILL_PUSH_OUT_TIMEOUT", "1s"}});
   HttpServer bad;
   const auto confirming = [](Response answer) {
@@ -286,7 +286,7 @@ TEST_F(HubBadInput, SecretsOfNoneUpTo199Bytes) {
   EXPECT_EQ(ask({.url = world.topic + "?before=0:Entry:0"}).status, 200);
 }
 
-TEST_F(HubBadInput, ATopicThatIsRemovedWhileItIsAskedForComesToNothing) {
+TEST_F(HubBadInput, RemovingATopicDropsPendingSubscriptions) {
   world.start({{"FEEDMILL_PUSH_OUT_TIMEOUT", "1s"}});
   HttpServer silent;
   silent.serve_rest([](const ServedRequest&) { return Response{.silent = true, .end = Response::End::hang}; });
@@ -299,7 +299,7 @@ TEST_F(HubBadInput, ATopicThatIsRemovedWhileItIsAskedForComesToNothing) {
 }
 
 // Bounds of one site: below one registrable domain, or addresses of one network (U18).
-TEST_F(HubBadInput, NobodyTakesThePlacesOfAll) {
+TEST_F(HubBadInput, OneSiteCannotTakeAllSubscriptions) {
   world.start({{"FEEDMILL_PUSH_OUT_PER_SITE", "5"}});
   HttpServer silent;
   silent.serve_rest([](const ServedRequest&) { return Response{.silent = true, .end = Response::End::hang}; });
@@ -573,7 +573,7 @@ class HubWithoutRedis : public testing::Test {
   Reader reader;
 };
 
-TEST_F(HubWithoutRedis, SaysSoAndGoesOnWithoutAnybodysHelp) {
+TEST_F(HubWithoutRedis, Answers503AndRecoversOnItsOwn) {
   world.start();
   EXPECT_EQ(world.subscribe(reader.url("/one")).status, 202);
   ASSERT_TRUE(eventually([&] { return world.counts().hub_active == 1; }));
@@ -647,7 +647,7 @@ class SetClock {
   std::jthread ticking_;
 };
 
-TEST(HubWithASteppingClock, TellsWhatIsNewAndEndsLeasesByTheClockAsItIs) {
+TEST(HubWithASteppingClock, DeliversNewPostsAndEndsLeasesByTheCurrentClock) {
   if (is_sanitized) GTEST_SKIP() << "a sanitizer wants to be preloaded first";
   using namespace std::chrono_literals;
   SetClock clock;

@@ -51,7 +51,7 @@ class PushOutCost : public testing::TestWithParam<int> {
   HttpServer receiver;
 };
 
-TEST_P(PushOutCost, OfAnEventGrowsWithWhomItConcernsAlone) {
+TEST_P(PushOutCost, OfAnEventGrowsOnlyWithTheSubscribersConcerned) {
   const int count = GetParam();
   ASSERT_NO_FATAL_FAILURE(it.import(1, 1));
   ASSERT_EQ(it.world.run({"set", it.truth.url(0), "republish=yes"}).exit, 0);

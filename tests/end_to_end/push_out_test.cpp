@@ -127,7 +127,7 @@ class PushingOut : public testing::Test {
   std::string secret;
 };
 
-TEST_F(PushingOut, AWebhookIsToldOfEachPostOnceSigned) {
+TEST_F(PushingOut, AWebhookGetsEachPostOnceSigned) {
   const std::string url = world.add("/feed", {{"1", "first"}});
   world.start();
   const std::string id = add_webhook({"--type", "post_created"});
@@ -154,7 +154,7 @@ TEST_F(PushingOut, AWebhookIsToldOfEachPostOnceSigned) {
 }
 
 // A webhook starts at the end of the stream when it is added, even while no worker pushes out.
-TEST_F(PushingOut, TellsWhatHappenedBeforeTheFirstWorkerCame) {
+TEST_F(PushingOut, DeliversEventsFromBeforeTheFirstWorker) {
   const std::string url = world.add("/feed", {{"1", "first"}});
   add_webhook({"--type", "post_created"});
   world.publish("/feed", {{"2", "second"}, {"1", "first"}});
@@ -202,7 +202,7 @@ TEST_F(PushingOut, WhatFailsIsTriedAgainUnderTheSameId) {
   EXPECT_TRUE(eventually([&] { return Subscribers(world.store).get(id)->value().failures == 0; }));
 }
 
-TEST_F(PushingOut, WhoSaysThatItIsGoneIsToldNoMore) {
+TEST_F(PushingOut, StopsDeliveringToAReceiverThatAnswersGone) {
   const std::string url = world.add("/feed", {{"1", "first"}});
   world.start();
   const std::string id = add_webhook();
@@ -213,7 +213,7 @@ TEST_F(PushingOut, WhoSaysThatItIsGoneIsToldNoMore) {
   EXPECT_THAT(world.run({"notices"}).out, HasSubstr("410"));
 }
 
-TEST_F(PushingOut, WhatFailedForTooLongIsSuspendedAndGoesOnWhenResumed) {
+TEST_F(PushingOut, SuspendsAFailingWebhookAndContinuesWhenResumed) {
   world.environment["FEEDMILL_PUSH_OUT_GIVE_UP"] = "1min";
   const std::string url = world.add("/feed", {{"1", "first"}});
   world.start();
@@ -236,7 +236,7 @@ TEST_F(PushingOut, WhatFailedForTooLongIsSuspendedAndGoesOnWhenResumed) {
   EXPECT_EQ(title_of(receiver.server.requests().at(before + 1)), "third");
 }
 
-TEST_F(PushingOut, WhoMissedEventsIsToldWhich) {
+TEST_F(PushingOut, ReportsMissedEventsToTheReceiver) {
   const std::string url = world.add("/feed", {{"1", "first"}});
   const std::string id = add_webhook();
   world.publish("/feed", {{"2", "second"}, {"1", "first"}});
@@ -253,7 +253,7 @@ TEST_F(PushingOut, WhoMissedEventsIsToldWhich) {
   EXPECT_EQ(title_of(receiver.server.requests().at(1)), "third");
 }
 
-TEST_F(PushingOut, WhoMissedEventsIsToldOfAllThatAreLeft) {
+TEST_F(PushingOut, DeliversTheRemainingEventsAfterMissedOnes) {
   const std::string url = world.add("/feed", {{"1", "first"}});
   const std::string id = add_webhook();
   for (const std::string post : {"2", "3", "4"}) {
@@ -271,7 +271,7 @@ TEST_F(PushingOut, WhoMissedEventsIsToldOfAllThatAreLeft) {
 }
 
 // WEBSUB U15: a removed feed can no longer be asked whether it may be republished.
-TEST_F(PushingOut, TellsThatAFeedIsRemovedUnlessItWasPrivate) {
+TEST_F(PushingOut, ReportsARemovedFeedUnlessItWasPrivate) {
   const std::string shown = world.add("/feed", {{"1", "first"}}), kept = world.add("/private", {{"1", "first"}});
   EXPECT_EQ(world.run({"set", kept, "republish="}).exit, 0);  // on this machine: no other client could fetch it
   world.start();
@@ -306,7 +306,7 @@ TEST_F(PushingOut, SlowReceiversOfAHostDoNotHoldUpTheOthersThere) {
   EXPECT_LE(receiver.server.requests().size() - 2, 2U) << "slow ones that went before";
 }
 
-TEST_F(PushingOut, WhoHasMuchToBeToldLeavesItsPlaceToOthersOfItsHost) {
+TEST_F(PushingOut, ABusyReceiverYieldsItsSlotToOthersOfItsHost) {
   world.environment["FEEDMILL_PUSH_OUT_PER_HOST"] = "2";
   const std::string url = world.add("/feed", {{"0", "post 0"}});
   world.start();
@@ -368,7 +368,7 @@ TEST_F(PushingOut, KilledAgainAndAgainItMissesNothing) {
   EXPECT_EQ(told, expected);
 }
 
-TEST_F(PushingOut, PrivateFeedsAreShownToNobody) {
+TEST_F(PushingOut, PrivateFeedsAreNotDelivered) {
   world.publish("/private", {{"1", "first"}});
   const std::string url = world.http.url("/private");
   EXPECT_EQ(world.run({"add", url}).exit, 0);
@@ -386,7 +386,7 @@ TEST_F(PushingOut, PrivateFeedsAreShownToNobody) {
   EXPECT_EQ(title_of(receiver.server.requests().at(0)), "two");
 }
 
-TEST_F(PushingOut, WhatHasBecomePrivateMeanwhileIsNotTold) {
+TEST_F(PushingOut, DropsEventsOfFeedsThatBecamePrivate) {
   const std::string url = world.add("/feed", {{"1", "first"}}), other = world.add("/other", {{"a", "one"}});
   world.start();
   const std::string id = add_webhook();
@@ -475,7 +475,7 @@ TEST_F(Hub, TopicsAreDocumentsThatNameHubAndSelf) {
   EXPECT_TRUE(eventually([&] { return ask({.url = topic}).status == 404; }));
 }
 
-TEST_F(Hub, WhoConfirmsIsToldOfWhatIsNewSigned) {
+TEST_F(Hub, SubscriberThatConfirmsGetsNewPostsSigned) {
   const std::string callback = subscriber.url("/cb?mine=1");
   EXPECT_EQ(subscribe(callback).status, 202);
   ASSERT_TRUE(eventually([&] { return active() == 1; }));
@@ -495,7 +495,7 @@ TEST_F(Hub, WhoConfirmsIsToldOfWhatIsNewSigned) {
   ASSERT_TRUE(eventually([&] { return active() == 0; }));
 }
 
-TEST_F(Hub, WhoDoesNotConfirmIsNotToldAndKeepsWhatHeld) {
+TEST_F(Hub, SubscriberThatDoesNotConfirmKeepsItsFormerState) {
   confirms = false;
   EXPECT_EQ(subscribe(subscriber.url("/cb")).status, 202);
   ASSERT_TRUE(eventually(
@@ -513,7 +513,7 @@ TEST_F(Hub, WhoDoesNotConfirmIsNotToldAndKeepsWhatHeld) {
   EXPECT_EQ(posts().at(0).header("X-Hub-Signature"), feedmill::hub_signature("s3cret", posts().at(0).body));
 }
 
-TEST_F(Hub, WhatIsNoRequestIsRefusedWithTheReason) {
+TEST_F(Hub, InvalidRequestsAreRejectedWithTheReason) {
   const auto refused = [&](const std::string& body, const std::string& why, int expected = 400) {
     const HttpAnswer answer =
         ask({"POST", world.public_url + "/hub", {{"Content-Type", "application/x-www-form-urlencoded"}}, body});
@@ -574,7 +574,7 @@ TEST_F(Hub, AFeedThatIsRemovedEndsItsTopicForGood) {
   EXPECT_EQ(world.run({"topic", "list"}).out, "");
 }
 
-TEST_F(Hub, AStreamGoesOnWhereItWasWhileRedisWasAway) {
+TEST_F(Hub, AStreamResumesAtItsPositionAfterARedisOutage) {
   const std::size_t token = topic.find("/t/") + 3;
   const std::string request = "GET /events?topic=" + topic.substr(token, topic.rfind('.') - token) +
                               "&last_event_id=" + *EventStream(world.store).last_seq() +

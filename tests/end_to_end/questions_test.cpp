@@ -123,7 +123,7 @@ TEST_F(Questions, PlanOfTheStoreOfMadeUpFeedsAndOfAFile) {
   EXPECT_EQ(world.run({"plan"}, away).exit, 69);
 }
 
-TEST_F(Questions, PlanAndDoctorNameAHostWhoseFeedsCannotFit) {
+TEST_F(Questions, PlanAndDoctorNameAHostWithTooManyFeeds) {
   std::string crowd, few;
   for (int i = 0; i < 9'000; ++i) crowd += "https://big.example/" + std::to_string(i) + "/feed\n";
   for (int i = 0; i < 500; ++i) few += "https://small.example/" + std::to_string(i) + "/feed\n";
@@ -174,7 +174,7 @@ TEST_F(Questions, CheckTellsEveryHopAndWhatAWorkerWouldDo) {
   EXPECT_EQ(text_of(linked.at("hubs")), R"(["https://hub.example/"])");
 }
 
-TEST_F(Questions, CheckSaysNoToWhatIsNoFeed) {
+TEST_F(Questions, CheckFailsForDocumentsThatAreNotFeeds) {
   serve_page("/page", R"(<title>T</title><link rel=alternate type="application/rss+xml" href="/feed.xml">)");
   world.http.serve("/closed", {.status = 403});
   const Finished page = world.run({"check", world.http.url("/page")});
@@ -286,7 +286,7 @@ TEST_F(Questions, AddOfWhatCannotBeReachedAddsItAsItStands) {
   EXPECT_EQ(world.http.requests().size(), asked) << "import never asks";
 }
 
-TEST_F(Questions, DoctorGivesARemedyForWhatIsWrong) {
+TEST_F(Questions, DoctorGivesARemedyForEachFault) {
   const auto verdicts = [](const Finished& done) {
     std::map<std::string, std::string> by_check;
     for (const json::object& row : rows(done.out)) {

@@ -104,7 +104,7 @@ const Trouble troubles[] = {
 
 class AWorkerOutlasts : public RedisFaults, public testing::WithParamInterface<Trouble> {};
 
-TEST_P(AWorkerOutlasts, AndStoresOnceWhatItHasFetched) {
+TEST_P(AWorkerOutlasts, AndStoresFetchedDocumentsOnce) {
   serve_held();
   Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
   const std::string address = listening_at(worker);
@@ -247,7 +247,7 @@ TEST_F(RedisFaults, TheNetworkMayCutAnything) {
 
 // --- at the start ----------------------------------------------------------------------------------------------------
 
-TEST_F(RedisFaults, AtTheStartTellWhatMustBeChanged) {
+TEST_F(RedisFaults, AtTheStartNameTheRemedy) {
   world.redis_text({"ACL", "SETUSER", "feedmill", "-xadd"});
   const Finished lacking = world.run({"run"});
   EXPECT_EQ(lacking.exit, 78);
@@ -274,7 +274,7 @@ TEST_F(RedisFaults, AtTheStartTellWhatMustBeChanged) {
   EXPECT_EQ(world.run({"run", "--once"}).exit, 0);
 }
 
-TEST_F(RedisFaults, AtTheStartAreToldOnceAndSoIsTheirEnd) {
+TEST_F(RedisFaults, AtTheStartAreLoggedOnceAndSoIsTheirEnd) {
   proxy.down();
   const Program worker({"run"}, world.environment);
   EXPECT_TRUE(logs(worker, "event=redis_down")) << worker.err();
@@ -284,7 +284,7 @@ TEST_F(RedisFaults, AtTheStartAreToldOnceAndSoIsTheirEnd) {
   EXPECT_EQ(count_of(worker.err(), "event=redis_up"), 1U) << worker.err();
 }
 
-TEST_F(RedisFaults, AtTheStartSayWhatToDoAboutAReplica) {
+TEST_F(RedisFaults, AtTheStartNameTheRemedyForAReplica) {
   redis_command(world.redis, {"REPLICAOF", "127.0.0.1", "1"});
   const Program worker({"run"}, world.environment);
   EXPECT_TRUE(logs(worker, "event=redis_down")) << worker.err();

@@ -78,7 +78,7 @@ TEST_F(RedisBehindTls, AWorkerShowsItsCertificateAndOutlivesThatOfTheServer) {
   EXPECT_EQ(entries(), "3");
 }
 
-TEST_F(RedisBehindTls, AtTheStartTellsWhatMustBeChanged) {
+TEST_F(RedisBehindTls, AtTheStartNamesTheRemedy) {
   struct Case {
     Environment more;
     std::string told;

@@ -279,7 +279,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 // HTTP §4, http.truncated
-TEST_F(Refreshing, StoresWhatCameWholeOfADocumentThatBreaksOff) {
+TEST_F(Refreshing, StoresCompletePostsOfADocumentThatBreaksOff) {
   const std::string whole = rss({{"c", "Third"}, {"b", "Second"}, {"a", "First"}});
   const std::string path = "/feed.xml", sort = world.http.url(path) + ":sort";
   world.http.serve(path, {.headers = {{"Content-Length", std::to_string(whole.size())}, {"ETag", "\"1\""}},
@@ -301,7 +301,7 @@ TEST_F(Refreshing, StoresWhatCameWholeOfADocumentThatBreaksOff) {
   EXPECT_EQ(state(path, "etag"), "\"1\"");
 }
 
-TEST_F(Refreshing, PutsOffAFeedWhoseKeysAreSpoilt) {
+TEST_F(Refreshing, PostponesAFeedWithBrokenKeys) {
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
   add("/feed.xml");
   world.redis_text({"SET", world.http.url("/feed.xml") + ":guidmap", "spoilt"});
@@ -354,7 +354,7 @@ TEST_F(Refreshing, KeepsTheManualFloorOfAFeedThatRedirectsToABlockedAddress) {
 }
 
 // HTTP P9
-TEST_F(Refreshing, WaitsAsLongAsARedirectAsksTo) {
+TEST_F(Refreshing, WaitsForTheRetryAfterOfARedirect) {
   world.http.serve("/feed.xml", {.status = 302, .headers = {{"Location", "/there.xml"}, {"Retry-After", "7200"}}});
   world.http.serve("/there.xml", {.body = rss({{"a", "First"}})});
   add("/feed.xml");
@@ -369,7 +369,7 @@ TEST_F(Refreshing, WaitsAsLongAsARedirectAsksTo) {
   EXPECT_GE(*(*record)[0]->due, (*record)[0]->state.due.not_before);
 }
 
-TEST_F(Refreshing, TellsWhatBecameOfFeedsThatNobodyMayFetchAnyMore) {
+TEST_F(Refreshing, ReportsFeedsThatWerePausedOrRemoved) {
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1";
   const std::vector<std::string> paths{"/a", "/b", "/c"};
   std::vector<std::string> asking{"refresh", "--ignore-floor"}, waiting;

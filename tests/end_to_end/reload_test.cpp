@@ -132,7 +132,7 @@ TEST_F(Reloading, TakesOverWhatMayChangeAndNamesWhatWaits) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
-TEST_F(Reloading, OpensAndClosesAddressesForWhatIsFetchedFromThenOn) {
+TEST_F(Reloading, OpensAndClosesAddressesForLaterFetches) {
   world.http.serve("/feed", {.body = rss({{"a", "A"}})});
   const std::string opened = world.environment.at("FEEDMILL_EGRESS_ALLOW");
   world.environment.erase("FEEDMILL_EGRESS_ALLOW");

@@ -249,7 +249,7 @@ INSTANTIATE_TEST_SUITE_P(Scripts, RequestLosses, testing::ValuesIn(losses()),
                          [](const auto& test) { return name_of(test.param); });
 
 /// Workers that stop within a removal, continue with other clients' requests, and die after the first answer.
-TEST_F(RequestCrashes, WhatIsPutAsideIsGoneOnWithByTheNext) {
+TEST_F(RequestCrashes, NextWorkerContinuesSuspendedRequests) {
   std::vector<std::pair<std::string, std::string>> posts;
   for (int i = 0; i < 350; ++i) posts.emplace_back("guid-" + std::to_string(i), "Post");
   world.http.serve("/feed.xml", {.body = rss(posts)});

@@ -112,7 +112,7 @@ class SharedHosts : public testing::Test {
   World world;
 };
 
-TEST_F(SharedHosts, ThatTellTheirQuotaRefuseNobody) {
+TEST_F(SharedHosts, ThatAnnounceTheirQuotaRefuseNoRequest) {
   Limiter host(world.http, 40, seconds(1), 429, {{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "1"}});
   Program one({"run"}, named("one")), two({"run"}, named("two"));
   ASSERT_TRUE(is_ready(one) && is_ready(two));

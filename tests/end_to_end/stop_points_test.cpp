@@ -103,7 +103,7 @@ TEST(StopPointsOfTheEnd, ASecondSignalDoesNotWaitForAServerWithoutASocket) {
 }
 
 /// Before it abandons a private server that does not answer, the worker has told it to end.
-TEST(StopPointsOfTheEnd, AFrozenPrivateServerEndsWhenItGoesOn) {
+TEST(StopPointsOfTheEnd, AFrozenPrivateServerEndsWhenItIsResumed) {
   OwnServerWorld own;
   Program worker({"run"}, own.environment);
   const int server = server_of(worker);

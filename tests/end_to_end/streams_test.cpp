@@ -63,7 +63,7 @@ class Streams : public testing::Test {
 };
 
 /// trace | head: the refresh that has begun is finished, its reader gone or not.
-TEST_F(Streams, ATraceWhoseReaderGoesFinishesItsRefresh) {
+TEST_F(Streams, ATraceWithoutAReaderFinishesItsRefresh) {
   const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}}), .hold_until = 2});
   Reader reader(world.redis.directory() / "pipe");
   Program trace({"trace", url}, world.environment, reader.redirection());
@@ -79,7 +79,7 @@ TEST_F(Streams, ATraceWhoseReaderGoesFinishesItsRefresh) {
 }
 
 /// A full disk is not a bug.
-TEST_F(Streams, SaysThatWhatItIsLedIntoIsFull) {
+TEST_F(Streams, ReportsAFullDisk) {
   add("/feed.xml", {.body = rss({{"a", "First"}})});
   for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
            {"list"}, {"list", "--json"}, {"export"}, {"doctor"}, {"config", "show"}, {"man"}}) {
@@ -93,7 +93,7 @@ TEST_F(Streams, SaysThatWhatItIsLedIntoIsFull) {
 }
 
 /// trace --live | head: it ends although nothing happens any more, and leaves no mark.
-TEST_F(Streams, AFollowerWhoseReaderGoesEndsAndTakesItsMarkAlong) {
+TEST_F(Streams, AFollowerWithoutAReaderEndsAndRemovesItsMark) {
   const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}})});
   Reader reader(world.redis.directory() / "pipe");
   Program follower({"trace", url, "--live", "--for", "1h"}, world.environment, reader.redirection());
@@ -106,7 +106,7 @@ TEST_F(Streams, AFollowerWhoseReaderGoesEndsAndTakesItsMarkAlong) {
   EXPECT_EQ(world.redis_text({"HGET", "state:feed:" + url, "trace_until"}), "(nil)");
 }
 
-TEST_F(Streams, APassOutlivesItsTerminalWhenItWasToldTo) {
+TEST_F(Streams, APassUnderNohupOutlivesItsTerminal) {
   const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}}), .hold_until = 2});
   Program pass({"run", "--once"}, world.environment, "trap '' HUP");  // as nohup does
   world.http.wait_for_requests(1);
@@ -144,7 +144,7 @@ TEST_F(Streams, TailWaitsNoLongerThanACommandMay) {
   EXPECT_EQ(tail.wait().exit, 130);
 }
 
-TEST_F(Streams, TailSaysThatEventsWereTrimmed) {
+TEST_F(Streams, TailReportsTrimmedEvents) {
   add("/feed.xml", {.body = rss({{"c", "Third"}, {"b", "Second"}, {"a", "First"}})});
   ASSERT_EQ(world.run({"run", "--once"}).exit, 0);
   const auto events = world.signals();
@@ -160,7 +160,7 @@ TEST_F(Streams, TailSaysThatEventsWereTrimmed) {
 }
 
 /// A free descriptor becomes the next connection's: output would be written to Redis.
-TEST_F(Streams, AClosedStreamTakesWhatIsSaidAndNothingElse) {
+TEST_F(Streams, AClosedStreamDiscardsOutputAndNothingElse) {
   const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}})});
   ASSERT_EQ(world.run({"run", "--once"}).exit, 0);
   for (const char* const closed : {"exec >&-", "exec 2>&-", "exec <&-", "exec <&- >&- 2>&-"}) {

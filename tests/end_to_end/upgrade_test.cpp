@@ -144,7 +144,7 @@ class Upgrade : public testing::Test {
   std::string types, addresses;
 };
 
-TEST_F(Upgrade, VerifyMendsWhatIsStoredAndTheNextFetchFindsLittleNew) {
+TEST_F(Upgrade, VerifyRepairsTheStoreAndTheNextFetchFindsLittleNew) {
   const std::string before_all = world.run({"store", "export"}).out;
   const Finished found = world.run({"verify", "--resanitise", "--json"});
   EXPECT_EQ(found.exit, 1) << found.err;
@@ -166,7 +166,7 @@ TEST_F(Upgrade, VerifyMendsWhatIsStoredAndTheNextFetchFindsLittleNew) {
   EXPECT_EQ(world.run({"verify", "--resanitise"}).exit, 0);
 }
 
-TEST_F(Upgrade, TheSameDocumentReadAgainMendsItsPosts) {
+TEST_F(Upgrade, TheSameDocumentReadAgainRepairsItsPosts) {
   const std::size_t created = world.count("post_created");
   const std::string before_all = world.run({"store", "export"}).out;
   std::map<std::string, Hash> before;

@@ -74,7 +74,7 @@ TEST_F(Users, AViewerMayRunEveryVerbThatReads) {
   EXPECT_NE(world.run({"stats", "--json"}).out.find("\"webhooks_active\":1"), std::string::npos);
 }
 
-TEST_F(Users, ReadersAndConsumersMayRunThoseThatReadWhatIsForReaders) {
+TEST_F(Users, ReadersAndConsumersMayRunVerbsThatReadPublicKeys) {
   for (const char* const user : {"feedmill_reader", "feedmill_consumer"}) {
     for (const Arguments& verb : for_readers()) {
       const Finished done = as(user, verb);
@@ -90,7 +90,7 @@ TEST_F(Users, ReadersAndConsumersMayRunThoseThatReadWhatIsForReaders) {
   }
 }
 
-TEST_F(Users, WhoReadsMayFollowSignals) {
+TEST_F(Users, ReadersMayFollowSignals) {
   for (const char* const user : {"feedmill_viewer", "feedmill_reader", "feedmill_consumer"}) {
     Program tail({"tail", "--from", "0", "--redis", world.redis.url_of(user)}, world.environment);
     EXPECT_TRUE(eventually([&] { return tail.out().find("post_created") != std::string::npos; })) << tail.err();
@@ -114,7 +114,7 @@ TEST_F(Users, AViewerChangesNothing) {
   EXPECT_EQ(world.redis_text({"HGETALL", "state:feed:" + url}), before);
 }
 
-TEST_F(Users, WhoMayNotLookIntoEveryKeyIsToldWhoMay) {
+TEST_F(Users, VerbsThatReadEveryKeyNameTheUserNeeded) {
   for (const Arguments& verb :
        std::vector<Arguments>{{"verify"}, {"verify", "--feed", url}, {"store", "export", "-"}}) {
     const Finished refused = as("feedmill", verb);
@@ -127,7 +127,7 @@ TEST_F(Users, WhoMayNotLookIntoEveryKeyIsToldWhoMay) {
 }
 
 /// The file of before feeds waited in lines: it is said on the first day, and not when the first feed waits.
-TEST_F(Users, AViewerOfYesterdaysFileIsToldWhatToGrant) {
+TEST_F(Users, AViewerOfTheLastReleasesFileLearnsTheMissingGrants) {
   world.redis_text({"ACL", "SETUSER", "feedmill_viewer", "resetkeys", "%R~Entry:*", "%R~Feed:*", "%R~http*", "%R~feeds",
                     "%R~schedule", "%R~quarantine", "%R~stream:signals", "%R~channel*", "%R~zchannel:*",
                     "%R~list:notification:*", "%R~hash:notification:*", "%R~stats:*", "%R~state:*", "%R~deliver:*",
@@ -144,7 +144,7 @@ TEST_F(Users, AViewerOfYesterdaysFileIsToldWhatToGrant) {
 }
 
 /// One that may reads of a feed that waits what everybody reads.
-TEST_F(Users, AViewerSeesWhoWaitsInALine) {
+TEST_F(Users, AViewerSeesTheFeedsWaitingInALine) {
   const std::string second = world.http.url("/second.xml");
   world.http.serve("/second.xml", {.body = rss({{"b", "Second"}})});
   ASSERT_EQ(world.run({"add", second}).exit, 0);

@@ -27,7 +27,7 @@ class GenuineDeliveries : public testing::Test {
   PushWorld world;
 };
 
-TEST_F(GenuineDeliveries, AreTheContentOfTheirFeedAndNoMore) {
+TEST_F(GenuineDeliveries, AreTheContentOfTheirFeedOnly) {
   const std::string url = world.subscribed_feed(), victim = world.subscribed_feed("/victim", {{"v", "of the victim"}});
   const HubSubscriber to = world.subscriber(url);
   const std::string victim_before = world.redis_text({"HGETALL", "state:feed:" + victim});

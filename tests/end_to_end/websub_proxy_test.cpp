@@ -64,7 +64,7 @@ class Nginx {
   pid_t pid_ = -1;
 };
 
-TEST(SubscribingBehindNginx, TheServerBlockThatIsShippedServes) {
+TEST(SubscribingBehindNginx, TheShippedServerBlockServes) {
   if (!std::filesystem::exists(nginx_program)) GTEST_SKIP() << "nginx is not installed";
   PushWorld world;
   const std::filesystem::path directory = world.redis.directory() / "nginx";

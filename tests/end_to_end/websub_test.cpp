@@ -249,7 +249,7 @@ TEST_F(Subscribing, AHubIsAskedAsOftenAsIsConfigured) {
   EXPECT_EQ(world.hub.requests().size(), 1U);
 }
 
-TEST_F(Subscribing, ShowAndExplainTellHowItStandsWithoutTheSecrets) {
+TEST_F(Subscribing, ShowAndExplainReportItsStateWithoutTheSecrets) {
   const std::string url = world.subscribed_feed();
   const HubSubscriber subscriber = world.subscriber(url);
   const std::string token = subscriber.callback.substr(subscriber.callback.rfind('/') + 1);
@@ -336,7 +336,7 @@ TEST_F(Subscribing, WhenALeaseEndsWithoutRenewalTheFeedIsPolledAtOnce) {
 }
 
 // WEBSUB P10
-TEST_F(Subscribing, ThreeWorkersBehindOneAddressAreAsOne) {
+TEST_F(Subscribing, ThreeWorkersAtOneAddressActAsOne) {
   constexpr std::int64_t workers = 3, feeds = 6, pushes = 6;
   for (std::int64_t i = 0; i < workers; ++i) world.start();
   std::vector<std::string> urls;
