@@ -82,7 +82,8 @@ TEST(StopPointsOfTheEnd, ASecondSignalDoesNotWaitForThePrivateServer) {
   EXPECT_TRUE(eventually([&] { return own.left_behind().find(".lock") == std::string::npos; })) << own.left_behind();
 }
 
-/// Nor does it wait for a server whose socket was deleted, which can no longer be told to save and end.
+/// RELIABILITY D2: a second signal also ends the worker if the server's socket was deleted, so that it cannot be told
+/// to save and end.
 TEST(StopPointsOfTheEnd, ASecondSignalDoesNotWaitForAServerWithoutASocket) {
   OwnServerWorld own;
   own.environment["FEEDMILL_PAUSE_AT"] = "B6:1";

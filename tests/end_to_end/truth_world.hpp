@@ -33,7 +33,7 @@ class TruthWorld {
   /// Each feed gets a new post and an edit; all are due.
   void bring_news();
   void make_all_due();
-  /// Likewise for those without a claim.
+  /// Makes those feeds due that no worker has claimed.
   void make_some_due();
   /// Kills Redis and starts it again.
   void restart_redis();

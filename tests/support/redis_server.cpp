@@ -242,7 +242,7 @@ bool RedisServer::await_answer(bool loading) {
       give_up("it ended at once");
     }
     if (std::chrono::steady_clock::now() > deadline) give_up("it does not answer");
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // short, so as not to slow the condition down
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // leaves the processor to the server
   }
 }
 
