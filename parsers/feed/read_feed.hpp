@@ -24,7 +24,7 @@ struct ParseError {
 };
 
 /// Raise it when items are read differently: documents read by older rules are then read again.
-/// ItemHash.IsRaisedWithWhatIsRead checks it against the golden output.
+/// ItemHash.ReaderVersionIsRaisedWhenReadingChanges checks it against the golden output.
 inline constexpr std::uint64_t reader_version = 3;
 
 /// What is known about a document besides its bytes. The views must stay valid until read_feed returns.

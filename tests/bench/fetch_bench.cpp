@@ -1,7 +1,7 @@
 // What fetching costs the loop's thread when others are slow, silent or many. Servers are threads of this process; CPU
 // is that of the loop's thread alone. Figures of one run are to be compared with each other, not with other machines'.
-//   feedmill_fetch_bench slow [SERVERS]      good servers beside as many that take their time, and without them
-//   feedmill_fetch_bench tarpit [NAMES]      names nobody answers for beside good ones: the loop's longest stall
+//   feedmill_fetch_bench slow [SERVERS]      good servers next to as many slow ones, and without them
+//   feedmill_fetch_bench tarpit [NAMES]      names without an answer next to good ones: the loop's longest stall
 //   feedmill_fetch_bench resume [HOSTS]      a round of TLS over so many hosts, then another that can resume
 #include <algorithm>
 #include <chrono>
@@ -60,7 +60,7 @@ FetchOptions options(std::size_t connections) {
   return wanted;
 }
 
-/// Notes how late a timer of 1 ms comes: what anybody else on the loop had to wait.
+/// Records how late a 1 ms timer fires: the delay of everything else on the loop.
 class Heartbeat {
  public:
   explicit Heartbeat(asio::io_context& context) : timer_(context) { beat(); }

@@ -1,8 +1,8 @@
 // What the schedule is worth to readers, in virtual time: the share of scheduled polls that bring something, and how
 // long after a post is published its event comes (HTTP §3, P6; PERFORMANCE F10).
 //   feedmill_freshness [FEEDS [DAYS [LEAST_SHARE MOST_DELAY]]]
-// Publishers of many habits, whose rates are spread as `feedmill plan` makes them up; each is asked when the policy
-// says, for 30 days before the DAYS that count. Equal arguments, equal figures. Exit 1 when the share, in percent, is
+// Publishers of many habits, with the rates that `feedmill plan` assumes; each is polled when the policy schedules it,
+// for 30 days before the DAYS that count. Equal arguments give equal figures. Exit 1 when the share, in percent, is
 // under LEAST_SHARE, or the mean delay, in minutes, over MOST_DELAY.
 #include <algorithm>
 #include <array>

@@ -41,7 +41,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-/// `first` to `first` + 29, newest first; `edited`: the post whose text has changed.
+/// Posts `first` to `first` + 29, newest first; `edited`: the post with changed text.
 std::string document(int feed, int first, int edited) {
   const bool atom = feed % 3 == 1;
   const std::string site = "https://site" + std::to_string(feed) + ".example/";
@@ -72,7 +72,7 @@ FetchResult answer(const std::string& url, const std::string& body) {
   return response;
 }
 
-/// A feed as the store has it behind its first fetch.
+/// A feed as stored after its first fetch.
 struct Known {
   Claim claim;
   std::string url, first_body, next_body;

@@ -1,5 +1,5 @@
-// What taking pushes costs on one loop: deliveries verified and noted in Redis a second, beside the same loop answering
-// the same requests without looking at them; and what a flood leaves behind.
+// The cost of receiving pushes on one loop: deliveries verified and recorded in Redis per second, compared with the
+// same loop answering the same requests without processing them; and the state after a flood.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -233,7 +233,7 @@ int main() {
   const auto callbacks = bench.callbacks->endpoint(), blind = bench.blind->endpoint();
   for (const auto& [name, bytes, total] : {std::tuple("1 KiB", 1U << 10U, 40'000U), {"50 KiB", 50U << 10U, 8'000U}}) {
     const Load empty = send(blind, bench.requests(bytes, "sha256"), total);
-    // Signed by sha1: verified and noted, and no more. By sha256: read and written as well, beside.
+    // Signed with sha1: verified and recorded only. With sha256: also parsed and stored, concurrently.
     const Load hints = send(callbacks, bench.requests(bytes, "sha1"), total);
     const Load content = send(callbacks, bench.requests(bytes, "sha256"), total);
     std::printf("%s bodies, %d connections\n", name, connections);

@@ -1,6 +1,6 @@
 // Feeds, webhooks and commits for push_out.py, by the store as the worker uses it.
-//   feedmill_push_out_load feeds REDIS COUNT                feed <i> is http://feed-<i>.example/, read once, of no
-//   posts feedmill_push_out_load webhooks REDIS FILE              "URL FEED" a line: who is told of which feed
+//   feedmill_push_out_load feeds REDIS COUNT                feed <i> is http://feed-<i>.example/, read once, empty
+//   feedmill_push_out_load webhooks REDIS FILE              "URL FEED" a line: a webhook for the events of that feed
 //   feedmill_push_out_load commits REDIS COUNT PER_SECOND   so many new posts, each of another feed; 0: at once
 #include <algorithm>
 #include <chrono>

@@ -173,7 +173,7 @@ class Receiver {
     }
   }
   static void send(int fd, std::string_view text) {
-    // Small beside what a socket takes; who reads nothing gets nothing.
+    // Small compared to a socket buffer; a client that does not read gets nothing.
     [[maybe_unused]] const ssize_t sent = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
   }
   void write_lines() {

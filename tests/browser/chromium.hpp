@@ -26,7 +26,7 @@ class Chromium {
 
   /// False once it has ended by itself, which it never should.
   bool runs();
-  /// What it wrote to standard error.
+  /// Its standard error so far.
   std::string errors() const;
 
  private:

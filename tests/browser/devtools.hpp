@@ -1,5 +1,4 @@
-// A headless Chromium that is told what to do, over its DevTools pipe: for pages that may not run scripts of a test's
-// own.
+// A headless Chromium controlled over its DevTools pipe, for pages that must not run a test's own scripts.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The page of the live stream, deploy/examples/live.html, in a real browser beside a worker that pushes out.
+// The live stream's page, deploy/examples/live.html, in a real browser with a worker that pushes out.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -103,7 +103,7 @@ TEST_F(LivePageInBrowser, ShowsPostsAsTheyComeAndNothingOfThemRuns) {
 }
 
 // As a file, which scripts/run --push-out names: whatever came while the worker was away is shown, and nothing twice.
-TEST_F(LivePageInBrowser, GoesOnBehindItsLastEventWhenTheServerIsBack) {
+TEST_F(LivePageInBrowser, ContinuesAfterItsLastEventWhenTheServerIsBack) {
   browser->open("file://" + page.string() + "?events=" + percent_encoded(stream));
   ASSERT_TRUE(is_connected());
   bring({{"2", "second"}, {"1", "first"}});
@@ -118,7 +118,7 @@ TEST_F(LivePageInBrowser, GoesOnBehindItsLastEventWhenTheServerIsBack) {
 }
 
 // The server says 410 of the place where it was.
-TEST_F(LivePageInBrowser, BeginsAnewAndSaysSoWherePostsWereMissed) {
+TEST_F(LivePageInBrowser, RestartsWithANoteIfPostsWereMissed) {
   browser->open("file://" + page.string() + "?events=" + percent_encoded(stream));
   ASSERT_TRUE(is_connected());
   bring({{"2", "second"}, {"1", "first"}});

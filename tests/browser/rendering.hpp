@@ -1,4 +1,4 @@
-// Feeds pages to a browser and collects what it says of them: the server side of page/check.js.
+// Feeds pages to a browser and collects its findings: the server side of page/check.js.
 #pragma once
 
 #include <chrono>

@@ -49,7 +49,7 @@ SanitiseOptions options_for(HtmlPolicy policy, bool xhtml) {
   return options;
 }
 
-// Sanitises vectors by both policies, as HTML and as XHTML, and hands on what has not been rendered before.
+// Sanitises vectors by both policies, as HTML and as XHTML, and passes on outputs that have not been rendered before.
 class Outputs {
  public:
   /// `vector(i)` for i < count; each as both, or every other one as the one or the other.
@@ -109,7 +109,7 @@ void expect_clean(Rendering& rendering, std::size_t vectors) {
             << " removed by DOMPurify\n";
 }
 
-// What the page must say of markup that nobody has sanitised: proof that it sees what it is there to see.
+// The findings that the page must report for unsanitised markup: proof that the check works.
 struct RawCase {
   const char* markup;
   HtmlPolicy policy;
@@ -151,7 +151,7 @@ const RawCase raw_cases[] = {
     {"<form><input name=\"x\"></form><!-- fine -->", HtmlPolicy::classic, {}},
 };
 
-TEST_F(InBrowser, ThePageSeesWhatIsNotClean) {
+TEST_F(InBrowser, ThePageDetectsUnsafeMarkup) {
   std::size_t at = 0;
   Rendering rendering(chromium, dompurify, [&]() -> std::optional<Rendered> {
     if (at == std::size(raw_cases)) return std::nullopt;
@@ -199,7 +199,7 @@ TEST(Vectors, AreNotChangedBySanitisingAgain) {  // SECURITY S8, without a brows
   }
 }
 
-/// Stored fields as a reader shows them who heeds the README: what is HTML by its type as it is, all else escaped.
+/// Stored fields rendered as the README asks: fields of an HTML type unchanged, all others escaped.
 std::vector<Rendered> shown_texts() {
   std::vector<Rendered> shown;
   std::unordered_set<std::string> seen;
@@ -234,7 +234,7 @@ TEST(Stored, TypesAreOfAClosedSet) {
   }
 }
 
-TEST_F(InBrowser, NothingRunsInWhatIsStoredUnderAnyType) {
+TEST_F(InBrowser, NothingRunsInStoredTextOfAnyType) {
   const std::vector<Rendered> shown = shown_texts();
   std::size_t at = 0;
   Rendering rendering(chromium, dompurify, [&]() -> std::optional<Rendered> {

@@ -59,7 +59,7 @@ std::string hostile_feed() {
   return feed + "<item><title>" + long_word + "</title><guid>" + long_word + "</guid></item></channel></rss>";
 }
 
-/// What is wrong with the page that is open, by what it is made of; "" when nothing is.
+/// Faults of the open page, found in its elements; "" if there are none.
 constexpr const char* inspection = R"js((() => {
   const wrong = [];
   const note = what => { if (wrong.length < 20) wrong.push(what); };
@@ -93,7 +93,7 @@ constexpr const char* inspection = R"js((() => {
     if (![...table.querySelectorAll('thead th')].every(cell => cell.scope === 'col')) note('a table without headers');
   const ids = [...document.querySelectorAll('[id]')].map(node => node.id);
   if (new Set(ids).size !== ids.length) note('an id twice');
-  // Contrast of all text with what lies behind it (WCAG 2.1, 1.4.3).
+  // Contrast of all text with its background (WCAG 2.1, 1.4.3).
   const channels = text => text.match(/[\d.]+/g).map(Number);
   const light = ([r, g, b]) => [r, g, b].map(value => value / 255)
     .map(value => value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4)
@@ -139,7 +139,7 @@ std::string foreign(DevTools& browser, const std::string& origin) {
       if (!url.starts_with(origin) && url != "about:blank") found += "asked for " + url + "\n";
     }
     const std::string told = json::serialize(event);
-    if (told.find("responded with a status of 404") != std::string::npos) continue;  // the page says so itself
+    if (told.find("responded with a status of 404") != std::string::npos) continue;  // the page shows this itself
     if (method == "Log.entryAdded" || method == "Audits.issueAdded" || method == "Runtime.exceptionThrown" ||
         method == "Page.javascriptDialogOpening" || method == "Runtime.consoleAPICalled")
       found += told + "\n";
@@ -216,7 +216,7 @@ TEST_F(StatusPageInBrowser, RunsNothingAsksForNothingAndCanBeReadByAll) {
       for (const int width : {360, 1280}) {
         browser.look(width, 900, dark);
         browser.open(origin + path);
-        // What is folded away is looked at too.
+        // Folded details are checked too.
         browser.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
         const std::string where = name + (dark ? " dark " : " light ") + std::to_string(width);
         EXPECT_EQ(json::value_to<std::string>(browser.evaluate(inspection)), "") << where;
@@ -227,16 +227,16 @@ TEST_F(StatusPageInBrowser, RunsNothingAsksForNothingAndCanBeReadByAll) {
       }
     }
   }
-  // For programs, shown as text, whatever stands in it.
+  // Meant for programs, shown as text, whatever the content.
   for (const std::string path : {"/status.json", "/explain?url=%3Cscript%3Ewindow.ran=13%3C/script%3E"}) {
     browser.open(origin + path);
     EXPECT_TRUE(browser.evaluate("window.ran === undefined && document.scripts.length === 0").as_bool()) << path;
   }
 }
 
-// What README shows: the page beside the sample publisher of scripts/run. FEEDMILL_PICTURES=docs/images takes the
-// pictures anew.
-TEST_F(StatusPageInBrowser, IsPicturedBesideTheSamplePublisher) {
+// The README's pictures: the page with the sample publisher of scripts/run. FEEDMILL_PICTURES=docs/images takes the
+// pictures again.
+TEST_F(StatusPageInBrowser, IsPicturedWithTheSamplePublisher) {
   World world;
   const std::string scratch = fmt::format("{}/pictures-{}-", testing::TempDir(), getpid());
   const std::string urls = scratch + "urls", authority = scratch + "ca.pem";

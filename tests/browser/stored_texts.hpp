@@ -6,7 +6,7 @@
 
 namespace feedmill::test {
 
-/// A stored field that may hold markup, or that a reader shows beside it.
+/// A stored field that may hold markup, or that readers show together with one.
 struct StoredText {
   std::string field;  ///< as in Entry:<n> and Feed:<feed_url>
   std::string type;   ///< of its `…_type`; "" when there is none

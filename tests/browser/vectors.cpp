@@ -51,7 +51,7 @@ constexpr std::array calls = {
     "alert(1)"sv,       "top.alert(1)"sv,        "confirm`1`"sv,      "&#97;lert(1)"sv, "alert&lpar;1&rpar;"sv,
     "a\\u006cert(1)"sv, "javascript:alert(1)"sv, "[1].find(alert)"sv, "throw 1"sv};
 
-// Elements whose content is read by rules of their own.
+// Elements whose content has parsing rules of its own.
 constexpr std::array containers = {
     "annotation-xml"sv, "applet"sv,        "button"sv, "caption"sv,  "comment"sv,   "desc"sv,    "details"sv,
     "dialog"sv,         "foreignObject"sv, "form"sv,   "frameset"sv, "head"sv,      "iframe"sv,  "listing"sv,

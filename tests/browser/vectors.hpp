@@ -1,4 +1,4 @@
-// Markup that means harm to those who show it: what the sanitiser's output is tried with in a browser.
+// Malicious markup for testing the sanitiser's output in a browser.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Whatever end of Redis' file is lost, what is left is whole (RELIABILITY C3, S9): the file of a busy run is cut at the
-// ends of its records and at random bytes, a server is started on each, and workers catch up with the publisher on
+// Whatever end of Redis' file is lost, the rest is consistent (RELIABILITY C3, S9): the file of a busy run is cut at
+// the ends of its records and at random bytes, a server is started on each, and workers catch up with the publisher on
 // some (counts.hpp); a long run cuts at every end.
 #include <algorithm>
 #include <charconv>
@@ -61,7 +61,7 @@ class AofCut : public testing::Test {
 
   fs::path directory() const { return it.world.redis.directory() / "appendonlydir"; }
 
-  /// A busy run, one worker of which is killed; then where its part of the log begins.
+  /// A busy run with one worker killed; returns where its part of the log begins.
   std::size_t record() {
     it.import(6, 5);
     const std::size_t from = fs::file_size(directory() / log_name);
@@ -85,7 +85,7 @@ class AofCut : public testing::Test {
   std::minstd_rand random{4711};
 };
 
-TEST_F(AofCut, WhatIsLeftIsWhole) {
+TEST_F(AofCut, RemainderIsConsistent) {
   const auto evenly = static_cast<std::size_t>(tries(15, 150, 0));
   const std::size_t from = record();
   ASSERT_FALSE(HasFailure());

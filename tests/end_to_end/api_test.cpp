@@ -66,7 +66,7 @@ TEST_F(ApiOfAWorker, IsThereOnceATokenIsAndSubscribesAndReads) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
-TEST_F(ApiOfAWorker, HasAListenerOfItsOwnWhereItIsToldSo) {
+TEST_F(ApiOfAWorker, HasASeparateListenerIfConfigured) {
   write(with_token() + "[api]\nlisten = \"127.0.0.1:0\"\n");
   Program worker(arguments(), world.environment);
   const std::string beginning = "programs at http://";
@@ -95,7 +95,7 @@ TEST_F(ApiOfAWorker, CallsThatWaitKeepNoProbeWaiting) {
       if (status != 202) ++turned_away;
     });
   }
-  // Eight that have places, and up to four that wait beside.
+  // Eight calls that hold slots, and up to four more that wait.
   const auto asked = [&] { return std::stoi(world.redis_text({"XLEN", "stream:requests"})); };
   EXPECT_TRUE(eventually([&] { return asked() >= 8; })) << worker.err();
   EXPECT_TRUE(eventually([&] { return turned_away >= 26; })) << "they are of the probe's network, and had its places";

@@ -1,7 +1,7 @@
 // The rows of the crash table (RELIABILITY §4) that a callback has: S13, a push accepted before it is noted, and S14, a
 // verification answered before it is stored. At each the worker is killed (W), Redis is killed (R) or an answer is lost
-// with the connection (N). The hub hears 2xx only of what has been stored, asks again as hubs do, and nothing is lost
-// or doubled.
+// with the connection (N). The hub hears 2xx only for stored deliveries, asks again as hubs do, and nothing is lost or
+// doubled.
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ class CallbackCrash : public testing::TestWithParam<Cell> {
     EXPECT_EQ(verified.exit, 0) << verified.out << verified.err;
   }
 
-  /// Redis dies while the worker stands at its point, and is back before it goes on.
+  /// Kills Redis while the worker is stopped at its point, and restarts it before the worker continues.
   void restart_redis_at_the_point(PushWorker& worker) {
     ASSERT_TRUE(worker.program().stopped()) << worker.program().err();
     world.redis.kill_once_written();
@@ -176,7 +176,7 @@ TEST_P(PushWritten, ThoughItsWorkerDiedWithIt) {
   world.worker().program().signal(SIGKILL);
   EXPECT_EQ(world.worker().program().wait().exit, -SIGKILL);
   EXPECT_EQ(created(), "1");
-  // What it took with it is fetched for when its claim ends; nobody has to wait for that here.
+  // The lost push is fetched when its claim ends; the test does not wait for that.
   const std::string due = world.redis_text({"ZSCORE", "schedule", url}), now = world.redis_text({"TIME"});
   EXPECT_LE(std::stoll(due) / 1000, std::stoll(now) + 150);
   world.redis_text({"ZADD", "schedule", "XX", "1", url});
@@ -192,7 +192,7 @@ class Verification : public CallbackCrash {
  protected:
   void add_feed() { ASSERT_EQ(world.add_feed("/feed", {{"1", "first"}}, world.hub_links(url)), url); }
 
-  /// What the hub was told, and believes.
+  /// The answer that the hub got, and its conclusion.
   void expect_unverified(int status) {
     ASSERT_TRUE(world.hub.await_requests(1));
     ASSERT_EQ(world.hub.verifications().size(), 1U);

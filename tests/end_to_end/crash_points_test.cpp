@@ -20,11 +20,11 @@ using Fault = FaultProxy::Fault;
 
 enum class Scene {
   refresh,  ///< three feeds with news are due
-  parts,    ///< so is one whose news need three parts of a commit
+  parts,    ///< likewise, with news that need three parts of a commit
   deliver,  ///< the news are stored and not delivered
   rewrite,  ///< as refresh, while Redis rewrites its AOF
   removal,  ///< a feed of 250 posts is removed
-  drain     ///< as refresh, and the worker has been told to stop
+  drain     ///< as refresh, and the worker has been asked to stop
 };
 
 /// A step of the table: where it is in the code, and which command's answer is lost.
@@ -150,22 +150,22 @@ class CrashPoints : public testing::TestWithParam<Cell> {
     return it.world.with(more);
   }
 
-  /// At the point, or after a death there: with a line, those that the first has left behind have joined it, and nobody
-  /// has served them yet.
+  /// At the point, or after a death there: with a line, the feeds that the first worker left have joined it, and no
+  /// worker has served them yet.
   void expect_a_line() {
     if (!GetParam().in_line || GetParam().step->point == std::string("S0:1")) return;
     EXPECT_NE(it.world.redis_text({"ZCARD", "line:" + it.world.http.server()}), "0");
     EXPECT_EQ(it.world.redis_text({"ZCARD", "lines"}), "1");
   }
 
-  /// In the scene of a drain: it has work in hand, and is told to stop.
+  /// In the drain scene: waits until the worker has work in hand, then asks it to stop.
   void let_drain(const Program& worker, std::size_t asked_before) {
     if (GetParam().step->scene != Scene::drain) return;
     ASSERT_TRUE(eventually([&] { return it.truth.asked_in_all() > asked_before; })) << worker.err();
     worker.signal(SIGTERM);
   }
 
-  /// The same work once more, by whoever comes next, until all is well.
+  /// Repeats the work with the next worker or verb until the store is whole.
   void recover() {
     if (GetParam().step->scene == Scene::removal) {
       EXPECT_EQ(it.world.run(command()).exit, 0) << "a removal goes on where it was";
@@ -189,7 +189,7 @@ class CrashPoints : public testing::TestWithParam<Cell> {
     const Scene scene = GetParam().step->scene;
     if (scene == Scene::removal || scene == Scene::drain) {
       const Finished end = worker.wait();
-      // A verb tells of an outage; a drain may have had to leave claims behind.
+      // A verb fails on an outage; a drain may have had to abandon claims.
       EXPECT_TRUE(scene == Scene::removal || end.exit == 0 || end.exit == 75) << end.exit << end.err;
       it.forget_delivery_right();
       recover();
@@ -282,7 +282,7 @@ TEST_P(CrashPoints, LeaveAllInvariants) {
   else
     kill_redis_at_the_point();
   EXPECT_EQ(it.impolite(2), "") << "a crash causes at most one early request";
-  // What is on disk says the same: the rewritten file, too.
+  // The file on disk, rewritten or not, has the same content.
   EXPECT_TRUE(eventually([&] { return !rewriting(); }));
   it.restart_redis();
   EXPECT_EQ(it.wrongs_now(Stage::caught_up), "");
@@ -310,8 +310,8 @@ TEST(Removal, ThatWasKilledIsFinishedByTheNext) {
   EXPECT_EQ(world.run({"remove", "--yes", url}).exit, 1);
 }
 
-/// RELIABILITY L19: it dies with half of the posts gone, and somebody follows the feed.
-TEST(Removal, OfAnOrphanThatWasKilledTakesNothingFromWhoFollowsIt) {
+/// RELIABILITY L19: the removal dies with half of the posts deleted, and then the feed gains a follower.
+TEST(Removal, KilledOrphanRemovalKeepsChannelsIntact) {
   World world;
   std::vector<std::pair<std::string, std::string>> posts;
   for (int i = 0; i < 250; ++i) posts.emplace_back("p" + std::to_string(i), "Post");
@@ -341,7 +341,7 @@ TEST(Removal, OfAnOrphanThatWasKilledTakesNothingFromWhoFollowsIt) {
 /// HTTP G1: a feed of five posts a page has brought 19 since it was last read; a worker dies at a step of some page.
 class Gaps : public testing::TestWithParam<const char*> {};
 
-TEST_P(Gaps, AreClosedWhoeverDiesOnTheWay) {
+TEST_P(Gaps, AreClosedDespiteKilledWorkers) {
   World world;
   const std::string url = world.http.url("/feed.xml");
   const auto serve = [&](int newest) {
@@ -412,7 +412,7 @@ class EmbeddedStore : public testing::Test {
     return pid;
   }
 
-  /// Gone, or dead and waiting for whoever adopted it to look.
+  /// Gone, or dead and waiting to be reaped by its parent.
   static bool has_ended(pid_t pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     const std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -65,7 +65,7 @@ TEST_F(Crashes, TwoWorkersOnOneStoreCreateEachPostOnce) {
   Program one({"run"}, world.environment);
   Program two({"run"}, world.environment);
   EXPECT_TRUE(eventually([&] { return world.count("feed_created") == feeds; }));
-  // Both go on polling feeds whose floor is a second; nothing is created again.
+  // Both keep polling feeds whose floor is a second; no post is created again.
   const std::size_t asked = world.http.requests().size();
   world.http.wait_for_requests(asked + feeds);
   for (Program* worker : {&one, &two}) worker->signal(SIGTERM);

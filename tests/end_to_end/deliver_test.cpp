@@ -93,7 +93,7 @@ TEST_F(Delivering, RunOnceEndsWithEverythingDelivered) {
   EXPECT_EQ(world.redis_text({"KEYS", "*channel*"}), "");
 }
 
-TEST_F(Delivering, ForNobodyNoRecordIsReadAndTheFirstSubscriberLosesNothing) {
+TEST_F(Delivering, WithoutSubscribersReadsNoRecordAndTheFirstSubscriberLosesNothing) {
   const std::string url = add("/feed.xml", {{"a", "First"}});
   pass();
   const std::string lag = R"([{"name":"delivery","lag_records":0,"lag_seconds":0}])";
@@ -113,7 +113,7 @@ TEST_F(Delivering, ForNobodyNoRecordIsReadAndTheFirstSubscriberLosesNothing) {
   EXPECT_EQ(world.run({"verify"}, {{"FEEDMILL_REDIS_URL", world.redis.url_of("feedmill_admin")}}).exit, 0);
 }
 
-TEST_F(Delivering, SaysWhatIsWrong) {
+TEST_F(Delivering, ReportsWrongArguments) {
   EXPECT_EQ(world.run({"channel"}).exit, 64);
   EXPECT_EQ(world.run({"channel", "add"}).exit, 64);
   EXPECT_EQ(world.run({"channel", "add", "a\tb"}).exit, 64);
@@ -251,7 +251,7 @@ TEST_F(Delivering, KilledAgainAndAgainItLosesAndDoublesNothing) {
     for (int i = 0; i < kill * 3; ++i) posts.insert(posts.begin(), {"n" + std::to_string(i), "Later"});
     for (int i = 0; i < feeds; ++i) world.http.serve("/feed/" + std::to_string(i), {.body = rss(posts)});
     const auto wanted = static_cast<std::size_t>(feeds) * (1 + kill * 3);
-    // In the middle of what is coming in; then its right must run out, as that of one that died.
+    // In the middle of incoming events; afterwards the right of the dead worker must expire.
     EXPECT_TRUE(eventually([&] { return world.count("post_created") > wanted - feeds; }));
     deliver.signal(SIGKILL);
     deliver.wait();

@@ -1,4 +1,4 @@
-// A worker that is told to stop before it is ready (RELIABILITY D1): it goes as from a drain, whatever it waits for.
+// A worker that is stopped before it is ready (RELIABILITY D1): it ends as after a drain, whatever it waits for.
 #include <fstream>
 #include <sys/stat.h>
 
@@ -75,11 +75,11 @@ TEST_P(EarlyStop, WhileRedisLoadsItsData) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
-TEST_P(EarlyStop, WhileNobodyWritesItsConfiguration) {
+TEST_P(EarlyStop, WhileItWaitsForItsConfiguration) {
   const std::filesystem::path pipe = world.redis.directory() / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   Program worker({"run", "--config", pipe.string()}, world.environment);
-  UniqueFd writer;  // there is one as soon as somebody reads
+  UniqueFd writer;  // exists once the pipe has a reader
   ASSERT_TRUE(eventually([&] {
     writer = UniqueFd(::open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
     return static_cast<bool>(writer);
@@ -115,7 +115,7 @@ TEST(EarlyStopOwnServer, WhileItLoadsItsData) {
   EXPECT_EQ(it.left_behind(), "");
 }
 
-/// Whoever holds the lock of the start does not hold us.
+/// Another process that holds the start lock does not delay the stop.
 TEST(EarlyStopOwnServer, WhileAnotherProcessStartsIt) {
   OwnServerWorld it;
   std::filesystem::create_directories(it.data());

@@ -52,7 +52,7 @@ TEST_F(EntryVerbs, PutCreatesAndChangesAndTellsBoth) {
             "unchanged " + id + ", rev 2\n");
   EXPECT_EQ(world.count("post_created"), 3U);
   EXPECT_EQ(world.count("post_modified"), 1U);
-  // Polls leave it alone, and what was changed in the publisher's own until the publisher changes it.
+  // Polls leave it alone; changes to the publisher's own posts last until the publisher changes them.
   EXPECT_EQ(world.run({"entry", "put", "--feed", url, "--guid", "a", "title=Ours"}).exit, 0);
   serve({{"c", "Third"}, {"b", "Second"}, {"a", "First"}});
   poll();
@@ -76,7 +76,7 @@ TEST_F(EntryVerbs, PutTakesBackWhatEntryPrints) {
   EXPECT_EQ(title("Entry:3"), "Edited");
 }
 
-TEST_F(EntryVerbs, PutSaysWhatIsWrongAndStoresNothing) {
+TEST_F(EntryVerbs, PutReportsTheFaultAndStoresNothing) {
   struct Case {
     std::vector<std::string> words;
     int exit;

@@ -26,7 +26,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace json = boost::json;
 
-/// What a program hears that reads the stream and goes on from what it read last, whoever is the primary.
+/// A client that reads the stream from its last position, whichever server is the primary.
 class Listener {
  public:
   explicit Listener(const std::string& redis_url) : store_(StoreOptions{.url = redis_url, .timeout = 2000ms}) {
@@ -65,7 +65,7 @@ class Listener {
   std::thread thread_;
 };
 
-/// Workers on `Servers` of which another takes over now and then.
+/// Workers on `Servers`, whose primary changes from time to time.
 template <class Servers>
 class TakenOver : public testing::Test {
  protected:
@@ -94,7 +94,7 @@ class TakenOver : public testing::Test {
     for (auto& worker : workers) worker = std::make_unique<Program>(std::vector<std::string>{"run"}, world.environment);
   }
 
-  /// The publisher goes on, and what it touches is due, until there were so many more requests.
+  /// The publisher goes on, and the feeds it touches are made due, until there were so many more requests.
   void let_work(std::size_t requests) {
     const std::size_t enough = truth.asked_in_all() + requests;
     ASSERT_TRUE(eventually([&] {
@@ -104,14 +104,14 @@ class TakenOver : public testing::Test {
         truth.act(feed, static_cast<unsigned>(random()));
         touched.push_back(truth.url(feed));
       }
-      // In vain while nobody is the primary.
+      // Fails while there is no primary.
       [[maybe_unused]] const auto woken = Feeds(store).wake(touched, Milliseconds(0), true);
       return truth.asked_in_all() >= enough;
     })) << workers[0]->err();
   }
 
   std::string wrongs_now(Stage stage) { return wrongs_text(redis.url(), truth, stage) + found_by_verify(redis.url()); }
-  /// Everything of the publisher is stored and the store whole: what is wrong, "" when nothing is.
+  /// Faults of the store once all documents of the publisher are stored, "" if there are none.
   std::string wrongs_at_the_end() {
     eventually([&] { return wrongs(redis.url(), truth, Stage::caught_up).empty(); });
     for (const auto& worker : workers) worker->signal(SIGTERM);
@@ -119,8 +119,8 @@ class TakenOver : public testing::Test {
     return wrongs_now(Stage::caught_up);
   }
 
-  /// What a listener has heard against what stands in the store: nothing is missing behind what it had read, ids grow,
-  /// and no number of an entry was given out for two posts.
+  /// Compares the listener's events with the store: none is missing after its start, ids grow, and no entry number was
+  /// assigned to two posts.
   void compare(Listener& listener) {
     store.disconnect();  // it may be one to a server that is gone
     const auto all = EventStream(store).read("0-0", 10'000'000, 0ms);
@@ -165,12 +165,14 @@ class TakenOver : public testing::Test {
   /// The store is whole while workers stand still, whatever they were at.
   void expect_whole(int time) {
     for (const auto& worker : workers) worker->signal(SIGSTOP);
-    for (int ping = 0; ping < 2; ++ping) redis_command(redis.node(redis.primary()), {"PING"});  // what was sent is done
+    // earlier commands have been executed
+    for (int ping = 0; ping < 2; ++ping) redis_command(redis.node(redis.primary()), {"PING"});
     EXPECT_EQ(wrongs_now(Stage::any), "") << "after time " << time;
     for (const auto& worker : workers) worker->signal(SIGCONT);
   }
 
-  /// The primary was killed: another takes over, all goes on, and it comes back. Workers are told once each way.
+  /// The primary was killed: another takes over, work continues, and the old one returns. The log has one line for
+  /// each.
   void go_on_without(std::size_t first, Listener& listener) {
     redis.await_another(first);
     const auto from = std::chrono::steady_clock::now();
@@ -199,7 +201,7 @@ class TakenOver : public testing::Test {
 using Failover = TakenOver<WatchedRedis>;
 using InACluster = TakenOver<ClusteredRedis>;
 
-TEST_F(Failover, OfAKilledPrimaryLosesNoPostAndIsToldOnce) {
+TEST_F(Failover, OfAKilledPrimaryLosesNoPostAndIsLoggedOnce) {
   world.environment["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:0";
   ASSERT_NO_FATAL_FAILURE(begin());
   ASSERT_TRUE(eventually([&] { return !listening_at(*workers[0]).empty(); }));
@@ -207,7 +209,7 @@ TEST_F(Failover, OfAKilledPrimaryLosesNoPostAndIsToldOnce) {
   Listener listener(redis.url());
   ASSERT_NO_FATAL_FAILURE(let_work(100));
   const std::size_t first = redis.primary();
-  redis.kill_sentinel(0);  // whom everybody asks
+  redis.kill_sentinel(0);  // the one that all clients ask first
   redis.node(first).kill();
   EXPECT_TRUE(eventually([&] { return workers[0]->err().find("Redis is unavailable") != std::string::npos; }));
   EXPECT_NE(get(admin, "/livez").find(" 200 "), std::string::npos);
@@ -218,8 +220,8 @@ TEST_F(Failover, OfAKilledPrimaryLosesNoPostAndIsToldOnce) {
   EXPECT_NE(told.out.find("ready to take over: 127.0.0.1:"), std::string::npos) << told.out;
 }
 
-/// A server gets replicas and sentinels, and its workers are told of them one by one (docs/PAST_ONE_MACHINE.md).
-TEST_F(Failover, IsPreparedForWhileWorkersGoOn) {
+/// A server gets replicas and sentinels, and its workers are switched to them one by one (docs/PAST_ONE_MACHINE.md).
+TEST_F(Failover, IsPreparedWhileWorkersKeepRunning) {
   const std::size_t first = redis.primary();
   world.environment["FEEDMILL_REDIS_URL"] = redis.node(first).url();
   ASSERT_NO_FATAL_FAILURE(begin());
@@ -242,7 +244,7 @@ TEST_F(Failover, IsPreparedForWhileWorkersGoOn) {
 }
 
 /// The next primary knows of no request that the last one let go.
-TEST_F(Failover, OfAPrimaryWhoseLastWritesAreLostAsksEachHostOnceTooOften) {
+TEST_F(Failover, WithLostWritesAsksEachHostAtMostOnceTooOften) {
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1";
   world.environment["FEEDMILL_HOST_SPACING"] = "1h";  // one request to each host is all that there may be
   constexpr std::size_t hosts = 10, feeds_of_each = 3;
@@ -281,7 +283,7 @@ TEST_F(Failover, OfAPrimaryWhoseLastWritesAreLostAsksEachHostOnceTooOften) {
   EXPECT_EQ(found_by_verify(redis.url()), "");
 }
 
-/// Forced, killed, held up: primaries change, and those that come back lack what they missed.
+/// Failovers by command, crash and stall; returning primaries lack the writes they missed.
 TEST_F(Failover, AgainAndAgainLosesNoPost) {
   ASSERT_NO_FATAL_FAILURE(begin());
   Listener listener(redis.url());
@@ -308,7 +310,7 @@ TEST_F(Failover, AgainAndAgainLosesNoPost) {
   compare(listener);
 }
 
-TEST_F(InACluster, AKilledPrimaryLosesNoPostAndIsToldOnce) {
+TEST_F(InACluster, AKilledPrimaryLosesNoPostAndIsLoggedOnce) {
   ASSERT_NO_FATAL_FAILURE(begin());
   Listener listener(redis.url());
   ASSERT_NO_FATAL_FAILURE(let_work(100));
@@ -336,7 +338,7 @@ TEST_F(InACluster, AKilledPrimaryLosesNoPostAndIsToldOnce) {
   EXPECT_EQ("{p000}:" + there, redis_command(redis.node(redis.primary()), {"HGET", "{p000}:" + map, guid}));
 }
 
-/// Its keys stand on two nodes for a while: nobody writes a half of anything.
+/// Its keys are on two nodes for a while: no command is half executed.
 TEST_F(InACluster, ASlotOnItsWayHoldsAllUpAndLosesNothing) {
   ASSERT_NO_FATAL_FAILURE(begin());
   Listener listener(redis.url());

@@ -1,6 +1,6 @@
-// Whoever loads a snapshot and applies every event behind it has the store (DESIGN §4, RELIABILITY C4), whatever goes
-// on meanwhile: feeds that change in every way, programs that ask, operators that mend, import and remove, and workers
-// and Redis that are killed at random.
+// A client that loads a snapshot and applies every later event has the store (DESIGN §4, RELIABILITY C4), whatever
+// happens concurrently: feeds that change in every way, programs that send requests, operators that repair, import and
+// remove, and workers and Redis that are killed at random.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -21,7 +21,7 @@
 namespace feedmill::test::fold_test {
 namespace {
 
-/// A publisher whose feeds change in every way that there is an event of.
+/// A publisher whose feeds change in every way that has an event.
 class Site {
  public:
   explicit Site(unsigned number) : number_(number) { publish(5); }
@@ -85,10 +85,10 @@ class Site {
   std::vector<Post> posts_;
 };
 
-/// Somebody who has taken a snapshot and follows.
+/// A consumer that has loaded a snapshot and follows the stream.
 struct Follower {
   FoldedStore fold;
-  std::size_t first, next;  // places in the stream: behind the snapshot, and of the first event that was not applied
+  std::size_t first, next;  // positions in the stream: after the snapshot, and of the first event not yet applied
   std::size_t number;       // of the snapshot
 };
 
@@ -224,7 +224,7 @@ class Fold : public testing::TestWithParam<bool> {
     const auto first = static_cast<std::size_t>(last - events.begin()) + 1;
     followers.push_back({std::move(fold), first, first, number});
   }
-  /// Everybody goes on for a stretch; some apply what they have applied before once more.
+  /// Every follower advances by a stretch; some apply a part again.
   void follow(bool to_the_end) {
     const auto events = it.world.signals();
     for (Follower& follower : followers) {

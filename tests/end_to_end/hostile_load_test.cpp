@@ -114,11 +114,11 @@ class HostileLoad : public testing::Test {
     world.environment["FEEDMILL_SIGNALS_CONTENT_MAX"] = "256KiB";
     world.environment["FEEDMILL_HOST_CONCURRENCY"] = "64";
     world.environment["FEEDMILL_HOST_SPACING"] = "0ms";
-    // What it would find out of the unit's limit by itself.
+    // The budget that it would derive from the unit's limit.
     world.environment["FEEDMILL_MEMORY_BUDGET"] = std::to_string((memory_of_unit() / 10 * 6) >> 20U) + "MiB";
   }
 
-  /// Posts whose text takes twice its length in JSON and six times in Atom.
+  /// Posts whose text doubles in JSON and grows sixfold in Atom.
   void publish_large(int from) {
     std::vector<PushedPost> told;  // with their content in events
     for (int i = from + 12; i-- > from;)
@@ -147,7 +147,7 @@ class HostileLoad : public testing::Test {
   std::string public_url;
 };
 
-TEST_F(HostileLoad, AtEveryListenerStaysWithinTheUnitAndFetchingGoesOn) {
+TEST_F(HostileLoad, AtEveryListenerStaysWithinTheUnitAndFetchingContinues) {
   const std::uint64_t most = memory_of_unit();
   ASSERT_GT(most, 0U);
   constexpr int feeds = 40, rounds = 8;

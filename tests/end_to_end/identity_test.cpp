@@ -1,4 +1,4 @@
-// Posts whose identity is in doubt, through the whole program (DESIGN §5). The rules are in
+// Posts of doubtful identity, through the whole program (DESIGN §5). The rules are in
 // tests/worker/ingest/polling_test.cpp.
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
@@ -82,7 +82,7 @@ TEST_F(Identifying, KeepsSinglePostsUnderNewGuids) {
   EXPECT_EQ(world.redis_text({"GET", "ids:Entry"}), "26");
 }
 
-TEST_F(Identifying, TellsOfAGap) {
+TEST_F(Identifying, ReportsAGap) {
   world.environment["FEEDMILL_CEILING"] = "24h";  // there is something to halve
   serve("g", "https", 1, 5);
   ASSERT_EQ(world.run({"add", world.http.url("/feed.xml")}).exit, 0);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int rows = 12'000;
 
-/// The list comes by a pipe: half of it, and the rest when the test says so.
+/// The list comes through a pipe: one half at once, the other when the test sends it.
 class Imports : public testing::Test {
  protected:
   Imports() : world(durable("always")) {
@@ -98,7 +98,7 @@ TEST_F(Imports, ThatLoseTheirRedisAreCompletedByARepetition) {
   Program import({"import", pipe}, world.environment);
   ASSERT_NO_FATAL_FAILURE(let_it_begin(import));
   world.redis.kill();
-  write(list(rows / 2, rows / 2 + 1'000));  // as much as the pipe holds, whoever reads
+  write(list(rows / 2, rows / 2 + 1'000));  // as much as the pipe holds without a reader
   ::close(std::exchange(writer, -1));
   const Finished failed = import.wait();
   EXPECT_EQ(failed.exit, 69) << failed.err;

@@ -29,8 +29,8 @@ constexpr int lease_ms = 2'000;
 struct Setting {
   const char* name;
   const char* sync;  ///< of Redis' file
-  /// All feeds are of one host: with these there is a place for each lane, or hardly for each feed in a second, so that
-  /// most stand in the line of its gate.
+  /// All feeds are on one host: these settings give every lane a slot, or barely one start per feed and second, so that
+  /// most feeds wait in the line of its gate.
   const char *concurrency = "64", *spacing = "0ms";
   bool in_line = false;
 };
@@ -55,7 +55,7 @@ class KillLoop : public testing::TestWithParam<Setting> {
     workers[worker] = std::make_unique<Program>(command, it.world.with(loops));
   }
 
-  /// The publisher goes on, and so do the workers, for a while that chance decides.
+  /// The publisher and the workers go on for a random while.
   void let_work() {
     const std::size_t enough = it.truth.asked_in_all() + random() % 16;
     std::vector<std::string> touched;
@@ -86,18 +86,18 @@ class KillLoop : public testing::TestWithParam<Setting> {
     start(victim);
   }
 
-  /// Redis comes back with what it had; looked at while nobody works.
+  /// Restarts Redis with its data and checks it while the workers are stopped.
   void kill_redis() {
     it.restart_redis();
     for (const auto& worker : workers) worker->signal(SIGSTOP);
-    for (int i = 0; i < 2; ++i) redis_command(it.world.redis, {"PING"});  // what was sent before has been carried out
+    for (int i = 0; i < 2; ++i) redis_command(it.world.redis, {"PING"});  // earlier commands have been executed
     EXPECT_EQ(it.wrongs_now(Stage::any), "");
     for (std::size_t worker = 0; worker < workers.size(); ++worker) {
       if (worker != frozen) workers[worker]->signal(SIGCONT);
     }
   }
 
-  /// One stands still while the others go on, until what it holds has been theirs for a while.
+  /// Stops one worker while the others go on, until they have taken over its claims.
   void freeze_a_worker() {
     frozen = random() % workers.size();
     workers[*frozen]->signal(SIGSTOP);
@@ -132,7 +132,7 @@ TEST_P(KillLoop, LosesAndDoublesNothing) {
   ASSERT_NO_FATAL_FAILURE(it.import(feeds, 5));
   for (std::size_t worker = 0; worker < workers.size(); ++worker) start(worker);
   int of_workers = 0, of_redis = 0;
-  const int most_freezes = tries(GetParam().in_line ? 0 : 1, 15, 200);  // in a line who stands still holds a slot
+  const int most_freezes = tries(GetParam().in_line ? 0 : 1, 15, 200);  // in a line a stopped worker holds a slot
   while (of_workers + of_redis < worker_kills + redis_kills && std::chrono::steady_clock::now() < end) {
     if (!frozen && freezes < most_freezes) freeze_a_worker();
     ASSERT_NO_FATAL_FAILURE(let_work()) << "seed " << seed;

@@ -42,7 +42,7 @@ class Limits : public testing::Test {
 // SECURITY T37
 TEST_F(Limits, FewDescriptorsMeanFewerLanes) {
   constexpr std::size_t feeds = 400;
-  // Nobody is answered before a hundred wait: few lanes are still many.
+  // The server answers no request before a hundred wait: few lanes are still many.
   world.http.serve_rest([](const ServedRequest&) { return Response{.body = rss({{"a", "A"}}), .hold_until = 100}; });
   add("/feed/", feeds);
   world.environment["FEEDMILL_LANES"] = "5000";
@@ -77,7 +77,8 @@ TEST_F(Limits, ManyLargeFeedsAreReadAFewAtATime) {
   world.environment["FEEDMILL_MAX_BODY"] = "2MiB";
   world.environment["FEEDMILL_MEMORY_BUDGET"] = "100MiB";
   world.environment["MALLOC_ARENA_MAX"] = "2";  // each thread's arena takes 64 MiB of address space by itself
-  // Below a limit of its address space a sanitizer has no room for its shadow. It watches what is resident instead.
+  // With a limited address space a sanitizer has no room for its shadow memory. Its own limit on resident memory is
+  // used instead.
   world.environment["ASAN_OPTIONS"] = world.environment["TSAN_OPTIONS"] = "hard_rss_limit_mb=400:quarantine_size_mb=16";
   Program worker({"run", "--once"}, world.environment, is_sanitized ? "" : "ulimit -v 600000");
   const Finished done = worker.wait();
@@ -122,7 +123,7 @@ std::string hostile_document(std::size_t kind, bool with_guids = false) {
 
 constexpr std::uint64_t mebi = std::uint64_t{1} << 20U;
 
-// SECURITY M2: the unit has MemoryMax=1G, of which documents get 614 MiB.
+// SECURITY M2: the unit has MemoryMax=1G; documents get 614 MiB of it.
 TEST_F(Limits, HostileFeedsStayWithinTheUnit) {
   constexpr std::size_t feeds = 60;
   const std::string documents[] = {hostile_document(0), hostile_document(1), hostile_document(2)};
@@ -224,7 +225,7 @@ TEST_F(Limits, AChainOfFullHeadersIsHeldOneAtATime) {
   world.environment["FEEDMILL_FLOOR"] = "1h";
   world.environment["FEEDMILL_CEILING"] = "24h";
   const std::uint64_t bare = peak_with(0, "/bare/"), full = peak_with(lines, "/full/");
-  // Four times its bytes, of which libcurl's own copy is nearly half. All of a chain would be ten times and more.
+  // Four times its bytes, nearly half of it libcurl's own copy. A whole chain would take ten times and more.
   if (!is_sanitized) {
     EXPECT_LE(full, bare + feeds * 5 * 128 * 1024);
   }
@@ -267,7 +268,7 @@ std::string hostile_list(std::string_view kind) {
   return numbered("a#.b\n", 3 * rows);
 }
 
-// SECURITY M2, M4: what is read of a list and what is made of it, together.
+// SECURITY M2, M4: the list as read and the result built from it, together.
 TEST_F(Limits, AnImportTakesAMultipleOfItsFile) {
   const std::string file = (world.redis.directory() / "feeds.opml").string();
   std::ofstream(file) << "<opml version='2.0'><body><outline xmlUrl='https://a.example/'/></body></opml>";
@@ -276,7 +277,7 @@ TEST_F(Limits, AnImportTakesAMultipleOfItsFile) {
     world.redis_text({"FLUSHALL"});
     std::ofstream(file) << hostile_list(kind);
     const Finished done = world.run({"import", "-q", file});
-    const bool whole = kind == "a folder";  // others may be read up to what fits, which is told
+    const bool whole = kind == "a folder";  // other kinds may be read up to the limit, which is reported
     EXPECT_TRUE(done.exit == 0 || (!whole && done.exit == 65)) << kind << ": " << done.err;
     EXPECT_GE(std::stoul(world.redis_text({"SCARD", "feeds"})), whole ? 20'000U : 500U) << kind;
     if (is_sanitized) continue;
@@ -284,7 +285,7 @@ TEST_F(Limits, AnImportTakesAMultipleOfItsFile) {
   }
 }
 
-// RELIABILITY H1: documents that take long are no reason to be restarted, and hold nobody else up.
+// RELIABILITY H1: slow documents are no reason for a restart, and do not hold up other hosts.
 TEST_F(Limits, BusyThreadsAreAliveAndOtherHostsAreRead) {
   const std::string base(4 << 20, 'd');
   const std::string slow = "<feed xmlns='http://www.w3.org/2005/Atom' xml:base='https://h/" + base +
@@ -322,7 +323,7 @@ TEST_F(Limits, ABudgetTooSmallForOneFeedIsRefused) {
 }
 
 // SECURITY T10
-TEST_F(Limits, SlowServersKeepNobodyWaiting) {
+TEST_F(Limits, SlowServersDoNotDelayOthers) {
   constexpr std::size_t each = 100;
   world.http.serve_rest([](const ServedRequest& asked) {
     if (asked.target.starts_with("/slow")) return Response{.silent = true, .end = Response::End::hang};
@@ -341,7 +342,7 @@ TEST_F(Limits, SlowServersKeepNobodyWaiting) {
 }
 
 // HTTP D8
-TEST_F(Limits, AHangUpIsNoEnd) {
+TEST_F(Limits, AHangUpDoesNotEndTheWorker) {
   world.http.serve("/feed/0", {.body = rss({{"a", "A"}})});
   Program worker({"run"}, world.environment);
   ASSERT_TRUE(eventually([&] { return worker.err().find("ready") != std::string::npos; }));

@@ -36,7 +36,7 @@ class ManyLoops : public testing::Test {
   std::vector<std::string> run() const {
     return {"run", "--config", (home / "feedmill.toml").string(), "--listen", "127.0.0.1:0"};
   }
-  /// Registers so many feeds, each of which answers as `response`; they are due.
+  /// Registers so many feeds, each answering with `response`; they are due.
   std::vector<std::string> add(std::size_t feeds, const Response& response) {
     std::vector<NewFeed> fresh;
     for (std::size_t i = 0; i < feeds; ++i) {
@@ -65,7 +65,7 @@ class ManyLoops : public testing::Test {
   std::size_t served = 0;
 };
 
-TEST_F(ManyLoops, AreWorkersThatShareWhatThereIs) {
+TEST_F(ManyLoops, AreWorkersThatShareTheFeeds) {
   const std::vector<std::string> urls =
       add(loops * lanes + 5, {.raw = "HTTP/1.1 200 OK\r\n", .end = Response::End::hang});
   Program worker(run(), world.environment);
@@ -91,7 +91,7 @@ TEST_F(ManyLoops, AreWorkersThatShareWhatThereIs) {
   EXPECT_EQ(Fleet(world.store).figures()->workers, 0U);
 }
 
-TEST_F(ManyLoops, FinishWhatIsInFlightWhenToldToStop) {
+TEST_F(ManyLoops, FinishFeedsInFlightWhenStopped) {
   constexpr std::size_t feeds = loops * lanes;
   add(feeds, {.body = rss({{"a", "First"}}), .hold_until = feeds + 1});
   world.http.serve("/go", {.body = "go", .end = Response::End::close});
@@ -117,7 +117,7 @@ TEST_F(ManyLoops, MakeOnePassTogether) {
   EXPECT_TRUE(claimants(urls).empty());
 }
 
-TEST_F(ManyLoops, TellOfAnOutageOnceAndGoOnBehindIt) {
+TEST_F(ManyLoops, LogAnOutageOnceAndContinueAfterIt) {
   Program worker(run(), world.environment);
   const std::string address = listening_at(worker);
   ASSERT_NE(address, "") << worker.err();
@@ -156,13 +156,13 @@ TEST_F(ManyLoops, ObeyAChangedConfiguration) {
   }
 }
 
-TEST_F(ManyLoops, AreNoMoreThanASystemIsAskedFor) {
+TEST_F(ManyLoops, AreLimitedInNumber) {
   const Finished refused = world.run({"run", "--threads", "17"});
   EXPECT_EQ(refused.exit, 78);
   EXPECT_NE(refused.err.find("worker.threads"), std::string::npos) << refused.err;
 }
 
-TEST_F(ManyLoops, WantDescriptorsOfWhichTheProcessTells) {
+TEST_F(ManyLoops, ReportAMissingDescriptorLimit) {
   Program worker({"run", "--threads", "4"}, world.environment, "ulimit -n 40");
   const Finished refused = worker.wait();
   EXPECT_EQ(refused.exit, 78) << refused.err;

@@ -25,7 +25,7 @@ std::string content_of(const fs::path& path) {
 
 class Overrides : public testing::Test {
  protected:
-  /// A file of the operator's that nobody else may read.
+  /// A file that only the operator may read.
   std::string file(const std::string& name, const std::string& content) {
     const fs::path path = world.redis.directory() / name;
     std::ofstream(path, std::ios::binary) << content;
@@ -97,7 +97,7 @@ TEST_F(Overrides, MarkupIsKeptAsTheOperatorSays) {
 }
 
 // SECURITY S13, S14. One feed has the policy of its own, the other had it from the configuration.
-TEST_F(Overrides, PostsOfThePolicyThatIsGoneAreStoredAnewWithoutNews) {
+TEST_F(Overrides, PostsOfARemovedPolicyAreStoredAgainWithoutNews) {
   const std::string markup =
       "<!-- c --><p title=\"t\" class=\"a\" lang=\"de\" style=\"color:red\">Hi&nbsp;you<img "
       "src=\"http://a.example/1.png\" "
@@ -213,7 +213,7 @@ TEST_F(Overrides, ManyFeedsNeedAContact) {
   EXPECT_TRUE(eventually([&] { return contacted.err().find("event=ready") != std::string::npos; })) << contacted.err();
 }
 
-// SECURITY K1: what tells of a feed hides them; what names a feed to act on it shows its URL as it is.
+// SECURITY K1: output about a feed hides them; output that names a feed to act on shows its URL unchanged.
 TEST_F(Overrides, ValuesOfSecretParametersStandOnlyWhereAFeedIsNamed) {
   const std::string canary = "c4nary-parameter";
   const auto secret = [&](const std::string& path) { return world.http.url(path) + "?api_key=" + canary; };
@@ -288,7 +288,7 @@ TEST_F(Overrides, SecretsAreSeenByTheirOriginAlone) {
   world.http.serve("/nonsense", {.raw = "nonsense\r\n\r\n"});
   world.http.serve("/away", {.status = 302, .headers = {{"Location", other.url("/feed")}}});
   other.serve("/feed", {.body = rss({{"b", "Second"}})});
-  std::string seen;  // everything that anybody was told
+  std::string seen;  // all output of the program
   const auto note = [&seen](const Finished& finished) { seen += finished.out + finished.err; };
   for (const std::string path : {"/good", "/denied", "/broken", "/nonsense", "/away"}) {
     note(feedmill({"add", world.http.url(path), "--auth", path == "/good" ? "basic" : "key"}, environment));

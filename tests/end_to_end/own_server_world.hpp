@@ -1,4 +1,4 @@
-// The program with a private Redis of its own, and what it leaves behind.
+// The program with a private Redis of its own, and the files and processes left afterwards.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// A deployment whose store has several partitions, each with workers of its own (RELIABILITY L27).
+// A deployment whose store has several partitions, each with separate workers (RELIABILITY L27).
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -82,7 +82,7 @@ class Reader {
     object["code"] = answer.status;
     return object;
   }
-  /// What is there, as it is.
+  /// The raw body of the answer.
   std::string text(const std::string& path) const {
     return ask({"GET", "http://" + address_ + "/api/v1" + path, {{"Authorization", "Bearer " + token}}}).body;
   }
@@ -239,7 +239,7 @@ TEST_F(Partitions, HoldADeploymentTogether) {
   }
   EXPECT_EQ(numbers.size(), hosts * feeds_of_each * 5);
 
-  // All of them were told of in the one stream, by the numbers that they have now.
+  // The merged stream has an event for each of them, with its current number.
   for (const EventRecord& record : merged()) numbers.erase(number_of(record));
   EXPECT_EQ(numbers.size(), 0U);
   std::string last = "0-0";
@@ -284,7 +284,7 @@ TEST_F(Partitions, AreServedByOneProcess) {
   const auto stored = [&](unsigned partition) {
     Store store = store_of(partition);
     std::size_t entries = 0;
-    // Seldom: what is due for a second is taken by those as well who leave a partition to another worker.
+    // Rarely: a feed that is due for a second is also taken by workers that leave the partition to another one.
     if (const auto now = std::chrono::steady_clock::now(); now - woken[partition] > 3s) {
       if (!Feeds(store).wake(theirs[partition], 0ms, true)) return entries;
       woken[partition] = now;
@@ -357,7 +357,8 @@ TEST_F(Partitions, AreServedByOneProcess) {
       if (redis.node(i).pid() > 0) redis_command(redis.node(i), {"CONFIG", "SET", name, value});
     }
   };
-  // One that left its partition to the worker that is dead looks after 10 s: until then nobody takes the node's place.
+  // A worker that left its partition to the dead one looks again after 10 s: until then no replica may take the node's
+  // place.
   set_all("cluster-require-full-coverage", "no");
   set_all("cluster-replica-validity-factor", "0");
   set_all("cluster-replica-no-failover", "yes");
@@ -381,7 +382,7 @@ TEST_F(Partitions, AreServedByOneProcess) {
   EXPECT_EQ(world.run({"verify", "--repair", "--journal", "/dev/null"}).exit, 78) << "of which?";
 }
 
-/// What hubs and subscribers have of partition 3 is behind /p3 of one address, whoever answers there.
+/// Hubs and subscribers reach partition 3 under /p3 of one address, whichever worker answers.
 TEST_F(Partitions, AreReachedFromOutsideAtOneAddress) {
   Authority authority;
   HttpServer hub_server(authority.issue({.names = {"IP:127.0.0.1"}})), subscriber;
@@ -400,7 +401,7 @@ TEST_F(Partitions, AreReachedFromOutsideAtOneAddress) {
   }
   const std::string callbacks = "127.0.0.1:" + std::to_string(free_port()),
                     outside = "127.0.0.1:" + std::to_string(free_port()), others = "http://" + outside + "/posts";
-  // Of what is polled nothing comes within the test.
+  // No poll is due during the test.
   world.environment["FEEDMILL_FLOOR"] = world.environment["FEEDMILL_CEILING"] = "1h";
   for (const auto& [name, value] : Environment{{"FEEDMILL_WEBSUB_PUBLIC_URL", "http://" + callbacks + "/hooks"},
                                                {"FEEDMILL_WEBSUB_LISTEN", callbacks},
@@ -476,8 +477,8 @@ TEST_F(Partitions, AreReachedFromOutsideAtOneAddress) {
   for (const HttpAnswer& answer : hub.publish(feeds[1], "")) EXPECT_EQ(answer.status, 404) << "nobody serves it here";
 }
 
-/// Webhooks, the live stream and the cursor of events speak of all partitions where none is named; a worker is killed
-/// and a node that has some of them is, and nobody misses anything.
+/// Webhooks, the live stream and the event cursor cover all partitions unless one is named; a worker and a node that
+/// has some of them are killed, and no client misses an event.
 TEST_F(Partitions, TellWebhooksOfAllByTheOneStream) {
   HttpServer receiver;
   receiver.serve_rest([](const ServedRequest&) { return Response{.status = 204}; });
@@ -533,7 +534,7 @@ TEST_F(Partitions, TellWebhooksOfAllByTheOneStream) {
     Store store = store_of(partition);
     for (const StoredEntry& entry : *Entries(store).all_by_order(feed, 100)) were_there.insert(entry.id);
   }
-  /// What the receiver was told of at `path`.
+  /// The posts that the receiver got at `path`.
   const auto told = [&](const std::string& path) {
     std::vector<std::string> guids;
     for (const ServedRequest& request : receiver.requests()) {
@@ -597,7 +598,7 @@ TEST_F(Partitions, TellWebhooksOfAllByTheOneStream) {
   for (unsigned i = 0; i < partitions; ++i)
     redis_command(node_of(i), {"DEL", store_of(i).prefix() + "lock:delivery:000"});
   redis.await_replicas();
-  const std::string lead = "{stream:signals}:lock:push_out";  // of who was killed, for 10 s more
+  const std::string lead = "{stream:signals}:lock:push_out";  // the dead worker's lock, valid for 10 s more
   for (unsigned i = 0; i < partitions; ++i) redis_command(node_of(i), {"DEL", lead});
   node_of(1).kill();
   posts = 5;
@@ -612,7 +613,7 @@ TEST_F(Partitions, TellWebhooksOfAllByTheOneStream) {
   EXPECT_EQ(worker->wait().exit, 0) << worker->err();
 }
 
-TEST_F(Partitions, AreToldToWhoAsksTheWrongOne) {
+TEST_F(Partitions, AreNamedWhenTheWrongOneIsAsked) {
   const std::string url = "https://example.org/feed.xml";
   const unsigned its = partition_of(url, partitions), other = (its + 1) % partitions;
   const Finished refused = run_at(other, {"add", url});
@@ -664,7 +665,7 @@ TEST_F(Partitions, AreToldToWhoAsksTheWrongOne) {
   EXPECT_NE(feeds(other).body.find("this worker serves only " + std::to_string(its)), std::string::npos);
 }
 
-/// Verbs find the partition of what they are asked for, or go to all; where they cannot know, one must be named.
+/// Verbs find the partition of their feed or go to all partitions; if they cannot know it, it must be named.
 TEST_F(Partitions, NeedNotBeNamedWhereFeedsAre) {
   std::vector<std::string> urls, add{"add", "--json"};
   std::string list;
@@ -883,7 +884,7 @@ TEST_F(Partitions, HaveChannelsTogether) {
   constexpr std::int64_t expected = std::int64_t{hosts} * 2;
   ASSERT_TRUE(eventually([&] { return unread() == expected; })) << worker.err();
 
-  // Many posts are of the same second: those of all parts stand in one order, and a cursor holds in each.
+  // Many posts have the same second: those of all partitions have one order, and a cursor holds in each.
   const auto rows_of = [](const std::string& lines) {
     std::vector<std::string> ids;
     std::istringstream rows(lines);
@@ -1025,7 +1026,7 @@ TEST_F(Partitions, HaveChannelsTogether) {
   EXPECT_EQ(world.run({"verify"}).exit, 0);
 }
 
-/// A rule of a user tells of posts in every partition, and what it told is one list.
+/// A user's rule covers posts in every partition, and its notices are one list.
 TEST_F(Partitions, TellUsersTogether) {
   constexpr unsigned hosts = 12;
   std::vector<std::unique_ptr<Host>> all;
@@ -1075,11 +1076,11 @@ TEST_F(Partitions, TellUsersTogether) {
   EXPECT_EQ(world.run({"notify", "read", "anna", "--all"}).exit, 0);
   EXPECT_EQ(world.run({"notify", "list", "anna", "--unread", "--json"}).out, "");
 
-  // Removed by its id it tells of nothing any more, wherever; that of the feed still does.
+  // A rule removed by its id matches no posts in any partition; the feed's rule still does.
   EXPECT_EQ(reader.call("DELETE", "/rules/" + id_of(words.out, "words") + "?user=anna").at("result"), "removed");
   EXPECT_EQ(reader.call("DELETE", "/rules/" + id_of(words.out, "words") + "?user=anna").at("code"), 404);
   EXPECT_EQ(reader.call("POST", "/rules?user=bert", R"({"words":"post"})").at("result"), "watching");
-  for (const std::string& url : urls) {  // whichever partition has it, and the user
+  for (const std::string& url : urls) {  // whichever partition the feed and the user are in
     const json::object watching = reader.call("POST", "/rules?user=dora", json::serialize(json::object{{"url", url}}));
     EXPECT_EQ(watching.at("code"), 200) << json::serialize(watching);
   }
@@ -1099,12 +1100,13 @@ TEST_F(Partitions, TellUsersTogether) {
   reader.stop();
 }
 
-/// Two that serve all: what becomes due in a partition is taken by one of them, and by the other once that is dead.
-TEST_F(Partitions, AreLeftToWhoStandsFirst) {
+/// Two workers serve all partitions: one of them takes a partition's due feeds, and the other does once that one is
+/// dead.
+TEST_F(Partitions, AreLeftToTheirPrimaryWorker) {
   constexpr unsigned hosts = 12;
   std::mutex mutex;
   std::map<unsigned, std::vector<std::string>> urls;
-  std::map<unsigned, std::string> polls;  // by partition: who it was that polled, each time
+  std::map<unsigned, std::string> polls;  // by partition: the worker of each poll
   std::vector<std::unique_ptr<Host>> all;
   std::vector<std::string> add{"add"};
   for (unsigned i = 0; i < hosts; ++i) {
@@ -1164,7 +1166,7 @@ TEST_F(Partitions, PassAHostsGateWhereverTheirFeedsAre) {
   constexpr unsigned hosts = 12;
   constexpr auto answer_takes = 40ms;
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1";
-  for (const auto& [name, value] : lease(20'000)) world.environment[name] = value;  // nobody is killed, and all wait
+  for (const auto& [name, value] : lease(20'000)) world.environment[name] = value;  // no worker is killed, and all wait
   Host target(100);
   std::mutex mutex;
   std::vector<Clock::time_point> starts;

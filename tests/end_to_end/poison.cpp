@@ -1,5 +1,5 @@
-// Loaded into the program under test: it aborts, or throws, when it is about to read a document that says so. A real
-// crash or bug, in the real program, at the place where documents are taken in.
+// Loaded into the program under test: it aborts or throws when a document about to be read asks for it. A real crash or
+// bug, in the real program, where documents are taken in.
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>

@@ -39,7 +39,7 @@ class Policy : public testing::Test {
       return one.header("Host").starts_with(host);
     }));
   }
-  /// As in production: nobody is asked again within the test.
+  /// As in production: no feed is polled twice within the test.
   void slowly() {
     world.environment["FEEDMILL_FLOOR"] = "1h";
     world.environment["FEEDMILL_CEILING"] = "24h";
@@ -201,7 +201,7 @@ TEST_F(Policy, WhatTakesTooManyStepsIsQuarantinedAndOthersAreRead) {
 }
 
 // SECURITY Q4
-TEST_F(Policy, ADocumentThatMeetsABugIsKeptForWhoMendsIt) {
+TEST_F(Policy, ADocumentThatHitsABugIsKeptForDebugging) {
   if (is_sanitized) GTEST_SKIP() << "a sanitiser's library wants to be loaded first";
   const auto directory = world.redis.directory() / "poison";
   std::filesystem::create_directories(directory);
@@ -224,7 +224,7 @@ TEST_F(Policy, ADocumentThatMeetsABugIsKeptForWhoMendsIt) {
   EXPECT_EQ(content, body.substr(0, 65536));
 }
 
-TEST_F(Policy, KillingWorkersQuarantinesNobody) {
+TEST_F(Policy, KillingWorkersQuarantinesNoFeed) {
   constexpr std::size_t feeds = 60;
   slowly();
   short_leases();

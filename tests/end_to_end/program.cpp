@@ -57,7 +57,8 @@ Program::Program(const std::vector<std::string>& arguments, const Environment& e
   posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&files, 1, out.c_str(), O_WRONLY | O_CREAT, 0600);
   posix_spawn_file_actions_addopen(&files, 2, err.c_str(), O_WRONLY | O_CREAT, 0600);
-  posix_spawn_file_actions_addclosefrom_np(&files, 3);  // a connection that we close ends, whoever was started since
+  // Otherwise a connection that we close would stay open in a later child
+  posix_spawn_file_actions_addclosefrom_np(&files, 3);
   const int failed = posix_spawn(&pid_, argv.front(), &files, nullptr, argv.data(), envp.data());
   posix_spawn_file_actions_destroy(&files);
   if (failed != 0) throw std::runtime_error("cannot start " + words.front());

@@ -38,13 +38,13 @@ class Program {
 
   pid_t pid() const { return pid_; }
   void signal(int number) const;
-  /// Whether it has come to its end by itself.
+  /// Whether it has ended.
   bool ended() const;
   /// Waits until it has stopped itself (SIGSTOP), for half a minute at most; false when it did not.
   bool stopped() const;
   /// Waits for its end, for a minute at most.
   Finished wait();
-  /// What it has printed so far.
+  /// Its output so far.
   std::string out() const;
   std::string err() const;
 
@@ -53,7 +53,7 @@ class Program {
   pid_t pid_ = -1;
 };
 
-/// How often `what` stands in `text`.
+/// The number of occurrences of `what` in `text`.
 std::size_t count_of(const std::string& text, const std::string& what);
 
 /// host:port of a worker's listener, from its log.
@@ -72,7 +72,7 @@ class World {
   Environment with(const Environment& more) const;
   std::string redis_text(const std::vector<std::string>& words) const { return redis_command(redis, words); }
   std::vector<EventRecord> signals();
-  /// How many signals of a type stand in the stream.
+  /// The number of events of a type in the stream.
   std::size_t count(const std::string& type);
 
   RedisServer redis;

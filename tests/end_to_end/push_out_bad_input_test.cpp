@@ -1,5 +1,5 @@
-// What the hub does with requests that are wrong or hostile, with callbacks that are, with clocks that step and with a
-// Redis that is away: docs/PUSH_OUT.md, "What it answers to bad requests" (WEBSUB U2–U18).
+// How the hub handles wrong or hostile requests and callbacks, clock steps and an unavailable Redis: docs/PUSH_OUT.md,
+// "What it answers to bad requests" (WEBSUB U2–U18).
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -36,7 +36,7 @@ namespace {
 namespace json = boost::json;
 using testing::HasSubstr;
 
-/// A shared feed, and a worker whose hub others ask.
+/// A shared feed, and a worker with a public hub.
 class HubWorld : public World {
  public:
   explicit HubWorld(const std::vector<std::string>& redis_arguments = {})
@@ -86,7 +86,7 @@ class HubWorld : public World {
     const SubscriberCounts all = counts();
     return all.hub_active + all.hub_pending;
   }
-  /// Who waits to be asked again is asked now.
+  /// Makes all waiting retries due now.
   void hurry() const {
     redis_text({"EVAL",
                 "for _, id in ipairs(redis.call('ZRANGE', 'push_out:due', 0, -1)) do "
@@ -94,7 +94,7 @@ class HubWorld : public World {
                 "redis.call('ZADD', 'push_out:due', 1, id) end end",
                 "0"});
   }
-  /// Nobody has subscribed in the end, however often it is asked.
+  /// Whether no subscription is left, however often it is retried.
   bool comes_to_nothing() {
     return eventually([&] {
       hurry();
@@ -107,7 +107,7 @@ class HubWorld : public World {
   std::unique_ptr<Program> worker;
 };
 
-/// A subscriber that confirms, and takes what it is told.
+/// A subscriber that confirms and accepts deliveries.
 class Reader {
  public:
   explicit Reader(const boost::asio::ip::address_v4& address = boost::asio::ip::address_v4::loopback())
@@ -154,7 +154,7 @@ class HubBadInput : public testing::Test {
     EXPECT_EQ(answer.status, 400) << callback;
     EXPECT_THAT(answer.body, HasSubstr(why)) << callback;
   }
-  /// What is new reaches a subscriber that is well.
+  /// A new post reaches a healthy subscriber.
   void expect_delivered() {
     EXPECT_EQ(world.subscribe(reader.url("/well")).status, 202);
     ASSERT_TRUE(eventually([&] { return world.counts().hub_active >= 1; }));
@@ -181,14 +181,14 @@ TEST_F(HubBadInput, PrivateCallbacksAreRefusedAtOnceAndNamesWhenTheyAreAsked) {
   EXPECT_EQ(reader.server.connections(), 0U);
 }
 
-TEST_F(HubBadInput, CallbacksThatPointBackComeToNothing) {
+TEST_F(HubBadInput, CallbacksThatPointBackAreRejected) {
   world.start();
   for (const std::string& path : {std::string("/hub"), std::string("/hub?x=1"), std::string("/events?topic=x"),
                                   world.topic.substr(world.public_url.size())}) {
     expect_refused(world.public_url + path, "a URL of this hub");
   }
   EXPECT_EQ(world.known(), 0U);
-  // Under another name nobody knows that it is we: no such address answers with a challenge.
+  // Under another name the address is not known to be ours; it does not echo the challenge.
   const std::string port = world.public_url.substr(world.public_url.rfind(':'));
   for (const std::string& path : {std::string("/hub"), world.topic.substr(world.public_url.size())}) {
     EXPECT_EQ(world.subscribe("http://localhost" + port + path).status, 202);
@@ -198,7 +198,7 @@ TEST_F(HubBadInput, CallbacksThatPointBackComeToNothing) {
   expect_delivered();
 }
 
-TEST_F(HubBadInput, WhoeverAnswersBadlyHasNotConfirmed) {
+TEST_F(HubBadInput, ABadAnswerDoesNotConfirm) {
   world.start({{"FEEDMILL_PUSH_OUT_TIMEOUT", "1s"}});
   HttpServer bad;
   const std::string elsewhere = reader.url("/elsewhere");
@@ -227,7 +227,7 @@ TEST_F(HubBadInput, WhoeverAnswersBadlyHasNotConfirmed) {
   EXPECT_EQ(reader.server.connections(), 0U) << "redirects are not followed";
   for (const std::string& path : paths) EXPECT_EQ(bad.count(path), 1U) << path << ": its site has never confirmed";
   expect_delivered();
-  // Now its site has: what is not heard is asked again.
+  // Now its site has confirmed once: failed verifications are retried.
   for (const char* path : {"/slow", "/refuses"}) EXPECT_EQ(world.subscribe(bad.url(path)).status, 202) << path;
   EXPECT_TRUE(eventually([&] {
     world.hurry();
@@ -237,7 +237,7 @@ TEST_F(HubBadInput, WhoeverAnswersBadlyHasNotConfirmed) {
   EXPECT_EQ(bad.count("/refuses"), 1U + 1U) << "is its word";
 }
 
-TEST_F(HubBadInput, WhoTakesDeliveriesBadlyKeepsNobodyWaiting) {
+TEST_F(HubBadInput, BadReceiversDoNotDelayOthers) {
   world.start({{"FEEDMILL_PUSH_OUT_TIMEOUT", "1s"}});
   HttpServer bad;
   const auto confirming = [](Response answer) {
@@ -281,12 +281,12 @@ TEST_F(HubBadInput, SecretsOfNoneUpTo199Bytes) {
   ASSERT_TRUE(eventually([&] { return reader.posts().size() == 2; }));
   for (const ServedRequest& told : reader.posts())
     EXPECT_EQ(told.header("X-Hub-Signature").empty(), told.target == "/none") << told.target;
-  // What is no place in the topic is no page that is missing.
+  // An invalid position in the topic is an error, not an empty page.
   EXPECT_EQ(ask({.url = world.topic + "?before=x"}).status, 400);
   EXPECT_EQ(ask({.url = world.topic + "?before=0:Entry:0"}).status, 200);
 }
 
-TEST_F(HubBadInput, ATopicThatIsRemovedWhileItIsAskedForComesToNothing) {
+TEST_F(HubBadInput, RemovingATopicDropsPendingSubscriptions) {
   world.start({{"FEEDMILL_PUSH_OUT_TIMEOUT", "1s"}});
   HttpServer silent;
   silent.serve_rest([](const ServedRequest&) { return Response{.silent = true, .end = Response::End::hang}; });
@@ -299,7 +299,7 @@ TEST_F(HubBadInput, ATopicThatIsRemovedWhileItIsAskedForComesToNothing) {
 }
 
 // Bounds of one site: below one registrable domain, or addresses of one network (U18).
-TEST_F(HubBadInput, NobodyTakesThePlacesOfAll) {
+TEST_F(HubBadInput, OneSiteCannotTakeAllSubscriptions) {
   world.start({{"FEEDMILL_PUSH_OUT_PER_SITE", "5"}});
   HttpServer silent;
   silent.serve_rest([](const ServedRequest&) { return Response{.silent = true, .end = Response::End::hang}; });
@@ -313,7 +313,7 @@ TEST_F(HubBadInput, NobodyTakesThePlacesOfAll) {
   Reader other(boost::asio::ip::make_address_v4("127.0.1.1"));
   EXPECT_EQ(world.subscribe(other.url("/cb")).status, 202) << "another network";
   ASSERT_TRUE(eventually([&] { return world.counts().hub_active == 1; }));
-  // Who is given up makes room, who unsubscribes does.
+  // Dropped subscriptions and unsubscriptions free their slots.
   EXPECT_EQ(world.subscribe(other.url("/cb"), "", "unsubscribe").status, 202);
   EXPECT_TRUE(eventually([&] { return world.counts().hub_active == 0; }));
   world.worker->signal(SIGKILL);
@@ -323,8 +323,8 @@ TEST_F(HubBadInput, NobodyTakesThePlacesOfAll) {
   EXPECT_EQ(world.redis_text({"EXISTS", "push_out:sites"}), "0") << "nothing is counted any more";
 }
 
-// From one address, as fast as it can: a bounded number is remembered, the rest is told to come later, and whoever is
-// well is served all the while.
+// From one address at full speed: a bounded number is stored, the rest is told to retry later, and healthy subscribers
+// are served throughout.
 TEST_F(HubBadInput, AFloodOfSubscriptionsIsBounded) {
   world.start();
   HttpServer silent;
@@ -420,7 +420,7 @@ TEST_F(HubUnderLoad, LinksOfLargePagesReachEveryPostOnce) {
   }
 }
 
-// WEBSUB U9, SECURITY M5: what is delivered to many is held once, and counted as it is sent.
+// WEBSUB U9, SECURITY M5: a document for many receivers is held once, and counted while it is sent.
 TEST_F(HubUnderLoad, ReceiversThatDoNotReadShareOneDocument) {
   DeafReceivers deaf;
   Reader reader;
@@ -489,7 +489,7 @@ TEST_F(HubUnderLoad, VerificationsThatHangDelayNoDelivery) {
   EXPECT_LE(mute.connections(), 2U);
 }
 
-/// Workers whose hub is asked by clients of many networks, behind a proxy, to verify callbacks of a third party.
+/// Workers whose hub is asked by clients of many networks, through a proxy, to verify callbacks of a third party.
 class HubAmplifier : public HubUnderLoad {
  protected:
   /// Requests at the third party within a minute of the first, for 1,500 subscriptions and more during that minute.
@@ -568,7 +568,7 @@ TEST_F(HubAmplifier, OfTwoWorkersMakesTwiceAsManyAtMost) {
   EXPECT_LE(requests_in_a_minute(2), 24U);
 }
 
-// SECURITY W8: behind a trusted proxy each client has a share of its own.
+// SECURITY W8: with a trusted proxy each client has its own share.
 TEST_F(HubUnderLoad, AFloodOfOneClientKeepsNoOtherOut) {
   world.start({{"FEEDMILL_PUSH_OUT_TRUSTED_PROXIES", "127.0.0.1"}});
   const auto from = [](const std::string& client) {
@@ -603,14 +603,14 @@ class HubWithoutRedis : public testing::Test {
   Reader reader;
 };
 
-TEST_F(HubWithoutRedis, SaysSoAndGoesOnWithoutAnybodysHelp) {
+TEST_F(HubWithoutRedis, Answers503AndRecoversOnItsOwn) {
   world.start();
   EXPECT_EQ(world.subscribe(reader.url("/one")).status, 202);
   ASSERT_TRUE(eventually([&] { return world.counts().hub_active == 1; }));
   EXPECT_EQ(ask({.url = world.topic}).status, 200);
   world.redis.kill();
   world.redis.start();
-  // Nobody has noticed: the first request finds a connection that is none any more.
+  // The outage is not noticed yet: the first request finds a dead connection.
   EXPECT_EQ(world.subscribe(reader.url("/two")).status, 202);
   world.redis.kill();
   const HttpAnswer away = world.subscribe(reader.url("/three"));
@@ -628,7 +628,7 @@ TEST_F(HubWithoutRedis, SaysSoAndGoesOnWithoutAnybodysHelp) {
   EXPECT_TRUE(eventually([&] { return reader.posts().size() == 3; }));
 }
 
-/// The wall clock of a machine with all that runs on it, Redis too, which goes on from wherever a test puts it.
+/// The wall clock of the worker and Redis, which continues from any time set by a test.
 class SetClock {
  public:
   SetClock() {
@@ -657,7 +657,7 @@ class SetClock {
   SetClock(const SetClock&) = delete;
   SetClock& operator=(const SetClock&) = delete;
 
-  /// What is started from now on has the true clock, unless it is told otherwise.
+  /// Programs started from now on use the true clock, unless told otherwise.
   static void let_go() {
     unsetenv("LD_PRELOAD");
     unsetenv("SET_CLOCK");
@@ -677,7 +677,7 @@ class SetClock {
   std::jthread ticking_;
 };
 
-TEST(HubWithASteppingClock, TellsWhatIsNewAndEndsLeasesByTheClockAsItIs) {
+TEST(HubWithASteppingClock, DeliversNewPostsAndEndsLeasesByTheCurrentClock) {
   if (is_sanitized) GTEST_SKIP() << "a sanitizer wants to be preloaded first";
   using namespace std::chrono_literals;
   SetClock clock;
@@ -698,7 +698,7 @@ TEST(HubWithASteppingClock, TellsWhatIsNewAndEndsLeasesByTheClockAsItIs) {
     return std::chrono::seconds(std::stoll(hook.posts().at(index).header("webhook-timestamp")));
   };
 
-  clock.put(24h);  // back, but not behind what was fetched before
+  clock.put(24h);  // back, but not before the earlier fetches
   const std::chrono::seconds back = real_now() + 24h;
   world.publish({{"2", "second"}, {"1", "first"}});
   world.refresh();
@@ -706,7 +706,7 @@ TEST(HubWithASteppingClock, TellsWhatIsNewAndEndsLeasesByTheClockAsItIs) {
   EXPECT_GE(stamp(0), back - 1s) << "a try says when this machine thinks that it was made";
   EXPECT_LE(stamp(0), back + 10min);
 
-  // What has failed is tried again when the clock says so: at once after a step ahead.
+  // Failures are retried by the clock: at once after a step ahead.
   hook.status = 503;
   world.publish({{"3", "third"}, {"2", "second"}, {"1", "first"}});
   world.refresh();

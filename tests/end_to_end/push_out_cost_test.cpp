@@ -1,4 +1,5 @@
-// What it costs Redis that an event concerns few or many (PERFORMANCE F11). Prints what docs/BENCHMARKS.md has.
+// The cost for Redis of an event that concerns few or many subscribers (PERFORMANCE F11). Prints the figures of
+// docs/BENCHMARKS.md.
 #include <iostream>
 #include <map>
 #include <numeric>
@@ -50,7 +51,7 @@ class PushOutCost : public testing::TestWithParam<int> {
   HttpServer receiver;
 };
 
-TEST_P(PushOutCost, OfAnEventGrowsWithWhomItConcernsAlone) {
+TEST_P(PushOutCost, OfAnEventGrowsOnlyWithTheSubscribersConcerned) {
   const int count = GetParam();
   ASSERT_NO_FATAL_FAILURE(it.import(1, 1));
   ASSERT_EQ(it.world.run({"set", it.truth.url(0), "republish=yes"}).exit, 0);

@@ -1,5 +1,5 @@
-// Whoever pushes out, Redis or receivers are killed (WEBSUB U14, RELIABILITY §4, C6): nobody misses an event, what
-// comes twice has the same id, and each is told in the order of the stream. FULL_TESTS makes the loop the long one, and
+// The pushing worker, Redis or receivers are killed (WEBSUB U14, RELIABILITY §4, C6): no receiver misses an event,
+// duplicates have the same id, and each gets the events in stream order. FULL_TESTS makes the loop the long one, and
 // FEEDMILL_LOOP_MINUTES=n ends it after n minutes, however far it has got.
 #include <array>
 #include <chrono>
@@ -33,7 +33,7 @@ namespace json = boost::json;
 constexpr std::size_t feeds = 3;
 const std::vector<std::string> pushes_out{"run", "--no-ingest", "--no-deliver", "--push-out"};
 
-/// A receiver that can be killed; what it took is in a file before it answers.
+/// A receiver that can be killed; each POST is in a file before the answer.
 class Receiver {
  public:
   struct Told {
@@ -86,7 +86,7 @@ std::pair<std::string, std::size_t> post_of(const std::string& title) {
   return {GroundTruth::guid(feed, post), edits};
 }
 
-/// Feeds that change, and everybody who is told of it.
+/// Feeds that change, and the receivers of their events.
 class ToldWorld {
  public:
   ToldWorld() {
@@ -95,7 +95,7 @@ class ToldWorld {
     environment["FEEDMILL_PUSH_OUT_PER_HOST"] = "16";
   }
 
-  /// Three webhooks and two subscribers of the hub, who are to be verified by whoever pushes out.
+  /// Three webhooks and two hub subscribers, still to be verified by the pushing worker.
   void set_up() {
     ASSERT_NO_FATAL_FAILURE(it.import(feeds, 5));
     for (std::size_t feed = 0; feed < feeds; ++feed)
@@ -142,7 +142,7 @@ class ToldWorld {
     redis_command(it.world.redis, {"EVAL", pass, "0", dead});
   }
 
-  /// What is wrong with what everybody was told, once all have been told of all; "" when nothing is.
+  /// Faults in the deliveries once all have arrived, "" if there are none.
   std::string wrongs() {
     const auto records = EventStream(it.world.store).read("0", 10'000'000, Milliseconds(0));
     if (!records) return records.error().detail;
@@ -186,7 +186,7 @@ class ToldWorld {
     return sum;
   }
 
-  TruthWorld it{durable("always"), {.listed = 30, .text = 100}};  // what was told of is on the disk
+  TruthWorld it{durable("always"), {.listed = 30, .text = 100}};  // every delivered event is on disk
   Receiver one{it.world.redis.directory() / "one"}, two{it.world.redis.directory() / "two"};
 
  private:
@@ -195,7 +195,7 @@ class ToldWorld {
     const Receiver* receiver;
     EventFilter filter;
     bool is_webhook, in_order;
-    std::string since;  ///< stream id behind which it is told
+    std::string since;  ///< stream id after which its deliveries begin
   };
 
   void add_webhook(const std::string& path, const Receiver& receiver, EventFilter filter, std::uint32_t at_once) {
@@ -292,7 +292,7 @@ class ToldWorld {
   std::vector<Somebody> everybody_;
 };
 
-/// A place in the code, and how often it is passed before somebody dies there.
+/// A place in the code, and how often it is passed before the process dies there.
 struct Point {
   const char* name;
   const char* at;
@@ -339,7 +339,8 @@ INSTANTIATE_TEST_SUITE_P(Points, PushOutCrashes,
                                          Point{"S23_fifth", "S23:5"}),
                          [](const auto& test) { return test.param.name; });
 
-/// Nothing newer comes and nobody else looks: what a worker took and did not settle is due again when its lease ends.
+/// No later event and no other look help: subscribers that a worker took and did not settle are due when its lease
+/// ends.
 TEST(HubLeases, BringTheLastVersionThoughNothingNewComes) {
   ToldWorld it;
   ASSERT_NO_FATAL_FAILURE(it.set_up());
@@ -358,7 +359,7 @@ TEST(HubLeases, BringTheLastVersionThoughNothingNewComes) {
 
 class PushOutKillLoop : public testing::Test {
  protected:
-  /// The publisher goes on, and so do all others, for a while that chance decides.
+  /// The publisher and all others go on for a random while.
   void let_work() {
     const auto enough = it.bytes_told() + random() % 8192;
     int looks = 0;
@@ -442,7 +443,7 @@ TEST_F(PushOutKillLoop, LosesNoEvent) {
             << " s" << std::endl;
 }
 
-/// One webhook, and a server that this test asks what came.
+/// One webhook on a server that records its deliveries.
 class PushOutLeases : public testing::Test {
  protected:
   void SetUp() override {
@@ -494,14 +495,14 @@ class PushOutLeases : public testing::Test {
 
 using Times = std::vector<std::size_t>;
 
-// Nobody helps here: leases end by themselves, while eventually() waits.
+// Without outside help: leases end on their own while eventually() waits.
 TEST_F(PushOutLeases, OfAWorkerThatDiedEndWithinSeconds) {
   silent = true;
   auto first = start();
   ASSERT_TRUE(eventually([&] { return it.world.redis_text({"EXISTS", "lock:push_out"}) == "1"; }));
   ASSERT_NO_FATAL_FAILURE(publish(2));
   ASSERT_TRUE(eventually([&] { return times() == Times{1}; }));
-  // It is renewed for as long as the request takes, and never reaches further than ten seconds.
+  // It is renewed while the request lasts, and never reaches more than ten seconds ahead.
   const std::int64_t taken = due();
   EXPECT_TRUE(eventually([&] { return due() > taken; }));
   auto second = start();

@@ -29,8 +29,7 @@ namespace json = boost::json;
 using testing::HasSubstr;
 using testing::Not;
 
-/// A store whose worker pushes out. What it fetches is of this machine, and is shown to others because its record says
-/// so.
+/// A store whose worker pushes out. Its feeds are on this machine; their records allow republishing.
 class OutsideWorld : public World {
  public:
   OutsideWorld() : port(free_port()), public_url("http://127.0.0.1:" + std::to_string(port)) {
@@ -67,7 +66,7 @@ class OutsideWorld : public World {
     const auto line = done.out.substr(0, done.out.find('\n'));
     return json::parse(line.empty() ? "{}" : line).as_object();
   }
-  /// What waits for anybody comes now.
+  /// Makes every waiting delivery due now.
   void hurry() const {
     redis_text({"EVAL",
                 "for _, id in ipairs(redis.call('ZRANGE', 'push_out:due', 0, -1)) do "
@@ -81,7 +80,7 @@ class OutsideWorld : public World {
   std::unique_ptr<Program> worker;
 };
 
-/// Somebody who is told, on a server of his own.
+/// A receiver on its own server.
 class Receiver {
  public:
   Receiver() {
@@ -128,7 +127,7 @@ class PushingOut : public testing::Test {
   std::string secret;
 };
 
-TEST_F(PushingOut, AWebhookIsToldOfEachPostOnceSigned) {
+TEST_F(PushingOut, AWebhookGetsEachPostOnceSigned) {
   const std::string url = world.add("/feed", {{"1", "first"}});
   world.start();
   const std::string id = add_webhook({"--type", "post_created"});
@@ -154,8 +153,8 @@ TEST_F(PushingOut, AWebhookIsToldOfEachPostOnceSigned) {
   EXPECT_EQ(world.run({"webhook", "show", id}).exit, 1);
 }
 
-// Its place is where the stream stood when it was added, whether anybody was there to push out or not.
-TEST_F(PushingOut, TellsWhatHappenedBeforeTheFirstWorkerCame) {
+// A webhook starts at the end of the stream when it is added, even while no worker pushes out.
+TEST_F(PushingOut, DeliversEventsFromBeforeTheFirstWorker) {
   const std::string url = world.add("/feed", {{"1", "first"}});
   add_webhook({"--type", "post_created"});
   world.publish("/feed", {{"2", "second"}, {"1", "first"}});
@@ -203,7 +202,7 @@ TEST_F(PushingOut, WhatFailsIsTriedAgainUnderTheSameId) {
   EXPECT_TRUE(eventually([&] { return Subscribers(world.store).get(id)->value().failures == 0; }));
 }
 
-TEST_F(PushingOut, WhoSaysThatItIsGoneIsToldNoMore) {
+TEST_F(PushingOut, StopsDeliveringToAReceiverThatAnswersGone) {
   const std::string url = world.add("/feed", {{"1", "first"}});
   world.start();
   const std::string id = add_webhook();
@@ -214,7 +213,7 @@ TEST_F(PushingOut, WhoSaysThatItIsGoneIsToldNoMore) {
   EXPECT_THAT(world.run({"notices"}).out, HasSubstr("410"));
 }
 
-TEST_F(PushingOut, WhatFailedForTooLongIsSuspendedAndGoesOnWhenResumed) {
+TEST_F(PushingOut, SuspendsAFailingWebhookAndContinuesWhenResumed) {
   world.environment["FEEDMILL_PUSH_OUT_GIVE_UP"] = "1min";
   const std::string url = world.add("/feed", {{"1", "first"}});
   world.start();
@@ -237,7 +236,7 @@ TEST_F(PushingOut, WhatFailedForTooLongIsSuspendedAndGoesOnWhenResumed) {
   EXPECT_EQ(title_of(receiver.server.requests().at(before + 1)), "third");
 }
 
-TEST_F(PushingOut, WhoMissedEventsIsToldWhich) {
+TEST_F(PushingOut, ReportsMissedEventsToTheReceiver) {
   const std::string url = world.add("/feed", {{"1", "first"}});
   const std::string id = add_webhook();
   world.publish("/feed", {{"2", "second"}, {"1", "first"}});
@@ -254,7 +253,7 @@ TEST_F(PushingOut, WhoMissedEventsIsToldWhich) {
   EXPECT_EQ(title_of(receiver.server.requests().at(1)), "third");
 }
 
-TEST_F(PushingOut, WhoMissedEventsIsToldOfAllThatAreLeft) {
+TEST_F(PushingOut, DeliversTheRemainingEventsAfterMissedOnes) {
   const std::string url = world.add("/feed", {{"1", "first"}});
   const std::string id = add_webhook();
   for (const std::string post : {"2", "3", "4"}) {
@@ -271,10 +270,10 @@ TEST_F(PushingOut, WhoMissedEventsIsToldOfAllThatAreLeft) {
   EXPECT_EQ(title_of(receiver.server.requests().at(1)), "post 4");
 }
 
-// WEBSUB U15: the feed cannot be asked any more whether others may be told.
-TEST_F(PushingOut, TellsThatAFeedIsRemovedUnlessItWasPrivate) {
+// WEBSUB U15: a removed feed can no longer be asked whether it may be republished.
+TEST_F(PushingOut, ReportsARemovedFeedUnlessItWasPrivate) {
   const std::string shown = world.add("/feed", {{"1", "first"}}), kept = world.add("/private", {{"1", "first"}});
-  EXPECT_EQ(world.run({"set", kept, "republish="}).exit, 0);  // of this machine: nobody else could fetch it
+  EXPECT_EQ(world.run({"set", kept, "republish="}).exit, 0);  // on this machine: no other client could fetch it
   world.start();
   add_webhook();
   EXPECT_EQ(world.run({"remove", kept, "--yes"}).exit, 0);
@@ -286,7 +285,7 @@ TEST_F(PushingOut, TellsThatAFeedIsRemovedUnlessItWasPrivate) {
   EXPECT_EQ(told.at("data").at("data").at("republish").as_string(), "yes");
 }
 
-// WEBSUB U14: half of the places of a host are for who answers soon.
+// WEBSUB U14: half of a host's slots are for fast receivers.
 TEST_F(PushingOut, SlowReceiversOfAHostDoNotHoldUpTheOthersThere) {
   world.environment["FEEDMILL_PUSH_OUT_TIMEOUT"] = "6s";
   const std::string url = world.add("/feed", {{"1", "first"}});
@@ -307,11 +306,11 @@ TEST_F(PushingOut, SlowReceiversOfAHostDoNotHoldUpTheOthersThere) {
   EXPECT_LE(receiver.server.requests().size() - 2, 2U) << "slow ones that went before";
 }
 
-TEST_F(PushingOut, WhoHasMuchToBeToldLeavesItsPlaceToOthersOfItsHost) {
+TEST_F(PushingOut, ABusyReceiverYieldsItsSlotToOthersOfItsHost) {
   world.environment["FEEDMILL_PUSH_OUT_PER_HOST"] = "2";
   const std::string url = world.add("/feed", {{"0", "post 0"}});
   world.start();
-  constexpr std::size_t webhooks = 4, events = 100;  // who finds no place asks again after a second
+  constexpr std::size_t webhooks = 4, events = 100;  // without a free slot a receiver is retried after a second
   for (std::size_t i = 0; i < webhooks; ++i) {
     const std::string path = "/much/" + std::to_string(i);
     receiver.server.serve(path, Response{.status = 204, .delay = std::chrono::milliseconds(20)});
@@ -329,7 +328,7 @@ TEST_F(PushingOut, WhoHasMuchToBeToldLeavesItsPlaceToOthersOfItsHost) {
   EXPECT_EQ(told.size(), webhooks) << "each was told of something before any was told of all";
 }
 
-// Whenever it is killed: every post is told of, in order, and what is told twice has the same id.
+// Kills at any moment: every post is delivered, in order, and duplicates have the same id.
 TEST_F(PushingOut, KilledAgainAndAgainItMissesNothing) {
   const std::string url = world.add("/feed", {{"0", "post 0"}});
   world.start();
@@ -369,7 +368,7 @@ TEST_F(PushingOut, KilledAgainAndAgainItMissesNothing) {
   EXPECT_EQ(told, expected);
 }
 
-TEST_F(PushingOut, PrivateFeedsAreShownToNobody) {
+TEST_F(PushingOut, PrivateFeedsAreNotDelivered) {
   world.publish("/private", {{"1", "first"}});
   const std::string url = world.http.url("/private");
   EXPECT_EQ(world.run({"add", url}).exit, 0);
@@ -387,7 +386,7 @@ TEST_F(PushingOut, PrivateFeedsAreShownToNobody) {
   EXPECT_EQ(title_of(receiver.server.requests().at(0)), "two");
 }
 
-TEST_F(PushingOut, WhatHasBecomePrivateMeanwhileIsNotTold) {
+TEST_F(PushingOut, DropsEventsOfFeedsThatBecamePrivate) {
   const std::string url = world.add("/feed", {{"1", "first"}}), other = world.add("/other", {{"a", "one"}});
   world.start();
   const std::string id = add_webhook();
@@ -476,7 +475,7 @@ TEST_F(Hub, TopicsAreDocumentsThatNameHubAndSelf) {
   EXPECT_TRUE(eventually([&] { return ask({.url = topic}).status == 404; }));
 }
 
-TEST_F(Hub, WhoConfirmsIsToldOfWhatIsNewSigned) {
+TEST_F(Hub, SubscriberThatConfirmsGetsNewPostsSigned) {
   const std::string callback = subscriber.url("/cb?mine=1");
   EXPECT_EQ(subscribe(callback).status, 202);
   ASSERT_TRUE(eventually([&] { return active() == 1; }));
@@ -496,7 +495,7 @@ TEST_F(Hub, WhoConfirmsIsToldOfWhatIsNewSigned) {
   ASSERT_TRUE(eventually([&] { return active() == 0; }));
 }
 
-TEST_F(Hub, WhoDoesNotConfirmIsNotToldAndKeepsWhatHeld) {
+TEST_F(Hub, SubscriberThatDoesNotConfirmKeepsItsFormerState) {
   confirms = false;
   EXPECT_EQ(subscribe(subscriber.url("/cb")).status, 202);
   ASSERT_TRUE(eventually(
@@ -504,7 +503,7 @@ TEST_F(Hub, WhoDoesNotConfirmIsNotToldAndKeepsWhatHeld) {
   confirms = true;
   EXPECT_EQ(subscribe(subscriber.url("/cb")).status, 202);
   ASSERT_TRUE(eventually([&] { return active() == 1; }));
-  // An attacker asks for its end; the subscriber does not confirm that, and is told as before (U5).
+  // An attacker asks to unsubscribe; the subscriber does not confirm, and its deliveries continue (U5).
   confirms = false;
   EXPECT_EQ(subscribe(subscriber.url("/cb"), "unsubscribe").status, 202);
   EXPECT_EQ(subscribe(subscriber.url("/cb"), "subscribe", "&hub.secret=other").status, 202);
@@ -514,7 +513,7 @@ TEST_F(Hub, WhoDoesNotConfirmIsNotToldAndKeepsWhatHeld) {
   EXPECT_EQ(posts().at(0).header("X-Hub-Signature"), feedmill::hub_signature("s3cret", posts().at(0).body));
 }
 
-TEST_F(Hub, WhatIsNoRequestIsRefusedWithTheReason) {
+TEST_F(Hub, InvalidRequestsAreRejectedWithTheReason) {
   const auto refused = [&](const std::string& body, const std::string& why, int expected = 400) {
     const HttpAnswer answer =
         ask({"POST", world.public_url + "/hub", {{"Content-Type", "application/x-www-form-urlencoded"}}, body});
@@ -575,7 +574,7 @@ TEST_F(Hub, AFeedThatIsRemovedEndsItsTopicForGood) {
   EXPECT_EQ(world.run({"topic", "list"}).out, "");
 }
 
-TEST_F(Hub, AStreamGoesOnWhereItWasWhileRedisWasAway) {
+TEST_F(Hub, AStreamResumesAtItsPositionAfterARedisOutage) {
   const std::size_t token = topic.find("/t/") + 3;
   const std::string request = "GET /events?topic=" + topic.substr(token, topic.rfind('.') - token) +
                               "&last_event_id=" + *EventStream(world.store).last_seq() +
@@ -597,7 +596,7 @@ TEST_F(Hub, ALeaseEnds) {
   EXPECT_TRUE(eventually([&] { return active() == 0; }));
 }
 
-// A delivery that is given up ends nothing: the subscription goes on with what comes next (U12).
+// A delivery that is given up does not end the subscription, which continues with the next event (U12).
 TEST_F(Hub, ADeliveryThatIsGivenUpEndsNothing) {
   EXPECT_EQ(subscribe(subscriber.url("/cb")).status, 202);
   ASSERT_TRUE(eventually([&] { return active() == 1; }));
@@ -611,7 +610,7 @@ TEST_F(Hub, ADeliveryThatIsGivenUpEndsNothing) {
                              "0"});
   };
   ASSERT_TRUE(eventually([&] { return failures() == "1"; }));
-  // Whoever asks for something in its place does not have it told sooner.
+  // A request in its name does not shorten the back-off.
   confirms = false;
   for (const char* mode : {"subscribe", "unsubscribe"}) {
     const std::size_t before = subscriber.requests().size();
@@ -641,7 +640,7 @@ TEST_F(Hub, ADeliveryThatIsGivenUpEndsNothing) {
   EXPECT_THAT(posts().back().body, Not(HasSubstr("second")));
 }
 
-/// Subscribers of the hub who have confirmed already, while no worker runs.
+/// Adds confirmed hub subscribers while no worker runs.
 void subscribe_all(Store& store, const std::vector<std::string>& callbacks, const Topic& topic,
                    const std::string& topic_url) {
   Subscribers subscribers(store);
@@ -712,7 +711,7 @@ TEST_F(Hub, ManySubscribersDoNotWaitForTheDead) {
   ASSERT_NO_FATAL_FAILURE(subscribe_all(world.store, callbacks, {TopicKind::feed, feed}, topic));
   ASSERT_EQ(active(), count);
 
-  // All are on two hosts here, and who is silent has its room among the lanes.
+  // All are on two hosts here, and silent receivers have their share of the lanes.
   world.environment["FEEDMILL_PUSH_OUT_AT_ONCE"] = "256";
   world.environment["FEEDMILL_PUSH_OUT_PER_HOST"] = "64";
   world.environment["FEEDMILL_PUSH_OUT_TIMEOUT"] = "30s";

@@ -24,7 +24,7 @@ std::int64_t number(std::string_view text) {
   return value;
 }
 
-/// "127.0.0.1:PORT" behind `words` in the worker's log.
+/// The "127.0.0.1:PORT" that follows `words` in the worker's log.
 std::string address_after(const Program& program, const std::string& words) {
   std::string address;
   eventually([&] {
@@ -133,8 +133,8 @@ void PushWorld::leave_to_last() {
   ports_.erase(ports_.begin(), ports_.end() - 1);
 }
 
-/// As a proxy does: to the one whose turn it is, 502 when that is not there. A worker has asked hubs, and they call it
-/// back, before it is known here where it listens.
+/// Acts as a proxy: forwards to the next worker in turn, 502 if that one is down. A worker contacts hubs, and they call
+/// it back, before this test knows its address.
 Response PushWorld::hand_on(const ServedRequest& request) {
   std::uint16_t port = 0;
   {

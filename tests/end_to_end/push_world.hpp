@@ -58,10 +58,10 @@ class PushWorld : public World {
   /// `redis_arguments`: as of World.
   explicit PushWorld(const std::vector<std::string>& redis_arguments = {});
 
-  /// One more behind the front, which hands requests to all of them in turn. `more`: of its environment.
+  /// Starts another worker behind the front, which forwards requests to all workers in turn. `more`: its environment.
   PushWorker& start(const Environment& more = {}, const std::vector<std::string>& arguments = {});
   PushWorker& worker(std::size_t index = 0) { return *workers_.at(index); }
-  /// The front knows of none but the last that was started.
+  /// The front forwards to the last started worker only.
   void leave_to_last();
 
   std::string hub_links(const std::string& topic, const std::string& hub_url = "") const;
@@ -79,9 +79,9 @@ class PushWorld : public World {
   static HttpAnswer deliver(const std::string& callback, const std::string& body, Headers headers = {});
   /// With the right signature.
   static HttpAnswer push(const HubSubscriber& to, const std::string& body, const std::string& method = "sha256");
-  /// A push that stands in the store when this returns; whether it does.
+  /// Pushes and waits; returns whether the post is stored.
   bool push_and_wait(const std::string& url, const PushedPost& post);
-  /// The same where so much is waiting to be read that a push may be taken as a hint.
+  /// Like push_and_wait(), while so much is waiting to be read that a push may be taken as a hint.
   bool push_until_written(const std::string& url, const PushedPost& post);
 
   std::string state(const std::string& url, const std::string& field) const;

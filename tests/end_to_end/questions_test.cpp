@@ -69,8 +69,7 @@ TEST_F(Questions, ExplainSaysWhyAndWritesNothing) {
     const std::set<std::string> reading{
         "info",   "type",      "hget",    "hgetall", "zscore",      "zcard",
         "time",   "sismember", "hello",   "auth",    "script|load", "config|resetstat",
-        "select", "ping",      "evalsha", "exists",  "hmget",       "get"};  // a script's own commands are counted
-                                                                             // besides
+        "select", "ping",      "evalsha", "exists",  "hmget",       "get"};  // includes commands of scripts
     EXPECT_TRUE(reading.contains(command)) << command;
   }
   EXPECT_TRUE(called.contains("hgetall"));
@@ -124,7 +123,7 @@ TEST_F(Questions, PlanOfTheStoreOfMadeUpFeedsAndOfAFile) {
   EXPECT_EQ(world.run({"plan"}, away).exit, 69);
 }
 
-TEST_F(Questions, PlanAndDoctorNameAHostWhoseFeedsCannotFit) {
+TEST_F(Questions, PlanAndDoctorNameAHostWithTooManyFeeds) {
   std::string crowd, few;
   for (int i = 0; i < 9'000; ++i) crowd += "https://big.example/" + std::to_string(i) + "/feed\n";
   for (int i = 0; i < 500; ++i) few += "https://small.example/" + std::to_string(i) + "/feed\n";
@@ -175,7 +174,7 @@ TEST_F(Questions, CheckTellsEveryHopAndWhatAWorkerWouldDo) {
   EXPECT_EQ(text_of(linked.at("hubs")), R"(["https://hub.example/"])");
 }
 
-TEST_F(Questions, CheckSaysNoToWhatIsNoFeed) {
+TEST_F(Questions, CheckFailsForDocumentsThatAreNotFeeds) {
   serve_page("/page", R"(<title>T</title><link rel=alternate type="application/rss+xml" href="/feed.xml">)");
   world.http.serve("/closed", {.status = 403});
   const Finished page = world.run({"check", world.http.url("/page")});
@@ -274,7 +273,7 @@ TEST_F(Questions, AddOfAPageWithSeveralFeedsLetsTheOperatorChoose) {
 }
 
 TEST_F(Questions, AddOfWhatCannotBeReachedAddsItAsItStands) {
-  const std::string gone = HttpServer().url("/");  // nobody listens there any more
+  const std::string gone = HttpServer().url("/");  // without a listener now
   const Finished done = world.run({"add", gone, world.http.url("/missing")});
   EXPECT_EQ(done.exit, 0) << done.err;
   EXPECT_TRUE(has(done.err, "connect.refused")) << done.err;
@@ -287,7 +286,7 @@ TEST_F(Questions, AddOfWhatCannotBeReachedAddsItAsItStands) {
   EXPECT_EQ(world.http.requests().size(), asked) << "import never asks";
 }
 
-TEST_F(Questions, DoctorGivesARemedyForWhatIsWrong) {
+TEST_F(Questions, DoctorGivesARemedyForEachFault) {
   const auto verdicts = [](const Finished& done) {
     std::map<std::string, std::string> by_check;
     for (const json::object& row : rows(done.out)) {
@@ -368,7 +367,7 @@ TEST_F(Questions, DoctorAsksWhetherTheProxyIsThere) {
 
 TEST_F(Questions, HealthAsksTheWorker) {
   EXPECT_EQ(world.run({"health"}).exit, 78) << "admin.listen is off";
-  // A port that was free a moment ago: nobody listens on it yet.
+  // A port that was free a moment ago and has no listener yet.
   const std::uint16_t port = HttpServer().port();
   world.environment["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:" + std::to_string(port);
   const Finished nobody = world.run({"health"});

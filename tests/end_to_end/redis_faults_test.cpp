@@ -1,5 +1,5 @@
-// A worker whose Redis goes wrong under it (RELIABILITY §6): what was fetched is kept and stored once, claims wait, and
-// it is said once when Redis goes and once when it comes back.
+// A worker whose Redis fails (RELIABILITY §6): fetched documents are kept and stored once, claims wait, and the outage
+// is logged once when it begins and once when it ends.
 #include <chrono>
 #include <fstream>
 #include <functional>
@@ -31,7 +31,7 @@ class RedisFaults : public testing::Test {
     world.environment["FEEDMILL_FLOOR"] = world.environment["FEEDMILL_CEILING"] = "24h";
     test::load_scripts(world.redis);
   }
-  /// A feed whose document is held back until let_go() is called.
+  /// Holds back a feed's document until let_go() is called.
   void serve_held() {
     world.http.serve("/feed.xml", {.body = rss({{"a", "First"}}), .hold_until = 2});
     ASSERT_TRUE(Feeds(world.store).add(std::vector{NewFeed{.feed_url = world.http.url("/feed.xml")}}));
@@ -64,7 +64,7 @@ class RedisFaults : public testing::Test {
 struct Trouble {
   const char* name;
   const char* kind;
-  bool noticed;  // operators are told, however short it was
+  bool noticed;  // the outage is logged, however short it was
   std::function<void(RedisFaults&, RedisServer&, FaultProxy&)> begin, end;
 };
 
@@ -104,7 +104,7 @@ const Trouble troubles[] = {
 
 class AWorkerOutlasts : public RedisFaults, public testing::WithParamInterface<Trouble> {};
 
-TEST_P(AWorkerOutlasts, AndStoresOnceWhatItHasFetched) {
+TEST_P(AWorkerOutlasts, AndStoresFetchedDocumentsOnce) {
   serve_held();
   Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
   const std::string address = listening_at(worker);
@@ -165,7 +165,7 @@ TEST_F(RedisFaults, ALostReplyToAClaimBringsTheSameFeeds) {
   EXPECT_EQ(world.redis_text({"HGET", "state:feed:" + world.http.url("/feed.xml"), "strikes"}), "(nil)");
 }
 
-/// HTTP H6: what is behind a redirect is had as soon as a document would be stored.
+/// HTTP H6: the redirect's target is fetched once a document could be stored.
 TEST_F(RedisFaults, ARedirectWaitsForTheStore) {
   const std::string url = world.http.url("/feed.xml");
   world.http.serve("/there.xml", {.body = rss({{"a", "First"}})});
@@ -182,7 +182,7 @@ TEST_F(RedisFaults, ARedirectWaitsForTheStore) {
   EXPECT_EQ(world.http.count("/feed.xml"), 1U);
 }
 
-/// Longer than the leases: the feeds are not taken for those of a dead worker, and all go on at once.
+/// Longer than the leases: the feeds are not taken for those of a dead worker, and all continue at once.
 TEST_F(RedisFaults, AnOutageLongerThanALeaseLeavesNoSuspects) {
   constexpr std::size_t feeds = 30;
   world.environment["FEEDMILL_LEASE"] = "1500ms";
@@ -247,7 +247,7 @@ TEST_F(RedisFaults, TheNetworkMayCutAnything) {
 
 // --- at the start ----------------------------------------------------------------------------------------------------
 
-TEST_F(RedisFaults, AtTheStartTellWhatMustBeChanged) {
+TEST_F(RedisFaults, AtTheStartNameTheRemedy) {
   world.redis_text({"ACL", "SETUSER", "feedmill", "-xadd"});
   const Finished lacking = world.run({"run"});
   EXPECT_EQ(lacking.exit, 78);
@@ -274,7 +274,7 @@ TEST_F(RedisFaults, AtTheStartTellWhatMustBeChanged) {
   EXPECT_EQ(world.run({"run", "--once"}).exit, 0);
 }
 
-TEST_F(RedisFaults, AtTheStartAreToldOnceAndSoIsTheirEnd) {
+TEST_F(RedisFaults, AtTheStartAreLoggedOnceAndSoIsTheirEnd) {
   proxy.down();
   const Program worker({"run"}, world.environment);
   EXPECT_TRUE(logs(worker, "event=redis_down")) << worker.err();
@@ -284,7 +284,7 @@ TEST_F(RedisFaults, AtTheStartAreToldOnceAndSoIsTheirEnd) {
   EXPECT_EQ(count_of(worker.err(), "event=redis_up"), 1U) << worker.err();
 }
 
-TEST_F(RedisFaults, AtTheStartSayWhatToDoAboutAReplica) {
+TEST_F(RedisFaults, AtTheStartNameTheRemedyForAReplica) {
   redis_command(world.redis, {"REPLICAOF", "127.0.0.1", "1"});
   const Program worker({"run"}, world.environment);
   EXPECT_TRUE(logs(worker, "event=redis_down")) << worker.err();
@@ -390,7 +390,7 @@ TEST_F(RedisFaults, SecretsShowNowhere) {
   EXPECT_EQ(wrong.exit, 78);
   EXPECT_EQ((wrong.out + wrong.err).find(canary), std::string::npos) << wrong.err;
 
-  // A value in a query is part of what a feed is called; only what is said about the feed must not tell it.
+  // A value in a query is part of the feed's name; only messages about the feed must hide it.
   world.redis_text({"ACL", "SETUSER", "feedmill", "resetpass", ">" + canary + "redis"});
   world.http.serve("/token.xml", {.status = 500, .body = "no"});
   const std::string with_token = world.http.url("/token.xml?token=" + canary + "query");

@@ -1,4 +1,4 @@
-// The program with its Redis behind TLS: a whole round, what doctor says, and a server that is no longer trusted.
+// The program with its Redis behind TLS: a whole round, the report of doctor, and a server that is no longer trusted.
 #include <gtest/gtest.h>
 
 #include "tests/end_to_end/program.hpp"
@@ -59,7 +59,7 @@ TEST_F(RedisBehindTls, AWorkerShowsItsCertificateAndOutlivesThatOfTheServer) {
   ASSERT_EQ(world.run({"add", world.http.url("/feed.xml")}).exit, 0);
   ASSERT_TRUE(eventually([&] { return entries() == "2"; })) << worker.err();
 
-  // The server's certificate expires; it is noticed when connections are made anew.
+  // The server's certificate expires; new connections notice it.
   CertificateWish expired = TlsPort::usual();
   expired.valid_from_days = -9;
   expired.valid_until_days = -1;
@@ -78,7 +78,7 @@ TEST_F(RedisBehindTls, AWorkerShowsItsCertificateAndOutlivesThatOfTheServer) {
   EXPECT_EQ(entries(), "3");
 }
 
-TEST_F(RedisBehindTls, AtTheStartTellsWhatMustBeChanged) {
+TEST_F(RedisBehindTls, AtTheStartNamesTheRemedy) {
   struct Case {
     Environment more;
     std::string told;

@@ -90,7 +90,7 @@ TEST_F(Refreshing, AnIdleWorkerLooksAtOnceForWhatOthersMadeDue) {
   EXPECT_EQ(worker.wait().exit, 0) << worker.err();
 }
 
-// RELIABILITY L10: what was asked for during a fetch is not answered by it, even where that is the first one.
+// RELIABILITY L10: a fetch does not answer requests made while it runs, even if it is the first one.
 TEST_F(Refreshing, AWishDuringAFirstFetchIsGrantedAfterIt) {
   world.environment["FEEDMILL_FLOOR"] = "1h";
   world.environment["FEEDMILL_CEILING"] = "24h";
@@ -279,7 +279,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 // HTTP §4, http.truncated
-TEST_F(Refreshing, StoresWhatCameWholeOfADocumentThatBreaksOff) {
+TEST_F(Refreshing, StoresCompletePostsOfADocumentThatBreaksOff) {
   const std::string whole = rss({{"c", "Third"}, {"b", "Second"}, {"a", "First"}});
   const std::string path = "/feed.xml", sort = world.http.url(path) + ":sort";
   world.http.serve(path, {.headers = {{"Content-Length", std::to_string(whole.size())}, {"ETag", "\"1\""}},
@@ -301,7 +301,7 @@ TEST_F(Refreshing, StoresWhatCameWholeOfADocumentThatBreaksOff) {
   EXPECT_EQ(state(path, "etag"), "\"1\"");
 }
 
-TEST_F(Refreshing, PutsOffAFeedWhoseKeysAreSpoilt) {
+TEST_F(Refreshing, PostponesAFeedWithBrokenKeys) {
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
   add("/feed.xml");
   world.redis_text({"SET", world.http.url("/feed.xml") + ":guidmap", "spoilt"});
@@ -313,7 +313,7 @@ TEST_F(Refreshing, PutsOffAFeedWhoseKeysAreSpoilt) {
   EXPECT_EQ((*record)[0]->claim, "");
 }
 
-/// As while Redis cannot write: no feed is put off, and what was fetched is stored once somebody has mended it.
+/// As while Redis cannot write: no feed is postponed, and the fetched document is stored once the key is repaired.
 TEST_F(Refreshing, WaitsWhileAKeyOfAllFeedsIsSpoilt) {
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
   add("/feed.xml");
@@ -354,7 +354,7 @@ TEST_F(Refreshing, KeepsTheManualFloorOfAFeedThatRedirectsToABlockedAddress) {
 }
 
 // HTTP P9
-TEST_F(Refreshing, WaitsAsLongAsARedirectAsksTo) {
+TEST_F(Refreshing, WaitsForTheRetryAfterOfARedirect) {
   world.http.serve("/feed.xml", {.status = 302, .headers = {{"Location", "/there.xml"}, {"Retry-After", "7200"}}});
   world.http.serve("/there.xml", {.body = rss({{"a", "First"}})});
   add("/feed.xml");
@@ -369,7 +369,7 @@ TEST_F(Refreshing, WaitsAsLongAsARedirectAsksTo) {
   EXPECT_GE(*(*record)[0]->due, (*record)[0]->state.due.not_before);
 }
 
-TEST_F(Refreshing, TellsWhatBecameOfFeedsThatNobodyMayFetchAnyMore) {
+TEST_F(Refreshing, ReportsFeedsThatWerePausedOrRemoved) {
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1";
   const std::vector<std::string> paths{"/a", "/b", "/c"};
   std::vector<std::string> asking{"refresh", "--ignore-floor"}, waiting;

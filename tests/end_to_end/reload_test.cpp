@@ -132,7 +132,7 @@ TEST_F(Reloading, TakesOverWhatMayChangeAndNamesWhatWaits) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
-TEST_F(Reloading, OpensAndClosesAddressesForWhatIsFetchedFromThenOn) {
+TEST_F(Reloading, OpensAndClosesAddressesForLaterFetches) {
   world.http.serve("/feed", {.body = rss({{"a", "A"}})});
   const std::string opened = world.environment.at("FEEDMILL_EGRESS_ALLOW");
   world.environment.erase("FEEDMILL_EGRESS_ALLOW");
@@ -157,7 +157,7 @@ TEST_F(Reloading, OpensAndClosesAddressesForWhatIsFetchedFromThenOn) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
-// What was begun under the old options ends under them, and only then do they go.
+// Work begun under the old options ends under them; they are destroyed only afterwards.
 TEST_F(Reloading, FetchesUnderWayAreLeftInPeace) {
   world.http.serve("/first", {.body = rss({{"a", "A"}}), .hold_until = 2});
   world.http.serve("/second", {.body = rss({{"b", "B"}})});
@@ -206,7 +206,7 @@ TEST_F(Reloading, TheServiceManagerHearsOfEachStep) {
   world.environment["WATCHDOG_USEC"] = "200000";
   world.redis.kill();
   Program worker(arguments(), world.environment);
-  // Redis is no condition for being started: a service manager would restart us for ever.
+  // Redis is not a precondition of the start: a service manager would restart us for ever.
   EXPECT_EQ(hear("READY=1"), "READY=1\nSTATUS=waiting for Redis: not connected yet");
   EXPECT_EQ(hear("WATCHDOG=1"), "WATCHDOG=1");
   world.redis.start();

@@ -1,6 +1,6 @@
 // A thousand requests, while workers and Redis are killed between any two steps; and each script that a request goes
-// through, while its answer is lost or somebody dies with it (RELIABILITY Q1, Q4, §4). With scripts/test --full a
-// worker or Redis dies every few requests, and each script in two ways more.
+// through, while its answer is lost or its client dies (RELIABILITY Q1, Q4, §4). With scripts/test --full a worker or
+// Redis dies every few requests, and each script in two more ways.
 #include <chrono>
 #include <map>
 #include <random>
@@ -109,7 +109,7 @@ TEST_F(RequestCrashes, EachIsDoneOnceAndAnswered) {
     }
     if (!worker.ended()) worker.signal(SIGKILL);
     worker.wait();
-    world.redis_text({"DEL", "lock:requests"});  // what was killed keeps it for its time
+    world.redis_text({"DEL", "lock:requests"});  // the killed worker's lock lasts its full time
   }
   EXPECT_EQ(waiting(), "0");
   EXPECT_GE(deaths, 5);
@@ -248,8 +248,8 @@ TEST_P(RequestLosses, LeaveEachDoneOnceAndAnswered) {
 INSTANTIATE_TEST_SUITE_P(Scripts, RequestLosses, testing::ValuesIn(losses()),
                          [](const auto& test) { return name_of(test.param); });
 
-/// Workers that stand still within a removal, go on with what others ask, and die behind the first answer.
-TEST_F(RequestCrashes, WhatIsPutAsideIsGoneOnWithByTheNext) {
+/// Workers that stop within a removal, continue with other clients' requests, and die after the first answer.
+TEST_F(RequestCrashes, NextWorkerContinuesSuspendedRequests) {
   std::vector<std::pair<std::string, std::string>> posts;
   for (int i = 0; i < 350; ++i) posts.emplace_back("guid-" + std::to_string(i), "Post");
   world.http.serve("/feed.xml", {.body = rss(posts)});
@@ -262,7 +262,7 @@ TEST_F(RequestCrashes, WhatIsPutAsideIsGoneOnWithByTheNext) {
   for (int deaths = 0; deaths < 3; ++deaths) {
     Program worker({"run"}, world.with({{"FEEDMILL_PAUSE_AT", "S15:1"}, {"FEEDMILL_CRASH_AT", "S18:1"}}));
     EXPECT_TRUE(eventually([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the part that it stands in is over
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));  // its current part is over
       worker.signal(SIGCONT);
       return worker.ended();
     })) << worker.err();

@@ -75,7 +75,7 @@ TEST(RequestsOfPrograms, ARunningWorkerFetchesWhatAnApplicationSubscribedInItsOw
 }
 
 /// RELIABILITY Q5, by the rights of an application.
-TEST(RequestsOfPrograms, ARecordFromTheFutureIsToldAndEndsNothing) {
+TEST(RequestsOfPrograms, ARecordFromTheFutureIsReportedAndStopsNothing) {
   World world;
   world.environment["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:0";
   Redis application(*parse_redis_url(world.redis.url_of("feedmill_app")), Milliseconds(5000));
@@ -146,8 +146,8 @@ TEST(RequestsOfPrograms, TheFeedOfAPageIsLookedForByWhicheverWorkerLives) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
-/// What a worker with the file of users of the last release does: nothing is torn, and what it says is enough.
-TEST(RequestsOfPrograms, WithYesterdaysUsersTheWorkerSaysWhatToGrant) {
+/// A worker with the users file of the last release: no request is left half done, and its message is enough to fix it.
+TEST(RequestsOfPrograms, WithTheLastReleasesUsersTheWorkerNamesMissingGrants) {
   World world;
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
   for (const std::string user : {"feedmill", "feedmill_admin"}) set_user_of_yesterday(world, user);
@@ -177,7 +177,7 @@ TEST(RequestsOfPrograms, WithYesterdaysUsersTheWorkerSaysWhatToGrant) {
   EXPECT_EQ(world.redis_text({"ACL", "LOG"}), "") << "nothing was refused";
 }
 
-TEST(RequestsOfPrograms, IngestGoesOnBesideTwentyThousand) {
+TEST(RequestsOfPrograms, IngestContinuesDuringTwentyThousand) {
   World world;
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
   const std::string url = world.http.url("/feed.xml");

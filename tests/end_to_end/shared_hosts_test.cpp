@@ -1,5 +1,5 @@
-// What a fleet does to the hosts that it shares, as the hosts see it: quotas that are told or found out (HTTP H10), and
-// the budget of what is overdue (HTTP P12).
+// A fleet's load on shared hosts, as the hosts see it: announced and discovered quotas (HTTP H10), and the budget of
+// overdue feeds (HTTP P12).
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -27,8 +27,8 @@ class Limiter {
     std::size_t refused = 0;
   };
 
-  /// Refuses with `status` what comes sooner than `apart` after a request that it has served; `told`: what it says of
-  /// its quota in each answer.
+  /// Refuses with `status` a request that comes sooner than `apart` after a served one; `told`: its quota headers in
+  /// each answer.
   Limiter(HttpServer& server, int feeds, milliseconds apart, int status,
           std::vector<std::pair<std::string, std::string>> told = {})
       : apart_(apart), status_(status), told_(std::move(told)) {
@@ -112,7 +112,7 @@ class SharedHosts : public testing::Test {
   World world;
 };
 
-TEST_F(SharedHosts, ThatTellTheirQuotaRefuseNobody) {
+TEST_F(SharedHosts, ThatAnnounceTheirQuotaRefuseNoRequest) {
   Limiter host(world.http, 40, seconds(1), 429, {{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "1"}});
   Program one({"run"}, named("one")), two({"run"}, named("two"));
   ASSERT_TRUE(is_ready(one) && is_ready(two));
@@ -223,7 +223,7 @@ TEST_F(SharedHosts, AreAskedForABacklogByOneBudget) {
   ASSERT_TRUE(so_many(feeds)) << workers[0]->err();
   for (const auto& worker : workers) stop(*worker);
   ASSERT_EQ(asked.size(), static_cast<std::size_t>(feeds)) << "each once";
-  // A quarter of a second in advance, and one. Who is slow asks later: that breaks no bound from above.
+  // A burst of a quarter of a second, and one. A slow worker asks later, which keeps within the upper bound.
   for (std::size_t i = 0; i < asked.size(); ++i) {
     const double allowed = 0.25 * rate + 1 + rate * std::chrono::duration<double>(asked[i] - begun).count();
     EXPECT_LE(static_cast<double>(i + 1), allowed + 1) << "after " << (asked[i] - begun) / milliseconds(1) << " ms";

@@ -18,7 +18,7 @@ boost::json::value body_json(const std::string& answer) {
   return boost::json::parse(answer.substr(answer.find("\r\n\r\n") + 4));
 }
 
-TEST(StatusOfAWorker, ShowsWhatItHasDone) {
+TEST(StatusOfAWorker, ShowsItsRecentWork) {
   World world;
   world.http.serve("/feed.xml", Response{.body = rss({{"a", "First &amp; foremost"}, {"b", "Second"}}, "A & feed")});
   world.http.serve("/gone.xml", Response{.status = 500});
@@ -67,7 +67,7 @@ TEST(StatusOfAWorker, ShowsWhatItHasDone) {
   EXPECT_EQ(ours, theirs);
 }
 
-TEST(StatusOfAWorker, IsForThoseWhoKnowTheToken) {
+TEST(StatusOfAWorker, RequiresTheToken) {
   World world;
   const std::filesystem::path file = world.redis.directory() / "token";
   std::ofstream(file) << "a-token-of-our-own\n";
@@ -92,7 +92,7 @@ TEST(StatusOfAWorker, RefusesATokenThatIsNone) {
   }
 }
 
-TEST(StatusOfAWorker, SaysThatRedisIsAwayWhileItIs) {
+TEST(StatusOfAWorker, ReportsARedisOutageWhileItLasts) {
   World world;
   const Program worker({"run", "--listen", "127.0.0.1:0"}, world.with({}));
   const std::string at = listening_at(worker);

@@ -1,5 +1,5 @@
-// A signal that comes at any point between main()'s first line and readiness (RELIABILITY D1): the worker is stopped
-// there, signalled, and let go on.
+// A signal at any point between main()'s first line and readiness (RELIABILITY D1): the worker is stopped there,
+// signalled, and continued.
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -64,7 +64,7 @@ int server_of(const Program& worker) {
   return std::stoi(said.substr(said.find(" pid=") + 5));
 }
 
-/// RELIABILITY D2: who is told a second time goes, though the private server has not ended yet.
+/// RELIABILITY D2: a second signal ends the worker even though the private server has not ended yet.
 TEST(StopPointsOfTheEnd, ASecondSignalDoesNotWaitForThePrivateServer) {
   OwnServerWorld own;
   own.environment["FEEDMILL_PAUSE_AT"] = "B6:1";
@@ -78,11 +78,12 @@ TEST(StopPointsOfTheEnd, ASecondSignalDoesNotWaitForThePrivateServer) {
   worker.signal(SIGCONT);
   const Finished done = worker.wait();
   EXPECT_EQ(done.exit, 0) << done.err;
-  EXPECT_EQ(kill(server, SIGCONT), 0);  // nobody killed it
+  EXPECT_EQ(kill(server, SIGCONT), 0);  // it was not killed
   EXPECT_TRUE(eventually([&] { return own.left_behind().find(".lock") == std::string::npos; })) << own.left_behind();
 }
 
-/// Nor for one whose socket somebody has taken away: nobody can tell it to save and end.
+/// RELIABILITY D2: a second signal also ends the worker if the server's socket was deleted, so that it cannot be told
+/// to save and end.
 TEST(StopPointsOfTheEnd, ASecondSignalDoesNotWaitForAServerWithoutASocket) {
   OwnServerWorld own;
   own.environment["FEEDMILL_PAUSE_AT"] = "B6:1";
@@ -98,12 +99,12 @@ TEST(StopPointsOfTheEnd, ASecondSignalDoesNotWaitForAServerWithoutASocket) {
   worker.signal(SIGTERM);
   worker.signal(SIGCONT);
   EXPECT_EQ(worker.wait().exit, 0);
-  EXPECT_EQ(kill(server, SIGCONT), 0);  // who waits in vain kills it
+  EXPECT_EQ(kill(server, SIGCONT), 0);  // a worker that waited in vain would kill it
   EXPECT_TRUE(eventually([&] { return own.left_behind().find(".lock") == std::string::npos; })) << own.left_behind();
 }
 
-/// Who leaves a private server that does not answer behind has told it to end.
-TEST(StopPointsOfTheEnd, AFrozenPrivateServerEndsWhenItGoesOn) {
+/// Before it abandons a private server that does not answer, the worker has told it to end.
+TEST(StopPointsOfTheEnd, AFrozenPrivateServerEndsWhenItIsResumed) {
   OwnServerWorld own;
   Program worker({"run"}, own.environment);
   const int server = server_of(worker);
@@ -120,7 +121,7 @@ TEST(StopPointsOfTheEnd, AFrozenPrivateServerEndsWhenItGoesOn) {
   if (!ended) kill(server, SIGKILL);
 }
 
-/// A verb has its usual end there: nobody waits for it.
+/// At that point a signal ends a verb as usual, without a drain.
 TEST(StopPointsOfVerbs, AreEndedByTheSignal) {
   World world;
   world.environment["FEEDMILL_PAUSE_AT"] = "B0:1";

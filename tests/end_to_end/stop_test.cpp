@@ -29,7 +29,7 @@ TEST_F(Stopping, AnIdleWorkerGoesAtOnce) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
-TEST_F(Stopping, SaysWhatItWaitsForAndThatItEnded) {
+TEST_F(Stopping, LogsItsDrainAndItsEnd) {
   Program worker({"run"}, world.environment);
   ASSERT_TRUE(eventually([&] { return worker.err().find("event=ready") != std::string::npos; }));
   worker.signal(SIGTERM);
@@ -38,7 +38,7 @@ TEST_F(Stopping, SaysWhatItWaitsForAndThatItEnded) {
   EXPECT_NE(worker.err().find("event=stopped"), std::string::npos) << worker.err();
 }
 
-TEST_F(Stopping, WhatIsInFlightIsFinished) {
+TEST_F(Stopping, FeedsInFlightAreFinished) {
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}}), .hold_until = 2});
   Feeds(world.store).add(std::vector{NewFeed{.feed_url = world.http.url("/feed.xml")}});
   Program worker({"run"}, world.environment);
@@ -112,7 +112,7 @@ TEST_F(Stopping, ARunningWorkerNoticesANewFeed) {
   EXPECT_TRUE(eventually([&] { return world.count("post_created") == 1; }));
 }
 
-TEST_F(Stopping, TheListenerTellsWhatIsGoingOn) {
+TEST_F(Stopping, TheListenerReportsTheDrain) {
   world.http.serve("/feed.xml", {.body = rss({{"a", "First"}})});
   Feeds(world.store).add(std::vector{NewFeed{.feed_url = world.http.url("/feed.xml")}});
   Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
@@ -127,7 +127,7 @@ TEST_F(Stopping, TheListenerTellsWhatIsGoingOn) {
   EXPECT_TRUE(get(address, "/etc/passwd").starts_with("HTTP/1.1 404"));
 }
 
-TEST_F(Stopping, AListenerWhosePortIsBusyIsTriedAgain) {
+TEST_F(Stopping, AListenerWithABusyPortIsRetried) {
   Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
   const std::string address = listening_at(worker);
   ASSERT_NE(address, "") << worker.err();
@@ -164,7 +164,7 @@ TEST_F(Stopping, AStatusLineIsWrittenWhenAskedFor) {
 }
 
 // SECURITY K4
-TEST_F(Stopping, NobodyDumpsTheMemoryOfAWorker) {
+TEST_F(Stopping, CoreDumpsOfAWorkerAreDisabled) {
   Program worker({"run"}, world.environment);
   ASSERT_TRUE(eventually([&] { return worker.err().find("event=ready") != std::string::npos; }));
   const auto limits_of = [](const Program& program) {

@@ -26,7 +26,7 @@ class Reader {
   }
   /// For Program: its stdout goes here.
   std::string redirection() const { return "exec > '" + name_.string() + "'"; }
-  /// What has come when the first line is complete; then it goes, as head -1 does.
+  /// Reads up to the first complete line, then closes, as head -1 does.
   std::string first_line_and_go() {
     std::string text;
     while (text.find('\n') == std::string::npos) {
@@ -63,7 +63,7 @@ class Streams : public testing::Test {
 };
 
 /// trace | head: the refresh that has begun is finished, its reader gone or not.
-TEST_F(Streams, ATraceWhoseReaderGoesFinishesItsRefresh) {
+TEST_F(Streams, ATraceWithoutAReaderFinishesItsRefresh) {
   const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}}), .hold_until = 2});
   Reader reader(world.redis.directory() / "pipe");
   Program trace({"trace", url}, world.environment, reader.redirection());
@@ -78,8 +78,8 @@ TEST_F(Streams, ATraceWhoseReaderGoesFinishesItsRefresh) {
   EXPECT_EQ(world.count("post_created"), 1U);
 }
 
-/// A full disk is no bug.
-TEST_F(Streams, SaysThatWhatItIsLedIntoIsFull) {
+/// A full disk is not a bug.
+TEST_F(Streams, ReportsAFullDisk) {
   add("/feed.xml", {.body = rss({{"a", "First"}})});
   for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
            {"list"}, {"list", "--json"}, {"export"}, {"doctor"}, {"config", "show"}, {"man"}}) {
@@ -93,7 +93,7 @@ TEST_F(Streams, SaysThatWhatItIsLedIntoIsFull) {
 }
 
 /// trace --live | head: it ends although nothing happens any more, and leaves no mark.
-TEST_F(Streams, AFollowerWhoseReaderGoesEndsAndTakesItsMarkAlong) {
+TEST_F(Streams, AFollowerWithoutAReaderEndsAndRemovesItsMark) {
   const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}})});
   Reader reader(world.redis.directory() / "pipe");
   Program follower({"trace", url, "--live", "--for", "1h"}, world.environment, reader.redirection());
@@ -106,7 +106,7 @@ TEST_F(Streams, AFollowerWhoseReaderGoesEndsAndTakesItsMarkAlong) {
   EXPECT_EQ(world.redis_text({"HGET", "state:feed:" + url, "trace_until"}), "(nil)");
 }
 
-TEST_F(Streams, APassOutlivesItsTerminalWhenItWasToldTo) {
+TEST_F(Streams, APassUnderNohupOutlivesItsTerminal) {
   const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}}), .hold_until = 2});
   Program pass({"run", "--once"}, world.environment, "trap '' HUP");  // as nohup does
   world.http.wait_for_requests(1);
@@ -144,7 +144,7 @@ TEST_F(Streams, TailWaitsNoLongerThanACommandMay) {
   EXPECT_EQ(tail.wait().exit, 130);
 }
 
-TEST_F(Streams, TailSaysThatEventsWereTrimmed) {
+TEST_F(Streams, TailReportsTrimmedEvents) {
   add("/feed.xml", {.body = rss({{"c", "Third"}, {"b", "Second"}, {"a", "First"}})});
   ASSERT_EQ(world.run({"run", "--once"}).exit, 0);
   const auto events = world.signals();
@@ -159,8 +159,8 @@ TEST_F(Streams, TailSaysThatEventsWereTrimmed) {
   EXPECT_TRUE(eventually([&] { return in_time.out().find("feed_created") != std::string::npos; })) << in_time.err();
 }
 
-/// A descriptor that is free becomes the next connection's: what is said would be written to Redis.
-TEST_F(Streams, AClosedStreamTakesWhatIsSaidAndNothingElse) {
+/// A free descriptor becomes the next connection's: output would be written to Redis.
+TEST_F(Streams, AClosedStreamDiscardsOutputAndNothingElse) {
   const std::string url = add("/feed.xml", {.body = rss({{"a", "First"}})});
   ASSERT_EQ(world.run({"run", "--once"}).exit, 0);
   for (const char* const closed : {"exec >&-", "exec 2>&-", "exec <&-", "exec <&- >&- 2>&-"}) {

@@ -80,7 +80,7 @@ class OnTerminal {
   bool shows(const std::string& words) {
     return eventually([&] { return text().find(words) != std::string::npos; });
   }
-  /// What it writes from now on counts alone.
+  /// Discards the output so far.
   void forget() {
     text();
     text_.clear();
@@ -101,7 +101,7 @@ class OnTerminal {
     siginfo_t state{};
     return waitid(P_PID, static_cast<id_t>(pid_), &state, WSTOPPED | WNOHANG | WNOWAIT) == 0 && state.si_pid == pid_;
   }
-  /// Its exit code, or -signal; reads what it writes meanwhile, so that it never waits for us.
+  /// Its exit code, or -signal; reads its output while waiting, so that it never blocks on us.
   int wait() {
     int status = 0;
     const bool ended = eventually([&] {
@@ -198,7 +198,7 @@ TEST_F(Top, GivesTheStatusAsALineOfJson) {
   }
 }
 
-TEST_F(Top, SaysThatNoWorkerAnswers) {
+TEST_F(Top, ReportsThatNoWorkerAnswers) {
   EXPECT_EQ(world.run({"top"}).exit, 78) << "admin.listen is off";
   const std::uint16_t port = HttpServer().port();  // free a moment ago
   const std::string address = "127.0.0.1:" + std::to_string(port);
@@ -213,7 +213,7 @@ TEST_F(Top, SaysThatNoWorkerAnswers) {
   EXPECT_THAT(live.text(), Not(HasSubstr("\x1B[?1049h"))) << "the screen was left alone";
 }
 
-TEST_F(Top, ShowsTheTokenAndSaysWhichIsWanted) {
+TEST_F(Top, SendsTheTokenAndNamesTheOneExpected) {
   const std::filesystem::path file = world.redis.directory() / "token";
   std::ofstream(file) << "a-token-of-our-own\n";
   std::filesystem::permissions(file, std::filesystem::perms::owner_read);
@@ -227,7 +227,7 @@ TEST_F(Top, ShowsTheTokenAndSaysWhichIsWanted) {
   EXPECT_THAT(shown.out, HasSubstr("refreshes"));
 }
 
-TEST_F(Top, SaysThatAnotherServerGivesNoStatus) {
+TEST_F(Top, ReportsAServerWithoutAStatus) {
   for (const char* const body : {"<html>", "[]", "{}", ""}) {
     world.http.serve("/status.json", Response{.body = body, .end = Response::End::close});
     world.environment["FEEDMILL_ADMIN_LISTEN"] = "127.0.0.1:" + std::to_string(world.http.port());
@@ -274,7 +274,7 @@ TEST_F(Top, GivesTheTerminalBackHoweverItEnds) {
   EXPECT_EQ(closed.wait(), 0);
 }
 
-TEST_F(Top, StopsOnCtrlZAndGoesOn) {
+TEST_F(Top, StopsOnCtrlZAndResumes) {
   const auto worker = start_worker();
   OnTerminal top({"top"}, world.environment);
   ASSERT_TRUE(top.shows("q quits"));

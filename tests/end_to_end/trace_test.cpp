@@ -70,7 +70,7 @@ TEST_F(Trace, TellsARefreshFromTheClaimToTheCommit) {
   EXPECT_EQ(world.count("post_created"), 2U) << "what it tells has been done";
 }
 
-TEST_F(Trace, TellsWhatChangedAndWhatDidNot) {
+TEST_F(Trace, ShowsChangedAndUnchangedPosts) {
   serve();
   ASSERT_EQ(world.run({"add", url, "--now"}).exit, 0);
   const auto idle = traced();
@@ -163,7 +163,7 @@ TEST_P(LeavingATrace, TakesTheMarkAlong) {
 INSTANTIATE_TEST_SUITE_P(Signals, LeavingATrace, testing::Values(SIGTERM, SIGINT, SIGHUP),
                          [](const auto& test) { return std::string(sigabbrev_np(test.param)); });
 
-TEST_F(Trace, WhoIsKilledLeavesAMarkThatEndsByItself) {
+TEST_F(Trace, MarkOfAKilledProcessExpires) {
   serve();
   ASSERT_EQ(world.run({"add", url}).exit, 0);
   Program follower({"trace", url, "--live", "--for", "1h"}, world.environment);
@@ -181,8 +181,8 @@ TEST_F(Trace, TheEndOfItsTimeTakesTheMarkAlong) {
   EXPECT_EQ(field("trace_until"), "(nil)");
 }
 
-/// What it asks for ends now a millisecond later, now one earlier than what it asked for before, and the store keeps
-/// the latest: of several followers one at least meets that.
+/// The end of a new mark may be a millisecond later or earlier than that of the old one, and the store keeps the later:
+/// with several followers at least one meets that case.
 TEST_F(Trace, TheLatestOfItsMarksIsTheOneItTakesAlong) {
   std::vector<std::string> urls;
   for (const char* const path : {"/1.xml", "/2.xml", "/3.xml", "/4.xml", "/5.xml"})
@@ -199,7 +199,7 @@ TEST_F(Trace, TheLatestOfItsMarksIsTheOneItTakesAlong) {
   }
 }
 
-TEST_F(Trace, SaysWhenNobodyRefreshedTheFeed) {
+TEST_F(Trace, ReportsThatTheFeedWasNotRefreshed) {
   serve();
   EXPECT_EQ(world.run({"trace", url, "--live"}).exit, 1) << "no such feed";
   ASSERT_EQ(world.run({"add", url}).exit, 0);

@@ -78,8 +78,8 @@ void TruthWorld::restart_redis() {
   world.redis.start();
 }
 
-/// Who has it and was stopped is handed no record any more, which it has not waited out: that is over long before its
-/// right is.
+/// A stopped holder may still be blocked in its read and would be given the next record. Waits until that read has
+/// ended, which is long before the right expires.
 void TruthWorld::forget_delivery_right() {
   EXPECT_TRUE(eventually([&] {
     std::istringstream clients(redis_command(world.redis, {"CLIENT", "LIST"}));

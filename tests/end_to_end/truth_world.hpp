@@ -1,4 +1,4 @@
-// A world whose publisher keeps account: feeds that are registered, imported and followed, and what must hold after
+// A world whose publisher keeps account: feeds that are registered, imported and followed, and the invariants after
 // every crash (RELIABILITY §2, §4).
 #pragma once
 
@@ -23,7 +23,7 @@ std::string found_by_verify(const std::string& redis_url);
 
 class TruthWorld {
  public:
-  /// The Redis takes these arguments besides. A feed is due again an hour after each refresh.
+  /// Redis gets these extra arguments. A feed is due again an hour after each refresh.
   explicit TruthWorld(const std::vector<std::string>& redis_arguments, GroundTruth::Options options = {});
 
   /// Registers feeds with so many posts each and follows them all in the channel "all".
@@ -33,7 +33,7 @@ class TruthWorld {
   /// Each feed gets a new post and an edit; all are due.
   void bring_news();
   void make_all_due();
-  /// The same for those that nobody works on.
+  /// Makes those feeds due that no worker has claimed.
   void make_some_due();
   /// Kills Redis and starts it again.
   void restart_redis();

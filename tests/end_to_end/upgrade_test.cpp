@@ -1,5 +1,5 @@
-// A store that the release before san_ver 2 wrote (tests/data/upgrade): what it holds of markup under types that nobody
-// sanitised, cut descriptions and addresses that start programs is mended (SECURITY S13).
+// A store written by the release before san_ver 2 (tests/data/upgrade): its markup under unsanitised types, cut
+// descriptions and addresses that start programs are repaired (SECURITY S13).
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -63,7 +63,7 @@ class Upgrade : public testing::Test {
   }
   std::size_t posts(const std::string& feed) { return std::stoul(world.redis_text({"ZCARD", feed + ":sort"})); }
 
-  /// The guids of the posts that readers were told of as modified.
+  /// The guids of the posts reported as modified.
   std::set<std::string> modified() {
     std::set<std::string> guids;
     for (const EventRecord& signal : world.signals()) {
@@ -73,7 +73,7 @@ class Upgrade : public testing::Test {
     return guids;
   }
 
-  /// What no store may hold, whichever way it was mended.
+  /// Faults that no store may have, whichever way it was repaired.
   void expect_mended() {
     const std::set<std::string> types_there_are{"", "text/plain", "text/html", "application/xhtml+xml"};
     for (const std::string& feed : {types, addresses}) {
@@ -127,7 +127,7 @@ class Upgrade : public testing::Test {
               R"([{"url":"https://casts.example/2.ogg","type":"audio/ogg","length":2}])");
   }
 
-  /// Where who follows from that snapshot on has another store, "" = nowhere.
+  /// Where a consumer that follows from that snapshot differs from the store, "" = nowhere.
   std::string followed(const std::string& snapshot) {
     FoldedStore fold(snapshot, [this](const std::string& key) {
       Redis redis(*parse_redis_url(world.redis.admin_url()), Milliseconds(5000));
@@ -144,7 +144,7 @@ class Upgrade : public testing::Test {
   std::string types, addresses;
 };
 
-TEST_F(Upgrade, VerifyMendsWhatIsStoredAndTheNextFetchFindsLittleNew) {
+TEST_F(Upgrade, VerifyRepairsTheStoreAndTheNextFetchFindsLittleNew) {
   const std::string before_all = world.run({"store", "export"}).out;
   const Finished found = world.run({"verify", "--resanitise", "--json"});
   EXPECT_EQ(found.exit, 1) << found.err;
@@ -166,7 +166,7 @@ TEST_F(Upgrade, VerifyMendsWhatIsStoredAndTheNextFetchFindsLittleNew) {
   EXPECT_EQ(world.run({"verify", "--resanitise"}).exit, 0);
 }
 
-TEST_F(Upgrade, TheSameDocumentReadAgainMendsItsPosts) {
+TEST_F(Upgrade, TheSameDocumentReadAgainRepairsItsPosts) {
   const std::size_t created = world.count("post_created");
   const std::string before_all = world.run({"store", "export"}).out;
   std::map<std::string, Hash> before;

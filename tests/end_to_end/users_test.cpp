@@ -68,13 +68,13 @@ TEST_F(Users, AViewerMayRunEveryVerbThatReads) {
     EXPECT_NE(done.out, "") << words_of(verb);
   }
   EXPECT_EQ(world.redis_text({"ACL", "LOG"}), "") << "nothing was refused";
-  // Of those who are told of events it sees how many there are, and nothing else.
+  // Of webhooks and subscribers it sees only the number.
   world.redis_text({"HSET", "stats:push_out:states", "webhook:active", "1"});
   EXPECT_NE(as("feedmill_viewer", {"stats", "--json"}).out.find("\"due\":null"), std::string::npos);
   EXPECT_NE(world.run({"stats", "--json"}).out.find("\"webhooks_active\":1"), std::string::npos);
 }
 
-TEST_F(Users, ReadersAndConsumersMayRunThoseThatReadWhatIsForReaders) {
+TEST_F(Users, ReadersAndConsumersMayRunVerbsThatReadPublicKeys) {
   for (const char* const user : {"feedmill_reader", "feedmill_consumer"}) {
     for (const Arguments& verb : for_readers()) {
       const Finished done = as(user, verb);
@@ -90,7 +90,7 @@ TEST_F(Users, ReadersAndConsumersMayRunThoseThatReadWhatIsForReaders) {
   }
 }
 
-TEST_F(Users, WhoReadsMayFollowSignals) {
+TEST_F(Users, ReadersMayFollowSignals) {
   for (const char* const user : {"feedmill_viewer", "feedmill_reader", "feedmill_consumer"}) {
     Program tail({"tail", "--from", "0", "--redis", world.redis.url_of(user)}, world.environment);
     EXPECT_TRUE(eventually([&] { return tail.out().find("post_created") != std::string::npos; })) << tail.err();
@@ -114,7 +114,7 @@ TEST_F(Users, AViewerChangesNothing) {
   EXPECT_EQ(world.redis_text({"HGETALL", "state:feed:" + url}), before);
 }
 
-TEST_F(Users, WhoMayNotLookIntoEveryKeyIsToldWhoMay) {
+TEST_F(Users, VerbsThatReadEveryKeyNameTheUserNeeded) {
   for (const Arguments& verb :
        std::vector<Arguments>{{"verify"}, {"verify", "--feed", url}, {"store", "export", "-"}}) {
     const Finished refused = as("feedmill", verb);
@@ -127,7 +127,7 @@ TEST_F(Users, WhoMayNotLookIntoEveryKeyIsToldWhoMay) {
 }
 
 /// The file of before feeds waited in lines: it is said on the first day, and not when the first feed waits.
-TEST_F(Users, AViewerOfYesterdaysFileIsToldWhatToGrant) {
+TEST_F(Users, AViewerOfTheLastReleasesFileLearnsTheMissingGrants) {
   world.redis_text({"ACL", "SETUSER", "feedmill_viewer", "resetkeys", "%R~Entry:*", "%R~Feed:*", "%R~http*", "%R~feeds",
                     "%R~schedule", "%R~quarantine", "%R~stream:signals", "%R~channel*", "%R~zchannel:*",
                     "%R~list:notification:*", "%R~hash:notification:*", "%R~stats:*", "%R~state:*", "%R~deliver:*",
@@ -144,7 +144,7 @@ TEST_F(Users, AViewerOfYesterdaysFileIsToldWhatToGrant) {
 }
 
 /// One that may reads of a feed that waits what everybody reads.
-TEST_F(Users, AViewerSeesWhoWaitsInALine) {
+TEST_F(Users, AViewerSeesTheFeedsWaitingInALine) {
   const std::string second = world.http.url("/second.xml");
   world.http.serve("/second.xml", {.body = rss({{"b", "Second"}})});
   ASSERT_EQ(world.run({"add", second}).exit, 0);
@@ -159,7 +159,7 @@ TEST_F(Users, AViewerSeesWhoWaitsInALine) {
   EXPECT_NE(as("feedmill_viewer", {"list"}).out.find("in line"), std::string::npos);
 }
 
-/// The secrets of a subscription are not for who looks.
+/// Viewers do not see the secrets of a subscription.
 TEST_F(Users, AFeedWithASubscriptionIsExplainedWithoutIt) {
   world.redis_text({"HSET", "state:feed:" + url, "push_state", "healthy", "push_hub", "https://hub.example/",
                     "push_token", "0123456789abcdef"});

@@ -30,7 +30,7 @@ class Verbs : public testing::Test {
   World world;
 };
 
-TEST_F(Verbs, RefuseWhatIsNoAddressAndAddNothing) {
+TEST_F(Verbs, RejectInvalidAddressesAndAddNothing) {
   const Finished done = world.run({"add", "https://example.org/feed", "ftp://example.org/feed"});
   EXPECT_EQ(done.exit, 65);
   EXPECT_EQ(lines(done.err), 1U) << done.err;
@@ -125,7 +125,7 @@ TEST_F(Verbs, RefuseCredentialsInAnAddressWithoutRepeatingThem) {
   EXPECT_EQ(done.err.find("s3cret"), std::string::npos) << done.err;
 }
 
-TEST_F(Verbs, SayThatRedisRefuses) {
+TEST_F(Verbs, ReportThatRedisRefuses) {
   const Finished done = world.run({"list", "--redis", "unix:/nowhere/redis.sock"});
   EXPECT_EQ(done.exit, 69);
   EXPECT_EQ(lines(done.err), 1U) << done.err;
@@ -146,7 +146,7 @@ TEST_F(Verbs, NameTheNearestVerb) {
   EXPECT_NE(done.err.find("list"), std::string::npos);
 }
 
-TEST_F(Verbs, ParseAFeedToJsonAndRefuseWhatIsNone) {
+TEST_F(Verbs, ParseAFeedToJsonAndRejectOtherDocuments) {
   const Finished good = world.run({"parse", file("feed.xml", rss({{"a", "First"}}))});
   ASSERT_EQ(good.exit, 0) << good.err;
   const json::object document = json::parse(good.out).as_object();
@@ -177,7 +177,7 @@ TEST_F(Verbs, ImportWhatCanBeReadAndNameTheRest) {
   EXPECT_NE(exported.out.find("xmlUrl=\"https://a.example/feed\""), std::string::npos) << exported.out;
 }
 
-TEST_F(Verbs, SayWhetherSomebodyFetchesWhatWasAdded) {
+TEST_F(Verbs, ReportWhetherAWorkerFetchesAddedFeeds) {
   const std::string url = world.http.url("/feed.xml"), list = file("list.txt", url + "\n");
   for (const std::vector<std::string>& verb : {std::vector<std::string>{"add", url}, {"import", list}}) {
     const Finished done = world.run(verb);
@@ -334,7 +334,7 @@ TEST_F(Verbs, RunOnceDoesNotWaitForThePaceOfAnImport) {
   EXPECT_EQ(world.count("feed_created"), 3U);
 }
 
-TEST_F(Verbs, RefreshWaitsForWhoeverIsAtTheFeed) {
+TEST_F(Verbs, RefreshWaitsForTheWorkerThatHoldsTheFeed) {
   world.http.serve("/slow.xml", {.body = rss({{"a", "First"}}), .hold_until = 3});
   world.http.serve("/quick.xml", {.body = rss({{"a", "First"}})});
   ASSERT_EQ(world.run({"add", world.http.url("/slow.xml"), world.http.url("/quick.xml")}).exit, 0);
@@ -356,7 +356,7 @@ TEST_F(Verbs, RefreshWaitsForWhoeverIsAtTheFeed) {
   EXPECT_NE(second.out.find("updated"), std::string::npos) << "the result of that one: " << second.out;
 }
 
-TEST_F(Verbs, RefreshTellsOfAFeedThatIsRemovedMeanwhile) {
+TEST_F(Verbs, RefreshReportsAFeedRemovedWhileItWaits) {
   const std::string url = world.http.url("/slow.xml");
   world.http.serve("/slow.xml", {.body = rss({{"a", "First"}}), .hold_until = 2});
   ASSERT_EQ(world.run({"add", url}).exit, 0);
@@ -386,7 +386,7 @@ TEST_F(Verbs, RefreshRightAfterAddAndStartEndsWell) {
   }
 }
 
-TEST_F(Verbs, RunOnceTriesWhatIsDueOnceHostLimitsOrNot) {
+TEST_F(Verbs, RunOnceTriesEachDueFeedOnceDespiteHostLimits) {
   world.environment["FEEDMILL_HOST_CONCURRENCY"] = "1";
   world.environment["FEEDMILL_HOST_SPACING"] = "20ms";
   std::vector<std::string> urls;

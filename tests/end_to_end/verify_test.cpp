@@ -97,7 +97,7 @@ TEST_F(VerifyVerbs, StoreMarkupAsTodaysPolicyWouldAndTellTheStreamAlone) {
   EXPECT_NE(field("summary").find("class="), std::string::npos) << "nothing was written";
 
   const std::string journal = path("markup.jsonl");
-  world.redis_text({"HSET", id, "bytes", "1"});  // wrong as well: one run mends both
+  world.redis_text({"HSET", id, "bytes", "1"});  // wrong as well: one run repairs both
   const Finished mended = world.run({"verify", "--resanitise", "--repair", "--journal", journal});
   EXPECT_EQ(mended.exit, 0) << mended.out << mended.err;
   EXPECT_EQ(field("summary"), "<p>Hello</p>");
@@ -118,13 +118,13 @@ TEST_F(VerifyVerbs, StoreMarkupAsTodaysPolicyWouldAndTellTheStreamAlone) {
   EXPECT_EQ(world.run({"verify", "--resanitise"}).exit, 0);
 }
 
-TEST_F(VerifyVerbs, SayThatTheStoreIsAway) {
+TEST_F(VerifyVerbs, ReportAStoreOutage) {
   EXPECT_EQ(world.run({"verify", "--redis", "unix:/nowhere/redis.sock"}).exit, 69);
   EXPECT_EQ(world.run({"verify", "--feed", "gopher://a/"}).exit, 65);
   EXPECT_EQ(world.run({"verify", "--journal", "x"}).exit, 64);
 }
 
-TEST_F(VerifyVerbs, NeedTheAdministratorsUserAndSaySo) {
+TEST_F(VerifyVerbs, RequireTheAdministratorsUser) {
   world.redis_text({"HSET", url + ":guidmap", "ghost", "Entry:99"});
   world.redis_text({"HSET", "Feed:https://nobody.org/", "title", "x"});
   const Finished refused = world.run({"verify"}, {{"FEEDMILL_REDIS_URL", world.redis.url()}});

@@ -1,5 +1,5 @@
-// Deliveries by who may send them, against the program: what is in them stays within their feed, and how they come and
-// how many they are costs others nothing (WEBSUB §6, §9; SECURITY T26, T27, W1).
+// Deliveries from authorised senders, against the program: their content stays within their feed, and their form and
+// number cost others nothing (WEBSUB §6, §9; SECURITY T26, T27, W1).
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -27,7 +27,7 @@ class GenuineDeliveries : public testing::Test {
   PushWorld world;
 };
 
-TEST_F(GenuineDeliveries, AreTheContentOfTheirFeedAndNoMore) {
+TEST_F(GenuineDeliveries, AreTheContentOfTheirFeedOnly) {
   const std::string url = world.subscribed_feed(), victim = world.subscribed_feed("/victim", {{"v", "of the victim"}});
   const HubSubscriber to = world.subscriber(url);
   const std::string victim_before = world.redis_text({"HGETALL", "state:feed:" + victim});
@@ -55,7 +55,7 @@ TEST_F(GenuineDeliveries, AreTheContentOfTheirFeedAndNoMore) {
   const std::string stored = world.redis_text({"HGETALL", number});
   EXPECT_NE(stored.find("Text"), std::string::npos) << stored;
   EXPECT_EQ(stored.find("evil"), std::string::npos) << stored;
-  // A wrong content type does not make a feed something else; nobody was asked for any of this.
+  // A wrong content type does not change the format of a feed; no request is made for any of this.
   push(atom({{"typed", "a feed all the same"}}), {{"Content-Type", "image/png"}});
   EXPECT_EQ(world.title(url, "typed"), "a feed all the same");
   push(gzip(atom({{"packed", "unpacked"}})), {{"Content-Encoding", "gzip"}});
@@ -112,7 +112,7 @@ TEST_F(GenuineDeliveries, AreHintsWhereTheyCannotBeRead) {
     EXPECT_TRUE(eventually([&] { return world.http.count("/feed" + std::to_string(i)) == 2; })) << i;
     EXPECT_EQ(world.redis_text({"ZCARD", urls[i] + ":sort"}), "1") << i;
   }
-  // Bombs come to nothing, and the worker goes on. Codings that it does not know are refused at the door.
+  // Bombs have no effect, and the worker continues. Unknown codings are refused at once.
   const std::set<std::string_view> unknown = {"gzip_in_gzip", "gzip_in_brotli", "gzip_ten_times",
                                               "deflate",      "compress",       "unknown_coding"};
   const std::string url = world.subscribed_feed("/bombed");
@@ -126,7 +126,7 @@ TEST_F(GenuineDeliveries, AreHintsWhereTheyCannotBeRead) {
   }
   EXPECT_TRUE(world.push_until_written(url, {"2", "after the bombs"}));
   EXPECT_EQ(world.redis_text({"ZCARD", url + ":sort"}), "2");
-  // Ten thousand posts at once are a lot, and no more than that.
+  // Ten thousand posts at once are many, but nothing worse.
   const std::string many = world.subscribed_feed("/many");
   std::vector<PushedPost> posts;
   for (int i = 0; i < 10'000; ++i) posts.push_back({"post " + std::to_string(i), "one of many"});
@@ -155,7 +155,7 @@ TEST_F(GenuineDeliveries, AreNotWaitedForWithoutEnd) {
   EXPECT_EQ(ask_raw(port, post + "Content-Length: -1\r\n\r\n").status, 400);
   EXPECT_EQ(ask_raw(port, post + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx").status, 400);
   EXPECT_EQ(world.worker().deliveries("limited"), 8);
-  // What never ends is closed without an answer. Meanwhile others are served.
+  // A request that never ends is closed without an answer. Other clients are served at the same time.
   const std::vector<std::string> slow = {"", "POST /w", post, post + "Content-Length: 10\r\n\r\nabc",
                                          post + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"};
   std::vector<HttpAnswer> answers(slow.size());
@@ -200,7 +200,7 @@ TEST_F(GenuineDeliveries, AsAFloodOfPingsLeadToFewFetches) {
   if (!is_sanitized) {
     EXPECT_LE(worker.resident(), resident + (16 << 10));
   }
-  // The last of them has not been forgotten: what is there now will be read.
+  // The last one was not dropped: the feed will be fetched.
   const std::string due = world.redis_text({"ZSCORE", "schedule", url}), now = world.redis_text({"TIME"});
   EXPECT_LE(std::stoll(due) / 1000, std::stoll(now) + 300);
   EXPECT_EQ(world.signals().size(), 2U);  // of the first reading

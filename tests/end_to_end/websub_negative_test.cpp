@@ -1,6 +1,5 @@
-// What nobody may make a subscriber believe, against the program: each row leaves the store as it was, asks nobody for
-// anything, and is counted (WEBSUB §9, S7; SECURITY §11). What is in deliveries that are genuine, and how many they
-// are: websub_content_test.cpp.
+// Attacks on a subscriber, against the program: each row leaves the store unchanged, causes no request, and is counted
+// (WEBSUB §9, S7; SECURITY §11). For the content and number of genuine deliveries see websub_content_test.cpp.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -148,7 +147,7 @@ TEST_F(SubscribingNever, BelievesAForgedSignature) {
   EXPECT_EQ(worker.deliveries("fat"), 0);
   EXPECT_EQ(worker.deliveries("thin"), 0);
   EXPECT_EQ(world.requests_made(), requests);
-  // Nothing is told apart by the answer, and what is right is still taken: upper-case digits too.
+  // The answers do not reveal the difference, and a valid signature is still accepted: upper-case digits too.
   const HttpAnswer good = PushWorld::deliver(to.callback, body, one("sha256=" + upper(hex)));
   EXPECT_EQ(whole(good), model);
   EXPECT_TRUE(eventually([&] { return world.title(url, "2") == "forged"; }));
@@ -358,7 +357,7 @@ TEST_F(SubscribingNever, IsLedAstrayByAHub) {
     std::string state;      // of the subscription
     std::size_t requests;   // that reach the hub
     const char* note = "";  // begins with
-    std::size_t more = 0;   // requests besides: again, over a connection that was kept and ended without an answer
+    std::size_t more = 0;   // extra requests: retries after a kept connection ended without an answer
   };
   const auto leads = [](int status, const std::string& to) {
     return Response{.status = status, .headers = {{"Location", to}}};
@@ -410,7 +409,7 @@ TEST_F(SubscribingNever, IsLedAstrayByAHub) {
   }
   EXPECT_EQ(trap.connections(), 0U);
   EXPECT_TRUE(world.hub.requests().empty());
-  // Pushes are to a failed subscription what they are to an unknown one.
+  // Pushes to a failed subscription are handled like pushes to an unknown one.
   const std::string model = whole(ask_worker("POST", "/w/" + std::string(26, 'a')));
   for (const ServedRequest& request : world.hub_server.requests()) {
     const auto fields = form_fields(request.body);
@@ -418,7 +417,7 @@ TEST_F(SubscribingNever, IsLedAstrayByAHub) {
   }
 }
 
-/// Listens where nobody may be asked. Whoever comes stays in its queue.
+/// Listens at an address that must not be contacted. Connections stay in its queue.
 class Canary {
  public:
   Canary(const char* address, std::uint16_t port) : acceptor_(loop_, {boost::asio::ip::make_address(address), port}) {
@@ -489,7 +488,7 @@ TEST_F(SubscribingNever, AsksWhatAHubLeadsToWithinOurNetwork) {
   }
   EXPECT_TRUE(eventually([&] { return world.state(changes, "push_note") != "(nil)" && asked >= 2; }));
   EXPECT_FALSE(canary.heard());
-  // It hears of what is allowed.
+  // The control: it notices allowed connections.
   world.worker().program().signal(SIGTERM);
   EXPECT_EQ(world.worker().program().wait().exit, 0);
   feed_at("/control", world.hub_server.url("/307/0"));
@@ -516,14 +515,14 @@ TEST_F(SubscribingNever, TakesADeliveryThatIsNotItsTime) {
   };
   EXPECT_EQ(push({asked.callback, early, asked.secret, ""}), model);
   EXPECT_EQ(world.everything(), before);
-  // After the lease and the hour behind it.
+  // After the lease and the following hour.
   world.hub.behave({});
   const std::string late = world.subscribed_feed("/late");
   world.redis_text({"HSET", world.callback_key(late), "lease_end", "1"});
   before = world.everything();
   EXPECT_TRUE(push(world.subscriber(late)).starts_with("HTTP/1.1 410 "));
   EXPECT_EQ(world.everything(), before);
-  // After a denial of what had been accepted.
+  // After the denial of an accepted subscription.
   const std::string denied = world.subscribed_feed("/denied");
   const HttpAnswer denial =
       WebSubHub::verify(world.subscriber(denied).callback,

@@ -1,4 +1,4 @@
-// Callbacks behind nginx with the server block that is shipped.
+// Callbacks through nginx with the shipped server block.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -64,7 +64,7 @@ class Nginx {
   pid_t pid_ = -1;
 };
 
-TEST(SubscribingBehindNginx, TheServerBlockThatIsShippedServes) {
+TEST(SubscribingBehindNginx, TheShippedServerBlockServes) {
   if (!std::filesystem::exists(nginx_program)) GTEST_SKIP() << "nginx is not installed";
   PushWorld world;
   const std::filesystem::path directory = world.redis.directory() / "nginx";
@@ -75,7 +75,7 @@ TEST(SubscribingBehindNginx, TheServerBlockThatIsShippedServes) {
   const std::string secure = std::to_string(free_port()), plain = std::to_string(free_port()),
                     callbacks = std::to_string(free_port());
   std::string block = read(FEEDMILL_NGINX_BLOCK);
-  // Beside https the hub of this test, which speaks http, has a port of its own.
+  // Apart from https, the hub of this test, which speaks http, has a separate port.
   replace(block, "listen 443 ssl;", "listen 127.0.0.1:" + secure + " ssl; listen 127.0.0.1:" + plain + ";");
   replace(block, "ssl_certificate /etc/ssl/certs/feeds.example.org.pem;",
           "ssl_certificate " + (directory / "certificate.pem").string() + ";");

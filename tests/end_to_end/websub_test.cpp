@@ -1,5 +1,5 @@
 // The subscriber's duties, one case each, against the program: a real hub, a real publisher (WEBSUB §8). Then what the
-// cases do not say: several workers, renewals, what is seen from outside.
+// cases leave out: several workers, renewals, the view from outside.
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -201,7 +201,7 @@ class ForgedDelivery : public Subscribing {
               202);
     EXPECT_EQ(world.worker().deliveries("bad_signature"), 1);
     EXPECT_EQ(world.subscription(url, "bad"), "1");
-    // What is pushed well afterwards is written after it.
+    // Later genuine pushes are still written.
     EXPECT_EQ(world.everything(), before);
     EXPECT_TRUE(world.push_and_wait(url, {"3", "genuine"}));
     EXPECT_EQ(world.title(url, "2"), "");
@@ -220,7 +220,7 @@ TEST_F(ForgedDelivery, Case302NoSignatureThoughThereIsASecret) {
 // Beyond the cases.
 
 TEST_F(Subscribing, AHubIsReachedAsTheFeedIsToTheEnd) {
-  // Both are of an authority that nobody but this feed's operator trusts, the hub on a host of its own.
+  // Both use a CA that only this feed's operator trusts; the hub is on a separate host.
   HttpServer server(world.authority.issue({.names = {"DNS:localhost"}}));
   WebSubHub hub(server);
   const std::string url = world.http.url("/feed"), at = server.url("localhost", "/hub");
@@ -249,7 +249,7 @@ TEST_F(Subscribing, AHubIsAskedAsOftenAsIsConfigured) {
   EXPECT_EQ(world.hub.requests().size(), 1U);
 }
 
-TEST_F(Subscribing, ShowAndExplainTellHowItStandsWithoutTheSecrets) {
+TEST_F(Subscribing, ShowAndExplainReportItsStateWithoutTheSecrets) {
   const std::string url = world.subscribed_feed();
   const HubSubscriber subscriber = world.subscriber(url);
   const std::string token = subscriber.callback.substr(subscriber.callback.rfind('/') + 1);
@@ -336,7 +336,7 @@ TEST_F(Subscribing, WhenALeaseEndsWithoutRenewalTheFeedIsPolledAtOnce) {
 }
 
 // WEBSUB P10
-TEST_F(Subscribing, ThreeWorkersBehindOneAddressAreAsOne) {
+TEST_F(Subscribing, ThreeWorkersAtOneAddressActAsOne) {
   constexpr std::int64_t workers = 3, feeds = 6, pushes = 6;
   for (std::int64_t i = 0; i < workers; ++i) world.start();
   std::vector<std::string> urls;
@@ -417,7 +417,8 @@ TEST_F(Subscribing, AnyWorkerAnswersAnyCallbackAndNoPushIsLostWhenOneIsKilled) {
   EXPECT_GT(refused, 0U);  // one of two was not there
   EXPECT_GT(two.deliveries("fat"), pushes);
   EXPECT_EQ(two.deliveries("unknown"), 0);
-  // What the dead one took and did not write is due in a minute, or when its claim ends; nobody has to wait for that.
+  // Pushes that the dead worker took and did not write are due in a minute, or when its claim ends; the test does not
+  // wait for that.
   for (const std::string& url : urls) {
     const auto missing = [&] {
       return std::ranges::count_if(accepted[url], [&](const std::string& id) { return world.title(url, id).empty(); });

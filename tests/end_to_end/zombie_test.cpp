@@ -36,7 +36,7 @@ constexpr ZombieCase zombies[] = {
 
 class Zombies : public testing::TestWithParam<ZombieCase> {};
 
-/// What the posts and their feed's state are; how far timelines and notices have got goes on in any worker.
+/// The posts and their feed's state, without the positions of timelines and notices, which any worker may advance.
 std::map<std::string, std::string> written(const std::string& url) {
   auto all = fingerprint(url);
   std::erase_if(all, [](const auto& key) { return key.first.starts_with("deliver:"); });
@@ -62,13 +62,13 @@ TEST_P(Zombies, ChangeNothing) {
   ASSERT_TRUE(zombie.stopped()) << zombie.err();
   it.forget_delivery_right();
   const bool committed = std::string_view(point) == "S8";
-  if (poll == Poll::news) it.truth.edit(0, 4);  // what it has in hand grows old
+  if (poll == Poll::news) it.truth.edit(0, 4);  // its claimed document becomes outdated
   if (committed) it.make_all_due();
   {
     Program other({"run"}, it.world.with(lease(30'000)));
     ASSERT_EQ(it.wrongs_once_caught_up(), "") << other.err();
     ASSERT_TRUE(eventually([&] { return other.err().find("event=ready") != std::string::npos; })) << other.err();
-    // What is still due would be the zombie's to poll, and rightly.
+    // The zombie would be right to poll feeds that are still due.
     const std::string soon = std::to_string(it.world.store.now()->count() + 600'000);
     ASSERT_TRUE(eventually([&] {
       return it.world.redis_text({"ZCOUNT", "schedule", "-inf", soon}) == "0";

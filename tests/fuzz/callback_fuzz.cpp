@@ -1,5 +1,5 @@
-// Any request to a callback: its head, its target, and any reason of a hub → what is made of it keeps its bounds
-// (SECURITY W1, W2, W3; WEBSUB S7).
+// Any request to a callback, with any head, target and hub reason → its result stays within bounds (SECURITY W1, W2,
+// W3; WEBSUB S7).
 #include <algorithm>
 
 #include <boost/asio/buffer.hpp>
@@ -58,7 +58,7 @@ FEEDMILL_FUZZ_TARGET(callback_fuzz, data, size) {
       fuzz::require(!verification->challenge.empty() && verification->challenge.size() <= 1024);
       for (const char c : verification->challenge) fuzz::require(c >= '!' && c <= '~');
     }
-    // What is asked for by us reads back as what was meant.
+    // A subscription request that we send reads back unchanged.
     PushRecord record;
     record.topic = verification->topic;
     const std::string form = subscription_form(record, "subscribe", "https://me.example/w/x");

@@ -11,7 +11,7 @@ inline void require(bool condition) {
   if (!condition) std::abort();
 }
 
-/// Valid UTF-8 (Unicode table 3-7) without NUL and C0 besides TAB and LF.
+/// Valid UTF-8 (Unicode table 3-7) without NUL and without C0 controls except TAB and LF.
 inline void require_clean(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto c = static_cast<unsigned char>(text[i]);

@@ -1,5 +1,5 @@
-// Any bytes with a part of them repeated until the document is large → within what its size may take in memory: a small
-// input hides behind what even the smallest may. The first two bytes say which part.
+// Any bytes, one part of them repeated until the document is large → memory stays within the limit for its size (a
+// small input always fits the minimum). The first two bytes select the part.
 #include <string>
 
 #include "parsers/feed/document_json.hpp"

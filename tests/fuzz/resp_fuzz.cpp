@@ -27,7 +27,7 @@ namespace {
 
 using namespace feedmill;
 
-/// A server that says what it was told to, whatever it is asked.
+/// A server that sends its scripted answer, whatever the request.
 class Liar {
  public:
   Liar() {
@@ -48,7 +48,7 @@ class Liar {
     std::filesystem::remove_all(std::filesystem::path(path_).parent_path(), ignored);
   }
 
-  /// Of those who connect from now on; some who left may still be waiting.
+  /// Sets the answer for connections from now on; earlier clients may still be waiting.
   void say(std::string_view answer) {
     const std::lock_guard lock(mutex_);
     answer_ = answer;

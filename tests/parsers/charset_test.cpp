@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 Bozo::none}),
     [](const auto& test) { return test.param.name; });
 
-// Encodings whose own tables or escapes go beyond what one byte a character shows.
+// Encodings with tables or escape sequences beyond one byte per character.
 INSTANTIATE_TEST_SUITE_P(
     Families, Charsets,
     testing::Values(
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "<?xml v='1'?><a/>", "utf-16be", Bozo::none}),
     [](const auto& test) { return test.param.name; });
 
-// Valid UTF-8 with two sequences or more is no text of one byte a character.
+// Valid UTF-8 with at least two multi-byte sequences is not text in a single-byte encoding.
 INSTANTIATE_TEST_SUITE_P(
     Labels, Charsets,
     testing::Values(
@@ -173,7 +173,7 @@ TEST(Charset, TellsTheLastCharacterToo) {
   EXPECT_EQ(decode_document("<a>A", "text/xml; charset=TCVN").text, "<a>A");  // held back until the next is known
 }
 
-// SECURITY M2: what is live while a document is read counts with three bytes for each that came.
+// SECURITY M2: memory in use while a document is read counts as three bytes per input byte.
 TEST(Charset, MakesAtMostThreeBytesOfOne) {
   for (const std::string name :
        {"TSCII", "TCVN", "Shift_JISX0213", "EUC-JISX0213", "Big5-HKSCS", "IBM037", "ARMSCII-8", "GEORGIAN-PS", "RK1048",

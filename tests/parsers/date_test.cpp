@@ -328,7 +328,7 @@ INSTANTIATE_TEST_SUITE_P(
                     DateCase{"At", "July 14, 2025 at 3:20 PM", "2025-07-14T15:20:00Z"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(UnknownZones, AreToldFromKnownOnesAndNone) {
+TEST(UnknownZones, AreDistinguishedFromKnownAndMissingOnes) {
   for (const char* text : {"Mon, 14 Jul 2025 10:20:30 XYZ", "2025-07-14 10:20:30 XYZT", "14 Jul 2025 10:20 Mars/Base",
                            "2025-07-14T10:20:30K", "2025-07-14T10:20:30[Mars/Base]"}) {
     EXPECT_TRUE(has_unknown_zone(text)) << text;

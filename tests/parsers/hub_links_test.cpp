@@ -185,7 +185,7 @@ TEST(HubsOfDocuments, RssBorrowsAtomsLinksWhateverTheirPrefix) {
 }
 
 /// RFC 3986 §5.1: the base is where the document came from, and not the page that it names.
-TEST(HubsOfDocuments, RelativeLinksAreBesideTheDocument) {
+TEST(HubsOfDocuments, RelativeLinksResolveAgainstTheDocument) {
   const std::string links =
       R"(<a:link rel="self" href="me.xml"/><a:link rel="hub" href="/hub"/><a:link rel="next" href="?p=2"/>)";
   for (
@@ -213,7 +213,7 @@ TEST(HubsOfDocuments, RelativeLinksAreBesideTheDocument) {
   EXPECT_EQ(based.self, "https://b.example/x/me.xml");
 }
 
-TEST(HubsOfDocuments, JsonFeedHasOthersBesides) {
+TEST(HubsOfDocuments, JsonFeedHubsOfOtherTypesAreIgnored) {
   const Feed feed =
       feed_of(R"({"version":"https://jsonfeed.org/version/1.1","title":"t","feed_url":"https://example.org/self",
     "hubs":[{"type":"rssCloud","url":"https://cloud.example/"},{"url":"https://hub.example/","type":"WebSub"}],"items":[]})",

@@ -1,4 +1,4 @@
-// Items that are known by their hashes are passed over, and what is left is read as it is without that.
+// Items with a known hash are skipped, and the other items are read as they would be without hashes.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -35,7 +35,7 @@ std::vector<std::uint64_t> hashes(const std::string& body, const DocumentHints& 
   return all;
 }
 
-/// What is read of `body` when it is known that its items were read before.
+/// Reads `body` again with the item hashes of `before`.
 Feed read_again(const std::string& body, const Feed& before) {
   std::vector<std::uint64_t> known;
   for (const Entry& entry : before.entries) {
@@ -103,7 +103,7 @@ TEST(ItemHash, KnownItemsAreCountedInTheirPlaces) {
   EXPECT_EQ(again.account.entries, 3U);
 }
 
-TEST(ItemHash, AllIsReadWhenWhatTheyStoodInIsAnother) {
+TEST(ItemHash, ReparsesEverythingWhenTheChannelChanges) {
   const std::string json_head =
       "{\"version\":\"https://jsonfeed.org/version/1.1\",\"title\":\"T\",\"authors\":[{\"name\":\"";
   const std::string json_items = "\"}],\"items\":[{\"id\":\"a\",\"content_text\":\"A\"}]}";
@@ -153,7 +153,7 @@ std::string content(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-TEST(ItemHash, LeavesOfEachDocumentWhatIsReadWithoutIt) {
+TEST(ItemHash, YieldsTheSameResultForEachDocumentAsWithoutIt) {
   std::size_t passed = 0;
   for (const auto& path : documents()) {
     const std::string body = content(path);
@@ -180,9 +180,9 @@ TEST(ItemHash, LeavesOfEachDocumentWhatIsReadWithoutIt) {
   EXPECT_GT(passed, 10U);
 }
 
-// When this fails, what is read of some document has changed: then raise reader_version and put the new number here, so
-// that what was read by the rules before is read again.
-TEST(ItemHash, IsRaisedWithWhatIsRead) {
+// A failure means that some document is now read differently: raise reader_version and put the new number here, so that
+// documents read by the old rules are read again.
+TEST(ItemHash, ReaderVersionIsRaisedWhenReadingChanges) {
   std::uint64_t read_now = reader_version;
   for (const auto& path : documents()) {
     DocumentHints hints;

@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(All, JsonSalvage,
                                          JsonCase{"TooDeep", "[[[[[1]]],2]]", "[[[[null]],2]]"}),
                          [](const auto& test) { return test.param.name; });
 
-TEST(SalvagedJsonText, SaysWhatItEndedIn) {
+TEST(SalvagedJsonText, ReportsWhereItWasCut) {
   const auto ends = [](const char* text) {
     const SalvagedJson salvaged = salvage_json(text, 63);
     return std::pair(salvaged.cut_short, salvaged.in_item);

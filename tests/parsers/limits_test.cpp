@@ -1,5 +1,5 @@
-// Hostile sizes (SECURITY §3, L1): what is deep, wide or long costs no more than it weighs and ends in an answer.
-// What adversarial shapes cost at growing sizes is counted by worst_case.py.
+// Hostile sizes (SECURITY §3, L1): deep, wide or long input costs in proportion to its size and yields a result.
+// worst_case.py counts the cost of adversarial shapes at growing sizes.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(Limits, TheNewestEntriesAreKept) {
   EXPECT_EQ(feed.value().entries.back().id, "12999");
 }
 
-TEST(Limits, DeepJsonKeepsWhatIsBesideIt) {
+TEST(Limits, DeepJsonDoesNotAffectItsSiblings) {
   const std::string deep = repeat("[", 100'000) + repeat("]", 100'000);
   const auto feed =
       read_feed("{\"version\":\"https://jsonfeed.org/version/1\",\"x\":" + deep + ",\"items\":[{\"id\":\"1\"}]}", {});
@@ -125,7 +125,7 @@ TEST(Limits, AuthorsOfAJsonFeedAreCappedAndHeldOnce) {
   EXPECT_EQ(&*feed.entries.at(0).author, &*feed.entries.at(1).author);
 }
 
-TEST(Limits, AuthorsOfAnItemStandInFrontOfItsAuthor) {
+TEST(Limits, AuthorsOfAnItemPrecedeItsAuthor) {
   const Feed feed =
       read_at(R"({"items":[{"author":{"name":"a"},"authors":[{"name":"b"},{"name":"a"},{"name":"c"}]}]})");
   ASSERT_EQ(feed.entries.at(0).authors->size(), 3U);
@@ -134,8 +134,9 @@ TEST(Limits, AuthorsOfAnItemStandInFrontOfItsAuthor) {
   EXPECT_EQ(feed.entries.at(0).authors->at(2).name, "c");
 }
 
-// A model larger than the document's length allows: what was read until then is there, and it counts as cut off.
-TEST(Limits, WhatIsFarLargerThanItsDocumentIsReadUpToACap) {
+// A model larger than the document's length allows: the entries read so far are returned and the feed is marked as cut
+// short.
+TEST(Limits, ModelFarLargerThanItsDocumentIsReadUpToACap) {
   const std::string base = "xml:base='http://h/" + repeat("d/", 1000) + "'";
   const Feed feed = read_at(atom(base, repeat("<entry><link href='a'/></entry>", 9000)));
   EXPECT_TRUE(feed.cut_short);

@@ -63,7 +63,7 @@ TEST(Identity, IsHashedWhenLong) {
   EXPECT_EQ(feed.entries[0].guid.size(), 7U + 64U);
 }
 
-TEST(Identity, OfTwoItemsUnderOneGuidIsToldApartByTheirLinks) {
+TEST(Identity, OfTwoItemsWithOneGuidDependsOnTheirLinks) {
   const Feed feed = read(
       "<item><guid isPermaLink='false'>g</guid><link>http://a/</link></item>"
       "<item><guid isPermaLink='false'>g</guid><link>http://b/</link></item>");
@@ -189,14 +189,14 @@ TEST(Caps, HoldWithAllEndTags) {
   EXPECT_TRUE(entry.content.at(0).value.ends_with("</blockquote></blockquote>"));
 }
 
-TEST(Caps, HashALongGuidThatIsToldApartByItsLink) {
+TEST(Caps, HashALongGuidCombinedWithItsLink) {
   const std::string guid = "<guid isPermaLink='false'>" + std::string(1000, 'g') + "</guid>";
   const Feed feed = read("<item>" + guid + "<link>http://a/</link></item><item>" + guid + "<link>http://b/" +
                          std::string(100, 'b') + "</link></item>");
   EXPECT_TRUE(feed.entries[1].guid.starts_with("sha256:"));
 }
 
-TEST(Values, AreCutUnlessTheyAreWantedWhole) {
+TEST(Values, AreCutUnlessRequestedWhole) {
   const std::string document =
       "<rss version='2.0'><channel><title>" + std::string(20000, 'x') + "</title></channel></rss>";
   DocumentHints hints;

@@ -59,7 +59,7 @@ TEST(Opml, KeepsForeignNamespaces) {
 struct OutlineCase {
   const char* name;
   const char* outline;
-  const char* url;  // "" when it is no feed
+  const char* url;  // "" when it is not a feed
 };
 class Outlines : public testing::TestWithParam<OutlineCase> {};
 TEST_P(Outlines, AreFeedsOrNot) {
@@ -86,7 +86,7 @@ struct BrokenCase {
   const char* told;  // the first problem
 };
 class BrokenOpml : public testing::TestWithParam<BrokenCase> {};
-TEST_P(BrokenOpml, GivesWhatIsReadable) {
+TEST_P(BrokenOpml, YieldsReadableRows) {
   const Opml opml = read_opml(GetParam().text);
   EXPECT_EQ(urls(opml), GetParam().urls);
   EXPECT_EQ(told(opml).substr(0, told(opml).find('\n')), GetParam().told);
@@ -171,7 +171,7 @@ TEST(Opml, DecodesWhatTheDeclarationNames) {
   EXPECT_EQ(opml.rows[0].attributes, (OpmlAttributes{{"text", "café"}}));
 }
 
-TEST(Opml, RefusesWhatIsNestedTooDeep) {
+TEST(Opml, RejectsDeepNesting) {
   std::string nested;
   for (std::size_t i = 0; i + 1 < max_opml_depth; ++i) nested += "<outline text=\"f\">";
   nested +=
@@ -192,7 +192,7 @@ TEST(Opml, StopsAtTheRowLimit) {
   EXPECT_EQ(told(opml), "broken 200003: more than 200000 feeds: the rest was not read\n");
 }
 
-TEST(Opml, StaysLinearOnHostileInput) {  // each of these took minutes if a search began anew at every "<"
+TEST(Opml, StaysLinearOnHostileInput) {  // each of these took minutes if every "<" started a new search
   const std::size_t times = 300'000;
   for (const char* const part : {"<!--", "<![CDATA[", "<?", "<!", "<outline ", "<a>", "</a>", "<a x='", "<a x=\"<",
                                  "a=\"\" z", "a='\" z", "<p x=\"", "&"}) {
@@ -202,7 +202,7 @@ TEST(Opml, StaysLinearOnHostileInput) {  // each of these took minutes if a sear
   }
 }
 
-TEST(Opml, WritesWhatItReads) {
+TEST(Opml, RoundTrips) {
   const OpmlAttributes one{{"type", "rss"}, {"text", "A \"quoted\" & more"}, {"xmlUrl", "http://a.example/?x=1&y=2"}};
   OpmlWriter writer("feeds", "Sat, 21 Nov 2026 13:00:00 GMT");
   writer.row({}, {{"text", "B"}, {"xmlUrl", "http://b.example/"}, {"xmlns:x", "urn:x"}, {"x:id", "7"}});

@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
         FormatCase{"Json11", "{\"version\":\"https://jsonfeed.org/version/1.1\",\"items\":[]}", "json11"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(ReadFeed, RefusesWhatIsNoFeed) {
+TEST(ReadFeed, RejectsDocumentsThatAreNotFeeds) {
   for (const char* document :
        {"", "   ", "hello", "<html><body>x</body></html>", "<opml version='1.0'/>", "{}", "[1]", "{\"a\":1}",
         "<?xml version='1.0'?>", "\x89PNG\r\n\x1a\n", "<svg xmlns='http://www.w3.org/2000/svg'/>"}) {
@@ -69,7 +69,7 @@ Bozo bozo_of(const char* document, const char* type = "") {
   return read_feed(document, hints).value().bozo;
 }
 
-TEST(ReadFeed, SaysWhatItRepaired) {
+TEST(ReadFeed, ReportsRepairs) {
   EXPECT_EQ(bozo_of("<rss version='2.0'><channel><title>&amp;</title></channel></rss>"), Bozo::none);
   EXPECT_EQ(bozo_of("<rss version='2.0'><channel><title>&nbsp;</title></channel></rss>"), Bozo::undefined_entity);
   EXPECT_EQ(bozo_of("<rss version='2.0'><channel><dc:title>x</dc:title></channel></rss>"), Bozo::undeclared_namespace);

@@ -40,7 +40,7 @@ std::string repeat(std::string_view part, std::size_t times) {
   return out;
 }
 
-// The same, each with another number in place of "$": what is equal is kept once.
+// Repeats `part`, each time with another number in place of "$", because equal strings are stored once.
 std::string each(std::string_view part, std::size_t times) {
   std::string out;
   for (std::size_t i = 0; i < times; ++i) {

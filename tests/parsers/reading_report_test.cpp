@@ -15,7 +15,7 @@ std::string lines(const Feed& feed) {
   return all;
 }
 
-TEST(Explain, SaysWhatWasRepairedAndWhichRuleDecided) {
+TEST(Explain, ReportsRepairsAndDecidingRules) {
   const auto feed =
       read_feed("<rss version='2.0'><channel><item><title>a & b</title><pubDate>soon</pubDate></item>", {});
   const std::string all = lines(feed.value());
@@ -117,9 +117,9 @@ TEST(UnknownZones, AreReported) {
             std::string::npos);
 }
 
-TEST(Explain, NamesWhatIsOverItsCap) {
+TEST(Explain, NamesValuesOverTheirCap) {
   std::string document = "<rss version='2.0'><channel>";
-  const std::string words(300, 'w');  // what is shorter takes more memory than that many may
+  const std::string words(300, 'w');  // shorter entries take more memory than that many may
   for (int i = 0; i < 10'003; ++i) {
     document += "<item><guid>" + std::to_string(i) + "</guid><description>" + words + "</description></item>";
   }

@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
                     SalvageCase{"NoName", "<html><:rss a>x</:rss><p>y</p></html>", ""}),
     [](const auto& test) { return test.param.name; });
 
-TEST(SalvagedText, SaysWhatItEndedIn) {
+TEST(SalvagedText, ReportsWhereItWasCut) {
   const auto ends = [](const char* text) {
     const Salvaged salvaged = salvage(text);
     return std::pair(salvaged.cut_short, salvaged.in_entry);

@@ -64,7 +64,7 @@ TEST(SanitiseCorpus, IsIdempotentOverRealDocuments) {
   EXPECT_GT(expect_all_idempotent(real), 10'000'000U);
 }
 
-// Markup whose visible words are known: what a browser would show, in its order, besides elements of SECURITY S2.
+// Markup whose visible words are known: a browser shows them in this order, apart from the elements of SECURITY S2.
 struct WordyMarkup {
   std::string markup;
   std::vector<std::string> words;

@@ -34,7 +34,7 @@ struct MarkupCase {
 
 class Strict : public testing::TestWithParam<MarkupCase> {};
 
-TEST_P(Strict, KeepsOnlyWhatIsAllowed) {
+TEST_P(Strict, KeepsOnlyAllowedMarkup) {
   EXPECT_EQ(strict(GetParam().markup), GetParam().clean);
   EXPECT_EQ(strict(GetParam().clean), GetParam().clean);  // SECURITY S8
 }
@@ -188,7 +188,7 @@ TEST(Style, IsDroppedWholeWhenItLooksHostile) {
   EXPECT_EQ(sanitise_style("font-family: 'Comic Sans'"), "font-family: 'Comic Sans';");
 }
 
-TEST(Sanitise, KeepsTheTextOfWhatIsTooDeep) {
+TEST(Sanitise, KeepsTheTextOfMarkupNestedTooDeep) {
   std::string markup;
   for (int i = 0; i < 200; ++i) markup += "<i>";
   markup += "x";

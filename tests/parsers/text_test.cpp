@@ -19,7 +19,7 @@ TEST(PlainText, IsCutAtACodePoint) {
   EXPECT_EQ(plain_text("<p>abcdef", 3), "abc");
 }
 
-TEST(ReadableText, IsWithoutMarkupWhereTheTypeSaysThatThereIsSome) {
+TEST(ReadableText, StripsMarkupOfHtmlTypesOnly) {
   EXPECT_EQ(readable_text("Science &amp; <i>Tech</i>", "text/html"), "Science & Tech");
   EXPECT_EQ(readable_text("a &lt;b&gt;", "application/xhtml+xml"), "a <b>");
   EXPECT_EQ(readable_text(" R&amp;D  <i>", "text/plain"), " R&amp;D  <i>");

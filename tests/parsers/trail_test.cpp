@@ -59,7 +59,7 @@ TEST(Trail, IsMadeOfIdsAlone) {
   EXPECT_TRUE(entry_of(json("7")).via.empty());
 }
 
-TEST(Trail, IsCappedOneBehindWhatIsTooLong) {
+TEST(Trail, IsCappedOneAboveTheLimit) {
   std::string elements, ids;
   for (int i = 0; i < 1000; ++i) {
     elements += element(a);

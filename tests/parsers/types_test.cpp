@@ -1,4 +1,4 @@
-// Whatever type a document declares, a text is kept as one of three (SECURITY §4), and what is kept as HTML has been
+// Whatever type a document declares, a text is stored as one of three types (SECURITY §4), and HTML is always
 // sanitised.
 #include <algorithm>
 #include <filesystem>
@@ -197,7 +197,7 @@ std::string file(const std::string& name) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Every element of an XML document with that type, as an attribute and as the text of what is named `type`.
+/// Gives every element of an XML document that type, as an attribute and as the text of elements named `type`.
 std::string typed_xml(const std::string& document, const std::string& type) {
   static const std::regex own(R"( type=(["'])[^"']*\1)"), named(R"((<\w+:type>)[^<]*)"),
       start(R"(<([A-Za-z][\w:.-]*))");

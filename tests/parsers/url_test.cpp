@@ -134,7 +134,7 @@ TEST(Url, IsShownOfAClosedListOfSchemes) {
   }
 }
 
-TEST(Url, OfTheFeedSchemeIsWhatItMeans) {
+TEST(Url, OfTheFeedSchemeIsUnwrapped) {
   EXPECT_EQ(resolve_safe_url("http://b/", "feed:https://a/x"), "https://a/x");
   EXPECT_EQ(resolve_safe_url("http://b/", "Feed://a/x"), "http://a/x");
   for (const char* url : {"feed:javascript:x", "feed:feed:http://a/", "feed:x", "feed:/x", "feed:ssh://a/", "feed:"}) {

@@ -13,7 +13,7 @@ struct FaultCase {
 
 class WellFormed : public testing::TestWithParam<FaultCase> {};
 
-TEST_P(WellFormed, SaysWhatIsWrong) {
+TEST_P(WellFormed, ReportsTheFault) {
   const WellFormedness found = check_well_formed(GetParam().text);
   EXPECT_EQ(found.bozo, GetParam().bozo) << found.detail;
 }
@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
                     FaultCase{"NoUri", "<a xmlns:x='a b'/>", Bozo::undeclared_namespace}),
     [](const auto& test) { return test.param.name; });
 
-TEST(WellFormed, GoesOnBehindFaultsThatChangeNoNesting) {
+TEST(WellFormed, ContinuesAfterFaultsThatKeepTheNesting) {
   EXPECT_TRUE(check_well_formed("<a>&nbsp;<x:b/></a>").nested);
   EXPECT_FALSE(check_well_formed("<a>&nbsp;<b></a>").nested);
 }

@@ -1,12 +1,11 @@
-// What is spent on one adversarial document: run by worst_case.py, which counts the instructions (SECURITY T18, L2,
-// S9).
+// The cost of one adversarial document: run by worst_case.py, which counts the instructions (SECURITY T18, L2, S9).
 //   feedmill_worst_case --list               the shapes' names
 //   feedmill_worst_case SHAPE BYTES          reads a document of that shape and about that size with every reader
 //   feedmill_worst_case SHAPE BYTES memory   only as the worker reads it, and prints the document's size and how much
 //                                            resident memory that took at its peak, in bytes
-//   feedmill_worst_case --pairs              the names of those that grow in two directions; the first is a usual feed
-//   feedmill_worst_case PAIR A B             reads one whose first part has A bytes and whose second has B, and prints
-//                                            its size
+//   feedmill_worst_case --pairs              the names of shapes that grow in two directions; the first is a usual feed
+//   feedmill_worst_case PAIR A B             reads a document whose first part has A bytes and whose second has B,
+//                                            and prints its size
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -45,7 +44,7 @@ struct Shape {
 #define CDATA_END "]]></description>" END
 
 constexpr Shape shapes[] = {
-    // Markup that is never closed, in a document that is nested no more.
+    // Unclosed markup in a document that is not nested otherwise.
     {"open-tags", HTML, "<b>"},
     {"close-tags", HTML, "</b>"},
     {"crossed-tags", HTML, "<b><i></b></i>"},
@@ -370,7 +369,7 @@ std::size_t write(const boost::system::result<Feed, ParseError>& feed) {
   return feed.has_value() ? document_json(feed.value()).size() + explain(feed.value()).size() : 0;
 }
 
-// The parts alone: what one of them cuts short the next one does not see.
+// Reads each part on its own, so that a limit hit in one part does not affect the next.
 std::size_t read_with_parts(const std::string& bytes) {
   std::string text = decode_document(bytes, "").text;
   std::size_t made = 0;

@@ -1,4 +1,5 @@
-// The published users: what each may do, and that the product needs no more (SECURITY §10).
+// The Redis users of the published ACL file: what each may do, and that the product needs no further rights (SECURITY
+// §10).
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
@@ -49,7 +50,7 @@ std::set<std::string> granted(const std::string& user) {
   return names;
 }
 
-/// Upper-case words that stand in quotes after `before` in the text.
+/// Collects the upper-case words that are quoted after `before` in the text.
 void find_words(const std::string& text, std::string_view before, char quote, std::set<std::string>& words) {
   for (auto at = text.find(before); at != std::string::npos; at = text.find(before, at + 1)) {
     const auto from = at + before.size();
@@ -115,8 +116,8 @@ TEST_F(Users, ACommandThatIsMissingIsNamedAtTheStart) {
     EXPECT_NE(opened.error().detail.find(command), std::string::npos) << command << ": " << opened.error().detail;
     named.insert(command);
   }
-  // All that storage/ uses is among them; AUTH is nobody's to refuse, SELECT, WAIT and WAITAOF are asked for if need
-  // be, SENTINEL is asked of sentinels, CLUSTER of a cluster's nodes, which name it.
+  // Every command that storage/ uses is checked. AUTH cannot be withheld; SELECT, WAIT and WAITAOF are sent only when
+  // needed; SENTINEL goes to sentinels; CLUSTER goes to cluster nodes, whose error names it.
   std::set<std::string> needed = used();
   EXPECT_GT(needed.size(), 45U);
   for (const char* const other : {"auth", "select", "wait", "waitaof", "config", "sentinel", "cluster"})
@@ -172,7 +173,7 @@ TEST_F(Users, TheWorkerNeedsNothingElse) {
 }
 
 /// Secrets of webhooks and of the hub's subscribers, and tokens of topics (SECURITY §10).
-TEST_F(Users, WhoIsToldAndTheSecretsForThatAreTheWorkersAlone) {
+TEST_F(Users, OnlyWorkersSeeSubscribersAndTheirSecrets) {
   Subscribers subscribers(store);
   Subscriber webhook;
   webhook.url = "https://receiver.example/hook";
@@ -239,7 +240,7 @@ TEST_F(Users, WhoIsToldAndTheSecretsForThatAreTheWorkersAlone) {
   EXPECT_EQ(redis({"ACL", "LOG"}), "") << "nothing was refused";
 }
 
-TEST_F(Users, ReadersReadWhatIsForThemAndNothingElse) {
+TEST_F(Users, ReadersReadOnlyPublicKeys) {
   add();
   refresh({post("a", 1)});
   const std::string reader = "feedmill_reader";
@@ -332,7 +333,7 @@ class UsersFileWithAPrefix : public UsersFile {
   UsersFileWithAPrefix() : UsersFile("mine:") {}
 };
 
-/// What is of all partitions is behind braces, which no pattern that begins with the prefix fits.
+/// Keys of the whole deployment start with a brace, so no pattern that begins with the prefix matches them.
 TEST_F(UsersFileWithAPrefix, LetsWorkersHaveTheOneStreamOfAllPartitions) {
   StoreOptions options{.url = server.url_of("feedmill"), .key_prefix = "mine:", .partition = {0, 4}};
   const auto opened = Store(options).open();
@@ -349,7 +350,7 @@ TEST_F(UsersFileWithAPrefix, LetsWorkersHaveTheOneStreamOfAllPartitions) {
       << others.error().detail;
 }
 
-TEST_F(UsersFile, LetsNobodyInWithoutAPassword) {
+TEST_F(UsersFile, RejectsLoginsWithoutAPassword) {
   EXPECT_EQ(as(server.admin_url(), {"SET", "x", "y"}), "NOAUTH");
   EXPECT_EQ(as(server.admin_url(), {"ACL", "WHOAMI"}), "NOAUTH");
   EXPECT_EQ(as("unix://default:default@" + server.socket().string(), {"PING"}), "WRONGP");
@@ -370,7 +371,7 @@ TEST_F(UsersFile, LosesNothingWhenRedisStartsAgain) {
   server.start();
   Store after = store();
   auto opened = after.open();
-  // The server asks a stranger for a password before it says that it is loading, so start() may have come back early.
+  // The server asks for a password before it reports that it is loading, so start() may have returned early.
   while (!opened && opened.error().code == StoreError::Code::loading) opened = after.open();
   ASSERT_TRUE(opened) << opened.error().detail;
   const auto urls = Feeds(after).urls_after("", 10'000);
@@ -443,7 +444,7 @@ TEST_F(UsersFile, LetsConsumersHaveTheStreamAndNothingElse) {
   }
 }
 
-TEST_F(Users, ViewersReadWhatIsTheWorkersTooButNoSecretsAndWriteNothing) {
+TEST_F(Users, ViewersReadWorkerStateButNoSecretsAndNeverWrite) {
   add();
   refresh({post("a", 1)});
   const std::string viewer = "feedmill_viewer";
@@ -472,7 +473,7 @@ TEST_F(Users, ViewersReadWhatIsTheWorkersTooButNoSecretsAndWriteNothing) {
   }
 }
 
-TEST_F(Users, WhoOnlyReadsIsAskedForNoOtherRight) {
+TEST_F(Users, ReadOnlyClientsNeedNoOtherRight) {
   add();
   refresh({post("a", 1)});
   Store reading(StoreOptions{.url = server.url_of("feedmill_viewer"), .reads_only = true});

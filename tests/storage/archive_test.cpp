@@ -52,7 +52,7 @@ class ArchiveTest : public FilledStoreTest {
       return true;
     });
   }
-  /// The same, where somebody does something before line `at` (from 0) is read. What he throws kills the import.
+  /// Imports the lines and calls `act` before line `at` (from 0) is read. An exception from `act` ends the import.
   static void read_with(Store& into, const Texts& lines, std::size_t at, const std::function<void()>& act,
                         bool replace = false) {
     ImportOptions options;
@@ -73,7 +73,7 @@ class ArchiveTest : public FilledStoreTest {
     EXPECT_THROW(read_with(into, lines, at, die, replace), Killed);
   }
   struct Killed {};
-  /// Every key that an archive speaks of, with what it holds.
+  /// Every key that an archive covers, with its content.
   static std::map<std::string, Texts> content(const RedisServer& where) {
     std::map<std::string, Texts> all;
     Redis connection(*parse_redis_url(where.admin_url()), std::chrono::seconds(5));
@@ -85,13 +85,13 @@ class ArchiveTest : public FilledStoreTest {
       }
       auto value = read_key(connection, key);
       EXPECT_TRUE(value);
-      if (value->type == "hash" || value->type == "zset") {  // their order is nobody's
+      if (value->type == "hash" || value->type == "zset") {  // order does not matter
         std::vector<std::pair<std::string, std::string>> pairs;
         for (std::size_t i = 0; i < value->words.size(); i += 2)
           pairs.emplace_back(value->words[i], value->words[i + 1]);
         std::sort(pairs.begin(), pairs.end());
         if (key == "stats:feeds:states") std::erase_if(pairs, [](const auto& count) { return count.second == "0"; });
-        const bool since_when = key.starts_with("stats:feeds:in:");  // a feed brought back comes into its state anew
+        const bool since_when = key.starts_with("stats:feeds:in:");  // an imported feed enters its state at import time
         value->words.clear();
         for (auto& [name, text] : pairs) {
           if (since_when) text.clear();
@@ -226,7 +226,7 @@ TEST_F(ArchiveTest, BringsAStoreBackIntoAnEmptyOneKeyByKey) {
 
 // WEBSUB U16
 TEST_F(ArchiveTest, MakesOfAnEmptyStoreTheOneThatWasWrittenDown) {
-  // As behind a failover, ids of events run ahead of the clock (RELIABILITY L24).
+  // After a failover, event ids can be ahead of the clock (RELIABILITY L24).
   redis({"HSET", "meta:store", "signals_from", "99999999999999-0"});
   fill();
   const Texts lines = written(store);
@@ -265,7 +265,7 @@ TEST_F(ArchiveTest, TwiceIsOnce) {
   EXPECT_EQ(difference(content(second_server), before), "");
 }
 
-TEST_F(ArchiveTest, NumbersAnewWhereThereAreEntries) {
+TEST_F(ArchiveTest, RenumbersPostsWhenTheStoreHasEntries) {
   fill();
   redis({"HDEL", "Entry:3", "comments"});
   ASSERT_TRUE(Feeds(second).add(std::vector{NewFeed{.feed_url = other}}));
@@ -403,7 +403,7 @@ TEST_F(ArchiveTest, WhatAKilledImportLeavesIsRemovedAndALiveOneLeftAlone) {
   EXPECT_EQ(wrong(second), "");
 }
 
-TEST_F(ArchiveTest, SaysWhatADryRunWouldDoAndWritesNothing) {
+TEST_F(ArchiveTest, DryRunReportsChangesAndWritesNothing) {
   fill();
   const auto done = read(second, written(store), false, true);
   ASSERT_TRUE(done) << done.error().error.detail;

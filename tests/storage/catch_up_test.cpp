@@ -49,7 +49,7 @@ TEST_F(CatchUp, OfAllWorkersIsOneBudget) {
     EXPECT_GT(*batch.next_due, batch.now);
     EXPECT_LE(*batch.next_due - batch.now, Milliseconds(100));
   }
-  // A quarter of a second, and one, and what came meanwhile.
+  // The burst of a quarter of a second, one more, and those paced in since.
   EXPECT_GE(taken, 6U);
   EXPECT_LE(taken, 7U + static_cast<std::size_t>((now() - begun) / 50));
   redis({"HSET", "meta:store", "overdue_until", "1"});
@@ -69,7 +69,7 @@ TEST_F(CatchUp, ARepeatedRequestSpendsNothing) {
   EXPECT_EQ(redis({"HGET", "meta:store", "overdue_until"}), spent);
 }
 
-TEST_F(CatchUp, LetsWhatIsOnTimePass) {
+TEST_F(CatchUp, FeedsOnTimeAreNotPaced) {
   add_late("late", 700, 60'000);  // more than one call looks at
   add_late("ontime", 3, 500);
   add_late("held", 1, 300);

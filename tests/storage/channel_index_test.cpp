@@ -93,7 +93,7 @@ TEST_F(ChannelIndex, HoldsAllPostsReadOrNotUpToItsBound) {
   deliver();
   EXPECT_EQ(index(), "Entry:3 Entry:1");
   EXPECT_EQ(index("anna/news"), "Entry:3");
-  // 1100 at most, of which the oldest fall off at once; who is older than these does not come in again.
+  // At most 1100 posts; the oldest are dropped at once, and posts older than those kept do not enter again.
   write(feed_url, posts_of(0, 1100, 10'000));
   deliver();
   EXPECT_EQ(size(), 1001U);
@@ -112,7 +112,7 @@ TEST_F(ChannelIndex, IsFilledAgainWhenThereIsRoom) {
   deliver();
   EXPECT_LE(size(), 1100U);
   EXPECT_EQ(redis({"ZSCORE", "zchannel:news:all", "Entry:1201"}), "(nil)") << "too old";
-  // Most of the posts go: by whom it is to be built again is said once.
+  // Most posts are removed: the channel is reported for rebuilding once.
   ASSERT_TRUE(Entries(store).expire(feed_url, 400));
   EXPECT_EQ(deliver().unbuilt, 1U);
   EXPECT_EQ(*channels.unbuilt(), Texts{"news"});
@@ -120,7 +120,7 @@ TEST_F(ChannelIndex, IsFilledAgainWhenThereIsRoom) {
   ASSERT_TRUE(channels.rebuild("news", [] { return true; }));
   EXPECT_EQ(size(), 450U);
   EXPECT_TRUE(channels.unbuilt()->empty());
-  // A feed goes: what it had kept out comes in.
+  // A feed is removed: the posts it had crowded out enter the index.
   write(feed_url, posts_of(2000, 1200, 50'000));
   deliver();
   EXPECT_EQ(redis({"ZSCORE", "zchannel:news:all", "Entry:1201"}), "(nil)");
@@ -167,7 +167,7 @@ TEST_F(ChannelIndex, IsExactWhateverHappened) {
   EXPECT_EQ(findings(), "");
 }
 
-TEST_F(ChannelIndex, IsVerifiedAndMended) {
+TEST_F(ChannelIndex, IsVerifiedAndRepaired) {
   write(feed_url, {post("a", 1000), post("b", 1001), post("c", 1002)});
   deliver();
   redis({"ZREM", "zchannel:news:all", "Entry:1"});

@@ -149,11 +149,11 @@ TEST_F(ChannelsTest, ForgetsAReadMarkOnlyLongAfterItsPostWent) {
   EXPECT_EQ(redis({"EXISTS", "channel:news:read", "state:channels_gone"}), "0");
 }
 
-TEST_F(ChannelsTest, DeletingAChannelLeavesNothingBehind) {
+TEST_F(ChannelsTest, DeletingAChannelDeletesAllItsKeys) {
   add();
   store_posts({"a", "b", "c"});
   const Texts before = keys();
-  // Hostile names: none of them may meet another's keys, or break out of an argument.
+  // Hostile names: no name may collide with another's keys or break out of an argument.
   const Texts names{"news",     "news:feeds", "of",      "anna/read", "a b\"c'\\", "{x}]]",
                     "..:posts", "*",          "Entry:1", "über/日本", "%s%n",      "a\xff"};
   ASSERT_TRUE(channels.add(names));

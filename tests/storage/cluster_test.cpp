@@ -1,4 +1,4 @@
-// The store in a Redis Cluster: where it is found, and what is said where it cannot be (RELIABILITY L26).
+// The store in a Redis Cluster: how it is found, and the errors when it cannot be (RELIABILITY L26).
 #include "storage/redis/cluster.hpp"
 
 #include <chrono>
@@ -57,7 +57,7 @@ std::string cluster_url(std::uint16_t port) {
   return "redis+cluster://127.0.0.1:" + std::to_string(port);
 }
 
-/// What open() says, for who reads and who writes alike.
+/// The error of open(), which must be equal for readers and writers.
 StoreError refusal(const std::string& url) {
   StoreError said;
   for (const bool reads : {false, true}) {
@@ -98,7 +98,7 @@ TEST(NoCluster, OfNodesThatWereNeverJoinedIsWaitedFor) {
   EXPECT_NE(said.detail.find("Connection refused"), std::string::npos) << "of the second one: " << said.detail;
 }
 
-TEST(AClusterNode, OfAPlainUrlIsRefusedByWhoReadsAndByWhoWrites) {
+TEST(AClusterNode, OfAPlainUrlIsRefusedForReadersAndWriters) {
   const std::uint16_t port = test::free_port();
   const RedisServer node({"--cluster-enabled", "yes", "--port", std::to_string(port), "--cluster-port",
                           std::to_string(test::free_port())});
@@ -184,7 +184,7 @@ TEST(InACluster, TheStoreIsInOneSlotAndFollowsIt) {
   EXPECT_TRUE(test::eventually([&] { return record(store); })) << "its replica took over";
 }
 
-/// What one connection was told of the others by is known to the next.
+/// The next connection knows the nodes that an earlier one learned.
 TEST(InACluster, ANewConnectionFindsItsWayWhereTheNodeOfTheUrlIsGone) {
   ClusteredRedis cluster;
   const std::size_t holder = cluster.primary(), named = holder == 0 ? 1 : 0;
@@ -195,8 +195,8 @@ TEST(InACluster, ANewConnectionFindsItsWayWhereTheNodeOfTheUrlIsGone) {
   EXPECT_TRUE(opened) << opened.error().detail;
 }
 
-/// A connection that was not answered in time says so to those that are made behind it.
-TEST(InACluster, WhoDoesNotAnswerIsNotWaitedForByEachConnection) {
+/// After one connection timed out, later connections to that node fail at once.
+TEST(InACluster, LaterConnectionsDoNotWaitForAStalledNode) {
   ClusteredRedis cluster;
   const std::size_t holder = cluster.primary();
   const StoreOptions options{.url = cluster.url(), .timeout = 300ms};

@@ -79,7 +79,7 @@ TEST_F(DeliveriesTest, AReplayChangesNothing) {
   EXPECT_EQ(timeline(), before);
 }
 
-TEST_F(DeliveriesTest, WhatWasReadAndNotAcknowledgedIsReadAgainFirst) {
+TEST_F(DeliveriesTest, UnacknowledgedRecordsAreReadAgainFirst) {
   refresh({post("a", 1000), post("b", 1001), post("c", 1002)});
   const auto some = fresh(2);
   ASSERT_EQ(some.size(), 2U);
@@ -127,7 +127,7 @@ TEST_F(DeliveriesTest, OneSpoiltChannelDoesNotStopTheOthers) {
   EXPECT_EQ(timeline("anna/news"), "Entry:1 1000");
 }
 
-TEST_F(DeliveriesTest, KnowsWhenWhatItNeedsHasBeenTrimmedAway) {
+TEST_F(DeliveriesTest, NoticesThatUnreadRecordsWereTrimmed) {
   refresh({post("a", 1000), post("b", 1001), post("c", 1002)});
   EXPECT_FALSE(deliveries.place(DeliveryTarget::timelines)->behind);
   const auto records = fresh();
@@ -156,7 +156,7 @@ TEST_F(DeliveriesTest, TheRightToDeliverIsOnesOwn) {
   EXPECT_TRUE(*deliveries.hold("two", ttl));
 }
 
-TEST_F(DeliveriesTest, TheRightToDeliverLastsAsLongAsItsOwnersHeartbeat) {
+TEST_F(DeliveriesTest, HeartbeatExtendsTheRightToDeliver) {
   const auto left = [&] { return std::stoi(redis({"PTTL", "lock:delivery:000"})); };
   EXPECT_TRUE(*deliveries.hold("one", Milliseconds(5'000)));
   ASSERT_TRUE(Fleet(store).heartbeat("two", {}, Milliseconds(60'000)));
@@ -184,7 +184,7 @@ TEST_F(DeliveriesTest, PublishesPerFeedEachRecordOnce) {
   EXPECT_EQ((*listener.next())[2].text(), "end") << "nothing between";
 }
 
-TEST_F(DeliveriesTest, TheStreamIsTrimmedBehindTheSlowestGroupAndAtTheHardLimitAnyway) {
+TEST_F(DeliveriesTest, StreamIsTrimmedUpToTheSlowestGroupAndAlwaysAtTheHardLimit) {
   Store small(StoreOptions{.url = server.url(), .signals_max_len = 200});
   const auto length = [this] { return std::stoul(redis({"XLEN", "stream:signals"})); };
   const auto write = [&](int from, int count) {
@@ -223,7 +223,7 @@ TEST_F(DeliveriesTest, TheStreamIsTrimmedBehindTheSlowestGroupAndAtTheHardLimitA
   EXPECT_GE(length(), 400U);
 }
 
-TEST_F(DeliveriesTest, ARecordOfSomebodyElseIsNoSignal) {
+TEST_F(DeliveriesTest, ForeignRecordsAreNotEvents) {
   EXPECT_FALSE(read_event({"1-1", "post_created", "no JSON"}));
   EXPECT_FALSE(read_event({"1-1", "post_created", "[]"}));
   EXPECT_FALSE(read_event({"1-1", "post_created", R"({"type":"post_created","entity_id":7})"}));

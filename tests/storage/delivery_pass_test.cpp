@@ -1,4 +1,4 @@
-// Delivery while nobody is to be told of anything: what it may pass over, and what it may not (RELIABILITY L14).
+// Delivery without subscribers: which events may be skipped, and which may not (RELIABILITY L14).
 #include <gtest/gtest.h>
 
 #include "storage/timelines/channels.hpp"
@@ -61,7 +61,7 @@ class DeliveryPass : public StoreTest {
   std::uint64_t records = 0;
 };
 
-TEST_F(DeliveryPass, GoesToTheEndAndCountsWhatItPasses) {
+TEST_F(DeliveryPass, ReachesTheEndAndCountsSkippedRecords) {
   EXPECT_EQ(pass(), Answer::passed) << "nothing is there";
   write(3);
   EXPECT_EQ(lag(), 3U);
@@ -80,7 +80,7 @@ TEST_F(DeliveryPass, GoesToTheEndAndCountsWhatItPasses) {
   EXPECT_EQ(records, 2U);
 }
 
-TEST_F(DeliveryPass, SeesWhoeverSubscribedBeforeIt) {
+TEST_F(DeliveryPass, SeesEarlierSubscribers) {
   const auto subscribe = [this](int how) {
     if (how == 0) {
       ASSERT_TRUE(channels.add(Texts{"news"}));
@@ -143,7 +143,7 @@ TEST_F(DeliveryPass, LeavesWhatAnotherWasHandedAndHasNotAcknowledged) {
   EXPECT_EQ(records, 2U);
 }
 
-TEST_F(DeliveryPass, LeavesRecordsOfSomebodyElseToBeRead) {
+TEST_F(DeliveryPass, LeavesForeignRecordsToBeRead) {
   write();
   redis({"XADD", "stream:signals", "*", "type", "whatever", "json", "{}"});
   EXPECT_EQ(pass(), Answer::unread);

@@ -29,7 +29,7 @@ std::string value(const Fields& fields, std::string_view name) {
   return "(none)";
 }
 
-TEST(Diff, CreatesWhatIsUnknownOldestFirst) {
+TEST(Diff, CreatesUnknownPostsOldestFirst) {
   const auto diff = diff_entries({post("new", 200), post("old", 100)}, knows({{}, {}}), now);
   ASSERT_EQ(diff.writes.size(), 2U);
   EXPECT_EQ(diff.writes[0].guid, "old");
@@ -86,7 +86,7 @@ TEST(Diff, WritesOnlyTheFieldsThatChanged) {
   EXPECT_EQ(write.old, (Fields{{"title", "old"}, {"comments", "c"}, {"timestamp", "50"}}));
 }
 
-TEST(Diff, MovesAChangedPostOnlyWhenItsOwnDateSaysSo) {
+TEST(Diff, MissingOrFutureDateDoesNotMoveAChangedPost) {
   const Fields stored{{"title", "old"}, {"timestamp", "50"}, {"rev", "1"}};
   for (const std::optional<std::int64_t> date : {std::optional<std::int64_t>(), std::optional(now_s + 5)}) {
     const auto diff = diff_entries({post("g", date)}, knows({{StoredSnapshot::Is::different, "Entry:7", stored}}), now);
@@ -180,7 +180,7 @@ TEST(Diff, WritesTheWholeOfAPostThatWasCut) {
   EXPECT_EQ(diff.writes.size(), 1U) << "under another guid, too";
 }
 
-TEST(Diff, RekeysWhatIsStoredUnderAnotherGuid) {
+TEST(Diff, RekeysPostsStoredUnderAnotherGuid) {
   const EntryRecord same = read_post({{"title", "t"}});
   const auto diff = diff_entries({same}, knows({{StoredSnapshot::Is::same, "Entry:7", {}, "old"}}), now);
   EXPECT_TRUE(diff.writes.empty());
@@ -201,7 +201,7 @@ TEST(Diff, RekeysQuietlyWhenTheLinkIsWrittenAnotherWay) {
   EXPECT_EQ(diff.rekeys[0].set, (Fields{{"canonical_url", "https://h/a"}, {"link", "https://h/a"}}));
 }
 
-TEST(Diff, RekeysAndModifiesWhatHasChangedToo) {
+TEST(Diff, RekeysAndModifiesPostsThatChangedToo) {
   const auto diff =
       diff_entries({read_post({{"title", "new"}})}, knows({different(read_post({{"title", "old"}}), 50, "old")}), now);
   ASSERT_EQ(diff.rekeys.size(), 1U);
@@ -220,7 +220,7 @@ TEST(Signals, TellNothingThatFollowsFromOtherFields) {
   EXPECT_NE(signal.find(R"("changed":{"title":["old","new"]})"), std::string::npos) << signal;
 }
 
-TEST(Diff, MendsWhatOlderRulesStoredAsAnotherRevision) {
+TEST(Diff, RepairsPostsStoredByOlderRulesAsAnotherRevision) {
   EntryRecord read = post("g", 50, {{"content", "<p>x</p>"}, {"content_type", "text/html"}, {"san_ver", "3"}});
   read.digest = entry_digest(read.fields);
   StoredSnapshot::Guid same{

@@ -15,7 +15,7 @@ using test::is_command;
 using test::redis_command;
 using test::RedisServer;
 
-/// A fixture's store, reached through a proxy that can say that the server is of another version.
+/// The fixture's store, reached through a proxy that can report another server version.
 class Durable : public test::StoreTest {
  protected:
   Durable() : proxy(server.admin_url(), FaultProxy::Speaks::redis) {}

@@ -111,7 +111,7 @@ TEST_F(EntriesTest, AChangedDateMovesThePost) {
   EXPECT_EQ(redis({"ZSCORE", feed_url + ":sort", "Entry:1"}), "1609459200") << "not into the future";
 }
 
-TEST_F(EntriesTest, CleansAndCutsWhatIsGivenAsWhatIsFetched) {
+TEST_F(EntriesTest, CleansAndCutsGivenPostsLikeFetchedOnes) {
   add();
   save(" note\n1 ", {{"title",
                       "a\x01"
@@ -197,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Unfit{"Both", {{"author", "a"}, {"authors", "[]"}}, "author: follows from authors"}),
     [](const auto& test) { return test.param.name; });
 
-TEST_F(EntriesTest, SaysThatAFeedIsUnknownAndWritesNothing) {
+TEST_F(EntriesTest, ReportsAnUnknownFeedAndWritesNothing) {
   EXPECT_EQ(save("a", {{"title", "t"}}).result, Result::unknown_feed);
   EXPECT_FALSE(*Entries(store).expire(feed_url));
   EXPECT_FALSE(*Entries(store).remove("Entry:1"));
@@ -232,7 +232,7 @@ TEST_F(EntriesTest, ASavedPostOutlastsPollsThatDoNotListIt) {
   EXPECT_NE(redis({"HGET", feed_url + ":guidmap", "note"}), "(nil)");
 }
 
-TEST_F(EntriesTest, WhatIsSavedHoldsUntilThePublisherChangesThePost) {
+TEST_F(EntriesTest, SavedFieldsLastUntilThePublisherChangesThePost) {
   add();
   refresh({post("a", 100, "Theirs")});
   EXPECT_EQ(update("a", {{"title", "Ours"}}).result, Result::modified);
@@ -274,7 +274,7 @@ TEST_F(EntriesTest, APostRemovedDuringARefreshIsNotPutTogetherAgain) {
   EXPECT_EQ(done.created, 0U) << "there is one already";
   EXPECT_EQ(redis({"EXISTS", "Entry:1"}), "0");
   EXPECT_EQ(redis({"HEXISTS", feed_url + ":digests", "a"}), "0");
-  // And what was unknown when it was looked up, and is removed since.
+  // Also a post that was unknown at look-up and has been removed since.
   commit = plan(claim_one(), {post("d", 400)});
   save("d", {{"title", "Ours"}});
   ASSERT_TRUE(*Entries(store).remove((*Entries(store).get_by_guid(feed_url, "d"))->id));
@@ -303,7 +303,7 @@ TEST_F(EntriesTest, ARemovedPostStaysAwayWhileItsFeedListsIt) {
   EXPECT_EQ(redis({"EXISTS", feed_url + ":tombs"}), "0");
 }
 
-TEST_F(EntriesTest, RemovingAPostOfNoFeedLeavesNothingBehind) {
+TEST_F(EntriesTest, RemovingAPostWithoutAFeedDeletesAllItsKeys) {
   redis({"HSET", "Entry:5", "feed_url", feed_url, "guid", "x", "bytes", "10"});
   EXPECT_TRUE(*Entries(store).remove("Entry:5"));
   EXPECT_EQ(keys(), (std::vector<std::string>{"meta:store", "stream:signals"}));
@@ -373,7 +373,7 @@ TEST_F(EntriesTest, PagesExactlyThroughManyEqualSeconds) {
   const auto nothing = [](const std::vector<std::string>&) {};
   for (const std::size_t limit : {1U, 7U, 119U, 120U, 121U, 349U, 350U, 351U}) EXPECT_EQ(walk(limit, nothing), wanted);
   EXPECT_TRUE(Entries(store).all_by_order(feed_url, 0)->empty());
-  // What comes or goes on the way moves no page.
+  // Posts created or removed during the walk do not shift the pages.
   const auto seen = walk(7, [&](const std::vector<std::string>& so_far) {
     if (so_far.size() == 7) save("new", {{"title", "newest"}});
     if (so_far.size() == 140) {
@@ -412,7 +412,8 @@ TEST_F(EntriesTest, ARemovedFeedLeavesNoKeyWhereverItsRemovalWasCutOff) {
     ASSERT_TRUE(channels.follow(std::span(&goes, 1)));
     ASSERT_TRUE(channels.mark_read("anna/news", std::vector{(*Entries(store).get_by_guid(feed_url, "saved"))->id}));
     claim();
-    // Whoever removes it dies after `cut` steps: begun, then out of its channels, then by hundreds of posts.
+    // The removing client dies after `cut` steps: the removal is begun, then the feed leaves its channels, then posts
+    // go in batches of 100.
     const std::string sha = redis({"SCRIPT", "LOAD", scripts::remove});
     for (int step = 0; step < cut; ++step) {
       redis({"EVALSHA", sha, "2", "schedule", "none", "", "", feed_url, "\"" + feed_url + "\"", "100000",
@@ -425,7 +426,7 @@ TEST_F(EntriesTest, ARemovedFeedLeavesNoKeyWhereverItsRemovalWasCutOff) {
         ASSERT_TRUE(channels.forget_feed(feed_url));
       }
     }
-    // Whoever comes next finishes it: a worker, the operator, or who adds the feed again.
+    // The next client finishes the removal: a worker, the operator, or a client that adds the feed again.
     const bool half_way = cut > 0 && cut < 5;  // four steps take the posts, the last of them everything
     if (half_way && cut % 2 == 1) {
       EXPECT_EQ(*Feeds(store).finish_removals(), 1U) << cut;
@@ -454,7 +455,7 @@ TEST_F(EntriesTest, ARemovalThatDiedAmidAChannelLeavesNoPostInIt) {
       const Membership goes{uid, feed_url};
       ASSERT_TRUE(channels.follow(std::span(&goes, 1)));
     }
-    InParts parts;  // what it knew of the rest dies with it
+    InParts parts;  // its state is lost when it dies
     parts.go_on = [left = steps]() mutable { return left-- > 0; };
     ASSERT_TRUE(Feeds(store).remove(feed_url, parts));
     to_its_end = !parts.ended_early;

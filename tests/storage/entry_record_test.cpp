@@ -133,7 +133,7 @@ TEST(EntryRecords, StayBelowTwoMebibytes) {
   EXPECT_EQ(value(fields, "truncated"), "extensions");
 }
 
-// Readers show as HTML what is named so; all else they escape.
+// Readers render fields of an HTML type as HTML and escape all others.
 TEST(EntryRecords, SayWhetherASummaryIsMarkup) {
   const auto feed = read_feed(
       "<feed xmlns='http://www.w3.org/2005/Atom'><entry><id>1</id><summary>&lt;script></summary></entry>"
@@ -175,7 +175,7 @@ TEST(EntryRecords, LeaveItToTheStoreWhichOfEqualGuidsAndLinksStays) {
   EXPECT_EQ(value(records[1].fields, "title"), "Second");
 }
 
-TEST(EntryRecords, SayWhatTheReaderOfTheDocumentCut) {
+TEST(EntryRecords, ShowTheFieldsThatTheReaderCut) {
   auto feed =
       read_feed("<rss version='2.0'><channel><item><title>" + std::string(9000, 'x') +
                     "</title><link>http://a.example/" + std::string(3000, 'y') + "</link></item></channel></rss>",

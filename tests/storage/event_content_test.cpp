@@ -1,4 +1,4 @@
-// What events tell of a post: `changed` up to its limit, and all of the post where that is asked for (DESIGN §4).
+// Post content in events: `changed` up to its limit, and the whole post on request (DESIGN §4).
 #include <functional>
 
 #include "storage/entries/entries.hpp"
@@ -84,7 +84,7 @@ TEST_F(EventContent, IsThePostAsItIsStored) {
   changed = last("post_modified");
   EXPECT_EQ(changed.at("post"), json::value(stored("Entry:1")));
   EXPECT_FALSE(changed.at("post").as_object().contains("content"));
-  // An operator's is told like a publisher's.
+  // An operator's post is reported like a publisher's.
   Store telling(with(64U << 10U));
   ASSERT_TRUE(Entries(telling).update_or_create({feed_url, "a", {{"author", "Ada"}}}, {}));
   EXPECT_EQ(last("post_modified").at("post"), json::value(stored("Entry:1")));
@@ -155,7 +155,7 @@ TEST_F(EventContent, HasTitlesAsPlainTextInItsData) {
     return json::parse("{" + post_event({}, write, 1, {})).at("data").at("title").as_string();
   };
   EXPECT_EQ(title(), "Q&A x");
-  write.id = "Entry:1";  // whose type stays as it is
+  write.id = "Entry:1";  // its type is unchanged
   write.set.pop_back();
   write.shown = {{"title_type", "text/html"}};
   EXPECT_EQ(title(), "Q&A x");
@@ -165,7 +165,7 @@ TEST_F(EventContent, HasTitlesAsPlainTextInItsData) {
   EXPECT_EQ(feed_data_json({{"title", "R&amp;D"}}), R"({"title":"R&amp;D"})");
 }
 
-TEST_F(EventContent, IsUtf8WhateverSomebodyPutThere) {
+TEST_F(EventContent, IsUtf8WhateverTheStoreHolds) {
   add();
   write({long_post("one")});
   redis({"HSET", "Entry:1", "author", "\xff\xfe", "post", std::string(600, '\xc3')});

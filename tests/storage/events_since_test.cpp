@@ -1,4 +1,4 @@
-// Events behind a place in the stream: all of them, or an error (OPERATIONS A4).
+// Events after a position in the stream: all of them, or an error (OPERATIONS A4).
 #include "storage/events/event_stream.hpp"
 #include "tests/storage/store_fixture.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 
 class EventsSince : public StoreTest {
  protected:
-  /// Ids behind `after` with spaces between, "gone OLDEST" where some are missed.
+  /// Ids after `after`, separated by spaces; "gone OLDEST" if some were trimmed.
   std::string since(const std::string& after, std::size_t limit = 10) {
     const auto found = EventStream(store).since(after, limit);
     EXPECT_TRUE(found);

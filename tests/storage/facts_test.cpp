@@ -49,7 +49,7 @@ TEST_F(Facts, OfAHostAreWhatAClaimLeft) {
   EXPECT_EQ(Hosts(store_).state("a.example")->in_flight, 0U);
 }
 
-TEST_F(Facts, LeaveOutSlotsWhoseLeaseHasEndedAndKeepUnknownFields) {
+TEST_F(Facts, OmitExpiredSlotsAndKeepUnknownFields) {
   test::redis_command(server_, {"HSET", "state:host:a.example", "s:dead", "1", "not_before", "17", "k", "3"});
   const auto host = Hosts(store_).state("a.example");
   ASSERT_TRUE(host.has_value());

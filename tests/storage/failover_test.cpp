@@ -1,4 +1,5 @@
-// Another server takes the primary's place: how it is found, and what is given out from then on (RELIABILITY L24, L25).
+// Another server takes over as primary: how the store finds it, and which ids it assigns from then on (RELIABILITY L24,
+// L25).
 #include <chrono>
 
 #include "storage/feeds/fleet.hpp"
@@ -53,7 +54,7 @@ TEST(SentinelUrls, ThatMakeNoSenseAreRefusedWithWhatToWrite) {
   }
 }
 
-/// A primary whose replica lacks what came last; the replica's clock stands elsewhere.
+/// A primary whose replica lacks the latest writes and has a different clock.
 class LostSuffix : public test::StoreTest, public testing::WithParamInterface<std::chrono::milliseconds> {
  protected:
   LostSuffix() : replication(server.admin_url()), name(server.admin_url(), FaultProxy::Speaks::redis) {
@@ -124,7 +125,7 @@ TEST_P(LostSuffix, IsPassedByWhateverIsGivenOutNext) {
   EXPECT_EQ(there({"HGET", "meta:store", "failovers"}), "1");
 }
 
-TEST_P(LostSuffix, IsNoReasonToTurnAwayWhoHasReadIt) {
+TEST_P(LostSuffix, DoesNotInvalidateCursorsOfItsReaders) {
   fail_over();
   const auto since = EventStream(store).since(lost, 10);
   ASSERT_TRUE(since) << since.error().detail;
@@ -132,8 +133,8 @@ TEST_P(LostSuffix, IsNoReasonToTurnAwayWhoHasReadIt) {
   EXPECT_TRUE(since->records->empty());
 }
 
-/// A primary that was held up does not know yet that there is another one. What it says is not what that one has: a
-/// post that is stored here and lost there would be taken for one that need not be stored.
+/// A stalled primary does not know yet that it has been replaced. Its data is stale: a post that exists only here would
+/// be taken as stored, and so be lost.
 TEST_P(LostSuffix, IsNotReadForWhatTheNextPrimaryGaveOut) {
   redis_command(replica.server(), {"REPLICAOF", "NO", "ONE"});
   make_due_there();
@@ -168,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(Clock, LostSuffix, testing::Values(-10min, -3s, 3s), []
 });
 
 /// A name that comes to mean another server, while a connection to the old one is there and dead.
-TEST(AHalfOpenConnection, IsGivenUpForWhoTheNameMeansNow) {
+TEST(AHalfOpenConnection, IsReplacedByOneToTheNamesNewServer) {
   const RedisServer first, second;
   FaultProxy name(first.admin_url(), FaultProxy::Speaks::redis);
   Store store(StoreOptions{.url = name.redis_url_of("feedmill"), .timeout = Milliseconds(300)});
@@ -188,7 +189,7 @@ class SameServer : public testing::Test {
   RedisServer server;
 };
 
-TEST_F(SameServer, StartedAgainGivesOutWhatComesNext) {
+TEST_F(SameServer, RestartedContinuesItsNumbers) {
   Store store(StoreOptions{.url = server.admin_url()});
   ASSERT_TRUE(store.open());
   redis_command(server, {"SET", "ids:Entry", "5"});
@@ -204,7 +205,7 @@ TEST_F(SameServer, StartedAgainGivesOutWhatComesNext) {
   EXPECT_EQ(redis_command(server, {"HGET", "meta:store", "signals_from"}), "(nil)");
 }
 
-TEST_F(SameServer, IsNotWrittenToByWhoOnlyReads) {
+TEST_F(SameServer, ReadOnlyClientNeverWrites) {
   StoreOptions options{.url = server.admin_url()};
   options.reads_only = true;
   Store store(options);
@@ -215,7 +216,7 @@ TEST_F(SameServer, IsNotWrittenToByWhoOnlyReads) {
 class EventIds : public test::StoreTest {};
 
 /// RELIABILITY L8.
-TEST_F(EventIds, GoOnBehindWhatAWorkerHasSeen) {
+TEST_F(EventIds, ContinueAfterTheLastIdAWorkerSaw) {
   add();
   const Committed first = refresh({post("a", 1)});
   EXPECT_EQ(first.last_event, event_place(redis({"HGET", "meta:store", "last_signal"})));
@@ -257,7 +258,7 @@ TEST_F(Sentinels, NameThePrimaryAndItsSuccessor) {
   watched->await_replicas();
   watched->hand_over();
   const std::size_t second = watched->await_another(first);
-  // The old one takes writes until it is told, and they are lost.
+  // The old primary accepts writes until it is notified; those writes are lost.
   StoreResult<std::vector<bool>> added = StoreError{};
   EXPECT_TRUE(test::eventually([&] {
     added = Feeds(store).add(std::vector{NewFeed{"https://two.org/", {}, "", ""}});
@@ -272,7 +273,7 @@ TEST_F(Sentinels, ThatDoNotAnswerArePassedOver) {
   EXPECT_TRUE(store.open());
 }
 
-TEST_F(Sentinels, ThatAreNotThereAreToldByName) {
+TEST_F(Sentinels, UnreachableOnesAreNamed) {
   Store store(options(of(at(1) + "," + at(2))));
   const auto opened = store.open();
   ASSERT_FALSE(opened);
@@ -281,7 +282,7 @@ TEST_F(Sentinels, ThatAreNotThereAreToldByName) {
   EXPECT_NE(opened.error().detail.find("127.0.0.1:2: "), std::string::npos) << opened.error().detail;
 }
 
-TEST_F(Sentinels, ThatKnowNoSuchServiceSaySo) {
+TEST_F(Sentinels, UnknownServiceNameIsReported) {
   Store store(options(of(at(watched->sentinel_port(0)), "theirs")));
   const auto opened = store.open();
   ASSERT_FALSE(opened);
@@ -289,7 +290,7 @@ TEST_F(Sentinels, ThatKnowNoSuchServiceSaySo) {
   EXPECT_NE(opened.error().detail.find("it does not know \"theirs\""), std::string::npos) << opened.error().detail;
 }
 
-TEST_F(Sentinels, ThatAreServersAreToldApart) {
+TEST_F(Sentinels, ServersInTheirPlaceAreRecognised) {
   Store store(options(of(at(watched->port(watched->primary())))));
   const auto opened = store.open();
   ASSERT_FALSE(opened);
@@ -335,7 +336,7 @@ TEST_F(Sentinels, ThatNameAReplicaAreNotBelieved) {
   EXPECT_TRUE(with_another.open()) << "the other is asked first now";
 }
 
-TEST_F(Sentinels, WatchReplicasOfWhichEachIsAsked) {
+TEST_F(Sentinels, EachWatchedReplicaIsQueried) {
   watched->await_replicas();
   Store store(options(watched->worker_url()));
   const auto good = Fleet(store).server();

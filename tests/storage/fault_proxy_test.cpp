@@ -23,7 +23,7 @@ class FaultProxyTest : public testing::Test {
   FaultProxy proxy{server.admin_url(), FaultProxy::Speaks::redis};
 };
 
-TEST_F(FaultProxyTest, PassesOnWhatIsLeftAlone) {
+TEST_F(FaultProxyTest, ForwardsCommandsWithoutAFault) {
   Redis redis = connect();
   const std::string odd("a\0\r\n\xFF$-1\r\n", 10);
   redis.connect();

@@ -25,7 +25,7 @@ struct Item {
   std::int64_t date = 0;  // 0 = undated
 };
 
-/// What is to be stored, said as simply as it can be.
+/// The expected content of the store, in the simplest form.
 class Model {
  public:
   struct Post {
@@ -166,8 +166,8 @@ class Model {
     return guids;
   }
 
-  /// All that is or would be stored, oldest first; from the front goes what is too old, too many, or too heavy: of what
-  /// is stored 100, of what is new all of it, and that is never created.
+  /// Stored and new posts, oldest first. Trims from the front posts that are too old, too many, or too heavy: at most
+  /// 100 stored posts, but any number of new ones, which are then never created.
   void hold_to(const Retention& retention, std::int64_t now, std::vector<Candidate> fresh) {
     const std::int64_t age = retention.age.count() / 1000;
     const auto too_old = [&](std::int64_t timestamp) { return age != 0 && timestamp < now - age; };
@@ -228,7 +228,7 @@ class Histories : public test::StoreTest {
     return entry_records(feed, IdentifiedBy::guid, IdentifiedBy::guid);  // fields: date_updated, title
   }
 
-  /// The feed's turn has come, and the lease of whoever had it is over.
+  /// Makes the feed due and ends any earlier lease.
   Claim take(const std::string& url) {
     redis({"ZADD", "schedule", "XX", "1", url});
     ClaimRequest request;
@@ -241,7 +241,7 @@ class Histories : public test::StoreTest {
     return batch->claims.empty() ? Claim() : batch->claims[0];
   }
 
-  /// Sends a commit whose `part`-th part breaks the connection: the server takes the parts before it, and no more.
+  /// Sends a commit whose `part`-th part breaks the connection: the server receives only the parts before it.
   void break_at(Commit commit, std::size_t part) {
     commit.entries[100 * part].set.emplace_back("content", std::string((1U << 20U) + 1, 'x'));
     redis({"CONFIG", "SET", "proto-max-bulk-len", "1048576"});

@@ -63,8 +63,8 @@ class HostGates : public test::StoreTest {
   }
 };
 
-// HTTP H1: who is woken again and again would never come to the head of a line that nobody else stands in.
-TEST_F(HostGates, AWishOrAPingMovesNobodyToTheEndOfTheLine) {
+// HTTP H1: a feed that is woken repeatedly must still reach the head of its line.
+TEST_F(HostGates, AWishOrAPingKeepsAFeedsPlaceInTheLine) {
   add_many(20);
   const Milliseconds spacing(60'000);
   const Claim first = the_one(polite(worker_a, 100, spacing));
@@ -260,7 +260,7 @@ TEST_F(HostGates, RefusedAgainSoonAfterItWaitsLongerAndIsSlowerStill) {
   EXPECT_EQ(host("slow"), "4");
 }
 
-TEST_F(HostGates, WhoWaitsBehindTheBackOffIsLookedAtOnce) {
+TEST_F(HostGates, FeedsWaitingForABackOffAreReadOnce) {
   add_many(400);
   close();
   make_all_due();
@@ -287,7 +287,7 @@ TEST_F(HostGates, RemembersForAWeekThatItServed) {
   EXPECT_LT(ttl, Milliseconds(hours(24 * 7) + minutes(5)).count());
 }
 
-TEST_F(HostGates, LeavesNothingBehindOfAHostThatOnlyFailed) {
+TEST_F(HostGates, StateOfAHostThatOnlyFailedExpires) {
   add_many(1);
   answer(the_one(polite(worker_a, 1)), Is::silent);
   EXPECT_LT(std::stoll(redis({"PTTL", "state:host:a.org"})), Milliseconds(minutes(3)).count());
@@ -308,7 +308,7 @@ TEST_F(HostGates, AStrangersSlotEndsSoon) {
 }
 
 // RELIABILITY L3: an answer was lost, and others have asked the host until Redis was back.
-TEST_F(HostGates, ABatchAskedForAgainLatePassesTheGatesAnew) {
+TEST_F(HostGates, ALateRepeatedBatchPassesTheGatesAgain) {
   add_many(2);
   make_all_due();
   redis({"ZADD", "schedule", "XX", "0", feed(0)});
@@ -367,7 +367,7 @@ class HostQuotas : public HostGates {
     const auto state = Hosts(store).state(name);
     return state && i < state->quotas.size() ? state->quotas[i] : HostQuota();
   }
-  /// Sets the numbers of a name, and as far as they know nothing has happened of late.
+  /// Sets the numbers of a name and clears the recent history.
   void set(const std::string& numbers, const std::string& name = "-") {
     redis({"HSET", "state:host:a.org", "q:" + name, numbers});
     redis({"HDEL", "state:host:a.org", "refused_by", "refused_at", "last_start"});
@@ -380,7 +380,7 @@ class HostQuotas : public HostGates {
   int turn = 0;
 };
 
-TEST_F(HostQuotas, ThatAreToldHoldTheWholeFleet) {
+TEST_F(HostQuotas, AnnouncedOnesBindTheWholeFleet) {
   add_many(3);
   const Claim claimed = next();
   tell(claimed, Is::served, ToldQuota{minutes(2), minutes(1), minutes(5)});
@@ -394,7 +394,7 @@ TEST_F(HostQuotas, ThatAreToldHoldTheWholeFleet) {
   EXPECT_EQ(quota(), HostQuota()) << "it asks for nothing any more";
 }
 
-TEST_F(HostQuotas, ARefusalBehindAnAnswerMakesThePaceFourTimesAsLong) {
+TEST_F(HostQuotas, ARefusalAfterAnAnswerQuadruplesThePace) {
   add_many(10);
   for (const int pace : {4, 16, 64}) {
     const Claim claimed = next();
@@ -486,7 +486,7 @@ TEST_F(HostQuotas, RefusalsUnderTwoNamesAreNoneInARow) {
   EXPECT_EQ(tell(next("two"), Is::refused).circuit, Committed::Circuit::opened);
 }
 
-TEST_F(HostQuotas, ThatAreToldEndWithTheirReset) {
+TEST_F(HostQuotas, AnnouncedOnesEndWithTheirReset) {
   add_many(3);
   tell(next(), Is::served, ToldQuota{minutes(10), minutes(10), minutes(30)});
   EXPECT_FALSE(is_open());
@@ -500,7 +500,7 @@ TEST_F(HostQuotas, ThatAreToldEndWithTheirReset) {
   EXPECT_TRUE(is_open()) << "an earlier build's, which does not say how long it holds";
 }
 
-TEST_F(HostQuotas, ThatAreToldGoWithAnAnswerThatDoesNotRepeatThem) {
+TEST_F(HostQuotas, AnnouncedOnesEndWithAnAnswerThatOmitsThem) {
   add_many(3);
   tell(next(), Is::served, ToldQuota{minutes(10), minutes(10), minutes(30)});
   EXPECT_FALSE(is_open());
@@ -511,7 +511,7 @@ TEST_F(HostQuotas, ThatAreToldGoWithAnAnswerThatDoesNotRepeatThem) {
   EXPECT_TRUE(is_open());
 }
 
-TEST_F(HostQuotas, OfMoreThanAnHourBindOthersOnceTwoFeedsWereToldSo) {
+TEST_F(HostQuotas, OfMoreThanAnHourBindOthersOnceTwoFeedsGotThem) {
   add_many(4);
   const ToldQuota a_day{hours(24), hours(24), hours(24)};
   tell(next(), Is::served, a_day);
@@ -522,7 +522,7 @@ TEST_F(HostQuotas, OfMoreThanAnHourBindOthersOnceTwoFeedsWereToldSo) {
   EXPECT_FALSE(is_open());
 }
 
-TEST_F(HostQuotas, OfMoreThanAnHourAreOneFeedsHoweverOftenItSaysSo) {
+TEST_F(HostQuotas, OfMoreThanAnHourDoNotBindOthersWhenOnlyOneFeedRepeatsThem) {
   add_many(1);
   for (int i = 0; i < 3; ++i) {
     redis({"ZADD", "schedule", "XX", "0", feed(0)});
@@ -531,7 +531,7 @@ TEST_F(HostQuotas, OfMoreThanAnHourAreOneFeedsHoweverOftenItSaysSo) {
   }
 }
 
-TEST_F(HostQuotas, LetOneWishOfAnOperatorTryWhileTheyAreTold) {
+TEST_F(HostQuotas, AnnouncedOnesAllowOneWishOfAnOperator) {
   add_many(3);
   tell(next(), Is::served, ToldQuota{minutes(20), minutes(20), minutes(30)});
   EXPECT_TRUE(quota().open_to_wish);
@@ -790,7 +790,7 @@ TEST_F(HostGates, ARedirectMayNotGoToAHostThatIsClosed) {
 }
 
 // HTTP N4
-TEST_F(HostGates, PullsBackDueTimesThatLieBehindAStepOfTheClock) {
+TEST_F(HostGates, PullsBackDueTimesAfterAClockStep) {
   add_many(1);
   const auto year = std::to_string((*store.now() + hours(24 * 365)).count());
   redis({"ZADD", "schedule", "XX", year, feed(0)});

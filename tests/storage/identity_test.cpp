@@ -23,7 +23,7 @@ Entry entry(const std::string& id, const std::string& link, const std::string& t
   return made;
 }
 
-/// `count` posts that are told apart by guid and by link.
+/// `count` posts with distinct guids and links.
 Feed sound(std::size_t count) {
   Feed feed;
   for (std::size_t i = 0; i < count; ++i) {
@@ -69,14 +69,14 @@ TEST(Identify, TellsEqualLinksApartByTheirTexts) {
   EXPECT_NE(records[2].guid, records[1].guid);
 }
 
-TEST(Identify, KeepsTheFirstOfWhatCannotBeToldApart) {
+TEST(Identify, KeepsTheFirstOfIndistinguishablePosts) {
   std::vector<EntryRecord> records{record("1", ""), record("2", "")};
   identify(records, IdentifiedBy::digest);
   EXPECT_NE(records[0].guid, "");
   EXPECT_EQ(records[1].guid, "");
 }
 
-TEST(Identify, GivesNobodyAGuidThatPostsWithOtherLinksShare) {
+TEST(Identify, DoesNotIdentifyPostsByAGuidSharedUnderOtherLinks) {
   std::vector<EntryRecord> records{record("g", "https://e.org/a"), record("g", "https://e.org/b"),
                                    record("h", "https://e.org/h"), record("g", "")};
   for (EntryRecord& made : records) made.given_guid = made.guid;
@@ -94,7 +94,7 @@ TEST(Identify, GivesNobodyAGuidThatPostsWithOtherLinksShare) {
   EXPECT_EQ(records[1].guid, "https://e.org/a") << "and to the page whose address it is";
 }
 
-TEST(Identify, LeavesItToTheStoreWhoHasAGuidWhenLinksAreEqual) {
+TEST(Identify, StoreDecidesWhichPostHasASharedGuidWhenLinksAreEqual) {
   std::vector<EntryRecord> records{record("g", "https://e.org/a"), record("g", "https://e.org/a", "other")};
   for (EntryRecord& made : records) made.given_guid = made.guid;
   identify(records, IdentifiedBy::guid);
@@ -111,7 +111,7 @@ TEST(Identify, TellsPostsWithoutGuidsAndWithOneLinkApartByTheirTexts) {
   EXPECT_EQ(records[1].guid, "https://e.org/ " + text_key(records[1].fields));
 }
 
-TEST(Substitutes, AreKnownByWhatTheyAreMadeOf) {
+TEST(Substitutes, AreRecognisedByTheirForm) {
   for (const char* guid : {"link:e.org/a", "digest:0", "https://e.org/a", "g https://e.org/a", "https://e.org/a 12"}) {
     EXPECT_TRUE(is_substitute(guid, "https://e.org/a", false)) << guid;
   }
@@ -149,7 +149,7 @@ TEST(FittingIdentity, TakesRepetitionsForNothing) {
   EXPECT_EQ(fitting_identity(feed, IdentifiedBy::guid), IdentifiedBy::guid) << "the same post listed twice";
 }
 
-TEST(FittingIdentity, DoesNotGoWhereLessIsToldApart) {
+TEST(FittingIdentity, NeverSwitchesToALessDistinctiveIdentity) {
   Feed unlinked = sound(20);
   for (Entry& post : unlinked.entries) post.link.clear();
   for (std::size_t i = 0; i < 15; ++i) unlinked.entries[i].id.clear();

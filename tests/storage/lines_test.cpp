@@ -1,4 +1,4 @@
-// Feeds that wait for their host's gate stand in its line (HTTP H1, RELIABILITY I6).
+// Feeds that wait for their host's gate are queued in its line (HTTP H1, RELIABILITY I6).
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -76,7 +76,7 @@ class Lines : public StoreTest {
   }
   bool is_scheduled(const std::string& url) { return redis({"ZSCORE", "schedule", url}) != "(nil)"; }
 
-  /// Commands that the server carries out meanwhile, those in scripts among them.
+  /// Commands that the server executes during `work`, including those in scripts.
   int commands_of(const std::function<void()>& work) {
     redis({"CONFIG", "RESETSTAT"});
     work();
@@ -88,7 +88,7 @@ class Lines : public StoreTest {
     }
     return all;
   }
-  /// The place of a feed, as who looks at it sees it.
+  /// The feed's position as shown to a viewer.
   std::optional<FeedRecord::InLine> place(const std::string& url) {
     const auto records = Feeds(store).records(std::span(&url, 1));
     EXPECT_TRUE(records && records->front());
@@ -128,17 +128,17 @@ TEST_F(Lines, AreGoneThroughByWhenTheirFeedsWereDue) {
   EXPECT_EQ(redis({"HEXISTS", "state:host:a.org", "waiting"}), "0");
 }
 
-TEST_F(Lines, NobodyWhoBecomesDuePassesThem) {
+TEST_F(Lines, NewlyDueFeedsDoNotOvertakeThem) {
   const Claim working = crowd(3);
   answer(working);
-  redis({"ZADD", "lines", "XX", std::to_string(store.now()->count() + 60'000), "a.org"});  // nobody has looked yet
+  redis({"ZADD", "lines", "XX", std::to_string(store.now()->count() + 60'000), "a.org"});  // no worker has looked yet
   add_many(1, "a.org", 7);
   EXPECT_TRUE(polite().claims.empty());
   EXPECT_TRUE(is_in_line(feed(7)));
   EXPECT_EQ(claimed(polite()), std::vector{feed(1)}) << "and the line is looked at";
 }
 
-/// However many wait for one host, a feed of another is found at once, and a claim looks at none of those who wait.
+/// However long one host's line is, a feed of another host is found at once, and a claim reads none of the line.
 TEST_F(Lines, CostAClaimNothing) {
   crowd(2'000);
   const auto commands = [&] {
@@ -207,8 +207,8 @@ TEST_F(Lines, WaitForTheSpacingAndTheBackOff) {
   EXPECT_EQ(redis({"ZSCORE", "lines", "a.org"}), redis({"HGET", "state:host:a.org", "not_before"}));
 }
 
-/// Who stands in a line stands nowhere else, whatever an operator or a publisher does.
-TEST_F(Lines, AreLeftByWhoeverGoesElsewhere) {
+/// A feed in a line is in no other queue, whatever an operator or a publisher does.
+TEST_F(Lines, AreLeftByFeedsThatMoveElsewhere) {
   crowd(8);
   ASSERT_EQ(findings(), "");
   ASSERT_TRUE(Feeds(store).pause(std::vector{feed(1)}));
@@ -238,7 +238,7 @@ TEST_F(Lines, AreLeftByWhoeverGoesElsewhere) {
   EXPECT_EQ(findings(), "");
 }
 
-/// An operator makes a group of hosts, and dissolves it, while feeds wait for one of them.
+/// An operator groups hosts, and dissolves the group, while feeds wait for one of these hosts.
 TEST_F(Lines, FollowTheirFeedsToAnotherGate) {
   const Claim working = crowd(1'200);
   const HostSettings grouped{"a.org", {}, {}, {}, "friends"}, other{"b.org", {}, {}, {}, "friends"};
@@ -285,7 +285,8 @@ TEST_F(Lines, AreLookedAtWhenTheirHostHasOtherSettings) {
   EXPECT_EQ(next_start(), "0") << "it is as fast as others again";
 }
 
-/// Who comes to the gate of another host stands at the end of that line, and in no other; back again likewise.
+/// A feed that moves to another host joins the end of that host's line and leaves the old one; the same applies when it
+/// moves back.
 TEST_F(Lines, HaveAMovedFeedWaitOnce) {
   const Claim at_a = crowd(4);
   add_many(3, "b.org");
@@ -375,8 +376,9 @@ TEST_F(Lines, AreLeftForQuarantine) {
   EXPECT_EQ(findings(), "");
 }
 
-/// WEBSUB P4, P6: what is pushed is written at once, for no request is made; then its feed waits where it had waited.
-TEST_F(Lines, DoNotHoldUpWhatIsPushed) {
+/// WEBSUB P4, P6: pushed content is written at once because it needs no request; then its feed waits at its old
+/// position.
+TEST_F(Lines, DoNotDelayPushedContent) {
   const Claim working = crowd(4);
   const std::string url = feed(2), since = redis({"ZSCORE", "line:a.org", url});
   redis({"HSET", "state:feed:" + url, "last_at", "1", "push_token", "h", "push_state", "unproven"});
@@ -417,8 +419,8 @@ TEST_F(Lines, DoNotHoldUpWhatIsPushed) {
   }
 }
 
-/// A line of any length: served, regrouped, verified and mended in steps whose size does not depend on it, while feeds
-/// of other hosts are handed out. 100,000 feeds in scripts/test --full.
+/// A line of any length is served, regrouped, verified and repaired in steps of bounded size, while feeds of other
+/// hosts are handed out. 100,000 feeds in scripts/test --full.
 TEST_F(Lines, OfAnyLengthAreWorkedOnInBoundedSteps) {
   const int many = is_sanitized ? 3'000 : tries(3'000, 100'000, 100'000);
   constexpr int most_a_call = 5'000;  // 500 feeds, with all that is read and written of each
@@ -468,7 +470,7 @@ TEST_F(Lines, OfAnyLengthAreWorkedOnInBoundedSteps) {
   EXPECT_LE(longest, most_a_call);
   RecordProperty("longest", longest);
 
-  // Mended, from the beginning to the end of the line.
+  // Repair covers the line from beginning to end.
   redis({"DEL", "lines"});
   redis({"HDEL", "state:feed:" + feed(1), "line"});
   redis({"ZREM", "line:a.org", feed(many / 2)});
@@ -482,7 +484,7 @@ TEST_F(Lines, OfAnyLengthAreWorkedOnInBoundedSteps) {
   EXPECT_EQ(redis({"ZCARD", "lines"}), "1");
 }
 
-/// HTTP H6: who was led here by a redirect has waited at its own host; then the line goes on.
+/// HTTP H6: a redirected feed has already waited at its own host; afterwards the line continues.
 TEST_F(Lines, LetARedirectPassOnce) {
   const Claim working = crowd(4);
   add_many(2, "b.org");
@@ -504,8 +506,8 @@ TEST_F(Lines, LetARedirectPassOnce) {
   EXPECT_NE(std::find(next.begin(), next.end(), feed(1)), next.end());
 }
 
-/// HTTP H6: feeds that an operator names and the line take turns; where no worker lives nobody would take the line's.
-TEST_F(Lines, TakeTurnsWithThoseNamedWhereAnybodyServesThem) {
+/// HTTP H6: feeds named by an operator take turns with the line; without a live worker the line's turn would be wasted.
+TEST_F(Lines, TakeTurnsWithNamedFeedsWhileAWorkerServesThem) {
   Claim working = crowd(6);
   std::uint64_t request = 0;
   const auto named = [&] {
@@ -537,7 +539,7 @@ TEST_F(Lines, TakeTurnsWithThoseNamedWhereAnybodyServesThem) {
   EXPECT_EQ(claimed(polite()).size(), 1U);
 }
 
-/// A run --once waits for those that were due when it began, and not for who came later.
+/// A run --once waits for feeds that were due when it began, not for later ones.
 TEST_F(Lines, AreWaitedForByARunOnce) {
   const Claim working = crowd(3);
   const Milliseconds begun = *store.now();
@@ -570,7 +572,7 @@ TEST_F(Lines, AreWaitedForByARunOnce) {
   request.due_by = begun;
   redis({"DEL", "line:a.org"});
 
-  // Behind a back-off of an hour nobody waits.
+  // It does not wait for a back-off of an hour.
   add_many(1, "b.org");
   redis({"HSET", "state:host:b.org", "not_before", std::to_string(begun.count() + 3'600'000)});
   batch = ask();
@@ -584,10 +586,10 @@ TEST_F(Lines, AreWaitedForByARunOnce) {
   EXPECT_FALSE(batch.next_awaited) << "it was due later";
 }
 
-/// A build that knows no lines sees fewer feeds, and what it does to them ends well.
+/// An older build without lines sees fewer feeds, but its changes do no harm.
 TEST_F(Lines, SurviveABuildThatKnowsNone) {
   crowd(6);
-  // It pauses, removes, moves and mends: in the schedule and in the feed's state alone.
+  // It pauses, removes, moves and repairs feeds, changing only the schedule and the feed's state.
   redis({"HSET", "state:feed:" + feed(1), "state", "paused", "before_pause", "new", "paused_due", "1"});
   redis({"DEL", "state:feed:" + feed(2)});
   redis({"SREM", "feeds", feed(2)});
@@ -605,7 +607,7 @@ TEST_F(Lines, SurviveABuildThatKnowsNone) {
   EXPECT_TRUE(is_scheduled(feed(4)));
 }
 
-TEST_F(Lines, AreMended) {
+TEST_F(Lines, AreRepaired) {
   crowd(5);
   redis({"DEL", "lines"});
   redis({"ZADD", "schedule", "1", feed(1)});
@@ -617,13 +619,13 @@ TEST_F(Lines, AreMended) {
   EXPECT_NE(found.find("schedule.missing " + feed(3)), std::string::npos) << found;
   EXPECT_NE(found.find("lines.missing " + feed(4)), std::string::npos) << found;
   repair();
-  repair();  // what the first mended of a feed may have hidden
+  repair();  // the first repair of a feed may have hidden more damage
   EXPECT_EQ(findings(), "");
   EXPECT_TRUE(is_in_line(feed(4)));
   EXPECT_TRUE(is_scheduled(feed(1)) && is_scheduled(feed(2)) && is_scheduled(feed(3)));
 }
 
-TEST_F(Lines, OfTheWrongTypeStopNobody) {
+TEST_F(Lines, OfTheWrongTypeDoNotStopClaims) {
   add_many(3);
   redis({"SET", "line:a.org", "x"});
   redis({"ZADD", "lines", "0", "a.org", "0", "b.org"});

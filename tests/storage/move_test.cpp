@@ -1,4 +1,4 @@
-// Moving a feed: what is requested changes, its keys stay (HTTP R5–R8).
+// Moving a feed: the requested URL changes, the feed's keys stay (HTTP R5–R8).
 #include "storage/feeds/feeds.hpp"
 #include "storage/redis/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
@@ -27,7 +27,7 @@ class Moves : public test::StoreTest {
   }
 };
 
-TEST_F(Moves, ACommitMovesWhatIsRequestedAndNoKey) {
+TEST_F(Moves, ACommitMovesTheRequestedUrlButNoKey) {
   add();
   refresh({post("a", 100)});
   const std::string before = redis({"KEYS", "*"});
@@ -109,7 +109,7 @@ TEST_F(Moves, CanBeUndoneForNinetyDays) {
   EXPECT_EQ(*Feeds(store).undo_move(feed_url), MoveResult::moved);
 }
 
-TEST_F(Moves, ARefreshUnderWayComesToNothing) {
+TEST_F(Moves, ARunningRefreshIsDiscarded) {
   add();
   const Claim claimed = claim_one();
   EXPECT_EQ(*Feeds(store).move(feed_url, target), MoveResult::moved);

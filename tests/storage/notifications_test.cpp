@@ -42,7 +42,7 @@ TEST_F(NotificationsTest, KeepsTheNewestThirtyNewestFirst) {
   EXPECT_EQ(ids("anna"), anna) << "an equal id is the same notice";
 }
 
-TEST_F(NotificationsTest, PublishesWhatIsNewOnceWhereAUserATopicAndAllListen) {
+TEST_F(NotificationsTest, PublishesNewNoticesOnceToUserTopicAndAll) {
   Redis listener(*parse_redis_url(server.url_of("feedmill_reader")), Milliseconds(5000));
   ASSERT_TRUE(listener.command({"PSUBSCRIBE", "notifications:*"}));
   const std::vector<Notice> notices{
@@ -74,7 +74,7 @@ TEST_F(NotificationsTest, PublishesWhatIsNewOnceWhereAUserATopicAndAllListen) {
                                R"("action":"created","timestamp":1000,"feed_url":"https://example.org/",)"
                                "\"user_id\":\"anna \uFFFD\\\"\","
                                R"("data":{"id":"7-1","title":"x"}})"));
-  // What is not stored is not told either.
+  // A notice that is not stored is not published either.
   redis({"SET", "hash:notification:user_id:bob", "of another type"});
   const Notice refused{"bob", "8-1", R"({"id":"8-1"})"};
   EXPECT_FALSE(notifications.add(std::span(&refused, 1)));
@@ -138,7 +138,7 @@ TEST_F(NotificationsTest, ListAndHashAgreeWhateverEightWritersDo) {
   EXPECT_EQ(redis({"LLEN", "list:notification:user_id:anna"}), "30") << "there was enough to be trimmed";
 }
 
-TEST_F(NotificationsTest, SaysSoWhenAListIsNoList) {
+TEST_F(NotificationsTest, ReportsAListOfTheWrongType) {
   redis({"SET", "list:notification:user_id:anna", "spoilt"});
   const std::vector<Notice> some{{"anna", "1", R"({"a":1})"}, {"bob", "1", R"({"a":1})"}};
   const auto done = notifications.add(some);

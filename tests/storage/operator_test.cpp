@@ -149,7 +149,7 @@ TEST_F(OperatorTest, AResumedFeedHasItsStateAndComesWhenItMay) {
   const Milliseconds before = now();
   EXPECT_GE(resume(hour, "https://example.org/b").due, before + hour);
 
-  // A Retry-After that holds goes on holding.
+  // A running Retry-After stays in force.
   add({"https://example.org/c"});
   const Milliseconds held = now() + day;
   redis({"HSET", "state:feed:https://example.org/c", "not_before", std::to_string(held.count())});
@@ -292,7 +292,7 @@ TEST_F(OperatorTest, HostsOfAGroupShareOneGate) {
   EXPECT_EQ(redis({"HLEN", "state:host:group:family"}), "2");
 }
 
-TEST_F(OperatorTest, ABrokenKeyOfHostSettingsStopsNobody) {
+TEST_F(OperatorTest, ABrokenKeyOfHostSettingsDoesNotStopClaims) {
   add({feed_url});
   redis({"SET", "conf:hosts", "x"});
   EXPECT_EQ(claimed(), std::vector{feed_url});

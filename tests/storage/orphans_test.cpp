@@ -57,7 +57,7 @@ class Orphans : public StoreTest {
   Channels channels{store};
 };
 
-TEST_F(Orphans, ArePausedAndRemovedWhenNobodyFollowsThem) {
+TEST_F(Orphans, ArePausedAndRemovedWithoutFollowers) {
   add_to("anna/news");
   refresh({post("a", 1000)});
   EXPECT_EQ(follow("bert/news"), true);
@@ -109,14 +109,14 @@ TEST_F(Orphans, FeedsThatWereAddedForThemselvesNeverAre) {
   add_to("anna/news", two);
   unfollow("anna/news", two);
   EXPECT_NE(since(two), "(nil)");
-  add(two);  // wanted for itself now
+  add(two);  // now also added without a channel
   EXPECT_EQ(since(two), "(nil)");
   EXPECT_EQ(follow("anna/news", two), true);
   unfollow("anna/news", two);
   EXPECT_EQ(since(two), "(nil)");
 }
 
-TEST_F(Orphans, GoOnOnceSomebodyWantsThem) {
+TEST_F(Orphans, ResumeOnceTheyAreFollowedOrAdded) {
   make_paused();
   EXPECT_EQ(follow("bert/news"), true);
   EXPECT_EQ(state("state"), "new");
@@ -132,7 +132,7 @@ TEST_F(Orphans, GoOnOnceSomebodyWantsThem) {
   EXPECT_EQ(state("state"), "new");
   ASSERT_TRUE(Feeds(store).remove(feed_url));
 
-  make_paused();  // the operator lets it go on: it has its time once more
+  make_paused();  // the operator resumes it: its grace period starts again
   const ResumedFeed feed{feed_url, Milliseconds(0)};
   ASSERT_TRUE(Feeds(store).resume(std::span(&feed, 1), hour));
   EXPECT_TRUE(is_scheduled());
@@ -154,7 +154,7 @@ TEST_F(Orphans, AreNotAskedSoonerForHavingBeenPaused) {
   EXPECT_EQ(redis({"ZSCORE", "schedule", feed_url}), due);
 }
 
-TEST_F(Orphans, AreLeftToTheirOperatorWhoPausedThem) {
+TEST_F(Orphans, StayPausedIfAnOperatorPausedThem) {
   add_to("anna/news");
   ASSERT_TRUE(Feeds(store).pause(std::vector{feed_url}));
   unfollow("anna/news");
@@ -192,8 +192,8 @@ TEST_F(Orphans, PausedWhileTheyAreRefreshedStayOrphans) {
   EXPECT_TRUE(is_scheduled());
 }
 
-// Whoever is to remove it has been told so, and somebody wants it again before that.
-TEST_F(Orphans, AreNotRemovedOnceSomebodyWantsThem) {
+// The feed was listed for removal, and then gained a follower before it was removed.
+TEST_F(Orphans, AreNotRemovedOnceTheyAreFollowedAgain) {
   make_paused();
   wait_an_hour();
   const std::string look_script = redis({"SCRIPT", "LOAD", scripts::orphans});
@@ -214,11 +214,11 @@ TEST_F(Orphans, AreNotRemovedOnceSomebodyWantsThem) {
   EXPECT_EQ(look(), 1U);
   wait_an_hour();
   EXPECT_EQ(begin_removal(), "1");
-  // Its remover dies. Who comes now is told, or has a feed that stays.
+  // The remover dies. A later follower is told that the feed is unknown, or adds it and keeps it.
   EXPECT_EQ(follow("anna/news"), std::nullopt);
   add_to("bert/news");
   EXPECT_EQ(*Feeds(store).finish_removals(), 0U);
-  ASSERT_TRUE(channels.forget_feed(feed_url));  // of one who began to finish it before
+  ASSERT_TRUE(channels.forget_feed(feed_url));  // by a client that began to finish the removal earlier
   EXPECT_TRUE(is_feed());
   EXPECT_EQ(redis({"SMEMBERS", "channel:bert/news:feeds"}), feed_url);
 }
@@ -259,8 +259,8 @@ TEST_F(Orphans, OfAListAreThoseOfItsChannels) {
   EXPECT_NE(since(), "(nil)");
 }
 
-// One follows and leaves again, another removes what nobody has followed for a moment.
-TEST_F(Orphans, NobodyLosesAFeedThatIsInAChannel) {
+// One client follows and unfollows, another removes feeds that have had no follower for a moment.
+TEST_F(Orphans, AFeedInAChannelIsNeverLost) {
   std::atomic<bool> ends = false;
   std::vector<std::thread> upkeep;
   for (int i = 0; i < 2; ++i) {

@@ -1,4 +1,5 @@
-// A store of several partitions: where each stands, what it takes, and whose gates it has (RELIABILITY L27).
+// A store of several partitions: where each one lives, which feeds it accepts, and which host gates it owns
+// (RELIABILITY L27).
 #include "storage/store/partition.hpp"
 
 #include <array>
@@ -237,8 +238,8 @@ TEST_F(Partitioned, StoresAreFilledFromOneFile) {
   EXPECT_EQ(in_all, feeds);
 }
 
-/// What readers and consumers see of a deployment, whatever partitions it has: the numbers of posts by feed and guid,
-/// what is unread, rules with their ids, notices with the numbers of their posts.
+/// The view of readers and consumers, independent of the partition count: post numbers by feed and guid, unread posts,
+/// rules with their ids, notices with the numbers of their posts.
 std::set<std::string> seen_of(std::vector<Store>& stores) {
   const auto count = static_cast<unsigned>(stores.size());
   const auto number = [](std::string_view id) { return std::string(id.substr(id.rfind(':') + 1)); };
@@ -405,7 +406,7 @@ TEST_F(Partitioned, StoresInUseDoNotTakeNumbersOver) {
   }
 }
 
-/// What open() says, for who reads and who writes alike.
+/// The error of open(), which must be equal for readers and writers.
 std::string refusal(const std::string& url, Partition partition) {
   std::string said;
   for (const bool reads : {true, false}) {
@@ -457,7 +458,7 @@ TEST(PartitionsOfAStore, StandOnAllNodesOfACluster) {
   EXPECT_EQ(nodes.size(), 3U);
 }
 
-/// Who comes or goes takes or leaves its own alone.
+/// A process that joins or leaves changes only its own share.
 TEST_F(Partitioned, HaveProcessesThatStandFirst) {
   constexpr unsigned many = 48;
   const std::vector<std::string> processes{std::string(28, 'a'), std::string(28, 'b'), std::string(28, 'c')};
@@ -488,7 +489,7 @@ TEST_F(Partitioned, HaveProcessesThatStandFirst) {
   }
 }
 
-/// A claim of another partition at a host whose gate is here.
+/// A claim in another partition for a host whose gate is in this one.
 class Gates : public Partitioned {
  protected:
   Gates() {
@@ -532,8 +533,8 @@ TEST_F(Gates, RememberWhatTheHostAnswered) {
   EXPECT_GT(take(0), 5min) << "its circuit is open for all partitions";
 }
 
-/// Otherwise the line would stand until the next poll of who serves it, while the next start is kept for it.
-TEST_F(Gates, TellWhoServesTheirLineThatItMayGoOn) {
+/// Without the wake-up the line would stop until its worker polls next, while the next start stays reserved for it.
+TEST_F(Gates, WakeTheWorkerOfTheirLineWhenASlotIsFree) {
   add(home, feed_at(host_in({1, count})));
   const auto told = [&](Milliseconds longest) {
     EXPECT_TRUE(Ingest(home).begin_to_wait_for_wish(longest));
@@ -578,7 +579,7 @@ class Merged : public Partitioned {
     EXPECT_TRUE(records);
     return records ? *records : std::vector<EventRecord>();
   }
-  /// What is wrong with it as a stream that somebody follows, "" when nothing is.
+  /// Faults of the stream as seen by a consumer; "" if there are none.
   static std::string broken(const std::vector<EventRecord>& records) {
     std::string last = "0-0", text;
     for (const EventRecord& record : records) {
@@ -620,7 +621,7 @@ TEST_F(Merged, EachEventComesOnceAndThoseOfAPartitionInTheirOrder) {
   EXPECT_EQ(broken(records), "");
 }
 
-TEST_F(Merged, WhoeverCopiesMayDieAndSeveralMayCopy) {
+TEST_F(Merged, SurvivesDeadAndConcurrentCopiers) {
   MergedStream one(stores[1]);
   {
     MergedStream another(stores[1]);
@@ -639,7 +640,7 @@ TEST_F(Merged, WhoeverCopiesMayDieAndSeveralMayCopy) {
   EXPECT_EQ(broken(records), "");
 }
 
-/// Another server took its place that lacks the last copies, and whose clock may be behind.
+/// A replica took over that lacks the last copies and whose clock may be behind.
 TEST_F(Merged, NoIdOfALostCopyIsGivenOutAgain) {
   MergedStream stream(stores[1]);
   write(1, "kept");
@@ -661,7 +662,7 @@ TEST_F(Merged, NoIdOfALostCopyIsGivenOutAgain) {
   EXPECT_EQ(broken(records), "");
 }
 
-TEST_F(Merged, WhatWasTrimmedBeforeIsTold) {
+TEST_F(Merged, ReportsEventsTrimmedBeforeTheCopy) {
   MergedStream stream(stores[1]);
   write(1, "a");
   copy(stream);

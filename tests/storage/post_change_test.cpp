@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
                    false}),
     [](const auto& test) { return test.param.name; });
 
-TEST(PostChange, NamesNoMorePartsThanThereCanBeLearned) {
+TEST(PostChange, NamesAtMostAsManyPartsAsCanBeLearned) {
   std::string before = "https://e.org/1?", after = before;
   for (int i = 0; i < 100'000; ++i) {
     before.append("p").append(std::to_string(i)).append("=1&");
@@ -174,7 +174,7 @@ TEST(VolatileParts, FitIn512Bytes) {
   EXPECT_GT(parts.parts().size(), 8U);
 }
 
-TEST(VolatileParts, LeaveOutRowsThatAreNoneOfOurs) {
+TEST(VolatileParts, IgnoreForeignRows) {
   EXPECT_EQ(VolatileParts("xx ?a\n30\n\n30 ?b\n3 0 ?c").text(), "30 ?b\n");
 }
 

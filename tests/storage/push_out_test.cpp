@@ -1,4 +1,4 @@
-// Who is told of events by POST, and under which addresses topics are shown (WEBSUB §10).
+// Webhooks and hub subscribers, and the URLs of shared topics (WEBSUB §10).
 #include <gtest/gtest.h>
 
 #include "storage/push_out/subscribers.hpp"
@@ -98,7 +98,7 @@ TEST_F(PushOutStore, KeepsAWebhookAsItWasGiven) {
   EXPECT_EQ(subscribers.counts()->webhooks_active, 0U);
 }
 
-TEST_F(PushOutStore, WhoWaitsForNothingIsNotWritten) {
+TEST_F(PushOutStore, IdleSubscribersAreNotWritten) {
   lead();
   const std::string id = webhook();
   EXPECT_TRUE(wake("wh_unknown", "5-0", "7-0")) << "who is gone is passed over";
@@ -111,7 +111,7 @@ TEST_F(PushOutStore, WhoWaitsForNothingIsNotWritten) {
   ASSERT_EQ(taken.subscribers.size(), 1U);
   EXPECT_EQ(taken.subscribers[0].cursor, "9-0");
   EXPECT_TRUE(take().subscribers.empty()) << "in hand";
-  // What came while it was served makes it due at once; else it waits for nothing.
+  // Events that arrived during the delivery make it due at once; otherwise it becomes idle.
   EXPECT_TRUE(settle(taken, id, "11-0", Then::idle));
   taken = take();
   ASSERT_EQ(taken.subscribers.size(), 1U);
@@ -122,8 +122,9 @@ TEST_F(PushOutStore, WhoWaitsForNothingIsNotWritten) {
   EXPECT_EQ(subscribers.get(id)->value().cursor, "12-0");
 }
 
-/// Of many whom an event concerns the first may be served before the last are due, by somebody who has not read it yet.
-TEST_F(PushOutStore, WhoIsServedBeforeAllAreDueIsLookedAtAgain) {
+/// An event can concern many subscribers: the first may be served, by a worker that has not read the event yet, before
+/// the last are due.
+TEST_F(PushOutStore, SubscriberServedBeforeAllAreDueIsDueAgain) {
   lead();
   const std::string first = webhook(), other = webhook(), last = webhook();
   ASSERT_TRUE(wake(other, "0-0", "4-0"));
@@ -155,7 +156,7 @@ TEST_F(PushOutStore, APlaceNeverGoesBack) {
   EXPECT_EQ(subscribers.get(id)->value().cursor, "30-0");
 }
 
-TEST_F(PushOutStore, WhoLedBeforeWritesNothingMore) {
+TEST_F(PushOutStore, FormerLeaderWritesNothing) {
   lead();
   const std::string id = webhook();
   EXPECT_FALSE(*subscribers.lead("another", Milliseconds(30'000)));
@@ -209,7 +210,7 @@ TEST_F(PushOutStore, ASubscriptionHoldsUntilAnotherIsVerified) {
   EXPECT_EQ(subscribers.get(id)->value().intent.mode, "denied");
 }
 
-TEST_F(PushOutStore, NobodyTakesThePlacesOfAll) {
+TEST_F(PushOutStore, OneSiteCannotTakeAllSubscriptions) {
   const SubscriberBounds bounds{3, 4, 2};
   const auto asks = [&](const std::string& site, int number, const std::string& mode = "subscribe") {
     Subscriber one;
@@ -256,7 +257,7 @@ TEST_F(PushOutStore, NobodyTakesThePlacesOfAll) {
 }
 
 // While a callback is being asked whether it meant it, it may ask for something else.
-TEST_F(PushOutStore, WhatIsAskedForMeanwhileIsAskedAboutNext) {
+TEST_F(PushOutStore, RequestChangedDuringVerificationIsVerifiedNext) {
   ASSERT_TRUE(ask("https://b.example/cb"));
   TakenSubscribers taken = take();
   const std::string id = taken.subscribers.at(0).id;
@@ -283,7 +284,7 @@ TEST_F(PushOutStore, WhatIsAskedForMeanwhileIsAskedAboutNext) {
   EXPECT_EQ(subscribers.counts()->hub_active, 0U);
 }
 
-TEST_F(PushOutStore, WhoseLeaseHasEndedIsDue) {
+TEST_F(PushOutStore, SubscriberWithAnExpiredLeaseIsDue) {
   ASSERT_TRUE(ask("https://b.example/cb"));
   const TakenSubscribers taken = take();
   const std::string id = taken.subscribers.at(0).id;
@@ -340,7 +341,7 @@ TEST_F(PushOutStore, ATopicHasOneAddressUntilItIsTakenAway) {
   EXPECT_NE(topics.share(feed)->token, first->token);
 }
 
-TEST(EventFilters, WantWhatTheySay) {
+TEST(EventFilters, MatchTypesFeedsAndChannels) {
   Event post{.id = "1-0", .type = "post_created", .feed_url = "https://a.example/", .initial = true};
   EXPECT_FALSE(EventFilter{}.wants(post, {}));
   EXPECT_TRUE((EventFilter{.initial = true}.wants(post, {})));

@@ -111,7 +111,7 @@ class PushesTest : public StoreTest {
   Pushes pushes{store};
 };
 
-TEST_F(PushesTest, RemembersWhatIsAskedForBeforeItIsAsked) {
+TEST_F(PushesTest, StoresASubscriptionBeforeItIsRequested) {
   const PushTurn turn = begin("h1");
   EXPECT_EQ(turn.from, "");
   EXPECT_EQ(turn.to, "pending");
@@ -125,7 +125,7 @@ TEST_F(PushesTest, RemembersWhatIsAskedForBeforeItIsAsked) {
   EXPECT_GT(std::stoll(redis({"PTTL", "websub:callback:h1"})), 0);
 }
 
-TEST_F(PushesTest, ConfirmsWhatIsPendingAndNothingElse) {
+TEST_F(PushesTest, ConfirmsOnlyPendingSubscriptions) {
   begin("h1");
   EXPECT_FALSE(answer("h2"));
   EXPECT_FALSE(answer("h1", "unsubscribe"));
@@ -251,7 +251,7 @@ TEST_F(PushesTest, AHintDoesNotCutShortWhatAClaimIsPutOffFor) {
   EXPECT_EQ(due(), until.count());
 }
 
-TEST_F(PushesTest, AHintWaitsForTheRetryAfterThatCameMeanwhile) {
+TEST_F(PushesTest, AHintWaitsForANewerRetryAfter) {
   settle_feed();
   subscribe("h1");
   redis({"ZADD", "schedule", "XX", "1", feed_url});
@@ -280,7 +280,7 @@ TEST_F(PushesTest, AHintIsAnsweredByAFetchAndNotByTheClaimForIt) {
   EXPECT_EQ(due(), before) << "it was fetched for";
 }
 
-TEST_F(PushesTest, AHintIsKeptOverAClaimWhoseWorkerDied) {
+TEST_F(PushesTest, AHintSurvivesTheDeathOfItsClaimsWorker) {
   settle_feed();
   subscribe("h1");
   ASSERT_EQ(wait_of_hint(), 0);
@@ -323,7 +323,7 @@ TEST_F(PushesTest, ABadSignatureIsCountedAndNothingElse) {
   EXPECT_EQ(find("h1")->bad, 1U);
 }
 
-TEST_F(PushesTest, PathsThatAreNoneOfOursOrNotYetTakeNothing) {
+TEST_F(PushesTest, UnknownAndPendingPathsTakeNoPushes) {
   settle_feed();
   EXPECT_EQ(note("nobody").result, PushNoted::Result::unknown);
   begin("h1");
@@ -364,7 +364,7 @@ TEST_F(PushesTest, APushDuringARefreshIsFetchedForAfterIt) {
   EXPECT_EQ(state("push_due"), std::to_string(commit.next_due.count()));
 }
 
-TEST_F(PushesTest, ClaimsAFeedToWriteWhatWasPushed) {
+TEST_F(PushesTest, ClaimsAFeedToWritePushedContent) {
   settle_feed();
   subscribe("h1");
   const std::int64_t before = due();
@@ -384,7 +384,7 @@ TEST_F(PushesTest, ClaimsAFeedToWriteWhatWasPushed) {
   EXPECT_EQ(state("push_due"), "(nil)");
 }
 
-TEST_F(PushesTest, DoesNotClaimWhatHasKilledWorkersOrWasNeverRead) {
+TEST_F(PushesTest, DoesNotClaimFeedsThatKilledWorkersOrWereNeverRead) {
   subscribe("h1");
   EXPECT_FALSE(*pushes.claim(feed_url, "x:1", 90s));
   settle_feed();
@@ -454,7 +454,7 @@ TEST_F(PushesTest, AnotherHubIsTakenBeforeTheFirstIsLeft) {
   EXPECT_EQ(redis({"ZSCORE", "websub:due", "#h1"}), "(nil)");
 }
 
-TEST_F(PushesTest, NobodyElseCanUnsubscribe) {
+TEST_F(PushesTest, AStrangerCannotUnsubscribe) {
   settle_feed();
   subscribe("h1");
   EXPECT_FALSE(answer("h1", "unsubscribe"));
@@ -517,7 +517,7 @@ TEST_F(PushesTest, ARetriedRefreshAsksForTheSubscriptionOnce) {
   EXPECT_TRUE(pushes.take(10, 5min)->tasks.empty());  // another worker's, for a while
 }
 
-TEST_F(PushesTest, HandsOutWhatIsKnownOfASubscription) {
+TEST_F(PushesTest, TasksIncludeTheCurrentAndThePendingSubscription) {
   subscribe("h1");
   begin("h2");
   make_push_task_due();
@@ -530,7 +530,7 @@ TEST_F(PushesTest, HandsOutWhatIsKnownOfASubscription) {
   EXPECT_EQ(taken->tasks[0].state.push.standing.state, "unproven");
 }
 
-TEST_F(PushesTest, RemovingTheFeedLeavesItsHubAndNothingBehind) {
+TEST_F(PushesTest, RemovingTheFeedUnsubscribesFromItsHub) {
   settle_feed();
   subscribe("h1");
   begin("h2");
@@ -550,7 +550,7 @@ TEST_F(PushesTest, RemovingTheFeedLeavesItsHubAndNothingBehind) {
   EXPECT_GT(std::stoll(redis({"PTTL", "websub:callback:h1"})), 0);
 }
 
-TEST_F(PushesTest, WhatIsLeftRemembersHowItsHubIsReached) {
+TEST_F(PushesTest, SubscriptionOfARemovedFeedKeepsItsSettings) {
   const std::string settings = R"({"ca_file":"/etc/ours.pem"})";
   ASSERT_EQ(*Feeds(store).change_settings(feed_url, "", settings), SettingsChange::done);
   settle_feed();
@@ -623,7 +623,7 @@ TEST_F(PushesTest, EveryPushThatWaitsToBeWrittenKeepsItsSafetyNet) {
   EXPECT_EQ(due(), planned_then);
 }
 
-TEST_F(PushesTest, WhoHasWaitedForItsTurnGoesBeforeThoseThatComeLater) {
+TEST_F(PushesTest, WaitingFeedsGoBeforeLaterOnes) {
   HubTurn turn;
   turn.host = "hub.example";
   turn.spacing = 1h;
@@ -648,7 +648,7 @@ TEST_F(PushesTest, WhoHasWaitedForItsTurnGoesBeforeThoseThatComeLater) {
   EXPECT_NEAR(take("#h2", std::to_string(now() - 11 * 3'600'000L) + ".5"), 1.44e7, 5e3);
 }
 
-/// A hub whose gate is here, of subscriptions that are not.
+/// The hub's gate is in this partition, its subscriptions are not.
 TEST_F(PushesTest, TurnsMayBeOfAnotherPartition) {
   HubTurn turn;
   turn.host = "hub.example";
@@ -669,7 +669,7 @@ TEST_F(PushesTest, TurnsMayBeOfAnotherPartition) {
   EXPECT_NEAR(std::stod(at), static_cast<double>(now()) + 3.6e6, 5e3);
 }
 
-TEST_F(PushesTest, WhatWasNotAskedCountsForNothing) {
+TEST_F(PushesTest, PostponedRequestsAreNotCounted) {
   begin("h1");
   EXPECT_EQ(settle(How::put_off, "h1").to, "pending");
   EXPECT_FALSE(find("h1"));

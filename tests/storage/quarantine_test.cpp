@@ -32,8 +32,8 @@ class Quarantine : public test::StoreTest {
   bool contains(const ClaimBatch& batch, const std::string& url) {
     return std::any_of(batch.claims.begin(), batch.claims.end(), [&](const Claim& one) { return one.feed_url == url; });
   }
-  /// Workers one after the other, each of which dies as soon as it has `poison` among its feeds and serves the others.
-  /// What was quarantined in the end.
+  /// Runs workers in sequence; each dies as soon as it claims `poison` and otherwise serves its feeds. Returns the
+  /// quarantined feeds.
   std::string quarantined_by(const std::string& poison) {
     const HostLimits any{1'000'000, Milliseconds(0)};
     for (int pass = 0; pass < 10; ++pass) {
@@ -111,7 +111,7 @@ TEST_F(Quarantine, FeedsWithAStrikeAreHandedOutOneAtATimeToAProcess) {
   EXPECT_EQ(claim(process + "0000", 1).claims.size(), 1U);
 }
 
-TEST_F(Quarantine, WhatAnotherLoopOfALivingProcessCouldNotFinishIsNoDeath) {
+TEST_F(Quarantine, LostClaimOfAnotherLoopOfALivingProcessIsNotADeath) {
   add();
   const std::string process(28, 'e');
   ASSERT_EQ(claim(process + "0001", 1, Milliseconds(1)).claims.size(), 1U);
@@ -221,7 +221,7 @@ TEST_F(Quarantine, AWorkerMayDecideItToo) {
             "healthy (nil) (nil)");
 }
 
-TEST_F(Quarantine, AnAttemptThatSurvivesStartsTheCountAnew) {
+TEST_F(Quarantine, ASurvivedAttemptRestartsTheCount) {
   add();
   for (int i = 0; i < 3; ++i) die();
   make_all_due();
@@ -234,7 +234,7 @@ TEST_F(Quarantine, AnAttemptThatSurvivesStartsTheCountAnew) {
   EXPECT_TRUE(claim().quarantined.empty()) << "two deaths alone since";
 }
 
-TEST_F(Quarantine, FindsTheOneAmongManyAndHarmsNobodyBeside) {
+TEST_F(Quarantine, FindsTheOneAmongManyAndSparesTheOthers) {
   std::vector<NewFeed> feeds;
   for (int i = 0; i < 60; ++i) feeds.push_back({"https://a.org/" + std::to_string(i), {}, "", ""});
   ASSERT_TRUE(Feeds(store).add(feeds));

@@ -16,7 +16,7 @@ Redis connection_to(const RedisServer& server) {
   return {*parse_redis_url(server.admin_url()), Milliseconds(5000)};
 }
 
-TEST(SharedRedis, IsEmptyAndNobodySpeaksToIt) {
+TEST(SharedRedis, IsEmptyAndWithoutClients) {
   std::optional<RedisServer> before(std::in_place);
   const pid_t pid = before->pid();
   const auto path = before->socket();

@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(All, BadRedisUrls,
                                          "redis://h:0", "redis://:s3cret@h/x", "unix:relative", "unix:///s?x=1",
                                          "redis://u:s3cret%zz@h"));
 
-TEST(RedisErrors, AreToldApart) {
+TEST(RedisErrors, MapToErrorCodes) {
   using Code = StoreError::Code;
   EXPECT_EQ(redis_error("LOADING Redis is loading the dataset in memory").code, Code::loading);
   EXPECT_EQ(redis_error("OOM command not allowed when used memory > 'maxmemory'.").code, Code::out_of_memory);
@@ -173,7 +173,7 @@ TEST(RedisConnection, ComesBackAfterTheServerDied) {
   EXPECT_TRUE(redis.command({"PING"}));
 }
 
-TEST(RedisConnection, ThatWasClosedWhileNobodyUsedItFailsNothing) {
+TEST(RedisConnection, ClosedWhileIdleDoesNotFailTheNextCommand) {
   test::RedisServer server;
   Redis redis(*parse_redis_url(server.admin_url()), Milliseconds(5000));
   ASSERT_TRUE(redis.command({"PING"}));
@@ -189,7 +189,7 @@ TEST(RedisConnection, ThatWasClosedWhileNobodyUsedItFailsNothing) {
   EXPECT_EQ(redis.connections(), 3U);
 }
 
-/// Before it has begun, or while it lasts; not what comes after it.
+/// Interrupts the wait before or while it runs, but not later commands.
 TEST(RedisConnection, WaitsNoLongerThanUntilItIsBrokenOff) {
   const test::RedisServer server;
   auto address = parse_redis_url(server.url());
@@ -220,7 +220,7 @@ TEST(RedisConnection, WaitsNoLongerThanUntilItIsBrokenOff) {
   ASSERT_FALSE(broken);
   EXPECT_EQ(broken.error().code, StoreError::Code::unavailable) << broken.error().detail;
 
-  await_blocked("0");  // the server would hand it to whom it does not know to be gone
+  await_blocked("0");  // the server would give the element to the client that is gone
   ASSERT_TRUE(other.command({"LPUSH", "nothing", "something"}));
   const auto whole = waits();
   ASSERT_TRUE(whole) << whole.error().detail;
@@ -229,7 +229,7 @@ TEST(RedisConnection, WaitsNoLongerThanUntilItIsBrokenOff) {
   EXPECT_TRUE(redis.command({"PING"})) << "it does not wait";
 }
 
-TEST(RedisConnection, TellsThatTheServerDoesNotAnswer) {
+TEST(RedisConnection, ReportsAServerThatDoesNotAnswer) {
   test::RedisServer server;
   Redis redis(*parse_redis_url(server.admin_url()), Milliseconds(50));
   const auto reply = redis.command({"BLPOP", "empty", "0"});
@@ -260,7 +260,7 @@ TEST(RedisConnection, SaysWhichKeyIsOfAnotherType) {
   }
 }
 
-TEST(RedisConnection, SaysThatThePasswordIsWrong) {
+TEST(RedisConnection, ReportsAWrongPassword) {
   test::RedisServer server({"--requirepass", "right"});
   RedisAddress address = *parse_redis_url(server.admin_url());
   Redis without(address, Milliseconds(1000));

@@ -1,5 +1,5 @@
-// rediss:// against a real redis-server with a TLS port: who is trusted, who is not, and what is said about it
-// (SECURITY §10).
+// rediss:// against a real redis-server with a TLS port: which certificates are trusted, which are not, and the error
+// messages (SECURITY §10).
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -105,7 +105,7 @@ TEST_F(RedisTls, CarriesManyBytesBothWaysUnchanged) {
   EXPECT_EQ(redis.next()->text(), big);
 }
 
-// --- whom we do not trust --------------------------------------------------------------------------------------------
+// --- untrusted servers -----------------------------------------------------------------------------------------------
 
 TEST_F(RedisTls, RefusesAnUnknownAuthority) {
   RedisAddress unknown = address();
@@ -195,21 +195,21 @@ class MutualTls : public RedisTls, public testing::WithParamInterface<const char
   }
 };
 
-TEST_P(MutualTls, LetsInWhoShowsACertificate) {
+TEST_P(MutualTls, AcceptsClientsWithACertificate) {
   Redis redis(showing(port->write("client", port->authority().issue({.usage = "clientAuth"}))), Milliseconds(5000));
   const auto pong = redis.command({"PING"});
   EXPECT_TRUE(pong) << pong.error().detail;
 }
 
-TEST_P(MutualTls, SaysThatACertificateIsWanted) {
-  for (int i = 0; i < 20; ++i) {  // with 1.3 the refusal meets what is being sent
+TEST_P(MutualTls, ReportsAMissingClientCertificate) {
+  for (int i = 0; i < 20; ++i) {  // with TLS 1.3 the refusal arrives while data is being sent
     const StoreError error = refused(address());
     EXPECT_EQ(error.code, Code::tls) << error.detail;
     EXPECT_TRUE(has(error, "set redis.cert_file and redis.key_file")) << error.detail;
   }
 }
 
-TEST_P(MutualTls, SaysThatTheCertificateIsNotTrusted) {
+TEST_P(MutualTls, ReportsAnUntrustedClientCertificate) {
   const test::Authority another;
   const StoreError error = refused(showing(port->write("client", another.issue({.usage = "clientAuth"}))));
   EXPECT_EQ(error.code, Code::tls) << error.detail;
@@ -245,7 +245,7 @@ TEST_F(RedisTls, NamesTheFileThatCannotBeUsed) {
 
 // --- servers that do not speak it, or not in time --------------------------------------------------------------------
 
-TEST_F(RedisTls, SaysThatTheServerSpeaksSomethingElse) {
+TEST_F(RedisTls, ReportsAServerWithoutTls) {
   namespace asio = boost::asio;
   asio::io_context loop;
   asio::ip::tcp::acceptor acceptor(loop, {asio::ip::make_address("127.0.0.1"), 0});
@@ -275,7 +275,7 @@ TEST_F(RedisTls, ThinksOfTlsWhenAServerHangsUpAtOnce) {
   EXPECT_TRUE(has(error, "use rediss:// in redis.url")) << error.detail;
 }
 
-TEST_F(RedisTls, SaysThatTheHandshakeWasCutOff) {
+TEST_F(RedisTls, ReportsAHandshakeThatWasCutOff) {
   FaultProxy proxy("127.0.0.1:" + std::to_string(port->port()));
   proxy.shape(FaultProxy::Towards::client, {.close_after = 100});
   const StoreError error = refused(trusting("rediss://" + proxy.address()));
@@ -316,7 +316,7 @@ TEST_F(RedisTls, ComesBackAfterTheServerDied) {
   EXPECT_TRUE(again) << again.error().detail;
 }
 
-TEST_F(RedisTls, TellsThatTheServerDoesNotAnswer) {
+TEST_F(RedisTls, ReportsAServerThatDoesNotAnswer) {
   Redis redis(trusting("rediss://127.0.0.1:" + std::to_string(port->port())), Milliseconds(300));
   ASSERT_TRUE(redis.connect());
   const auto late = redis.command({"BLPOP", "empty", "0"});
@@ -327,7 +327,7 @@ TEST_F(RedisTls, TellsThatTheServerDoesNotAnswer) {
 
 // --- the store over it -----------------------------------------------------------------------------------------------
 
-TEST_F(RedisTls, IsWhatAStoreIsTold) {
+TEST_F(RedisTls, IsConfiguredByStoreOptions) {
   StoreOptions options{.url = port->url("localhost")};
   EXPECT_EQ(Store(options).open().error().code, Code::tls);
   options.ca_file = port->authority().file();
@@ -339,7 +339,7 @@ TEST_F(RedisTls, IsWhatAStoreIsTold) {
   EXPECT_EQ(Fleet(near).server()->link, "unix socket");
 }
 
-/// Who asks for TLS asks those who name a server with it, and connects to that one with it.
+/// With a TLS URL, sentinels and cluster nodes are asked over TLS, and the server that they name is reached over TLS.
 void expect_led_to(std::uint16_t port, const StoreOptions& options) {
   Store store(options);
   std::string told;
@@ -353,7 +353,7 @@ void expect_led_to(std::uint16_t port, const StoreOptions& options) {
   EXPECT_TRUE(led->link.starts_with("TLSv1.3, 127.0.0.1:" + std::to_string(port))) << led->link;
 }
 
-TEST_F(RedisTls, LeadsToWhomAClusterNames) {
+TEST_F(RedisTls, IsUsedForNodesNamedByACluster) {
   const test::RedisServer node({"--cluster-enabled", "yes", "--port", std::to_string(test::free_port()),
                                 "--cluster-port", std::to_string(test::free_port())});
   const TlsPort its(node);
@@ -367,7 +367,7 @@ TEST_F(RedisTls, LeadsToWhomAClusterNames) {
   expect_led_to(its.port(), options);
 }
 
-TEST_F(RedisTls, LeadsToWhomASentinelNames) {
+TEST_F(RedisTls, IsUsedForServersNamedByASentinel) {
   const std::uint16_t own = test::free_port();
   const TlsPort::Files files = port->write("sentinel", port->authority().issue(TlsPort::usual()));
   const std::string config = (server.directory() / "sentinel.conf").string();
@@ -384,7 +384,7 @@ TEST_F(RedisTls, LeadsToWhomASentinelNames) {
   ::waitpid(sentinel, nullptr, 0);
 }
 
-TEST_F(RedisTls, ReadsItsFilesAnewWithEachConnection) {
+TEST_F(RedisTls, ReadsItsFilesForEachConnection) {
   const std::string file = (server.directory() / "trusted.pem").string();
   std::filesystem::copy_file(port->authority().file(), file);
   RedisAddress renewed = address();
@@ -399,7 +399,7 @@ TEST_F(RedisTls, ReadsItsFilesAnewWithEachConnection) {
   EXPECT_TRUE(redis.connect());
 }
 
-TEST(RedisWithoutTls, SaysWhatToDo) {
+TEST(RedisWithoutTls, ErrorNamesTheRemedy) {
   if (test::redis_tls_is_built()) GTEST_SKIP() << "hiredis has TLS here";
   const auto refused = Store(StoreOptions{.url = "rediss://:s3cret@h"}).open();
   ASSERT_FALSE(refused);

@@ -1,5 +1,5 @@
-// Posts that go on under new guids: which they are, and what the store makes of it (DESIGN §5, RELIABILITY I2, I3,
-// I15).
+// Posts that reappear under new guids: how they are matched, and how the store updates them (DESIGN §5, RELIABILITY I2,
+// I3, I15).
 #include "storage/records/rekey.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ void PrintTo(const PairCase& test, std::ostream* out) {
 }
 
 class Pairs : public testing::TestWithParam<PairCase> {};
-TEST_P(Pairs, AreMatchedByWhatTheyShare) {
+TEST_P(Pairs, AreMatchedBySharedParts) {
   const PairCase& test = GetParam();
   const auto matches = match_all({listed("new", test.read)}, {stored("old", test.stored)});
   ASSERT_EQ(matches.size(), test.matches == 0 ? 0U : 1U);
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
                  fields_of("https://e.org/1", "Backup done", day, long_text), 0}),
     [](const auto& test) { return test.param.name; });
 
-TEST(Matching, LeavesOutWhatIsAmbiguous) {
+TEST(Matching, OmitsAmbiguousPairs) {
   const Fields page = fields_of("https://e.org/a", "t");
   EXPECT_TRUE(match_all({listed("1", page), listed("2", page)}, {stored("old", page)}).empty());
   const Fields same_page = fields_of("https://e.org/a", "u");
@@ -253,7 +253,7 @@ TEST_F(Rekeying, SendsAndWritesNothingNewWhenTheReplyWasLost) {
   EXPECT_EQ(signals("feed_rekeyed").size(), 1U);
 }
 
-TEST_F(Rekeying, IsToldAllPostsAsFarAsTheyCanBeRecognised) {
+TEST_F(Rekeying, GetsAllRecognisablePosts) {
   add();
   EntryRecord dated = post("b", 200);
   dated.fields = {{"date_published", "2026-03-01T12:00:00Z"}, {"link", "l"}, {"summary_text", "s"}, {"title", "t"}};
@@ -382,7 +382,7 @@ TEST_F(Rekeying, DeletesWhatItsPublisherDeletes) {
   expect_whole();
 }
 
-TEST_F(Rekeying, DoesNotReviveAPostThatWasRemovedMeanwhile) {
+TEST_F(Rekeying, DoesNotReviveAPostRemovedInTheMeantime) {
   add();
   refresh({post("a", 100, "old")});
   const Commit commit = plan(claim_one(), {post("a", 100, "new")});

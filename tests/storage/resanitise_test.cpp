@@ -73,7 +73,7 @@ TEST(Resanitised, LeavesTheDigestOfAnotherVersionAlone) {
 }
 
 // SECURITY S14
-TEST(Resanitised, LeavesRawFeedsAloneAndNoMarkBehind) {
+TEST(Resanitised, SkipsRawFeedsAndLeavesNoMark) {
   const Fields raw = post({{"content", "<p onclick=x>Hello</p>"}, {"content_type", "text/html"}, {"san_ver", "0"}});
   EXPECT_EQ(resanitised(raw, {HtmlPolicy::raw, false}), Fields());
   const Fields changes = resanitised(raw, {HtmlPolicy::strict, false});

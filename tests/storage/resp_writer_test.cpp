@@ -72,7 +72,7 @@ TEST(RespWriterTest, RefersToLongWordsAndCopiesShortOnes) {
   EXPECT_EQ(taken(writer, 1'000'000).find('x'), std::string::npos);
 }
 
-TEST(RespWriterTest, IsEmptyAfterWhatWasForgotten) {
+TEST(RespWriterTest, IsEmptyAfterForgetting) {
   const std::string large(RespWriter::longest_copied + 1, 'b');
   RespWriter writer;
   add(writer, {"GET", large});
@@ -83,7 +83,7 @@ TEST(RespWriterTest, IsEmptyAfterWhatWasForgotten) {
   EXPECT_EQ(taken(writer, 1000), "*1\r\n$4\r\nPING\r\n");
 }
 
-TEST(RespWriterTest, StartsAnewAfterMoreThanItKeeps) {
+TEST(RespWriterTest, WritesMoreThanItKeepsAllocated) {
   RespWriter writer;
   const std::string word(RespWriter::longest_copied, 'a');
   for (int round = 0; round < 2; ++round) {

@@ -96,11 +96,11 @@ class ServerFaults : public test::StoreTest, public testing::WithParamInterface<
   }
 };
 
-TEST_P(ServerFaults, LoseNothingDoubleNothingAndAreToldApart) {
+TEST_P(ServerFaults, LoseNothingDoubleNothingAndAreDistinguished) {
   add();
   const Commit commit = plan(claim_one(), {post("a", 1)});
   GetParam().begin(server);
-  store.disconnect();  // some show only to those who come
+  store.disconnect();  // some faults only affect new connections
   const auto refused = try_to_send(commit);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, GetParam().code) << refused.error().detail;
@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(All, ServerFaults, testing::ValuesIn(cases),
 
 class Interrupted : public ServerFaults {};
 
-TEST_F(Interrupted, ByAnEndlessScriptOfSomebodyElse) {
+TEST_F(Interrupted, ByAnEndlessForeignScript) {
   add();
   const Commit commit = plan(claim_one(), {post("a", 1)});
   redis({"CONFIG", "SET", "busy-reply-threshold", "1"});
@@ -235,7 +235,7 @@ TEST_F(LostReplies, OfAnyPartOfACommitLoseAndDoubleNothing) {
 class BetweenParts : public LostReplies {};
 
 /// All workers come upon a flush at once: the first parts of a commit are unknown, the others are not.
-TEST_F(BetweenParts, SomebodyElseLoadsTheScript) {
+TEST_F(BetweenParts, AnotherClientLoadsTheScript) {
   add();
   std::vector<EntryRecord> posts;
   for (int i = 0; i < 250; ++i) {
@@ -440,7 +440,7 @@ TEST_F(Wishes, DoNotOverruleARetryAfter) {
   EXPECT_EQ(due(), commit.next_due.count());
 }
 
-TEST_F(Wishes, OutliveAReleaseAndNoMore) {
+TEST_F(Wishes, SurviveExactlyOneRelease) {
   add();
   const Claim claimed = claim_one();
   Feeds(store).wake(std::vector{feed_url}, Milliseconds(0), false);

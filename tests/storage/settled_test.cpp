@@ -54,7 +54,7 @@ TEST(SettledJson, HasAddressesThatStay) {
   EXPECT_EQ(settled_json(R"([{"url":"http://h/a?token=1)", buffer, append_steady_url), R"([{"url":"http://h/a")");
 }
 
-// DESIGN §5: what is volatile is no change.
+// DESIGN §5: a difference in volatile parts is not a change.
 struct VolatileCase {
   const char* name;
   Fields before, after;
@@ -64,7 +64,7 @@ void PrintTo(const VolatileCase& test, std::ostream* out) {
   *out << test.name;
 }
 class Volatile : public testing::TestWithParam<VolatileCase> {};
-TEST_P(Volatile, IsNoChange) {
+TEST_P(Volatile, DoesNotCountAsChange) {
   EXPECT_EQ(reader_digest(GetParam().before) == reader_digest(GetParam().after), GetParam().same);
 }
 INSTANTIATE_TEST_SUITE_P(

@@ -148,7 +148,7 @@ TEST(StateFields, AreCutIntoPiecesThatAListpackTakes) {
 }
 
 // A script that puts a feed off writes a value over the first piece.
-TEST(StateFields, ForgetThePiecesBehindAShorterOrAWholeOne) {
+TEST(StateFields, DropPiecesAfterAShorterOrAWholeOne) {
   FeedState before, state;
   state.due.why = std::string(150, 'w');
   std::map<std::string, std::string> hash;
@@ -260,7 +260,7 @@ TEST(StateFields, AreReadAsTheyWereBeforeValuesWereCut) {
   EXPECT_EQ(hash.at("counts").size(), 64U);
 }
 
-TEST(StateFields, IgnoreWhatTheyDoNotKnowOrCannotRead) {
+TEST(StateFields, IgnoreUnknownAndUnreadableFields) {
   const FeedState state = read_state({{"future", "1"}, {"last_at", "soon"}, {"counts", "1 x 3"}, {"state", "healthy"}});
   EXPECT_EQ(state.state, "healthy");
   EXPECT_EQ(state.last.at.count(), 0);

@@ -70,21 +70,21 @@ TEST_F(StatusStoreTest, WalksTheScheduleOnceThroughInItsOrder) {
   EXPECT_EQ(all.back(), url(3));
 }
 
-TEST_F(StatusStoreTest, GoesOnWhereAPageEndedThoughFeedsBeforeItMovedAway) {
+TEST_F(StatusStoreTest, ContinuesAfterAPageThoughEarlierFeedsMoved) {
   add_many(100);
   std::vector<std::string> order{"ZADD", "schedule", "XX"};
   for (std::size_t i = 0; i < 100; ++i) order.insert(order.end(), {std::to_string(i + 10), url(i)});
   redis(order);
   const auto first = Feeds(store).page({.state = "", .part = "", .host = "", .after = {}, .limit = 10});
   ASSERT_TRUE(first && first->next);
-  for (std::size_t i = 0; i < 9; ++i) redis({"ZADD", "schedule", "XX", "900", url(i)});  // claimed meanwhile
+  for (std::size_t i = 0; i < 9; ++i) redis({"ZADD", "schedule", "XX", "900", url(i)});  // claimed in the meantime
   const auto second = Feeds(store).page({.state = "", .part = "", .host = "", .after = first->next, .limit = 10});
   ASSERT_TRUE(second);
   ASSERT_EQ(second->feeds.size(), 10U);
   EXPECT_EQ(second->feeds.front().feed_url, url(10));
 }
 
-TEST_F(StatusStoreTest, FindsByHostAndByPartOfTheUrlAndLooksAtNoMoreThanItMay) {
+TEST_F(StatusStoreTest, FindsByHostAndByPartOfTheUrlWithinItsLimit) {
   add_many(700);
   EXPECT_EQ(walk({.state = "", .part = "", .host = "host3.example", .after = {}}).size(), 100U);
   EXPECT_EQ(walk({.state = "", .part = "e/69", .host = "", .after = {}}).size(), 11U);  // 69, 690 … 699
@@ -134,7 +134,7 @@ TEST_F(StatusStoreTest, PutsThoseFirstThatCameIntoTheStateLast) {
             (Urls{"https://example.org/b", "https://example.org/c", "https://example.org/a"}));
 }
 
-TEST_F(StatusStoreTest, CommitsThoughAListIsNoList) {
+TEST_F(StatusStoreTest, CommitsThoughAListHasTheWrongType) {
   add();
   redis({"SET", "stats:feeds:in:failing", "x"});
   end_in("failing");

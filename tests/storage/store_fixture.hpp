@@ -60,7 +60,7 @@ class StoreTest : public testing::Test {
     std::vector<std::string> words{"ZADD", "schedule", "XX"};
     for (const std::string& url : *feeds) words.insert(words.end(), {"1", url});
     redis(words);
-    redis({"ZUNIONSTORE", "lines", "1", "lines", "WEIGHTS", "0"});  // who waits for a host may start
+    redis({"ZUNIONSTORE", "lines", "1", "lines", "WEIGHTS", "0"});  // feeds waiting for a host may start
   }
 
   static EntryRecord post(const std::string& guid, std::int64_t timestamp, const std::string& title = "t") {

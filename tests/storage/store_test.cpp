@@ -40,7 +40,7 @@ TEST_F(StoreTest, RegistersAFeedOnceAndClaimsIt) {
   EXPECT_TRUE(claim(worker_b).claims.empty()) << "claimed feeds are hidden";
 }
 
-// HTTP P12: what is polled already does not wait behind what programs ask for.
+// HTTP P12: feeds requested by programs do not delay the regular polls.
 TEST_F(StoreTest, FeedsThatProgramsAskForTakeTurns) {
   const auto clock_of_redis = [this] { return std::stoll(redis({"TIME"}).substr(0, 10)) * 1000; };
   const auto ask = [this](int i) -> bool {
@@ -61,7 +61,7 @@ TEST_F(StoreTest, FeedsThatProgramsAskForTakeTurns) {
   add("https://example.org/by_hand");
   EXPECT_LE(std::stoll(redis({"ZSCORE", "schedule", "https://example.org/by_hand"})), clock_of_redis() + 1000)
       << "an operator's at once";
-  // A turn that nobody lives to see does not hold everybody up.
+  // A turn in the far future must not delay all later feeds.
   redis({"HSET", "meta:store", "next_first", std::to_string(clock_of_redis() + 200'000'000)});
   ASSERT_TRUE(ask(200));
   EXPECT_LE(due(200), clock_of_redis() + 1000);
@@ -107,7 +107,7 @@ TEST_F(StoreTest, LetsOneRequestAtATimeGoToAHost) {
   EXPECT_EQ(redis({"HEXISTS", "state:host:a.org", "s:" + batch->claims[0].id}), "0");
 }
 
-TEST_F(StoreTest, ClaimsOnlyWhatWasDueAtATimeWithItsDeferralsApart) {
+TEST_F(StoreTest, ClaimsFeedsDueByATimeAndListsTheirDeferrals) {
   add("http://a.org/1");
   add("http://a.org/2");
   redis({"ZADD", "schedule", "XX", "5", "http://a.org/1", "6", "http://a.org/2"});
@@ -229,7 +229,7 @@ TEST_F(StoreTest, SendsOneSignalEachWithAnUnbrokenChain) {
   EXPECT_EQ(*EventStream(store).last_id(), last);
 }
 
-TEST_F(StoreTest, GoesOnBehindTheStreamWhenItsOwnNoteWasLost) {
+TEST_F(StoreTest, ContinuesAfterTheStreamsLastIdWhenItsNoteIsLost) {
   add();
   refresh({post("a", 100)});
   redis({"HDEL", "meta:store", "last_signal"});
@@ -241,7 +241,7 @@ TEST_F(StoreTest, GoesOnBehindTheStreamWhenItsOwnNoteWasLost) {
   EXPECT_EQ(*EventStream(store).last_id(), "9999999999999-9");
 }
 
-TEST_F(StoreTest, PublishesWhatStandsInTheStream) {
+TEST_F(StoreTest, PublishesTheEventsOfTheStream) {
   add();
   Redis listener(*parse_redis_url(server.admin_url()), Milliseconds(5000));
   ASSERT_TRUE(listener.command({"SUBSCRIBE", "post_created"}));
@@ -285,7 +285,7 @@ TEST_F(StoreTest, WritesNothingWhenAKeyHasTheWrongType) {
   EXPECT_EQ(redis({"EXISTS", "ids:Entry", feed_url + ":sort", "stream:signals"}), "0");
 }
 
-/// What all feeds need is no reason to put off one: it passes once somebody has taken the key away.
+/// A broken key that all feeds need must not postpone a single feed; commits work again once the key is deleted.
 TEST_F(StoreTest, WaitsWhileAKeyOfAllFeedsHasTheWrongType) {
   add();
   const Commit commit = plan(claim_one(), {post("a", 100)});
@@ -462,7 +462,7 @@ TEST_F(StoreTest, WakesAFeedButNotBeforeItsFloor) {
   EXPECT_EQ(claim().claims.size(), 1U) << "a wish during a refresh is granted right after it";
 }
 
-TEST_F(StoreTest, WakesAFeedAtOnceWhoseAddressOurOwnPolicyRefused) {
+TEST_F(StoreTest, WakesAFeedAtOnceIfOurPolicyRefusedItsAddress) {
   add();
   const std::vector<std::string> urls{feed_url};
   refresh({});
@@ -546,7 +546,7 @@ TEST_F(StoreTest, PutsItsPrefixBeforeEveryKeyAndChannel) {
   }
 }
 
-// What people look at must not stop what is stored.
+// Broken display counters must not prevent a commit.
 TEST_F(StoreTest, CommitsWhateverBecameOfTheCountsOfStates) {
   add();
   redis({"SET", "stats:feeds:in:degraded", "no list"});
@@ -562,7 +562,7 @@ TEST_F(StoreTest, CommitsWhateverBecameOfTheCountsOfStates) {
   EXPECT_EQ(refresh({post("a", 1000), post("b", 1001)}).created, 1U);
 }
 
-TEST_F(StoreTest, CreatesAPostOfWhichOnlyADigestIsLeft) {
+TEST_F(StoreTest, CreatesAPostIfOnlyItsDigestIsLeft) {
   add();
   refresh({post("a", 1000)});
   redis({"HSET", feed_url + ":digests", "b", "of nothing"});
@@ -638,7 +638,7 @@ TEST(StoreOpening, RefusesAServerThatWouldEvict) {
   EXPECT_TRUE(Store(options).open());
 }
 
-TEST(StoreOpening, SaysThatItsUrlCannotBeRead) {
+TEST(StoreOpening, ReportsAnInvalidUrl) {
   Store store(StoreOptions{.url = "http://localhost"});
   const auto refused = store.open();
   ASSERT_FALSE(refused);
@@ -682,8 +682,8 @@ TEST(StoreOpening, RefusesAStoreOfANewerSchema) {
   EXPECT_NE(refused.error().detail.find("newer"), std::string::npos);
 }
 
-/// A node came back empty, and workers went on: what they note in it is no store yet.
-TEST(StoreOpening, MakesAStoreAnewThatWasEmptiedUnderItsWorkers) {
+/// A node came back empty and workers carried on: their notes do not make it a store yet.
+TEST(StoreOpening, RecreatesAStoreThatWasEmptiedUnderItsWorkers) {
   for (const Partition partition : {Partition{}, Partition{.index = 2, .count = 4}}) {
     test::RedisServer server;
     Store store(StoreOptions{.url = server.url(), .partition = partition});

@@ -28,7 +28,7 @@ namespace {
 namespace json = boost::json;
 using Names = std::set<std::string, std::less<>>;
 
-// What is read and not stored: patterns of paths in the JSON of `feedmill parse`. DATA.md says why.
+// Fields that are parsed but not stored: patterns of paths in the JSON of `feedmill parse`. DATA.md gives the reasons.
 constexpr auto lost_of_posts =
     std::to_array<std::string_view>({"*_detail.*", "*_epoch", "*_raw", "content.*", "generator.*", "guid_is_permalink",
                                      "icon", "image.*", "info", "logo", "source.*", "validity.*"});
@@ -59,7 +59,7 @@ void collect(const json::value& value, const std::string& path,
   }
 }
 
-/// The values of fields; of those that hold JSON the scalars in it.
+/// The values of the fields; for fields that hold JSON, the scalars in it.
 Names values_of(const Fields& fields) {
   Names values;
   for (const auto& [name, value] : fields) {
@@ -179,7 +179,7 @@ TEST(StoredCoverage, TheFieldsOfFeedsAreThoseOfTheirPage) {
   EXPECT_EQ(documented("Fields of a feed"), stored);
 }
 
-TEST(StoredCoverage, WhatIsDroppedIsExplained) {
+TEST(StoredCoverage, DroppedFieldsAreExplained) {
   Names dropped(lost_of_posts.begin(), lost_of_posts.end());
   dropped.insert(lost_of_feeds.begin(), lost_of_feeds.end());
   EXPECT_EQ(documented("Read and not stored"), dropped);

@@ -1,5 +1,4 @@
-// What documents say → what is stored of it, beyond the texts: documents of publishers (tests/data/publishers) and of
-// our own.
+// Values stored from documents, apart from the texts: documents of publishers (tests/data/publishers) and our own.
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -142,7 +141,7 @@ TEST(StoredPosts, HaveNoCategoryWithoutAName) {
   EXPECT_EQ(is.of_post("categories"), R"([{"term":"a","scheme":"urn:s"}])");
 }
 
-TEST(StoredPosts, HoldWhatIsCalledLikeAFieldBesideIt) {
+TEST(StoredPosts, KeepRepeatedElementsUnderOther) {
   const Stored is = stored(rss("<itunes:author>a</itunes:author><itunes:author>b</itunes:author>"));
   EXPECT_EQ(is.of_post("extensions"), R"({"itunes":{"author":"a","other":{"author":[{"value":"b"}]}}})");
 }
@@ -253,7 +252,7 @@ TEST(StoredPosts, HoldLinksThatHaveNoFieldOfTheirOwn) {
   EXPECT_EQ(is.of_post("comments_feed"), "https://a.example/1/c");
 }
 
-TEST(StoredPosts, HoldDatesBesidesThoseOfPublication) {
+TEST(StoredPosts, KeepDatesOtherThanThePublicationDate) {
   const Stored is =
       stored(rss("<expirationDate>Fri, 02 Jan 2026 00:00:00 GMT</expirationDate>"
                  "<dcterms:created>2025-12-31T00:00:00Z</dcterms:created>"));
@@ -336,8 +335,8 @@ TEST(StoredFeeds, LoseTheLongestVocabularyAndLongListsFirst) {
   EXPECT_EQ(find_field(is.feed, "contributors"), nullptr);
 }
 
-// It is no news to readers.
-TEST(StoredFeeds, ChangeSilentlyInWhatIsNotOfTheirEvents) {
+// Readers get no event for it.
+TEST(StoredFeeds, ChangeSilentlyInFieldsWithoutEvents) {
   const Stored is = stored(rss("", "<title>T</title><copyright>C</copyright><podcast:guid>g</podcast:guid>"));
   const FeedChange change = change_of({{"title", "T"}, {"link", "https://site.example/"}}, is.feed);
   EXPECT_EQ(change.changed, "");

@@ -71,7 +71,7 @@ TEST_F(StoriesTest, OnePageIsNotYetOneStory) {
   const std::string page = "https://shop.example/item1";
   publish(site, {post_to("a", page, "Google Mini")});
   publish(planet, {post_to("b", page, "Mini Cooper S")});
-  // A feed whose posts all lead to one page.
+  // All posts of this feed link to one page.
   publish(third, {post_to("c", page, "Google Mini", 1), post_to("d", page, "Google Mini", 2)});
   for (const std::string& url : {planet, site, third}) sync(url);
   for (const auto& [url, guid] : {std::pair(site, "a"), {planet, "b"}, {third, "c"}, {third, "d"}}) {
@@ -136,7 +136,7 @@ TEST_F(StoriesTest, KeysOfTheWrongTypeStopNothing) {
   EXPECT_TRUE(stories.sync(Texts{"Entry:77", "feeds", ""}));
 }
 
-TEST_F(StoriesTest, ATimelineMayShowOneOfThem) {
+TEST_F(StoriesTest, ATimelineMayShowOnePostOfAStory) {
   publish(planet, {post_to("p", "https://site.example/fog", "Fog until noon")});
   publish(site, {post_to("s", "https://site.example/fog", "Fog until noon")});
   publish(third,
@@ -159,7 +159,7 @@ TEST_F(StoriesTest, ATimelineMayShowOneOfThem) {
 }
 
 // What RELIABILITY L19 promises: a size, measured by the server.
-TEST_F(StoriesTest, APostCostsAtMost120BytesWhenAThirdStandInSeveralFeeds) {
+TEST_F(StoriesTest, APostCostsAtMost120BytesWhenAThirdAreInSeveralFeeds) {
   constexpr int feeds = 50, posts_of_feed = 400, shared = posts_of_feed * 3 / 10;
   for (int feed = 0; feed < feeds; ++feed) {
     std::vector<EntryRecord> posts;

@@ -1,4 +1,4 @@
-// Feeds whose posts lead to pages, for what looks at stories.
+// Feeds whose posts link to pages, for the story tests.
 #pragma once
 
 #include <string>

@@ -34,7 +34,7 @@ class StreamBytes : public StoreTest {
   int written = 0;
 };
 
-TEST_F(StreamBytes, AreBoundBehindTheSlowestGroupAndAtTwiceTheCapAnyway) {
+TEST_F(StreamBytes, AreBoundedUpToTheSlowestGroupAndAlwaysAtTwiceTheCap) {
   Store bound(capped());
   Deliveries deliveries(bound);
   ASSERT_TRUE(deliveries.join());

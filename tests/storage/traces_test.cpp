@@ -1,4 +1,4 @@
-// Refreshes that somebody follows.
+// Refreshes followed by a `feedmill trace` client.
 #include "storage/events/traces.hpp"
 
 #include "storage/feeds/feeds.hpp"
@@ -36,7 +36,7 @@ TEST_F(TracesTest, AMarkComesWithTheClaimAndOutlivesTheCommit) {
   EXPECT_EQ(claim_one().state.trace_until, **until);
 }
 
-TEST_F(TracesTest, WhoLeavesTakesTheMarkUnlessAnotherHasLonger) {
+TEST_F(TracesTest, LeavingFollowerRemovesTheMarkUnlessAnotherNeedsItLonger) {
   add();
   const auto mark = [&] { return redis({"HGET", "state:feed:" + feed_url, "trace_until"}); };
   const auto first = traces.follow(feed_url, 1min), second = traces.follow(feed_url, 10min);

@@ -129,7 +129,7 @@ TEST_F(TrimTest, AFeedThatLists500Brings500OnceAndThenNothing) {
   expect_consistent();
 }
 
-TEST_F(TrimTest, AWindowOf500ThatMovesOnBringsWhatIsNewAndNothingElse) {
+TEST_F(TrimTest, AMovingWindowOf500CreatesOnlyNewPosts) {
   add();
   const Retention retention{.entries = 50};
   refresh(posts(0, 500), retention);
@@ -169,7 +169,7 @@ TEST_F(TrimTest, WhatTheHardCapTookStaysAwayWhenTheFeedListsLess) {
   EXPECT_EQ(refresh(posts(0, 500), capped).created, 100U);
   for (int poll = 0; poll < 100; ++poll) EXPECT_EQ(refresh(posts(0, 500), capped).created, 0U) << poll;
   EXPECT_EQ(last_id(), "100");
-  // Now it lists 50 of which the store has none: they were trimmed, and there would be room for them.
+  // The document lists 50 posts that the store does not have. They were trimmed, and there would be room for them.
   EXPECT_EQ(refresh(posts(300, 350), capped).created, 0U);
   EXPECT_EQ(refresh(posts(300, 350), capped).created, 0U);
   EXPECT_EQ(stored(), 50) << "what the document does not list any more is trimmed to retention.entries";
@@ -239,7 +239,7 @@ TEST_F(TrimTest, MoreThan100GoOverSeveralPolls) {
   refresh(posts(0, 350), {.entries = 50});
   const Retention strict{.entries = 20, .strict = true};
   std::vector<std::uint32_t> trimmed;
-  // Of these the server says 304: what is left over goes all the same.
+  // The server answers these polls with 304: the remaining posts are trimmed all the same.
   trimmed.push_back(refresh(posts(0, 350), strict).trimmed);
   EXPECT_EQ(redis({"HGET", "state:feed:" + feed_url, "untrimmed"}), "1");
   EXPECT_TRUE(Feeds(store).records(std::vector{feed_url})->front()->state.trim.unfinished);
@@ -266,7 +266,7 @@ TEST_F(TrimTest, NewPostsOfABurstAreKeptWhileTheOldWaitForTheirTrim) {
   expect_consistent();
 }
 
-TEST_F(TrimTest, WhatIsTooOldIsNeverCreatedAndGoesWhenItBecomesSo) {
+TEST_F(TrimTest, PostsTooOldAreNeverCreatedAndAreTrimmedOnceTooOld) {
   add();
   const std::int64_t now = store.now()->count() / 1000;
   constexpr std::int64_t day = 24 * 3600L;
@@ -326,7 +326,7 @@ TEST_F(TrimTest, CountsBytesAndTrimsByThem) {
   EXPECT_EQ(refresh(posts(101, 133), ten).created, 0U) << "nothing that went comes back when there is room again";
 }
 
-TEST_F(TrimTest, BytesAreCountedAsWellWhileNobodyLimitsThem) {
+TEST_F(TrimTest, BytesAreCountedEvenWithoutALimit) {
   add();
   refresh(posts(0, 120), {.entries = 100, .strict = true});
   std::vector<EntryRecord> edited = posts(0, 120);

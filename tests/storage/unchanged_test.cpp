@@ -261,7 +261,7 @@ TEST_F(Unchanged, RemembersOnceADayThatTheHostServesDocuments) {
   EXPECT_GT(std::stoll(redis({"HGET", "state:host:example.org", "served_at"})), 1000);
 }
 
-TEST_F(Unchanged, KeepsTheHashOfAHostForAsLongAsItSaysSomething) {
+TEST_F(Unchanged, KeepsTheHashOfAHostWhileItHasContent) {
   const auto ttl = [&] { return std::stoll(redis({"PTTL", "state:host:example.org"})); };
   settle();
   EXPECT_GT(ttl(), 0) << "slots alone: a minute longer than the lease";

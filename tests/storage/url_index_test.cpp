@@ -1,5 +1,5 @@
-// The index of registered feeds by URL (RELIABILITY L22), written by us, beside a build that knows none, and by it
-// alone.
+// The index of registered feeds by URL (RELIABILITY L22): maintained by this build, by this build next to one without
+// the index, and by that one alone.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -68,7 +68,7 @@ TEST_F(UrlIndex, IsWrittenWithEveryFeedThatComesOrGoes) {
   EXPECT_EQ(redis({"HGET", "meta:store", "by_url"}), "1") << "a store of ours has it from the start";
 }
 
-TEST_F(UrlIndex, APageCostsWhatItShows) {
+TEST_F(UrlIndex, APageCostsInProportionToItsRows) {
   std::vector<NewFeed> feeds;
   Texts urls;
   for (int i = 0; i < 3'000; ++i) urls.push_back("https://many.org/" + std::to_string(i));
@@ -128,7 +128,7 @@ TEST_F(UrlIndex, OfAnOlderStoreIsBuiltInBoundedSteps) {
 TEST_F(UrlIndex, AWalkThatIsCutOffLeavesNothingWrong) {
   for (const std::string& url : {d, b, c}) add_as_before(url);
   IndexPlace place;
-  ASSERT_TRUE(Feeds(store).index_step(place));  // and nobody goes on
+  ASSERT_TRUE(Feeds(store).index_step(place));  // and it is never continued
   add(a);
   ASSERT_TRUE(*Feeds(store).remove(b));
   EXPECT_EQ(walked(store), (Texts{a, d, c}));
@@ -145,7 +145,7 @@ TEST_F(UrlIndex, ThatIsBrokenKeepsNoFeedFromComingOrGoing) {
   EXPECT_EQ(redis({"SISMEMBER", "feeds", a}), "0");
 }
 
-TEST_F(UrlIndex, WhoeverOnlyReadsNeedsNoOtherRight) {
+TEST_F(UrlIndex, ReadOnlyClientsNeedNoOtherRight) {
   add(a);
   add_as_before(b);
   Store reading(StoreOptions{.url = server.url_of("feedmill_viewer"), .reads_only = true});

@@ -1,4 +1,4 @@
-// The checker finds each kind of damage by name, mends what can be mended, and finds a busy store healthy.
+// The checker names each kind of damage, repairs it where possible, and reports a busy store as healthy.
 #include "storage/upkeep/verify.hpp"
 
 #include <algorithm>
@@ -69,7 +69,7 @@ TEST_F(VerifyTest, FindsAnEmptyStoreAndAFilledOneHealthy) {
   EXPECT_TRUE(journalled.empty());
 }
 
-TEST_F(VerifyTest, TellsTimelinesThatAreBehindFromThoseThatAreEqual) {
+TEST_F(VerifyTest, DistinguishesTimelinesThatLagFromEqualOnes) {
   fill();
   std::vector<Violation> told;
   EXPECT_FALSE(repair(told).behind_since);
@@ -101,7 +101,7 @@ struct Damage {
 
 class Damages : public VerifyTest, public testing::WithParamInterface<Damage> {};
 
-TEST_P(Damages, AreFoundByNameAndMended) {
+TEST_P(Damages, AreFoundByNameAndRepaired) {
   fill();
   const Damage& damage = GetParam();
   for (const Texts& command : damage.commands) redis(command);
@@ -415,7 +415,7 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"NoneExists", {{"SET", "none", "x"}}, "I13", "none", "none", false}),
     [](const auto& test) { return test.param.name; });
 
-TEST_F(VerifyTest, MendsAPostThatNothingLeadsToInOnePass) {
+TEST_F(VerifyTest, RepairsAnUnreachablePostInOnePass) {
   fill();
   redis({"HDEL", "Entry:3", "digest", "bytes", "rev"});
   redis({"HDEL", guidmap, "e"});
@@ -502,7 +502,7 @@ TEST_F(VerifyTest, BigFeedsAreLookedAtInBoundedSteps) {
   }
   redis({"CONFIG", "RESETSTAT"});
   EXPECT_EQ(list_of(found({feed_url})), "");
-  // Counted, not timed: a few calls of scripts, and none of them walks through the tombstones.
+  // Counted, not timed: a few script calls, and no call scans the tombstones.
   EXPECT_LE(calls("evalsha"), 10);
   EXPECT_LE(calls("zrangebyscore"), 2);
   EXPECT_LE(calls("zscore"), 2010);

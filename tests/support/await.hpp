@@ -15,8 +15,8 @@ namespace feedmill::test {
 /// Completion token: the error code and the result as a tuple.
 inline constexpr auto as_result = boost::asio::as_tuple(boost::asio::use_awaitable);
 
-/// Runs a coroutine on `context`, which nobody else runs, until it is done; returns what it returned, throws what it
-/// threw.
+/// Runs a coroutine on `context`, which must have no other runner, until it finishes; returns its result or rethrows
+/// its exception.
 template <class Result>
 Result await(boost::asio::io_context& context, boost::asio::awaitable<Result> work) {
   std::optional<Result> result;

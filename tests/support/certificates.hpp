@@ -1,4 +1,4 @@
-// Certificates for tests: an authority of their own, and what it signs.
+// Certificates for tests: a CA of their own and certificates issued by it.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +19,7 @@ struct CertificateWish {
   std::size_t chain_bytes = 0;    ///< others are sent along, of so many bytes (PEM)
 };
 
-/// Signs with a key made when it is; trusted by whoever is given its file.
+/// Signs with a key generated at construction; trusted by every client that is given its file.
 class Authority {
  public:
   Authority();

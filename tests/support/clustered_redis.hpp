@@ -18,7 +18,7 @@ class ClusteredRedis {
   /// Waits until all slots are served and replicas follow. A node is called down after a second.
   ClusteredRedis();
 
-  /// redis+cluster:// of two of the nodes, as the default user, who may do everything.
+  /// redis+cluster:// URL of two of the nodes, as the default user, which has all rights.
   std::string url() const { return url_as(""); }
   /// As a user of deploy/redis/users.acl.
   std::string url_of(const std::string& user) const { return url_as(user + ":" + user + "@"); }
@@ -32,7 +32,7 @@ class ClusteredRedis {
   std::size_t await_another(std::size_t than);
   /// Waits until each replica that lives follows its primary to the last byte.
   void await_replicas();
-  /// Waits until all nodes say that all slots are served.
+  /// Waits until every node reports that all slots are served.
   void await_service();
   /// Has a replica of the holder take its place, as an operator would.
   void hand_over();

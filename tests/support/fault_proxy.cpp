@@ -50,7 +50,7 @@ class RespWalk {
  public:
   explicit RespWalk(std::string_view text) : text_(text) {}
 
-  /// Goes behind one whole value and appends the strings in it to `words`; false when it is not all there yet.
+  /// Steps over one whole value and appends its strings to `words`; false if it is incomplete.
   bool step(std::vector<std::string>* words) {
     for (std::int64_t left = 1; left > 0; --left) {
       const auto end = text_.find("\r\n", at_);
@@ -99,7 +99,7 @@ asio::generic::stream_protocol::endpoint endpoint_of(const std::string& server) 
   return tcp::endpoint(asio::ip::make_address(server.substr(0, colon)), port);
 }
 
-/// A program that a test starts would go on listening for us, and keep connections up that we end.
+/// A child process would keep our sockets open: it would go on listening and hold connections that we close.
 template <class Socket>
 void keep_from_children(Socket& socket) {
   ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
@@ -120,8 +120,8 @@ struct FaultProxy::Session {
   }
 
   Socket client, server;
-  std::deque<Planned> planned;               // of the commands whose replies have not come yet
-  std::array<std::uint64_t, 2> travelled{};  // bytes that came along, passed on or not
+  std::deque<Planned> planned;               // for commands whose replies are outstanding
+  std::array<std::uint64_t, 2> travelled{};  // bytes received, forwarded or not
   asio::steady_timer held;                   // cancelled by let_go()
 
   /// Ends both sides, the client's by a reset: nothing written stays under way.
@@ -147,7 +147,7 @@ FaultProxy::~FaultProxy() {
   thread_.join();
 }
 
-/// Has the port without taking connections: they are refused, and nobody else can have it meanwhile.
+/// Binds the port without accepting: connections are refused, and no other process can take the port.
 void FaultProxy::bind() {
   acceptor_.open(tcp::v4());
   keep_from_children(acceptor_);
@@ -192,7 +192,7 @@ void FaultProxy::clear() {
   rules_.clear();
 }
 
-/// The first rule whose turn it is; those before it have counted the command.
+/// The first rule due for this command; the rules before it have counted it.
 FaultProxy::Planned FaultProxy::plan(const Words& words) {
   const std::lock_guard lock(mutex_);
   for (auto rule = rules_.begin(); rule != rules_.end(); ++rule) {
@@ -325,7 +325,7 @@ asio::awaitable<void> FaultProxy::to_server(Session& session) {
       co_await pass(session, Towards::server, std::exchange(buffer, {}));
       continue;
     }
-    std::string together;  // what came as one piece stays one
+    std::string together;  // data that arrived in one piece is forwarded in one piece
     for (;;) {
       Words words;
       std::string command = take_value(buffer, &words);
@@ -356,7 +356,7 @@ asio::awaitable<void> FaultProxy::to_client(Session& session) {
       std::string reply = take_value(buffer);
       if (reply.empty()) break;
       Planned planned;
-      if (!session.planned.empty()) {  // else nobody asked: a message, or a farewell
+      if (!session.planned.empty()) {  // else no request: a push message, or a farewell
         planned = std::move(session.planned.front());
         session.planned.pop_front();
       }
@@ -417,7 +417,7 @@ asio::awaitable<void> FaultProxy::pass(Session& session, Towards towards, std::s
     passed_[way] += size;
   }
   if (!ends) co_return;
-  // Orderly, so that what was written arrives before the end does.
+  // Orderly shutdown, so that written data arrives before the end of the stream.
   session.client.shutdown(asio::socket_base::shutdown_both);
   session.server.close();
 }

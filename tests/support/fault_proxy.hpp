@@ -1,4 +1,4 @@
-// A real proxy between a client and a server that lets go wrong what networks let go wrong, where a test says so.
+// A real proxy between a client and a server that injects network faults on request.
 #pragma once
 
 #include <array>
@@ -26,10 +26,10 @@ namespace feedmill::test {
 
 /// Listens on a TCP port of loopback and forwards to one server, from its own thread until destroyed. Between Redis and
 /// its client it knows commands and replies apart, so that a fault can meet a certain one. All members may be called
-/// from any thread; what they set holds for what passes from then on.
+/// from any thread; settings apply to the traffic from then on.
 class FaultProxy {
  public:
-  /// What the two sides say to each other: anything (HTTP …), or Redis' protocol.
+  /// The protocol of the two sides: any bytes (HTTP …), or Redis' protocol.
   enum class Speaks { bytes, redis };
   enum class Towards { server, client };
 
@@ -39,7 +39,7 @@ class FaultProxy {
     std::chrono::milliseconds merge{};           ///< what arrives within this time travels as one piece
     std::size_t piece = 0;                       ///< largest piece that is written at once: 1 = byte by byte
     std::size_t bytes_per_second = 0;            ///< most that passes
-    bool drop = false;                           ///< nothing passes, nobody is told
+    bool drop = false;                           ///< nothing passes, and neither side is notified
     std::optional<std::uint64_t> close_after{};  ///< the connection ends after that many bytes of it this way
     std::optional<std::uint64_t> corrupt_at{};   ///< the lowest bit of that byte of each connection is turned over
   };
@@ -48,7 +48,7 @@ class FaultProxy {
   enum class Fault {
     cut_request,    ///< the connection ends, the server never sees it
     cut_reply,      ///< the server answers, then the connection ends without that answer
-    swallow_reply,  ///< the server answers, the client goes on waiting
+    swallow_reply,  ///< the server answers, the client keeps waiting
     hold_reply,     ///< the server answers; the client gets it after let_go()
     replace_reply   ///< the client gets another answer, in Redis' protocol
   };
@@ -66,15 +66,15 @@ class FaultProxy {
   /// "127.0.0.1:PORT"
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   std::string redis_url() const { return "redis://" + address(); }
-  /// The same as a user whose password is its name (RedisServer::url_of).
+  /// redis:// URL through the proxy for a user whose password is its name (RedisServer::url_of).
   std::string redis_url_of(const std::string& user) const { return "redis://" + user + ":" + user + "@" + address(); }
 
   void shape(Towards towards, const Shape& shape);
 
-  /// `fault` meets the `nth` command from now on that `match` says yes to; nth = 0: every one of them until clear().
+  /// `fault` hits the `nth` command from now on that `match` accepts; nth = 0: every such command until clear().
   /// `reply`: of replace_reply, as in "-OOM command not allowed\r\n".
   void at(Match match, std::size_t nth, Fault fault, std::string reply = "");
-  /// Forgets the faults of at() that have not come yet.
+  /// Drops the faults of at() that have not occurred yet.
   void clear();
   /// Waits until that many faults of at() have met a command, and the server has answered those it has seen; false
   /// after half a minute.

@@ -1,5 +1,5 @@
-// A consumer that keeps a copy of a store by what docs/DATA.md promises: a snapshot, and the events behind it. It
-// shares no code with what it follows.
+// A consumer that keeps a copy of a store as docs/DATA.md promises: a snapshot and the events after it. It shares no
+// code with the product.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,13 @@ class FoldedStore {
   /// `snapshot`: what `store export` wrote. Throws std::runtime_error when it is none.
   FoldedStore(const std::string& snapshot, Read read);
 
-  /// The event that the snapshot goes up to at least: apply all behind it, in order. Stretches may be applied again.
+  /// The snapshot covers at least the events up to this id: apply all later ones, in order. A stretch may be applied
+  /// twice.
   const std::string& seq() const { return seq_; }
   void apply(const std::string& event);
 
-  /// Where the copy is not as the store is, over all that the contract names; "" when nowhere. Nobody may work on it.
+  /// Differences between the copy and the store in everything that the contract covers, "" if none. The store must be
+  /// idle.
   std::string differs_from(const std::string& redis_url) const;
 
  private:

@@ -1,4 +1,4 @@
-// A port for who must be known before it is started.
+// A port for a server whose address must be known before it starts.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +27,9 @@ inline bool reserve_port(std::uint16_t port) {
   return false;
 }
 
-/// One of 127.0.0.1 that nobody listens at now, and that no other call gives while this process lives. It is none of
-/// those that the system gives to outgoing connections (from 32768 on): one of these could take it before who it is
-/// for, or while they are started again.
+/// A port of 127.0.0.1 that has no listener, and that this process has not been given before. It is outside the
+/// system's range for outgoing connections (from 32768 on): such a connection could take the port before the server
+/// starts, or while it restarts.
 inline std::uint16_t free_port() {
   using boost::asio::ip::tcp;
   static std::mt19937 random{std::random_device()()};

@@ -1,5 +1,5 @@
-// A publisher whose word is the truth of a test: feeds that gain and edit posts, and a log of everything they ever said
-// and were asked (RELIABILITY C2).
+// A publisher that serves as ground truth: feeds that gain and edit posts, and a log of everything they served and of
+// all requests (RELIABILITY C2).
 #pragma once
 
 #include <cstddef>
@@ -32,11 +32,11 @@ class GroundTruth {
   void edit(std::size_t feed, std::size_t post);
   /// The feed is to be removed from the store.
   void withdraw(std::size_t feed);
-  /// A new post or an edit of a listed one, as `chance` has it; nothing while the readers of that feed are too far
+  /// Publishes a post or edits a listed one, depending on `chance`; does nothing while the feed's readers are too far
   /// behind to see every post.
   void act(std::size_t feed, unsigned chance);
 
-  // What was said.
+  // Documents served.
   /// Newest posts that a document lists.
   std::size_t listed() const { return options_.listed; }
   std::size_t feeds() const;
@@ -56,7 +56,7 @@ class GroundTruth {
   /// When it was published, unix seconds.
   static std::int64_t published(std::size_t post);
 
-  // What was asked.
+  // Requests received.
   struct Asked {
     std::size_t times = 0, unconditional = 0;
   };

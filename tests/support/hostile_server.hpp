@@ -19,7 +19,7 @@ struct Behaviour {
   std::string expected;
 };
 
-/// What is sent is no HTTP, or HTTP that means two things.
+/// Answers that are not HTTP, or HTTP with two meanings.
 std::vector<Behaviour> malformed_answers();
 
 /// The connection is closed or reset at every stage.
@@ -34,13 +34,14 @@ std::vector<Behaviour> slow_answers();
 /// Small bodies that become large, or pretend to; a client takes 16 MiB and 200 : 1.
 std::vector<Behaviour> bombs();
 
-/// Redirects to `elsewhere` (a base URL, no slash at its end) and to where nobody may go.
+/// Redirects to `elsewhere` (a base URL without a final slash) and to blocked addresses.
 std::vector<Behaviour> redirects(const std::string& own_url, const std::string& elsewhere);
 
 /// Makes `server` behave so at "/<name>" of each.
 void serve(HttpServer& server, const std::vector<Behaviour>& behaviours);
 
-/// Speaks HTTP/2 to whom offers it, badly; HTTP/1.1 to all others, well. Serves from its own thread until destroyed.
+/// Speaks broken HTTP/2 to clients that offer it and correct HTTP/1.1 to all others. Serves from its own thread until
+/// destroyed.
 class HostileHttp2Server {
  public:
   enum class Habit { reset_stream, go_away, half_a_body, no_frames, oversized_frame, close };

@@ -76,7 +76,7 @@ HttpAnswer exchange(const std::string& host, std::uint16_t port, std::string_vie
   const tcp::endpoint server(asio::ip::make_address(host == "localhost" ? "127.0.0.1" : host), port);
   socket.async_connect(server, [&](const boost::system::error_code& failed) {
     if (failed) return;
-    read();  // whoever refuses answers before all has been sent
+    read();  // a server that rejects a request answers before it has all of it
     asio::async_write(socket, asio::buffer(bytes), [](const boost::system::error_code&, std::size_t) {});
   });
   loop.run_for(patience);

@@ -1,4 +1,4 @@
-// A plain HTTP client that sends what it is told, legal or not: publishers, hubs and attackers of tests speak with it.
+// A plain HTTP client that sends any bytes, legal or not: the tests' publishers, hubs and attackers use it.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace feedmill::test {
 
-/// What came back. `status` 0: no answer within the patience, or nothing that is one.
+/// The answer received. `status` 0: no valid answer within the patience.
 struct HttpAnswer {
   int status = 0;
   std::string head;     ///< up to and including the empty line
@@ -35,8 +35,8 @@ HttpAnswer ask(const HttpAsk& request, std::chrono::milliseconds patience = std:
 HttpAnswer ask_raw(std::uint16_t port, std::string_view bytes,
                    std::chrono::milliseconds patience = std::chrono::seconds(20));
 
-/// The bytes as they stand, and that no more follow; then all that comes until the other side closes or the patience
-/// ends. `from`: the address of ours that asks, "" = any.
+/// Sends the bytes as given and closes our sending side; then reads until the other side closes or the patience ends.
+/// `from`: our local address, "" = any.
 std::string say_and_hear_out(std::uint16_t port, std::string_view bytes, const std::string& from = "",
                              std::chrono::milliseconds patience = std::chrono::seconds(20));
 

@@ -1,5 +1,5 @@
-// A small real HTTP/1.1 server on loopback, scripted per path. It writes what it is told, legal or not, and keeps what
-// it was sent.
+// A small real HTTP/1.1 server on loopback, scripted per path. It writes what the test sets, legal or not, and keeps
+// all requests.
 #pragma once
 
 #include <chrono>
@@ -39,7 +39,7 @@ struct Response {
   enum class End {
     keep_alive,
     close,
-    hang,   ///< send no more, wait until the client goes
+    hang,   ///< send nothing further, wait until the client closes
     reset,  ///< RST instead of FIN
   };
 
@@ -88,7 +88,7 @@ class HttpServer {
     return std::string(host) + ":" + std::to_string(port());
   }
 
-  /// What is answered from now on at that path (without query). Everything else is 404.
+  /// Sets the answer for that path (without query). All other paths answer 404.
   void serve(const std::string& path, Response response);
   /// Called on the server's thread. A template, for clang 14 does not get past {.body = …} when Handler is a choice.
   void serve(const std::string& path, std::invocable<const ServedRequest&> auto handler) {
@@ -98,10 +98,10 @@ class HttpServer {
   void serve_rest(Handler handler);
 
   std::vector<ServedRequest> requests() const;
-  /// Keeps no more requests from now on: for servers that run for long. Only wait_for_requests() and hold_until still
+  /// Stops keeping requests, for servers that run for long. Only wait_for_requests() and hold_until still count.
   /// count.
   void forget_requests();
-  /// How often a path was asked for.
+  /// The number of requests for a path.
   std::size_t count(std::string_view path) const;
   std::size_t connections() const;
   /// How many TLS handshakes resumed a session.

@@ -49,7 +49,7 @@ Allocations allocations() {
 
 #if defined(FEEDMILL_SANITIZED)
 
-// The sanitizer has malloc; it tells of each block.
+// The sanitizer owns malloc; its hooks report each block.
 extern "C" {
 int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*, std::size_t),
                                               void (*on_free)(const volatile void*));

@@ -1,4 +1,4 @@
-// How much memory is allocated: counted at malloc, whoever calls it (operator new, pugixml, OpenSSL …).
+// How much memory is allocated: counted at malloc, whichever caller it has (operator new, pugixml, OpenSSL …).
 #pragma once
 
 #include <cstddef>
@@ -6,10 +6,10 @@
 
 namespace feedmill {
 
-/// From here on the peak counts anew; what is allocated now counts as nothing. For one thread at a time.
+/// Restarts the peak at zero; memory allocated now does not count. For one thread at a time.
 void mark_live_memory();
 
-/// The most that was allocated at once since the mark, in bytes, above what was then.
+/// The most that was allocated at once since the mark, in bytes, above the amount at the mark.
 std::size_t peak_live_memory();
 
 struct Allocations {

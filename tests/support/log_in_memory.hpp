@@ -1,4 +1,4 @@
-// A log whose lines a test reads.
+// A log kept in memory, for tests to read.
 #pragma once
 
 #include <optional>

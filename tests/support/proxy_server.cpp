@@ -99,7 +99,7 @@ asio::awaitable<void> ProxyServer::forward(tcp::socket client, std::string head)
   head.erase(method_end, path - method_end);
   head.insert(head.find("\r\n") + 2, "Connection: close\r\n");
   co_await write_text(server, head);
-  // The client is told that another request needs another connection.
+  // Tell the client that its next request needs another connection.
   std::string answer;
   co_await asio::async_read_until(server, asio::dynamic_buffer(answer, 64U << 10U), "\r\n\r\n", asio::use_awaitable);
   answer.insert(answer.find("\r\n") + 2, "Connection: close\r\n");

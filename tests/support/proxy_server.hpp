@@ -1,5 +1,5 @@
-// A small real HTTP proxy on loopback: forwards http, tunnels CONNECT. Every name leads to 127.0.0.1. It keeps what it
-// was asked.
+// A small real HTTP proxy on loopback: forwards http, tunnels CONNECT. Every name leads to 127.0.0.1. It keeps all
+// requests.
 #pragma once
 
 #include <cstdint>

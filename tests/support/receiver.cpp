@@ -1,5 +1,5 @@
-// Somebody who is told: a process that tests kill. It takes all that is posted to it, confirms whatever a hub asks, and
-// appends each POST to a file before it answers: one JSON object a line, {"path":…,"id":…,"body":…}, `id` being the
+// A webhook and hub subscriber in a process that tests kill. It accepts every POST, confirms every hub verification,
+// and appends each POST to a file before it answers: one JSON object a line, {"path":…,"id":…,"body":…}, `id` being the
 // header webhook-id.
 //   feedmill_test_receiver PORT FILE       0: a free port; it prints "port N" when it listens
 #include <cstdlib>
@@ -16,7 +16,7 @@
 namespace feedmill::test {
 namespace {
 
-/// What it is to say to a question of a hub; "" when it was asked nothing.
+/// The challenge to echo to a hub; "" if the request is not a verification.
 std::string challenge_in(const std::string& target) {
   const auto query = target.find('?');
   if (query == std::string::npos) return "";

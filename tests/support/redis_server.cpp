@@ -41,8 +41,8 @@ void stop(pid_t server) {
   waitpid(server, nullptr, 0);
 }
 
-/// Each user of the published file, as arguments of redis-server, with the user's name as password: they are there from
-/// the first answer on. The default user stays as it is, for tests to look behind the store's back.
+/// Each user of the published file, as arguments of redis-server, with the user's name as password: they exist from the
+/// first answer on. The default user is unchanged, so that tests can inspect the store directly.
 std::vector<std::string> published_users() {
   std::vector<std::string> arguments;
   std::ifstream file(FEEDMILL_USERS_ACL);
@@ -89,8 +89,8 @@ std::string settings_of(Redis& redis) {
   return all;
 }
 
-/// Empties it of what settings_of() does not tell; false when it does not obey. Cached scripts stay, for they are named
-/// by what they say and hold nothing: to compile ours anew took most of the time of a test.
+/// Resets everything that settings_of() does not cover; false if that fails. Cached scripts stay: they are named by
+/// their content and hold no data, and compiling ours again took most of a test's time.
 bool forget_everything(Redis& redis) {
   const std::initializer_list<Words> commands{{"CLIENT", "KILL", "SKIPME", "yes"},
                                               {"CLIENT", "UNPAUSE"},
@@ -112,10 +112,10 @@ pid_t spawn_server(std::vector<std::string> words) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
-  posix_spawn_file_actions_t quiet;  // a server left behind by a crashed test must not hold the test's pipes open
+  posix_spawn_file_actions_t quiet;  // a server orphaned by a crashed test must not hold the test's pipes open
   posix_spawn_file_actions_init(&quiet);
   for (const int fd : {0, 1, 2}) posix_spawn_file_actions_addopen(&quiet, fd, "/dev/null", O_RDWR, 0);
-  posix_spawn_file_actions_addclosefrom_np(&quiet, 3);  // nor connections of ours open
+  posix_spawn_file_actions_addclosefrom_np(&quiet, 3);  // nor inherit our connections
   pid_t pid = -1;
   const int failed = posix_spawnp(&pid, argv.front(), &quiet, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&quiet);
@@ -182,10 +182,11 @@ void RedisServer::take_or_start() {
   if (redis.connect()) as_started_ = settings_of(redis);
 }
 
-/// Whether it can serve another test; then it is no longer ours.
+/// Whether it can serve another test; if so, this object no longer owns it.
 bool RedisServer::make_idle() {
   if (as_started_.empty() || pid_ <= 0) return false;
-  // First another path, so that nobody comes who is not sent away below. Redis goes by the directory, not by its name.
+  // First move the socket, so that no client connects after the others are disconnected below. Redis uses the
+  // directory, not its name.
   std::error_code ignored;
   const std::filesystem::path there = new_directory();
   std::filesystem::rename(directory_, there, ignored);
@@ -241,7 +242,7 @@ bool RedisServer::await_answer(bool loading) {
       give_up("it ended at once");
     }
     if (std::chrono::steady_clock::now() > deadline) give_up("it does not answer");
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // not in the way of what it waits for
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // leaves the processor to the server
   }
 }
 

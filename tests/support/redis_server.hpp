@@ -1,9 +1,9 @@
 // A redis-server of a test's own: on a unix socket, in a directory of its own, gone with the object.
 //
-// Starting one costs more than most tests do. One that was started without arguments and is found at the end as it was
-// at the beginning is emptied and serves a later test of the same process, under another path: whoever was left behind
-// by the test before cannot come back. One that was killed or started again, whose configuration or users differ, or
-// that does not answer, ends with its test. Tests need not know: each finds an empty server that nobody speaks to.
+// Starting one costs more than most tests do. A server that was started without arguments and is unchanged at the end
+// is emptied and serves a later test of the same process, under another path, so clients left over from the earlier
+// test cannot reconnect. A server that was killed or restarted, whose configuration or users differ, or that does not
+// answer, ends with its test. Tests need not know: each gets an empty server without clients.
 #pragma once
 
 #include <filesystem>
@@ -28,20 +28,20 @@ class RedisServer {
   std::string url() const { return has_users_ ? url_of("feedmill") : admin_url(); }
   /// As another user of that file: "feedmill_reader", "feedmill_admin".
   std::string url_of(const std::string& user) const { return "unix://" + user + ":" + user + "@" + socket().string(); }
-  /// As the default user, who may do everything.
+  /// As the default user, which has all rights.
   std::string admin_url() const { return "unix://" + socket().string(); }
   std::filesystem::path socket() const { return directory_ / "redis.sock"; }
   const std::filesystem::path& directory() const { return directory_; }
   pid_t pid() const { return pid_; }
 
-  /// SIGKILL, as a crash. With everysec that may take an answer back: while an fsync is under way, on a slow disk,
-  /// Redis keeps what it writes to itself, for up to two seconds.
+  /// SIGKILL, as in a crash. With everysec an answered write may be lost: while an fsync is running, on a slow disk,
+  /// Redis holds written data in memory for up to two seconds.
   void kill();
-  /// The same, once all that it has answered for is in its append-only file.
+  /// Kills it once every answered write is in its append-only file.
   void kill_once_written();
   /// Starts it again on the same directory and waits until it answers. `more`: arguments of this time only.
   void start(const std::vector<std::string>& more = {});
-  /// The same, and waits only until it says that it is loading.
+  /// Starts it again and waits only until it reports that it is loading.
   void start_loading(const std::vector<std::string>& more);
 
  private:
@@ -73,7 +73,7 @@ pid_t spawn_server(std::vector<std::string> words);
 /// As text: arrays joined by spaces, nil as "(nil)", an empty string as "".
 std::string reply_text(ReplyView reply);
 
-/// One command of the default user on a connection of its own, for looking behind the store's back: its reply_text().
+/// One command of the default user on a connection of its own, for inspecting the store directly: its reply_text().
 std::string redis_command(const RedisServer& server, const std::vector<std::string>& words);
 
 /// Loads all our scripts, as where a worker has been before: the first call of one is carried out then.

@@ -237,7 +237,7 @@ void Referee::note_answer(Host& host, const Feed& feed, const Answer& answer) {
     host.refused_until = until;
     return;
   }
-  if (host.closed) {  // who asked was the probe
+  if (host.closed) {  // the request was the probe
     host.closed = false;
     host.refused_by.clear();
     host.slow = Milliseconds(2);
@@ -326,7 +326,7 @@ Response Referee::answer(const ServedRequest& request) {
     if (!ruled.said.last_modified.empty()) feed->said.last_modified = ruled.said.last_modified;
   }
   if (!ruled.moved_to.empty()) feed->url = ruled.moved_to;
-  // The spread of HTTP P12 is added to what was decided; and deciding takes real time while this clock stands still.
+  // The spread of HTTP P12 is added to the decided time; and deciding takes real time while this clock stands still.
   const Seconds latest = std::max(ruled.latest, ruled.earliest);
   const Seconds spread = std::clamp(latest / 10, Seconds(6), Seconds(1800));
   feed->rule = ruled.rule;

@@ -1,5 +1,5 @@
-// A publisher that keeps score: it serves feeds with habits of every kind and judges each request by the rules of
-// HTTP §1–§6 that its own answers have put into force. It shares no code with what it judges.
+// A publisher that keeps score: it serves feeds with habits of every kind and judges each request by the rules of HTTP
+// §1–§6 that follow from its own answers. It shares no code with the product.
 #pragma once
 
 #include <chrono>
@@ -16,10 +16,10 @@
 
 namespace feedmill::test {
 
-/// What has been said of a feed's document, byte for byte; "" where it was not said.
+/// The validators sent for a feed's document, byte for byte; "" if none were sent.
 struct SaidValidators {
   std::string etag{}, last_modified{};
-  std::string url{};  ///< who said it
+  std::string url{};  ///< the URL that sent them
 
   bool operator==(const SaidValidators&) const = default;
 };
@@ -37,13 +37,13 @@ class Referee {
     bool conditional = false;  ///< it carried what this URL said last
   };
 
-  /// An answer, and what it means by the rules: none of this is read from the answer itself.
+  /// An answer, and its meaning under the rules: none of this is derived from the answer itself.
   struct Answer {
     Response response;
     enum class Keep {
       old,      ///< validators stay as they are
-      replace,  ///< by `said`, what is missing there is deleted
-      renew,    ///< by what stands in `said`, the rest stays
+      replace,  ///< by `said`; validators missing there are deleted
+      renew,    ///< by those in `said`, the others stay
     } keep = Keep::replace;
     SaidValidators said{};      ///< `url` is filled in
     Seconds earliest{3600};     ///< no poll before that long from now
@@ -53,7 +53,7 @@ class Referee {
     std::function<bool(Milliseconds)> allowed{};  ///< whether the next poll may come then (HTTP P11); null: any time
     /// Pages of older posts that are to be read before the next poll, in that order (HTTP G1).
     std::vector<std::string> pages{};
-    Seconds host_rest{0};  ///< as its quota was told: no request to the host before that (HTTP H10)
+    Seconds host_rest{0};  ///< from the quota it sent: no request to the host before that (HTTP H10)
     bool is_refusal =
         false;  ///< asks the host's other feeds to wait as well, for `earliest`, once two hear it (HTTP H4)
     bool is_of_storm = false;  ///< a failure that a host's trouble shows in (HTTP H11)
@@ -76,15 +76,15 @@ class Referee {
   /// Registers a feed at http://NAME.test:PORT/feed.xml, or on that host at `path`, and returns that. Its habit answers
   /// for all hosts that end in NAME.test.
   std::string add(const std::string& name, Habit habit, const std::string& path = "/feed.xml");
-  /// From now on hosts are judged, too: how far apart requests to one of them have to be. For a clock that moves on
-  /// from each request to the next.
+  /// From now on hosts are judged too: the required distance between requests to one host. For a clock that advances
+  /// between requests.
   void watch_hosts(Milliseconds spacing);
   /// "http://HOST:PORT/path"
   std::string url(std::string_view host, std::string_view path) const;
 
   /// The poll that begins now. Later requests of the same feed within it have to be hops.
   void set_time(Milliseconds now);
-  /// Ends the game now: who has waited too long for a poll says so (HTTP P14).
+  /// Ends the game: feeds that have waited too long for a poll are reported (HTTP P14).
   void finish();
   Polls polls(const std::string& feed_url) const;
   std::map<std::string, Score> scores() const;

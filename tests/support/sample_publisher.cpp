@@ -1,6 +1,6 @@
 // A publisher on loopback for trying things out: one blog in each feed format, a new or edited post every few seconds,
-// and as many generated feeds as wanted; with --hub-ca a hub that pushes the blogs; with --name on all addresses,
-// called so by other machines. What it says depends on the clock alone, so a restart goes on where it was.
+// and as many generated feeds as requested; with --hub-ca a hub that pushes the blogs; with --name on all addresses,
+// under that name for other machines. Its content depends on the clock alone, so a restart continues where it was.
 
 #include <algorithm>
 #include <array>
@@ -503,8 +503,8 @@ std::unique_ptr<HttpServer> listen(const Arguments& arguments) {
   }
 }
 
-/// A hub that pushes the blogs over https. It forgets its subscribers when it ends: each has an address of its own, so
-/// that whoever reads a blog again subscribes anew.
+/// A hub that pushes the blogs over https. It forgets its subscribers when it ends: each run has its own address, so
+/// that clients that read a blog again subscribe again.
 class SampleHub {
  public:
   SampleHub(const std::string& ca_file, std::uint16_t port)
@@ -513,7 +513,7 @@ class SampleHub {
   }
   std::string url() const { return hub_.url(); }
 
-  /// What has changed in the turn of this tick.
+  /// Publishes the change of this tick.
   void push(std::uint64_t tick, const Site& site, std::chrono::milliseconds interval) {
     const Blog& blog = blogs[tick % blogs.size()];
     const std::string topic = self_of(blog, site.base);

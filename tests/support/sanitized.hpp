@@ -1,4 +1,4 @@
-// Whether the tests are built with a sanitizer, under which neither time nor resident memory is what it is in use.
+// Whether the tests are built with a sanitizer, which distorts both time and resident memory.
 #pragma once
 
 namespace feedmill::test {

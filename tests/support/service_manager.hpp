@@ -1,4 +1,4 @@
-// What listens behind $NOTIFY_SOCKET.
+// The listener on $NOTIFY_SOCKET.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A redis-server whose clock stands still until a test moves it on: weeks of gates and schedules in seconds.
+// A redis-server whose clock stands still until a test advances it: weeks of gates and schedules in seconds.
 #pragma once
 
 #include <atomic>

@@ -84,7 +84,7 @@ std::vector<std::string> all_keys(Connection& redis) {
   return {keys.begin(), keys.end()};
 }
 
-/// What the stream tells of one post.
+/// The events of one post in the stream.
 struct Told {
   std::size_t created = 0, trimmed = 0;
   std::vector<std::int64_t> revisions;
@@ -363,7 +363,7 @@ std::string wrongs_text(const std::string& redis_url, const GroundTruth& truth, 
 
 namespace {
 
-/// What the store says of itself, without the figures that whoever leads the fleet notes from time to time.
+/// The store's own record, without the figures that the fleet's leader updates from time to time.
 std::string about_store(Connection& redis) {
   const std::vector<std::string> fields = redis.list({"HGETALL", "meta:store"});
   std::set<std::string> kept;

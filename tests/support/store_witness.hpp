@@ -1,5 +1,5 @@
-// Looks at a store without the product's code and says what is wrong with it: the invariants of RELIABILITY §2 against
-// what a publisher really said.
+// Inspects a store without the product's code and reports faults: the invariants of RELIABILITY §2 against the content
+// that a publisher really served.
 #pragma once
 
 #include <map>
@@ -11,9 +11,9 @@
 namespace feedmill::test {
 
 enum class Stage {
-  any,        ///< whatever was going on when it stopped
-  caught_up,  ///< every document of the publisher has been stored, nobody works, everything is delivered
-  restored    ///< the same after Redis has lost a suffix: what has left the documents meanwhile is out of reach
+  any,        ///< any state at the time of the stop
+  caught_up,  ///< every document of the publisher is stored, no worker is active, everything is delivered
+  restored    ///< as caught_up after Redis lost a suffix: posts since dropped from the documents cannot be recovered
 };
 
 /// Each way in which the store is not as it must be, in words: RELIABILITY I1–I6, I11, I13 and I15, every post

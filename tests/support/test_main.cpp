@@ -1,5 +1,5 @@
-// main() of the tests whose suites share a process. Run by ctest, each test keeps a time limit of its own and is named
-// when it exceeds it; run by hand, as in a debugger, there is none.
+// main() of the tests whose suites share a process. Run by ctest, each test has its own time limit and is named when it
+// exceeds it; run by hand, as in a debugger, it has none.
 #include <array>
 #include <charconv>
 #include <cstdio>
@@ -12,7 +12,7 @@
 
 namespace {
 
-std::array<char, 1024> too_slow;  // what is said then: nothing can be put together in a signal handler
+std::array<char, 1024> too_slow;  // prepared message: a signal handler cannot compose one
 
 class TimeLimit : public testing::EmptyTestEventListener {
  public:

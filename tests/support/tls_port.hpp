@@ -13,7 +13,7 @@ namespace feedmill::test {
 /// Whether feedmill speaks TLS to Redis in this build: hiredis 1.0 and later. Without it there is nothing to connect.
 bool redis_tls_is_built();
 
-/// Opens the port on 127.0.0.1; it stays for as long as the server runs.
+/// Opens the port on 127.0.0.1; it stays open until the server ends.
 class TlsPort {
  public:
   /// A certificate for 127.0.0.1 and localhost.
@@ -29,7 +29,7 @@ class TlsPort {
   /// As Redis has it: "TLSv1.2", "TLSv1.3", both with a space between them.
   void speak(const std::string& versions);
 
-  /// The server's authority; whoever trusts it gets in.
+  /// The server's CA; clients that trust it can connect.
   const Authority& authority() const { return authority_; }
   std::uint16_t port() const { return port_; }
   /// As a user of deploy/redis/users.acl (RedisServer::url_of).
@@ -38,7 +38,7 @@ class TlsPort {
   /// With these the server opens it at its next start (RedisServer::start).
   std::vector<std::string> arguments() const;
 
-  /// Writes both beside the server's files: the paths of a certificate and its key.
+  /// Writes both next to the server's files: the paths of a certificate and its key.
   struct Files {
     std::string certificate, key;
   };

@@ -22,7 +22,7 @@ class WatchedRedis {
   WatchedRedis(const WatchedRedis&) = delete;
   WatchedRedis& operator=(const WatchedRedis&) = delete;
 
-  /// redis+sentinel:// of all sentinels, as the default user, who may do everything.
+  /// redis+sentinel:// URL of all sentinels, as the default user, which has all rights.
   std::string url() const { return url_as(""); }
   /// As the worker's user of deploy/redis/users.acl.
   std::string worker_url() const { return url_as("feedmill:feedmill@"); }
@@ -40,7 +40,7 @@ class WatchedRedis {
   std::size_t await_another(std::size_t than);
   /// Waits until as many replicas as there can be follow the primary to its last byte.
   void await_replicas();
-  /// One of them, by name, to the sentinel itself: its answer as of redis_command().
+  /// Sends a command to the sentinel itself: its answer as of redis_command().
   std::string ask_sentinel(std::size_t index, const std::vector<std::string>& words) const;
   void kill_sentinel(std::size_t index);
 

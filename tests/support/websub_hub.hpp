@@ -1,5 +1,5 @@
-// A WebSub hub (W3C Recommendation, §5–§7) that keeps the rules until it is told to break them. It lives on an
-// HttpServer, where the publisher's documents may stand too.
+// A WebSub hub (W3C Recommendation, §5–§7) that keeps the rules until told to break them. It runs on an HttpServer,
+// which may also serve the publisher's documents.
 #pragma once
 
 #include <chrono>
@@ -27,10 +27,10 @@ struct HubRequest {
   ServedRequest request;
 };
 
-/// Someone whose intent has been verified.
+/// A subscriber whose intent has been verified.
 struct HubSubscriber {
   std::string callback, topic, secret;
-  std::string lease_seconds;  ///< as told when verifying
+  std::string lease_seconds;  ///< as sent in the verification
   std::chrono::steady_clock::time_point end = std::chrono::steady_clock::time_point::max();
 };
 
@@ -74,12 +74,12 @@ class WebSubHub {
   /// The answers to its verifications and denials, in their order.
   std::vector<HttpAnswer> verifications() const;
 
-  /// A delivery to every subscriber of the topic whose lease runs, signed when there is a secret. The answers; who
-  /// says 410 is forgotten.
+  /// Delivers to every subscriber of the topic with a running lease, signed if there is a secret. Returns the answers;
+  /// a subscriber that answers 410 is removed.
   std::vector<HttpAnswer> publish(const std::string& topic, const std::string& body,
                                   const std::string& content_type = "application/atom+xml",
                                   std::string_view method = "sha256");
-  /// One verification as it stands; nothing is remembered.
+  /// Sends one verification as given; nothing is stored.
   static HttpAnswer verify(const std::string& callback,
                            const std::vector<std::pair<std::string, std::string>>& parameters,
                            std::string_view http_method = "GET");

@@ -30,7 +30,7 @@ tcp::endpoint loopback(std::uint16_t port = 0) {
   return {asio::ip::address_v4::loopback(), port};
 }
 
-/// A listener whose loop runs in a thread of its own; clients are plain blocking sockets.
+/// A listener with its loop in a separate thread; clients are plain blocking sockets.
 class AdminTest : public testing::Test {
  public:
   ~AdminTest() override { stop(); }
@@ -221,7 +221,7 @@ TEST_F(AdminTest, TakesFiftyPingsAtOnce) {
   EXPECT_THAT(post("url=a&url=b"), StartsWith("HTTP/1.1 404"));
 }
 
-TEST_F(AdminTest, RefusesWhatIsNoPing) {
+TEST_F(AdminTest, RejectsMalformedPings) {
   start();
   for (const char* body : {"", "x", "url=a&url=%zz", "url=%zz", "URL=a"}) {
     EXPECT_THAT(post(body), StartsWith("HTTP/1.1 400")) << body;
@@ -231,7 +231,7 @@ TEST_F(AdminTest, RefusesWhatIsNoPing) {
   EXPECT_TRUE(pinged.empty());
 }
 
-TEST_F(AdminTest, ShowsMetricsToWhoBearsTheToken) {
+TEST_F(AdminTest, ShowsMetricsToClientsWithTheToken) {
   options.token = "a secret";
   start();
   EXPECT_THAT(get("/metrics"), testing::AllOf(StartsWith("HTTP/1.1 401"), HasSubstr("WWW-Authenticate: Bearer realm")));
@@ -267,7 +267,7 @@ TEST_F(AdminTest, NeverReadsABody) {
   EXPECT_THAT(reply, testing::Not(HasSubstr("metric 1")));
 }
 
-TEST_F(AdminTest, RefusesWhatIsNoRequest) {
+TEST_F(AdminTest, RejectsMalformedRequests) {
   start();
   EXPECT_THAT(exchange("\x16\x03\x01 nonsense\r\n\r\n"), StartsWith("HTTP/1.1 400"));
   EXPECT_THAT(exchange("GET /livez HTTP/1.1\r\nX: " + std::string(20'000, 'x') + "\r\n\r\n"),
@@ -342,7 +342,7 @@ TEST_F(AdminTest, KnowsThisMachineByItsIPv4AddressInIPv6) {
   EXPECT_THAT(reply, StartsWith("HTTP/1.0 202"));
 }
 
-TEST_F(AdminTest, TellsOfABugInAnAnswer) {
+TEST_F(AdminTest, ReportsABugInAnAnswer) {
   options.places = {.connections = 1, .per_network = 1};
   start();
   EXPECT_EQ(get("/page?throw"), "");

@@ -57,7 +57,7 @@ TEST(StatusHistory, AddsUpTheMinutesAskedFor) {
   EXPECT_EQ(history.figures(62, now).refreshes(), 2U);
 }
 
-TEST(StatusHistory, CountsPushesBesideRefreshes) {
+TEST(StatusHistory, CountsPushesAndRefreshes) {
   StatusHistory history(start);
   Report pushed = report(Outcome::updated);
   pushed.created = 3;
@@ -71,7 +71,7 @@ TEST(StatusHistory, CountsPushesBesideRefreshes) {
   EXPECT_EQ(figures.refreshes(), 0U) << "nobody was asked";
 }
 
-TEST(StatusHistory, KnowsWhatMostFailedForOfLate) {
+TEST(StatusHistory, FindsTheMostFrequentRecentFailure) {
   StatusHistory history(start);
   EXPECT_FALSE(history.main_failure(start));
   const auto fail = [&](Reason reason, Clock::time_point at) {
@@ -95,7 +95,7 @@ TEST(StatusHistory, KnowsWhatMostFailedForOfLate) {
   EXPECT_FALSE(history.main_failure(start + 20min));
 }
 
-TEST(StatusHistory, ForgetsWhatIsOlderThanADay) {
+TEST(StatusHistory, DropsEntriesOlderThanADay) {
   StatusHistory history(start);
   for (int minute = 0; minute < 3 * 24 * 60; ++minute) history.record(report(Outcome::updated), start + minute * 1min);
   const Clock::time_point now = start + 3 * 24h - 1min;
@@ -119,7 +119,7 @@ TEST(StatusHistory, CutsItselfIntoStretchesOldestFirst) {
   EXPECT_EQ(stretches[3].refreshes(), 4U);
 }
 
-TEST(StatusHistory, SaysHowLateItIs) {
+TEST(StatusHistory, ReportsLateness) {
   RefreshFigures none;
   EXPECT_EQ(none.lateness_of(0.99), 0s);
   StatusHistory history(start);
@@ -163,7 +163,7 @@ TEST(StatusHistory, KnowsBusyAndSlowHostsOfTheLastHour) {
   EXPECT_EQ(hosts.busiest.size(), 3U);  // those of the first half hour have gone
   meet("lone.example", 1s, start + 10h);
   hosts = history.hosts(9);
-  ASSERT_EQ(hosts.busiest.size(), 1U);  // what is older than an hour does not count
+  ASSERT_EQ(hosts.busiest.size(), 1U);  // entries older than an hour do not count
   EXPECT_EQ(hosts.busiest[0].host, "lone.example");
 }
 

@@ -155,7 +155,7 @@ TEST_F(StatusPagesTest, ShowTitlesWithoutMarkupAndEscaped) {
   EXPECT_THAT(feed, HasSubstr("<bdi>1 &lt; 2</bdi>"));
 }
 
-TEST_F(StatusPagesTest, SayWhatIsNoFeed) {
+TEST_F(StatusPagesTest, RejectUnknownFeeds) {
   EXPECT_EQ(get("/status/feed").status, 404U);
   EXPECT_EQ(get("/explain").status, 400U);
   EXPECT_EQ(get("/explain", "url=%zz").status, 400U);
@@ -202,7 +202,7 @@ TEST_F(StatusPagesTest, AskTheProcessMoreOftenThanTheStore) {
   EXPECT_TRUE(trouble());
 }
 
-TEST_F(StatusPagesTest, SayThatTheStoreIsAway) {
+TEST_F(StatusPagesTest, ReportAStoreOutage) {
   redis.kill();
   AdminPage page = get("/status");
   EXPECT_EQ(page.status, 200U);  // the overview is about that, too
@@ -216,7 +216,7 @@ TEST_F(StatusPagesTest, SayThatTheStoreIsAway) {
   EXPECT_THAT(get("/status").body, HasSubstr("Feeds by state"));
 }
 
-TEST_F(StatusPagesTest, WaitForAStoreThatHangsOnceAndThenAskNoMore) {
+TEST_F(StatusPagesTest, WaitOnceForAStalledStoreAndThenSkipIt) {
   make(1h);
   EXPECT_EQ(get("/status/feeds").status, 200U);
   ::kill(redis.pid(), SIGSTOP);

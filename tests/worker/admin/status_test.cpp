@@ -65,7 +65,7 @@ struct ConcernCase {
   std::function<void(Status&)> spoil;
 };
 
-TEST(Concerns, SaysWhatIsWrongWithARemedyAndOnlyThat) {
+TEST(Concerns, ListsOnlyRealFaultsEachWithARemedy) {
   const ConcernCase cases[] = {
       {"Redis does not answer", Weight::bad,
        [](Status& s) {
@@ -167,7 +167,7 @@ TEST(StatusPage, SaysAtOnceThatTheStoreIsAwayAndShowsTheRest) {
   EXPECT_THAT(shown, Not(HasSubstr("Feeds by state")));
 }
 
-TEST(StatusPage, SaysInWordsWhatThereIsNone) {
+TEST(StatusPage, DescribesEmptySections) {
   Status status = healthy();
   status.store->fleet = FleetFigures();
   status.store->fleet.now = now;
@@ -182,7 +182,7 @@ TEST(StatusPage, SaysInWordsWhatThereIsNone) {
     EXPECT_THAT(shown, HasSubstr(words));
 }
 
-TEST(StatusPage, FoldsWhatIsLong) {
+TEST(StatusPage, FoldsLongLists) {
   Status status = healthy();
   for (int i = 0; i < 20; ++i) {
     status.process.busiest.push_back({"h" + std::to_string(i) + ".example", 5, 1, 10s});
@@ -297,7 +297,7 @@ TEST(FeedListPage, LeadsOnAndBack) {
   EXPECT_THAT(shown, Not(HasSubstr("The next 50")));
 }
 
-TEST(FeedListPage, SaysInWordsWhatItDidNotFind) {
+TEST(FeedListPage, DescribesAnEmptyResult) {
   FeedList list = list_of(0);
   EXPECT_THAT(feed_list_page({}, list).text(), HasSubstr("No feeds yet"));
   list.fleet.feeds = list.page.total = 100'000;
@@ -406,7 +406,7 @@ TEST(StatusPage, CountsSubscriptionsByStateWhereThereAreAny) {
   EXPECT_THAT(shown, HasSubstr("the hub denied the subscription"));
 }
 
-TEST(StatusPage, CountsWhoIsToldOfEventsWhereThereIsAnybody) {
+TEST(StatusPage, CountsEventReceiversIfThereAreAny) {
   Status status = healthy();
   EXPECT_THAT(page(status), Not(HasSubstr("Event receivers")));
   status.store->told = {.webhooks_active = 12, .webhooks_suspended = 2, .hub_pending = 3, .hub_active = 41, .due = 5};

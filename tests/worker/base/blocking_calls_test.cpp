@@ -1,4 +1,4 @@
-// Calls of one object one after another, those of others beside them, however many of these block.
+// Calls of one object run in sequence, those of several objects in parallel, however many of them block.
 #include "worker/base/blocking_calls.hpp"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ TEST(BlockingCallsInABurst, WaitForEachOther) {
   for (int i = 0; i < 2'000; ++i) post();  // eight at once take a quarter of a second
   for (std::size_t step = 1; step <= 100; ++step) {
     for (std::size_t now = made; now < 20 * step; now = made) made.wait(now);
-    post();  // who is asked for more may begin threads
+    post();  // posting more work may start threads
   }
   all.clear();
   EXPECT_LE(most, slow + std::max<std::size_t>(slow, 32)) << "this machine held up " << slow;
@@ -77,14 +77,14 @@ TEST(BlockingCallsOfMany, WaitForNoneThatHangs) {
   std::promise<void> made;
   post([&made] { made.set_value(); });
   std::future<void> beside = made.get_future();
-  // What else is asked meanwhile lets threads be begun for those that wait.
+  // Further posts allow threads to start for the waiting jobs.
   for (int i = 0; i < 1000 && beside.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready; ++i)
     post([] {});
   EXPECT_EQ(beside.wait_for(std::chrono::seconds(0)), std::future_status::ready);
   hang.set_value();
 }
 
-TEST(BlockingCallsOfOne, BringWhatTheyReturnOrThrowToTheLoop) {
+TEST(BlockingCallsOfOne, DeliverResultsAndExceptionsToTheLoop) {
   asio::io_context loop{1};
   BlockingCalls calls;
   const auto asked = [&]() -> asio::awaitable<int> {

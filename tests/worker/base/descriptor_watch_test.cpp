@@ -1,4 +1,4 @@
-// Descriptors of libraries on our loop: what is wanted is reported as long as it is so, and nothing else is.
+// Library descriptors on our loop: watched events are reported while they hold, and no others.
 #include "worker/base/descriptor_watch.hpp"
 
 #include <array>
@@ -23,7 +23,7 @@ class DescriptorWatchesTest : public testing::Test {
   }
   void send() const { ASSERT_EQ(::write(ends[1], "x", 1), 1); }
 
-  /// What is reported: r, w, or b for both. After `most` nothing is wanted any more, and the loop ends.
+  /// The events reported: r, w, or b for both. After `most` events the watch ends, and so does the loop.
   std::string reports(std::size_t most) {
     told.clear();
     left = most;
@@ -45,7 +45,7 @@ class DescriptorWatchesTest : public testing::Test {
                             [](const std::exception_ptr&) { ADD_FAILURE() << "lost"; }};
 };
 
-TEST_F(DescriptorWatchesTest, ReportsAsLongAsItIsSo) {
+TEST_F(DescriptorWatchesTest, ReportsWhileTheEventHolds) {
   send();
   watches.watch(ends[0], true, false);
   EXPECT_EQ(reports(3), "rrr");
@@ -55,7 +55,7 @@ TEST_F(DescriptorWatchesTest, ReportsAsLongAsItIsSo) {
   EXPECT_EQ(reports(1), "w");
 }
 
-TEST_F(DescriptorWatchesTest, ReportsWhatCameWhileNothingWasWanted) {
+TEST_F(DescriptorWatchesTest, ReportsDataThatArrivedWhileUnwatched) {
   watches.watch(ends[0], false, true);
   EXPECT_EQ(reports(1), "w");
   send();
@@ -88,7 +88,7 @@ TEST_F(DescriptorWatchesTest, TakesANumberAgainForAnotherDescriptor) {
   EXPECT_EQ(reports(2), "rr");
 }
 
-TEST_F(DescriptorWatchesTest, ForgetsWhatWasNeverWatched) {
+TEST_F(DescriptorWatchesTest, IgnoresDescriptorsThatWereNeverWatched) {
   watches.forget(ends[0]);
   watches.watch(ends[0], false, false);
   EXPECT_EQ(reports(1), "");

@@ -140,7 +140,7 @@ TEST_F(LogTest, WritesForEyesOnATerminal) {
   EXPECT_THAT(lines[1], testing::MatchesRegex("..:..:.. info   ready lanes=256"));
 }
 
-TEST_F(LogTest, LeavesOutWhatIsBelowItsLevel) {
+TEST_F(LogTest, OmitsLinesBelowItsLevel) {
   options.level = LogLevel::warn;
   EXPECT_EQ(lines_of([](Log& log) {
               log.write(LogLevel::info, "start", "");
@@ -166,7 +166,7 @@ TEST_F(LogTest, KeepsEveryLineToEightKibibytes) {
   }
 }
 
-// SECURITY K1: what shows that a secret is one may stand behind the cut.
+// SECURITY K1: the text that marks a secret may be cut off.
 TEST_F(LogTest, HidesSecretsThatTheCutGoesThrough) {
   const std::string token = "abcdefghijklmnopqrstuvwxyz";
   for (std::size_t before = 1900; before < 2100; ++before) {
@@ -183,7 +183,7 @@ TEST_F(LogTest, HidesSecretsThatTheCutGoesThrough) {
   }
 }
 
-TEST_F(LogTest, CountsWhatItSuppresses) {
+TEST_F(LogTest, CountsSuppressedLines) {
   std::uint64_t suppressed = 0;
   const auto lines = lines_of([&](Log& log) {
     for (int i = 0; i < 1000; ++i) log.write(LogLevel::error, "bug", "again", {{"reason", "worker.bug"}});
@@ -194,7 +194,7 @@ TEST_F(LogTest, CountsWhatItSuppresses) {
 }
 
 TEST_F(LogTest, NeverBlocksItsCallers) {
-  // Nobody reads: the pipe fills, then the queue; the calls return all the same, and so does the destructor.
+  // Without a reader the pipe fills, then the queue; the calls return all the same, and so does the destructor.
   const std::string large(2000, 'x');
   Log log(options);
   for (int i = 0; i < 5000; ++i) log.write(LogLevel::info, "event" + std::to_string(i), large);
@@ -216,7 +216,7 @@ TEST_F(LogTest, IsThreadSafe) {
   for (const auto& line : lines) EXPECT_NO_THROW(boost::json::parse(line));
 }
 
-TEST_F(LogTest, TellsOfARefreshOnlyWhatChanged) {
+TEST_F(LogTest, LogsOnlyTheChangesOfARefresh) {
   Report report;
   report.feed_url = "https://example.org/feed.xml";
   report.outcome = Outcome::failed;
@@ -238,7 +238,7 @@ TEST_F(LogTest, TellsOfARefreshOnlyWhatChanged) {
   EXPECT_TRUE(object.contains("next_due"));
 }
 
-TEST_F(LogTest, TellsOfEveryRefreshAtDebug) {
+TEST_F(LogTest, LogsEveryRefreshAtDebug) {
   options.level = LogLevel::debug;
   Report report;
   report.feed_url = "https://example.org/feed.xml";

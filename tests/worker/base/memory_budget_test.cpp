@@ -47,7 +47,7 @@ TEST(MemoryBudget, ReservesWhatABodyNeedsWhileItComes) {
   EXPECT_EQ(budget.used(), 6 * mebi);
 }
 
-// SECURITY M2: what is reserved and what the reader is held to is one number.
+// SECURITY M2: the reserved amount and the reader's limit are the same number.
 TEST(MemoryBudget, ReservesWhatReadingCosts) {
   MemoryBudget budget(100 * mebi);
   Share share(budget, 0);
@@ -88,7 +88,8 @@ TEST(MemoryBudget, IsTheSumOfItsShares) {
   EXPECT_TRUE(budget.is_short());  // 92 of 100
 }
 
-// SECURITY M3: one at a time gets what it needs whatever the others hold, and these stay within the total.
+// SECURITY M3: one document at a time gets the memory it needs whatever the others hold, and the others stay within the
+// total.
 TEST(MemoryBudget, OneMayAlwaysGrow) {
   MemoryBudget budget(10 * mebi);
   Share first(budget, 0), second(budget, 0), third(budget, 0);
@@ -105,7 +106,7 @@ TEST(MemoryBudget, OneMayAlwaysGrow) {
   EXPECT_TRUE(budget.is_short());
 }
 
-TEST(MemoryBudget, ServesThoseWhoWaitInOrderOfAge) {
+TEST(MemoryBudget, ServesWaitingSharesOldestFirst) {
   MemoryBudget budget(10 * mebi);
   auto large = std::make_unique<Share>(budget, 0);
   auto first = std::make_unique<Share>(budget, 0);
@@ -226,7 +227,7 @@ TEST_F(AutomaticBudget, LeavesRoomForAPrivateServer) {
   EXPECT_EQ(plan_memory(1 << 30, least, false, root_).documents, 1u << 30);
 }
 
-// What is configured may leave the server little, and then that is refused; it never runs without a limit.
+// A configured budget that leaves the server too little is refused; the server never runs without a limit.
 TEST_F(AutomaticBudget, RefusesToStarveAPrivateServer) {
   const std::uint64_t max_body = 16 * mebi, limit = 1024 * mebi;
   EXPECT_EQ(objection_to_memory(2 * limit, max_body, true, root_), "") << "there is no limit";
@@ -248,7 +249,7 @@ TEST_F(AutomaticBudget, RefusesToStarveAPrivateServer) {
   EXPECT_EQ(objection_to_memory({}, max_body, true, root_).find("at least 16 × fetch.max_body + 68MiB"), 0u);
 }
 
-// SECURITY M1: with the limits that are shipped it starts, reads a body at the default cap, and has room beside.
+// SECURITY M1: with the shipped limits it starts, reads a body at the default cap, and has memory to spare.
 TEST_F(AutomaticBudget, FitsTheShippedLimits) {
   struct Shipped {
     const char* file;
@@ -271,7 +272,7 @@ TEST_F(AutomaticBudget, FitsTheShippedLimits) {
     EXPECT_EQ(objection_to_memory({}, max_body, shipped.private_server, root_), "") << shipped.file;
     const MemoryPlan plan = plan_memory({}, MemoryBudget::least(max_body), shipped.private_server, root_);
     EXPECT_LE(plan.documents + plan.private_server, limit / 4 * 3) << shipped.file;
-    // Beside the largest document there is room for a default number of lanes with ordinary ones.
+    // In addition to the largest document there is room for a default number of lanes with ordinary documents.
     MemoryBudget budget(plan.documents - limits::reading_cost(max_body));
     Share largest(budget, 0);
     EXPECT_TRUE(largest.cover(max_body));

@@ -1,4 +1,4 @@
-// What is sent to others is counted once, for as long as anybody holds it (SECURITY M5).
+// Outgoing data is counted once, while any transfer holds it (SECURITY M5).
 #include "worker/base/outgoing_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace feedmill::outgoing_memory_test {
 namespace {
 
-TEST(OutgoingMemory, CountsWhatIsSharedUntilTheLastLetsGo) {
+TEST(OutgoingMemory, CountsSharedDataUntilItsLastRelease) {
   MemoryBudget budget(10U << 20U);
   OutgoingMemory memory(budget, 3U << 20U);
   auto one = memory.share(std::string(1U << 20U, 'x'));

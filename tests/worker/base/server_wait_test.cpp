@@ -1,4 +1,4 @@
-// Waits on the loop for a socket that somebody else reads.
+// Waits on the loop for a socket that another component reads.
 #include "worker/base/server_wait.hpp"
 
 #include <chrono>
@@ -27,7 +27,7 @@ class ServerWaitOnTheLoop : public testing::Test {
 
  protected:
   ServerWaitOnTheLoop() { EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0); }
-  /// How long it took. `meanwhile` is called once it waits.
+  /// Returns the duration of the wait. `meanwhile` is called once it has begun.
   std::chrono::steady_clock::duration wait(
       int socket, std::chrono::milliseconds longest, const std::function<void()>& meanwhile = [] {}) {
     asio::io_context loop{1};

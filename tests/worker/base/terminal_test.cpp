@@ -16,7 +16,7 @@
 namespace feedmill::terminal_test {
 namespace {
 
-/// A pipe whose reading end is read when asked.
+/// A pipe that the test reads on request.
 class Pipe {
  public:
   Pipe() {
@@ -55,7 +55,7 @@ class PseudoTerminal {
     ::close(inner_);
   }
   int inner() const { return inner_; }
-  /// What was written, at least until `end` has come: a terminal hands it on in pieces.
+  /// Everything written, read at least up to `end`: a terminal delivers it in pieces.
   std::string read(std::string_view end) {
     std::string all;
     do {

@@ -39,7 +39,7 @@ class LittleRoom {
   rlimit before_{};
 };
 
-TEST(SeveralThreads, OfWhichTheSystemGivesTooFewAreNotWaitedFor) {
+TEST(SeveralThreads, FailAtOnceWhenTheSystemRefusesOne) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer takes memory as it likes";
 #endif

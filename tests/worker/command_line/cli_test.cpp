@@ -118,7 +118,7 @@ TEST(CommandLine, ReadsEachVerb) {
   verb<VersionVerb>({"--version"});
 }
 
-TEST(CommandLine, TakesGeneralFlagsBeforeAndBehindTheVerb) {
+TEST(CommandLine, AcceptsGeneralFlagsBeforeAndAfterTheVerb) {
   for (const Words& words : {Words{"--json", "--config", "f.toml", "--redis", "unix:/r", "list"},
                              Words{"list", "--json", "--config=f.toml", "--redis=unix:/r"}}) {
     const CommandLine read = line(words);
@@ -142,7 +142,7 @@ struct WrongCase {
   const char* text;
 };
 class WrongCommandLines : public testing::TestWithParam<WrongCase> {};
-TEST_P(WrongCommandLines, SayWhatIsWrong) {
+TEST_P(WrongCommandLines, ReportTheFault) {
   const auto read = read_command_line(GetParam().words);
   ASSERT_TRUE(read.has_error());
   EXPECT_EQ(read.error().exit, 64);
@@ -220,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrongCase{"QuietAndVerbose", {"list", "-q", "-v"}, "-q and -v exclude each other"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(CommandLine, RefusesNamesThatCannotBeToldAgain) {
+TEST(CommandLine, RejectsNamesThatCannotBeWritten) {
   const std::string url = "http://a.example/";
   for (const Words& words : {Words{"channel", "add", "\xff"},
                              {"channel", "add", ""},
@@ -250,7 +250,7 @@ TEST(CommandLine, RefusesNamesThatCannotBeToldAgain) {
   EXPECT_EQ(verb<ImportVerb>({"import", "-", "--user", "anna"}).user, "anna");
 }
 
-TEST(CommandLine, ReadsAndRemovesWhatIsThereUnderAnyName) {
+TEST(CommandLine, ReadsAndRemovesChannelsOfAnyName) {
   for (const char* const name : {"\xff", "/", "/a", "a/", " "}) {
     EXPECT_EQ(verb<ChannelRemoveVerb>({"channel", "remove", name, "--yes"}).channels, Words{name});
     EXPECT_EQ(verb<ChannelTimelineVerb>({"channel", "timeline", name}).channel, name);

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The file in the tree is the text made from the table. FEEDMILL_WRITE_REFERENCE=1 in the environment writes it anew.
+/// The file in the tree equals the text made from the table. FEEDMILL_WRITE_REFERENCE=1 in the environment rewrites it.
 void expect_file(const fs::path& name, const std::string& text) {
   const fs::path file = fs::path(FEEDMILL_SOURCE_DIR) / name;
   if (getenv("FEEDMILL_WRITE_REFERENCE") != nullptr) std::ofstream(file) << text;
@@ -25,7 +25,7 @@ void expect_file(const fs::path& name, const std::string& text) {
   EXPECT_EQ(stands, text) << name << ": run this test with FEEDMILL_WRITE_REFERENCE=1";
 }
 
-TEST(ConfigReference, StandsInTheTree) {
+TEST(ConfigReference, IsUpToDateInTheTree) {
   expect_file("docs/CONFIGURATION.md", config_reference());
   expect_file("deploy/feedmill.toml.example", sample_config());
 }

@@ -82,7 +82,7 @@ TEST_F(ConfigReload, KeepsNamedTablesThatNeedARestart) {
   EXPECT_THAT(read.config.egress_policies.at("intranet").allow, ElementsAre("10.0.0.0/8"));
 }
 
-TEST_F(ConfigReload, NoticesANewPasswordBehindTheSameAddress) {
+TEST_F(ConfigReload, NoticesANewPasswordForTheSameAddress) {
   write_password("old");
   const std::string text =
       "[redis]\nurl = \"redis://:one@127.0.0.1\"\npassword_file = \"" + (home / "password").string() + "\"\n";
@@ -96,7 +96,7 @@ TEST_F(ConfigReload, NoticesANewPasswordBehindTheSameAddress) {
   EXPECT_EQ(read.config.redis.url, "redis://:one@127.0.0.1");
 }
 
-TEST_F(ConfigReload, RefusesWhatIsWrongByItself) {
+TEST_F(ConfigReload, RejectsInvalidFiles) {
   start("");
   write("[schedule]\nfloor = \"1s\"\n[retenton]\nentries = 5\n");
   const auto read = reload_config(sources, running);
@@ -105,7 +105,7 @@ TEST_F(ConfigReload, RefusesWhatIsWrongByItself) {
 }
 
 // Sound after a restart, but not while the lease is the old one.
-TEST_F(ConfigReload, RefusesWhatDoesNotFitWhatIsRunning) {
+TEST_F(ConfigReload, RejectsOptionsThatConflictWithRunningOnes) {
   start("");
   write("[schedule]\nlease = \"10min\"\n[fetch]\nwall = \"5min\"\n");
   ASSERT_FALSE(load_config(sources).has_error());

@@ -216,7 +216,7 @@ TEST_F(ConfigTest, TellsAllProblemsAtOnce) {
                   "[::1]:9810, or off"));
 }
 
-TEST_F(ConfigTest, TellsWhereAFileIsNoToml) {
+TEST_F(ConfigTest, ReportsTheLineOfATomlError) {
   file("[redis]\nurl = \n");
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("(file " + sources.file.string() + ":2): ")));
 }
@@ -287,7 +287,7 @@ TEST_F(ConfigTest, ReadsAPipeOnceAndNotAtAReload) {
   EXPECT_THAT(again.error().front().remedy, HasSubstr("is a pipe and can be read only once"));
 }
 
-TEST_F(ConfigTest, WantsPlainFilesWhereTheyAreReadAnew) {
+TEST_F(ConfigTest, RequiresRegularFilesForReloadedOptions) {
   if (!objection_to_redis_url("rediss://host").empty()) GTEST_SKIP() << "hiredis has no TLS here";
   ASSERT_EQ(::mkfifo((home / "pipe").c_str(), 0600), 0);
   env("REDIS_URL", "rediss://host");
@@ -377,7 +377,7 @@ TEST_F(ConfigTest, TakesCertificatesForTlsAlone) {
   EXPECT_THAT(load().warnings, ElementsAre(HasSubstr("readable by every user")));
 }
 
-TEST_F(ConfigTest, SaysWhatToDoWhereHiredisHasNoTls) {
+TEST_F(ConfigTest, NamesTheRemedyWithoutTlsInHiredis) {
   if (objection_to_redis_url("rediss://host").empty()) GTEST_SKIP() << "hiredis has TLS here";
   env("REDIS_URL", "rediss://:hunter2@host");
   EXPECT_THAT(problems(), ElementsAre(AllOf(HasSubstr("redis.url = \"<redacted>\""), HasSubstr("stunnel"))));
@@ -401,7 +401,7 @@ TEST_F(ConfigTest, LeavesServiceLinksOfKubernetesAlone) {
     env(service + "PORT_9810_TCP_ADDR", "10.0.0.1");
   }
   load();
-  env("ADMIN_PORT", "9810");  // somebody's guess
+  env("ADMIN_PORT", "9810");  // a plausible guess
   EXPECT_THAT(problems(), ElementsAre(HasSubstr("FEEDMILL_ADMIN_PORT (environment): no such option")));
 }
 
@@ -464,8 +464,7 @@ TEST_F(ConfigTest, TurnsTheListenerOff) {
   EXPECT_EQ(shown("admin.listen"), "off");
 }
 
-// --- tables whose rows have names
-// ---------------------------------------------------------------------------------------
+// --- tables with named rows -----------------------------------------------------------------------------------------
 
 TEST_F(ConfigTest, ReadsTheNamedTables) {
   const std::string password = write("password", "swordfish\n").string(), value = write("value", "k-1\r\n").string();

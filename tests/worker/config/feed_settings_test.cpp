@@ -157,13 +157,13 @@ TEST(FeedSettings, RefuseHeadersThatAreNotAnOperators) {
                            "Referer"}) {
     FeedSettings settings;
     EXPECT_NE(change_setting(settings, "header." + std::string(name) + "=x"), "") << name;
-    // Nor are they sent when somebody else wrote them into the store.
+    // Nor are they sent if another program wrote them into the store.
     EXPECT_TRUE(read_settings("{\"headers\":{\"" + std::string(name) + "\":\"x\"}}").headers.empty()) << name;
   }
   EXPECT_TRUE(read_settings("{\"headers\":{\"X-A\":\"a\\r\\nB: c\"}}").headers.empty());
 }
 
-TEST(FeedSettings, ReadWhatHasTheWrongShapeAsNothing) {
+TEST(FeedSettings, IgnoreValuesOfTheWrongShape) {
   for (const char* text :
        {"", "{}", "[]", "nonsense", R"({"auth":7,"headers":[],"html_policy":"lax","interval_max":"1h"})",
         R"({"headers":{"X-A":1},"folders":{},"opml":[],"xmlns":0,"subscribers":-1})"}) {

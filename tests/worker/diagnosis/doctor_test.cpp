@@ -46,7 +46,7 @@ TEST(Doctor, FindsNothingWrongWithAGoodServer) {
   for (const Finding& finding : findings) EXPECT_EQ(finding.remedy, "");
 }
 
-TEST(Doctor, NamesWhatIsWrongWithAServer) {
+TEST(Doctor, NamesTheFaultsOfAServer) {
   ServerFacts facts = good_server();
   facts.write_error = "NOPERM";
   facts.append_only = false;
@@ -94,7 +94,7 @@ TEST(Doctor, NamesWhatWouldBeWrongOnceAnotherIsThePrimary) {
   EXPECT_EQ(findings[3].text, "10.0.0.2:6379 cannot be reached: WRONGPASS");
 }
 
-TEST(Doctor, TellsHowPartitionsArePlacedAndWhichAreCrowded) {
+TEST(Doctor, ShowsPartitionPlacementAndCrowding) {
   EXPECT_TRUE(check_partitions({{0, "a:1", 1'000'000}}).empty());
   std::vector<PlacedPartition> all;
   for (std::uint32_t i = 0; i < 8; ++i) all.push_back({i, i < 4 ? "a:1" : "b:1", 1'000});
@@ -130,7 +130,7 @@ TEST(Doctor, NamesIdleFleetsFeedsThatCannotBeReadAndReadersThatLag) {
   for (const Finding& finding : findings) EXPECT_NE(finding.remedy, "") << finding.check;
 }
 
-TEST(Doctor, SaysWhoIsToldOfNothing) {
+TEST(Doctor, ReportsReceiversWithoutAPushingWorker) {
   Config config;
   SubscriberCounts counts;
   EXPECT_EQ(shown(check_push_out(config, counts, false)), "ok push out") << "nobody is to be told";
@@ -240,7 +240,7 @@ TEST(Doctor, WantsAPlaceForDocumentsThatMeetABug) {
   EXPECT_EQ(shown(check_poison_directory(config)), "ok keep_poison");
 }
 
-TEST(Doctor, SaysWhatFeedsMayReachAndWhatOfThatIsUnwise) {
+TEST(Doctor, ShowsTheEgressPolicyAndItsRisks) {
   const auto check = [](std::vector<std::string> allow, std::vector<std::string> deny) {
     Config config;
     config.egress.allow = std::move(allow);
@@ -278,7 +278,7 @@ TEST(Doctor, NamesServersThatThePolicyRefuses) {
   EXPECT_EQ(shown(some.back()), "ok feeds' servers");
 }
 
-TEST(Doctor, TellsFeedsWhoseSettingsNameWhatIsGoneFromTheRest) {
+TEST(Doctor, SeparatesFeedsWhoseSettingsNameMissingEntries) {
   Config config;
   config.egress.ports = {"80", "443"};
   FeedSettings policy, auth;
@@ -310,7 +310,7 @@ TEST(Doctor, LooksAtThePoliciesThatFeedsMayName) {
   EXPECT_EQ(findings[0].text.find("egress.policy.\"wide\": 169.254.169.254"), 0U) << findings[0].text;
 }
 
-TEST(Doctor, SaysWhatAServerNeedsThatTakesNoWrites) {
+TEST(Doctor, NamesTheRemedyForAServerThatRejectsWrites) {
   ServerFacts facts;
   facts.role = "master";
   facts.last_save = "ok";

@@ -51,7 +51,7 @@ std::uint64_t sum(const std::vector<std::uint64_t>& numbers) {
   return std::accumulate(numbers.begin(), numbers.end(), std::uint64_t{0});
 }
 
-TEST(Plan, OfAWeekPollsNobodyEarlyAndSpreadsThePolls) {
+TEST(Plan, OfAWeekPollsNoFeedEarlyAndSpreadsThePolls) {
   const Plan plan = simulate(made_up_feeds(10'000), options_of(7));
   EXPECT_EQ(plan.feeds, 10'000U);
   EXPECT_EQ(plan.early, 0U);
@@ -117,7 +117,7 @@ TEST(Plan, KeepsTheSpacingOfAHost) {
   EXPECT_EQ(unlimited.deferrals, 0U);
 }
 
-TEST(Plan, KeepsWhatIsSetForAHostAndForAGroupOfHosts) {
+TEST(Plan, ObeysSettingsOfHostsAndHostGroups) {
   Config config;
   config.host.concurrency = 1;
   config.host.spacing = 1s;
@@ -178,7 +178,7 @@ TEST(Plan, CatchesUpAtItsPaceAfterAnOutage) {
   EXPECT_EQ(simulate(feeds, options).busiest_second_requests, 1000U);
 }
 
-TEST(Plan, NamesHostsWhoseFeedsCannotFit) {
+TEST(Plan, NamesHostsWithTooManyFeeds) {
   const auto load = [](int count) {
     std::vector<PlannedFeed> feeds;  // dormant enough for a poll a day, and due after the horizon
     for (int i = 0; i < count; ++i) feeds.push_back(feed_of("big.example", i, start + 48h, 0));
@@ -203,7 +203,7 @@ TEST(Plan, CountsAFirstFetchAndServersWithoutValidatorsAsUnconditional) {
   EXPECT_EQ(simulate({bare}, options_of(1)).conditional, 0U);
 }
 
-TEST(Plan, SaysWhatItTakes) {
+TEST(Plan, EstimatesTheResourcesNeeded) {
   Plan plan;
   plan.feeds = 1'000'000;
   plan.by_hour.assign(48, 360'000);  // 100 a second

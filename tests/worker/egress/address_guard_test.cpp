@@ -182,7 +182,7 @@ TEST(EgressPolicy, BlocksWholeNetworks) {
 }
 
 // SECURITY E2
-TEST(EgressPolicy, RefusesWhatItDoesNotUnderstand) {
+TEST(EgressPolicy, RejectsUnparsableEntries) {
   const EgressPolicy open = policy({"0.0.0.0/0", "::/0"});
   sockaddr_un local{};
   local.sun_family = AF_UNIX;
@@ -242,7 +242,7 @@ TEST(EgressPolicy, OpensWhatTheOperatorAllows) {
   EXPECT_EQ(ask(rules, "::ffff:192.168.1.10", 80), Egress::blocked_address);
 }
 
-TEST(EgressPolicy, NeverOpensWhatIsNoHost) {
+TEST(EgressPolicy, NeverOpensAddressesThatAreNotHosts) {
   const EgressPolicy open = policy({"0.0.0.0/0:1-65535", "[::]/0:1-65535"});
   for (const char* address : {"0.0.0.0", "0.1.2.3", "224.0.0.1", "239.255.255.250", "255.255.255.255", "::", "ff02::1",
                               "::ffff:10.0.0.1", "64:ff9b::224.0.0.1"}) {
@@ -263,7 +263,7 @@ TEST(EgressPolicy, DenyWins) {
   EXPECT_EQ(ask(rules, "2606:4700::1111", 80), Egress::blocked_address);
 }
 
-// What is closed as IPv6 is closed whatever it leads to, and what is closed as IPv4 by whatever way.
+// A rule for IPv6 applies to the IPv6 form, whatever it maps to; a rule for IPv4 applies to every form of the address.
 TEST(EgressPolicy, DeniesNat64InEitherForm) {
   struct Row {
     const char* deny;

@@ -27,7 +27,7 @@ TEST(NetworkLimit, CountsByNetwork) {
   EXPECT_FALSE(limit.enter("a"));
 }
 
-TEST(NetworkLimit, WakesWhoHasWaitedLongest) {
+TEST(NetworkLimit, WakesTheLongestWaiter) {
   asio::io_context context;
   NetworkLimit limit(1);
   EXPECT_TRUE(limit.enter("a"));

@@ -64,7 +64,7 @@ TEST(CanonicalFeedUrl, HasOneSpelling) {
   }
 }
 
-TEST(CanonicalFeedUrl, RefusesWhatIsNone) {
+TEST(CanonicalFeedUrl, RejectsInvalidUrls) {
   for (const std::string text : {"",
                                  " ",
                                  "feed.xml",
@@ -180,7 +180,7 @@ Origin origin_by_libcurl(const std::string& text) {
   return origin;
 }
 
-// SECURITY E3: whom limits and secrets are for is who is connected to.
+// SECURITY E3: limits and secrets apply to the origin that is really connected to.
 TEST(OriginOf, IsWhatLibcurlConnectsTo) {
   for (const char* const scheme : {"http://", "https://", "HTTP://", "http:/", "ftp://", ""}) {
     for (const char* const host : {"example.org",  "a",

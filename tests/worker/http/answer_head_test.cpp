@@ -75,7 +75,7 @@ TEST(AnswerHead, BeginsWithAStatusLineAndAWholeHeader) {
   }
 }
 
-TEST(AnswerHead, RefusesAnAnswerWhoseEndIsNotClear) {
+TEST(AnswerHead, RejectsAnswersWithAnAmbiguousEnd) {
   struct Case {
     const char* fields;
     bool is_clear;

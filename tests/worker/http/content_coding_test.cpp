@@ -170,7 +170,7 @@ TEST(ContentCoding, DefusesBombs) {
   EXPECT_EQ(refused(small_but_fine, "gzip"), Reason::none);
 }
 
-TEST(ContentCoding, TakesNothingOfWhatIsDamaged) {
+TEST(ContentCoding, RejectsDamagedInput) {
   std::string damaged = gzip(lifelike(100000));
   damaged[damaged.size() - 6] = static_cast<char>(damaged[damaged.size() - 6] ^ 0x55);  // in the check sum
   DecodeLimits limits;

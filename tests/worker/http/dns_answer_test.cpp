@@ -95,7 +95,7 @@ TEST(DnsAnswer, EndsWhereAliasesDoNot) {
   EXPECT_EQ(read(std::vector(300, record(asked, a, first))).addresses.size(), 256u);
 }
 
-TEST(DnsAnswer, CannotReadWhatIsBroken) {
+TEST(DnsAnswer, RejectsBrokenMessages) {
   const std::string whole = message({record(asked, a, first), record(asked, cname, encoded("b.example"))});
   EXPECT_TRUE(read_dns_answer(whole, "www.example", AddressFamily::v4));
   for (std::size_t size = 0; size < whole.size(); ++size) {

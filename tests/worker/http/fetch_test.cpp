@@ -174,7 +174,7 @@ TEST_F(FetchTest, DropsValidatorsThatCannotBeSent) {
   EXPECT_EQ(server.requests().back().header("X-Evil"), "");
 }
 
-TEST_F(FetchTest, IsToldNotModified) {
+TEST_F(FetchTest, GetsNotModified) {
   const std::string url = server.url("/feed.xml");
   server.serve("/feed.xml",
                Response{.body = "<rss/>", .etag = "\"a\"", .last_modified = "Sun, 06 Nov 1994 08:49:37 GMT"});
@@ -217,7 +217,7 @@ TEST_F(FetchTest, FollowsAllFiveRedirectCodes) {
   }
 }
 
-TEST_F(FetchTest, FollowsFiveRedirectsAndNoMore) {
+TEST_F(FetchTest, FollowsAtMostFiveRedirects) {
   for (int i = 1; i <= 6; ++i) server.serve("/" + std::to_string(i), redirect(302, std::to_string(i - 1)));
   server.serve("/0", Response{.body = "end"});
   for (int hops = 1; hops <= 5; ++hops) EXPECT_EQ(answer("/" + std::to_string(hops)).body, "end");
@@ -334,7 +334,7 @@ TEST_F(FetchTest, RefusesRedirectsToBlockedAddresses) {
 }
 
 // HTTP P9: up to 10 s are waited before the next hop, more ends the poll there.
-TEST_F(FetchTest, RestsBeforeTheNextHopAsLongAsItIsAskedTo) {
+TEST_F(FetchTest, ObeysRetryAfterBeforeTheNextHop) {
   server.serve("/feed", Response{.body = "x"});
   const auto with = [](int status, std::string rest) {
     return Response{.status = status, .headers = {{"Location", "/feed"}, {"Retry-After", std::move(rest)}}};
@@ -472,7 +472,7 @@ TEST_F(FetchTest, OneClockRunsOverAllHops) {
   EXPECT_TRUE(refused.sent);
 }
 
-// Concurrency is real: the server answers nobody before everybody has asked.
+// The concurrency is real: the server answers no request before all have arrived.
 TEST_F(FetchTest, AThousandFetchesAreInFlightAtOnce) {
   constexpr std::size_t many = 1000;
   rlimit descriptors{};

@@ -133,7 +133,7 @@ std::uint64_t status_kib(const std::string& name) {
   return 0;
 }
 
-// SECURITY T8: through the fetch and the decoding. A bomb may cost 64 MiB and no more.
+// SECURITY T8: through the fetch and the decoding. A bomb may cost 64 MiB at most.
 TEST_F(HostileServerTest, Bombs) {
   const std::vector<Behaviour> bombs = test::bombs();
   EXPECT_GE(bombs.size(), 20u);

@@ -99,7 +99,7 @@ TEST_F(HttpClientTest, UnfoldsHeaderLines) {
   EXPECT_EQ(field(answer("/").headers, "a"), "one two three");
 }
 
-TEST_F(HttpClientTest, RefusesAPortNobodyListensOn) {
+TEST_F(HttpClientTest, ReportsAPortWithoutAListener) {
   asio::ip::tcp::acceptor taken(context, {asio::ip::address_v4::loopback(), 0});
   const std::string url = "http://127.0.0.1:" + std::to_string(taken.local_endpoint().port()) + "/";
   taken.close();
@@ -108,9 +108,9 @@ TEST_F(HttpClientTest, RefusesAPortNobodyListensOn) {
   EXPECT_FALSE(refused.trace.sent);
 }
 
-// Of several addresses the policy may refuse one, and nobody listen at another: that one was asked, and is what is
-// told.
-TEST_F(HttpClientTest, TellsWhatBecameOfTheAddressThatMayBeAsked) {
+// Of several addresses the policy may refuse one, while another has no listener: the second one was tried, so its error
+// is reported.
+TEST_F(HttpClientTest, ReportsTheErrorOfTheAllowedAddress) {
   asio::ip::tcp::acceptor taken(context, {asio::ip::address_v4::loopback(), 0});
   const std::string host = "two.example:" + std::to_string(taken.local_endpoint().port());
   taken.close();
@@ -155,7 +155,7 @@ TEST_F(HttpClientTest, DoesNotConnectToBlockedPorts) {
   EXPECT_EQ(failure("http://127.0.0.1:6000/").reason, Reason::egress_port);
 }
 
-TEST_F(HttpClientTest, NamesWhatIsNoHttp) {
+TEST_F(HttpClientTest, ReportsAnswersThatAreNotHttp) {
   EXPECT_EQ(failure_of({.raw = "SSH-2.0-OpenSSH_9.2\r\n"}).reason, Reason::http_malformed);
   EXPECT_EQ(failure_of({.raw = "<html>HTTP/0.9</html>"}).reason, Reason::http_malformed);
   EXPECT_EQ(failure_of({.raw = "HTTP/9.9 200 OK\r\n\r\n"}).reason, Reason::http_malformed);
@@ -177,7 +177,7 @@ TEST_F(HttpClientTest, NamesWhatEndsTooEarly) {
 }
 
 // HTTP §4
-TEST_F(HttpClientTest, KeepsWhatHadComeOfADocument) {
+TEST_F(HttpClientTest, KeepsTheReceivedPartOfADocument) {
   const HttpFailure cut =
       failure_of({.raw = "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: 10\r\n\r\nabc"});
   EXPECT_EQ(cut.body, "abc");
@@ -243,8 +243,8 @@ TEST_F(HttpClientTest, EndsWhenTheServerStalls) {
   EXPECT_EQ(failure(test::await(context, impatient.get(request("/")))).reason, Reason::http_stalled);
 }
 
-TEST_F(HttpClientTest, EndsWhenNobodyAccepts) {
-  // A listener whose queue is full lets nobody in, and says nothing.
+TEST_F(HttpClientTest, TimesOutWhenNoConnectionIsAccepted) {
+  // A listener with a full queue accepts no connection and sends nothing.
   asio::ip::tcp::acceptor deaf(context, {asio::ip::address_v4::loopback(), 0});
   deaf.listen(0);
   std::vector<asio::ip::tcp::socket> queued;
@@ -414,7 +414,7 @@ TEST_F(HttpClientTest, OpensAFreshConnectionWhenTold) {
 }
 
 // HTTP X5: at every step of an exchange.
-TEST_F(HttpClientTest, LeavesNothingBehindWhenCancelled) {
+TEST_F(HttpClientTest, ReleasesEverythingWhenCancelled) {
   server.serve("/", Response{.body = "well"});
   const std::vector<std::string> begun = {"HTTP", "HTTP/1.1 200 OK\r\n",
                                           "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"};

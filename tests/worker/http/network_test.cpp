@@ -1,6 +1,6 @@
-// Where connections really go: in a network namespace of its own, whose loopback carries every address there is, so
-// that a canary hears of each attempt at one that is blocked (SECURITY §1, T3; HTTP §8). Skipped without the right to
-// make namespaces. What needs none comes first, before the process enters its own.
+// Real connections: in a network namespace whose loopback carries every address, so that a canary notices each attempt
+// at a blocked one (SECURITY §1, T3; HTTP §8). Skipped without the right to make namespaces. Tests that need none come
+// first, before the process enters its own.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -47,7 +47,7 @@ namespace {
 std::atomic<int> lookups = 0;
 }
 
-// Stands before the C library's for everything in this process, libcurl included (HTTP D1).
+// Overrides the C library's function for the whole process, libcurl included (HTTP D1).
 extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** result) {
   ++lookups;
   using Function = int (*)(const char*, const char*, const addrinfo*, addrinfo**);
@@ -129,7 +129,7 @@ void enter_namespace() {
   }
 }
 
-/// Listens on all addresses of the namespace and notes which of them somebody connected to.
+/// Listens on all addresses of the namespace and records which of them were connected to.
 class Canary {
  public:
   explicit Canary(std::uint16_t port) {
@@ -161,7 +161,7 @@ class Canary {
     const auto found = most_.find(network);
     return found == most_.end() ? 0 : found->second;
   }
-  /// From now on nobody in that /24 gets an answer.
+  /// From now on no host in that /24 answers.
   void silence(const std::string& network) {
     const std::lock_guard lock(mutex_);
     silent_.insert(network);
@@ -311,7 +311,7 @@ class NetworkTest : public testing::Test {
     return reason == Reason::egress_blocked || reason == Reason::egress_port || reason == Reason::dns_not_found ||
            reason == Reason::redirect_invalid || reason == Reason::url_invalid;
   }
-  /// Nobody connected to an address that the policy blocks.
+  /// No connection was made to an address that the policy blocks.
   void expect_no_attempts() {
     for (const auto& [address, times] : canary->attempts()) {
       EXPECT_EQ(EgressPolicy().check(address, 80), Egress::allowed) << address << " " << times;
@@ -323,7 +323,7 @@ class NetworkTest : public testing::Test {
   std::optional<Canary> canary;
 };
 
-// The control: the canary hears of what is allowed.
+// The control: the canary notices allowed connections.
 TEST_F(NetworkTest, PublicAddressesAreReached) {
   Fetcher by(context.get_executor(), options());
   for (const char* host : {"93.184.216.34", "[2606:4700::1111]", "[64:ff9b::5db8:d822]", "1572395042"}) {
@@ -417,7 +417,7 @@ TEST_F(NetworkTest, OwnAddressesAreBlockedUnlessAllowed) {
   ASSERT_TRUE(shell("ip address del 93.184.216.98/32 dev lo; ip address del 93.184.216.99/32 dev lo"));
 }
 
-// Hubs of one network hold no more than their part either, and none of them waits for it.
+// Hubs of one network are limited to their share too, and no other hub waits for it.
 TEST_F(NetworkTest, OneNetworkHoldsAFewPosts) {
   canary->silence("93.184.216.0");
   Fetcher by(context.get_executor(), options());
@@ -449,7 +449,7 @@ TEST_F(NetworkTest, OneNetworkHoldsAFewPosts) {
   EXPECT_EQ(canary->most_at_once("93.184.216.0"), 16u);
 }
 
-// HTTP H8: slow servers of one network hold no more than their part, and all others are served beside them.
+// HTTP H8: slow servers of one network are limited to their share, and all others are served at the same time.
 TEST_F(NetworkTest, OneNetworkHoldsAFewConnections) {
   canary->silence("93.184.216.0");
   FetchOptions wanted = options();
@@ -483,7 +483,7 @@ TEST_F(NetworkTest, OneNetworkHoldsAFewConnections) {
   EXPECT_EQ(canary->most_at_once("93.184.216.0"), 8u);
 }
 
-// Who waits for a place gets it when one is given back.
+// A waiting fetch starts when a slot is freed.
 TEST_F(NetworkTest, PlacesInANetworkAreTakenInTurn) {
   FetchOptions wanted = options();
   wanted.max_per_network = 3;
@@ -504,7 +504,7 @@ TEST_F(NetworkTest, PlacesInANetworkAreTakenInTurn) {
 
 // HTTP D8: the system's configuration, changed while we run.
 TEST_F(NetworkTest, AChangedResolverConfigurationIsPickedUp) {
-  // What is mounted stays in here only where / is a mount point that can be made private: in a chroot it may be none.
+  // Mounts stay private only if / is a mount point that can be made private: in a chroot it may not be one.
   if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     GTEST_SKIP() << "needs / to be a mount point, and the right to mount";
   }

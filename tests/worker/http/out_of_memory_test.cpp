@@ -37,7 +37,7 @@ struct Allocations {
 };
 thread_local Allocations allocations;
 
-/// Counts one that is wanted; true when it is the one that fails.
+/// Counts an allocation; true if it is the one to fail.
 bool is_refused() {
   Allocations& here = allocations;
   ++here.made;

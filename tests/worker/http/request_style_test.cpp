@@ -123,7 +123,7 @@ TEST_F(RequestStyleTest, SendsGoldenRequestsForEachSetting) {
   }
 }
 
-TEST_F(RequestStyleTest, TellsNoSubscribersUnlessItIsWanted) {
+TEST_F(RequestStyleTest, SendsNoSubscriberCountUnlessConfigured) {
   answer(feed(server.url("/feed"), {"subscribers=17"}));
   EXPECT_THAT(server.requests().back().head, Not(HasSubstr("subscribers")));
 }
@@ -173,7 +173,7 @@ TEST_F(RequestStyleTest, DropsTheFeedsHeadersOnceWhenTheyAreTooMuch) {
   EXPECT_EQ(server.requests().size(), 5U) << "there was nothing to drop";
 }
 
-// SECURITY E2, K2: what is not configured is not fetched in some other way.
+// SECURITY E2, K2: a feed with an unknown setting is not fetched in some other way.
 TEST_F(RequestStyleTest, SendsNothingForNamesThatAreNotConfigured) {
   const FetchError policy = error(feed(server.url("/feed"), {"policy=intranet"}));
   EXPECT_EQ(policy.reason, Reason::egress_blocked);
@@ -188,7 +188,7 @@ TEST_F(RequestStyleTest, SendsNothingForNamesThatAreNotConfigured) {
   EXPECT_EQ(server.requests().size(), 0U);
 }
 
-// SECURITY T5: the first feed leaves a connection behind that the second must not get.
+// SECURITY T5: the second feed must not get the connection that the first one kept open.
 TEST_F(RequestStyleTest, KeepsTheConnectionsOfPoliciesApart) {
   const std::string url = server.url("a.example", "/feed");
   EXPECT_EQ(answer(feed(url, {"policy=open"})).connections_new, 1U);
@@ -307,7 +307,7 @@ TEST_F(RequestStyleTest, TrustsTheFeedsOwnAuthorityForThatFeedAlone) {
 }
 
 /// SECURITY E10. Without a writer the open of a pipe would wait for ever.
-TEST_F(RequestStyleTest, AnAuthorityThatIsNotARegularFileHoldsNobodyUp) {
+TEST_F(RequestStyleTest, ACaPathThatIsNotARegularFileDoesNotBlock) {
   const test::Authority own;
   HttpServer secure(own.issue({.names = {"DNS:feeds.example"}}));
   secure.serve("/feed", Response{.body = "x"});
@@ -338,9 +338,9 @@ TEST_F(RequestStyleTest, WantsOneOfThePinnedKeys) {
 }
 
 // HTTP H7: what a host is spoken to with.
-TEST_F(RequestStyleTest, SpeaksHttp1WhereItIsTold) {
+TEST_F(RequestStyleTest, SpeaksHttp1WhereConfigured) {
   const test::Authority authority;
-  // A server that has HTTP/2 on offer in the handshake: what is taken of it shows in which protocol was agreed on.
+  // A server that offers HTTP/2 in the handshake: the protocols that the client offers are recorded.
   std::vector<std::string> offered;
   const auto note = [](SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in,
                        unsigned in_size, void* data) {

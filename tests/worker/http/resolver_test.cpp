@@ -69,14 +69,14 @@ TEST_F(ResolverTest, FollowsAliases) {
   EXPECT_EQ(found(resolver, "www.example"), Addresses{"192.0.2.1"});
 }
 
-TEST_F(ResolverTest, RemembersWhatItFound) {
+TEST_F(ResolverTest, CachesResults) {
   Resolver resolver(context.get_executor(), options());
   names.serve("a.example", DnsAnswer{.addresses = {"192.0.2.1"}, .ttl = 0});  // at least min_ttl all the same
   for (int i = 0; i < 5; ++i) EXPECT_EQ(found(resolver, "a.example"), Addresses{"192.0.2.1"});
   EXPECT_EQ(resolver.queries(), 1u);
 }
 
-TEST_F(ResolverTest, TellsWhatBecameOfEachLookUp) {
+TEST_F(ResolverTest, ReportsTheResultOfEachLookUp) {
   std::vector<Lookup> told;
   ResolverOptions counted = options();
   counted.tell = [&](Lookup became, std::chrono::duration<double>) { told.push_back(became); };
@@ -129,7 +129,7 @@ TEST_F(ResolverTest, KeepsToItsNumberOfNames) {
   EXPECT_EQ(resolver.queries(), 4u);
 }
 
-TEST_F(ResolverTest, AsksOnceForManyWhoWait) {
+TEST_F(ResolverTest, SendsOneQueryForManyWaiters) {
   Resolver resolver(context.get_executor(), options());
   names.serve("a.example", DnsAnswer{.addresses = {"192.0.2.1"}});
   int answered = 0;
@@ -237,7 +237,7 @@ TEST_F(ResolverTest, ReadsItsConfigurationAgain) {
   EXPECT_EQ(resolver.queries(), 2u);
 }
 
-TEST_F(ResolverTest, KnowsLocalhostWithoutAskingAnybody) {
+TEST_F(ResolverTest, ResolvesLocalhostWithoutAQuery) {
   Resolver resolver(context.get_executor(), options());
   for (const char* const name : {"localhost", "feeds.localhost"}) {
     const Addresses addresses = found(resolver, name);
@@ -247,7 +247,7 @@ TEST_F(ResolverTest, KnowsLocalhostWithoutAskingAnybody) {
 }
 
 // HTTP D2
-TEST_F(ResolverTest, AsksNoMoreNamesAtOnceThanItMay) {
+TEST_F(ResolverTest, LimitsConcurrentQueries) {
   ResolverOptions narrow = options();
   narrow.max_outstanding = 5;
   narrow.timeout = std::chrono::seconds(60);
@@ -322,7 +322,7 @@ TEST_F(ResolverTest, TakesNoWrongAnswers) {
   }
 }
 
-// HTTP D5: a name with more addresses than anybody needs. (Without EDNS, 512 bytes hold 29 of IPv4.)
+// HTTP D5: a name with more addresses than a fetch needs. (Without EDNS, 512 bytes hold 29 of IPv4.)
 TEST_F(ResolverTest, TakesManyAddressesInTurns) {
   Resolver resolver(context.get_executor(), options());
   DnsAnswer many;
@@ -342,7 +342,7 @@ TEST(IsAddress, NeedsNoResolving) {
   EXPECT_FALSE(is_address(""));
 }
 
-// Fetching by name: what was checked is what is connected to.
+// Fetching by name: the address that was checked is the address connected to.
 class FetchByNameTest : public ResolverTest {
  protected:
   Fetcher fetcher() {
@@ -418,7 +418,7 @@ TEST_F(FetchByNameTest, ReachesNoPrivateAddressByTheNat64OfItsNetwork) {
 TEST_F(FetchByNameTest, TriesTheNextAddress) {
   Fetcher by = fetcher();
   server.serve("/feed", test::Response{.body = "x"});
-  names.serve("two.example", DnsAnswer{.addresses = {"127.0.0.2", "127.0.0.1"}});  // nobody listens on the first
+  names.serve("two.example", DnsAnswer{.addresses = {"127.0.0.2", "127.0.0.1"}});  // no listener on the first
   EXPECT_EQ(reason(by, url("two.example")), Reason::none);
 }
 
@@ -431,9 +431,9 @@ TEST_F(FetchByNameTest, NamesWhatTheNameServersSay) {
   EXPECT_EQ(reason(by, url("dead.example")), Reason::dns_timeout);
 }
 
-// SECURITY T4, HTTP D4: names that nobody answers for, each of its own domain so that no circuit helps, beside good
-// ones.
-TEST_F(FetchByNameTest, FetchesBesideAThousandTarpits) {
+// SECURITY T4, HTTP D4: names whose servers do not answer, each in a domain of its own so that no circuit helps, at the
+// same time as good ones.
+TEST_F(FetchByNameTest, FetchesDespiteAThousandTarpits) {
   FetchOptions wanted;
   wanted.resolver = options();
   wanted.resolver.timeout = std::chrono::milliseconds(500);

@@ -1,4 +1,4 @@
-// Fetching over TLS: whom it trusts, what it refuses, what it resumes.
+// Fetching over TLS: which certificates are trusted or refused, and which sessions are resumed.
 #include <functional>
 #include <memory>
 #include <string>
@@ -72,7 +72,7 @@ TEST_F(TlsTest, TrustsItsAuthorities) {
   EXPECT_EQ(answer(by, server->url("/feed")).body, "x");
 }
 
-TEST_F(TlsTest, TrustsNobodyElse) {
+TEST_F(TlsTest, TrustsNoOtherCa) {
   Fetcher by(context.get_executor(), options());
   const test::Authority stranger;
   HttpServer unknown(stranger.issue({.names = {"DNS:a.example"}}));
@@ -195,7 +195,7 @@ TEST_F(TlsTest, KeepsConnectionsOfHostsThatAreAskedAgain) {
   EXPECT_EQ(ask(0, 6), 2u);  // four were kept
   EXPECT_EQ(ask(0, 6), 0u);  // all of them, for they come back
   EXPECT_EQ(ask(6, 16), 10u);
-  EXPECT_EQ(ask(0, 6), 0u);  // who comes once takes no place from them
+  EXPECT_EQ(ask(0, 6), 0u);  // hosts asked only once do not evict them
 }
 
 // HTTP R3

@@ -1,4 +1,4 @@
-// The pace of a fleet that has fallen behind (HTTP P12).
+// The pace at which a late fleet catches up (HTTP P12).
 #include "worker/ingest/catch_up_rate.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Random histories of a feed some of whose documents have bad guids and links, through the real commit path: a post is
-// created once and keeps its entry, its guid and what it says (DESIGN §5, SECURITY T19).
+// Random histories of a feed with some documents whose guids and links are bad, through the real commit path: a post is
+// created once and keeps its entry, its guid and its content (DESIGN §5, SECURITY T19).
 // FEEDMILL_HISTORIES = how many of each kind (default 100), FEEDMILL_HISTORY_SEED = the first one's seed: a failure
 // names its own.
 #include <algorithm>
@@ -37,7 +37,7 @@ struct Post {
 
 /// What a document says of one.
 struct Listed {
-  Post* post = nullptr;  // nullptr = an item of nobody's
+  Post* post = nullptr;  // nullptr = an item without a post
   std::string guid, link, title;
   std::string text{}, date{};
 };
@@ -62,7 +62,7 @@ void flip_scheme(std::string& address) {
 
 /// Gives a post that is stored another guid, in one of three ways.
 void rename(Post& post, const Kind& kind, std::size_t how, int number) {
-  if (how == 0 || kind.trims || !kind.dated) {  // of what was trimmed nothing but its guid is known
+  if (how == 0 || kind.trims || !kind.dated) {  // only the guid of a trimmed post is known
     if (kind.permalinks) flip_scheme(post.guid);
     flip_scheme(post.link);
     return;
@@ -155,7 +155,7 @@ void IdentityHistories::live(std::uint64_t seed, Kind kind) {
         if (chance(4) && post->own_link && !post->must_be_good) ++post->edition;
       }
     }
-    // Single posts go on under new guids: never in so many documents in a row that all guids are in doubt.
+    // Single posts get new guids: never in so many documents in a row that all guids are in doubt.
     const bool renames_now = kind.renames && n > 1 && renamed_in_a_row < 2 && chance(50);
     renamed_in_a_row = renames_now ? renamed_in_a_row + 1 : 0;
     for (std::size_t i = renames_now ? 1 + below(2) : 0; i > 0; --i) {
@@ -317,7 +317,7 @@ TEST_F(IdentityHistories, BringNoTrimmedPostBack) {
   }
 }
 
-TEST_F(IdentityHistories, KeepPostsWhoseGuidsChangeOneByOne) {
+TEST_F(IdentityHistories, KeepPostsWhenGuidsChangeOneByOne) {
   const char* count = std::getenv("FEEDMILL_HISTORIES");
   const char* first = std::getenv("FEEDMILL_HISTORY_SEED");
   const std::uint64_t histories = count == nullptr ? (is_sanitized ? 30 : 100) : std::strtoull(count, nullptr, 10);

@@ -35,7 +35,7 @@ std::vector<Item> pages(const std::string& scheme = "http") {
   return items;
 }
 
-TEST_F(ItemIdentities, OneGuidThatChangedIsNoNewPost) {
+TEST_F(ItemIdentities, OneChangedGuidDoesNotCreateAPost) {
   poll(publisher("one-guid-changed", 1));
   const std::string id = id_of("id-9");
   const Committed done = poll(publisher("one-guid-changed", 2));
@@ -80,7 +80,7 @@ TEST_F(ItemIdentities, SchemesThatComeAndGoMakeNoNewPost) {
   EXPECT_LE(count("feed_rekeyed"), 3U) << "then the links tell the posts apart";
 }
 
-TEST_F(ItemIdentities, AnotherSpellingIsNoNewPost) {
+TEST_F(ItemIdentities, AnotherSpellingDoesNotCreateAPost) {
   const std::string page = "http://example.org/post/a%2fb-7/?id=7";
   std::string from = page;
   poll(rss(pages()));
@@ -131,7 +131,7 @@ TEST_F(ItemIdentities, ALinkThatStandsForAGuidMayBeSpelledAnotherWay) {
   EXPECT_EQ(entries(), "25");
 }
 
-TEST_F(ItemIdentities, AnEditedSlugIsNoNewPost) {
+TEST_F(ItemIdentities, AnEditedSlugDoesNotCreateAPost) {
   poll(rss(pages()));
   const std::string id = id_of(pages()[4].guid);
   std::vector<Item> items = pages();
@@ -183,7 +183,7 @@ TEST_F(ItemIdentities, HourlyNewsAreAPostEach) {
   EXPECT_EQ(entries(), "12");
 }
 
-TEST_F(ItemIdentities, HourlyNewsOfWhichOneIsListedAreAPostEach) {
+TEST_F(ItemIdentities, HourlyNewsListedOneAtATimeAreAPostEach) {
   for (const int day : {0, 3}) {
     for (int hour = 1; hour <= 4; ++hour) {
       const std::string number = std::to_string(10 * day + hour);
@@ -242,7 +242,7 @@ TEST_F(ItemIdentities, APostReturnsUnderAnotherGuid) {
   EXPECT_EQ(entries(), "25");
 }
 
-TEST_F(ItemIdentities, AFewOfManyAreFoundBesideAComparison) {
+TEST_F(ItemIdentities, AFewRenamedPostsAreFoundDuringAComparison) {
   std::vector<Item> items = site(60);
   for (Item& item : items) item.day = 1 + item.day % 28;
   poll(rss(items));

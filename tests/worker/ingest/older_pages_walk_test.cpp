@@ -246,7 +246,8 @@ TEST_F(OlderPages, ThatTheServerDoesNotNumberAreTriedOnce) {
 // RFC 5005 §4, HTTP G5
 TEST_F(OlderPages, ThatAreArchivesAreReadOnceForEver) {
   const auto archive = [this](int number) { return publisher.url("/archive/" + std::to_string(number)); };
-  const auto serve = [&](int newest) {  // archive n has posts 5n-4 … 5n; the document what is in none yet, and the last
+  // archive n has posts 5n-4 … 5n; the document has all newer posts and a link to the newest archive
+  const auto serve = [&](int newest) {
     const int archives = (newest - 1) / 5;
     for (int number = 1; number <= archives; ++number) {
       const std::string head = number > 1 ? link("prev-archive", archive(number - 1)) : "";
@@ -278,7 +279,7 @@ TEST_F(OlderPages, ThatAreArchivesAreReadOnceForEver) {
 }
 
 // HTTP G2, G3
-TEST_F(OlderPages, OfLiarsComeToAnEnd) {
+TEST_F(OlderPages, OfLiarsEnd) {
   struct Liar {
     const char* name;
     std::string first;                                           // the link of the document
@@ -389,7 +390,7 @@ TEST_F(OlderPages, AreKeptLikeTheDocumentThatLeadsToThem) {
   EXPECT_EQ(stored(), posts(18, 25)) << "another one: what is to be kept";
 }
 
-// DESIGN §5: nobody remembers for ever what was trimmed.
+// DESIGN §5: trimmed posts are not remembered for ever.
 TEST_F(OlderPages, BringNoTrimmedPostBack) {
   RefreshOptions few = options();
   few.policy.retention.entries = 5;
@@ -434,7 +435,7 @@ TEST_F(OlderPages, OfAFirstImportMayBeFew) {
 }
 
 // HTTP G1
-TEST_F(OlderPages, WaitForWhoeverWantsTheFeedItself) {
+TEST_F(OlderPages, WaitForDueAndRequestedPollsOfTheFeed) {
   add();
   serve_linked(5);
   refresh();

@@ -1,5 +1,5 @@
-// Items that stand in a document as they stood in the last one are not read: that must leave what reading them leaves
-// (RELIABILITY L5), whatever else becomes of the document.
+// Items that are unchanged since the last document are skipped: the result must equal that of reading them (RELIABILITY
+// L5), whatever else happens to the document.
 #include <random>
 
 #include "tests/support/counts.hpp"
@@ -59,7 +59,7 @@ class World : public Polling {
   }
 };
 
-/// What a site may do to what it lists.
+/// The changes that a site makes to its list.
 class Site {
  public:
   /// `names`: whether it gives its posts guids.
@@ -100,10 +100,10 @@ class Site {
         any().text += " edited";
         break;
       case 3:
-        any().extra += " ";  // nobody notices white space
+        any().extra += " ";  // white space does not count
         break;
       case 4:
-        any().link += "?utm_source=x";  // nor where a visitor comes from
+        any().link += "?utm_source=x";  // nor do tracking parameters
         break;
       case 5:
         std::swap(any(), any());
@@ -129,7 +129,7 @@ class Site {
         any().date = pick(3) != 0 ? "" : "no date at all";
         break;
       case 11:
-        if (pick(4) == 0) {  // a new system numbers all anew
+        if (pick(4) == 0) {  // a new system numbers all posts afresh
           for (Post& post : posts_) post.guid = "new" + post.guid;
         }
         break;
@@ -203,7 +203,7 @@ class Site {
   int numbered_ = 0, built_ = 10, format_ = 0;
 };
 
-/// What stands in one alone; undated posts of one second may stand in either order.
+/// The lines that only one of them has; undated posts of one second may come in either order.
 std::string difference(std::vector<std::string> a, std::vector<std::string> b) {
   std::sort(a.begin(), a.end());
   std::sort(b.begin(), b.end());
@@ -225,7 +225,7 @@ void compare_histories(bool names, unsigned seeds, std::size_t least_passed) {
     for (int document = 0; document < 25; ++document) {
       const std::string body = site.next();
       const HtmlPolicy policy = seed % 4 == 0 && document > 12 ? HtmlPolicy::raw : HtmlPolicy::strict;
-      if (seed % 5 == 0 && document == 10) {  // somebody removes a post behind the worker's back
+      if (seed % 5 == 0 && document == 10) {  // another program removes a post directly
         for (World* world : {&on, &off}) {
           const std::string id = world->redis({"ZRANGE", url + ":sort", "0", "0"});
           const std::string guid = world->redis({"HGET", id, "guid"});

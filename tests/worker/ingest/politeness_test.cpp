@@ -123,7 +123,7 @@ Referee::Habit failing(int status, seconds base, seconds cap, const char* rule, 
   };
 }
 
-/// A worker's own parts; thrown away and made anew, as by a crash (HTTP P4).
+/// A worker's own parts; discarded and rebuilt, as after a crash (HTTP P4).
 struct Parts {
   Parts(const std::string& redis_url, const std::string& name_server, const RefreshOptions& options)
       : store(context.get_executor(), StoreOptions{.url = redis_url}, 1),
@@ -424,14 +424,14 @@ TEST_F(Politeness, ThreeWeeksWithPublishersOfAllKindsBreakNoRule) {
     EXPECT_GT(referee.scores()[rule].checks, 0U) << rule << " was not put to the test";
   }
 
-  // HTTP P24: what is counted per feed is what the publisher saw.
+  // HTTP P24: the counters of a feed match the polls that the publisher saw.
   for (const std::string& url : urls) {
     const FeedState counted = state(url);
     const Referee::Polls seen = referee.polls(url);
     EXPECT_EQ(counted.counts.polls, seen.polls) << url;
     EXPECT_EQ(counted.counts.polls_not_modified, seen.not_modified) << url;
   }
-  // HTTP P5: the same document again and again is no news.
+  // HTTP P5: the same document again counts as unchanged.
   EXPECT_EQ(state(at("etag-moves")).counts.polls_same_body, state(at("etag-moves")).counts.polls - 1);
 }
 
@@ -463,7 +463,7 @@ class Visitor {
   asio::ip::tcp::socket socket_;
 };
 
-TEST(RefereeTest, SeesWhatIsImpolite) {
+TEST(RefereeTest, DetectsImpoliteRequests) {
   const auto swap = [](const std::string& from, const std::string& to) {
     return [=](std::string& head) { head.replace(head.find(from), from.size(), to); };
   };
@@ -554,7 +554,7 @@ class CrowdedHosts : public testing::Test {
     for (int i = 0; i < feeds; ++i) urls.push_back(referee.add(host, habit, "/" + std::to_string(i) + ".xml"));
   }
 
-  /// Refreshes what is claimed, one feed after the other, as long as there is any; then time moves on.
+  /// Refreshes claimed feeds one after the other until none is left; then advances the clock.
   void work_until(Milliseconds end) {
     while (now < end && !testing::Test::HasFatalFailure()) {
       redis.set(now);
@@ -598,7 +598,7 @@ class CrowdedHosts : public testing::Test {
   std::size_t joined = 0;
 };
 
-/// Atom, five posts a page; `page` 1 is the document. Post n is from n hours behind `zero`.
+/// Atom, five posts a page; `page` 1 is the document. Post n is dated n hours after `zero`.
 std::string page_of(int newest, int page, const std::string& next, Milliseconds zero) {
   std::string text = "<feed xmlns='http://www.w3.org/2005/Atom'><title>F</title><link rel='next' href='" + next + "'/>";
   const int first = newest - 5 * (page - 1);
@@ -671,7 +671,7 @@ TEST_F(CrowdedHosts, AreAskedByTheRulesWhereFeedsWaitInLines) {
   EXPECT_GT(joined, urls.size()) << "hardly anybody had to wait";
   EXPECT_EQ(redis_command(redis.server(), {"EXISTS", "lines"}), "0") << "all have had their turn";
 
-  // HTTP P12: nobody works for a while; then all that is late has one budget, whatever its hosts would bear.
+  // HTTP P12: no worker runs for a while; then all late feeds share one budget, whatever their hosts would allow.
   rate = 2;
   now += minutes(70);
   const Milliseconds back = now;

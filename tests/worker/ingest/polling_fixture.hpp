@@ -89,7 +89,7 @@ class Polling : public testing::Test {
     return poll_answered(std::move(error));
   }
 
-  /// As Refresher does it, whose network is left out.
+  /// As Refresher does it, but without the network.
   Committed poll_answered(FetchResult fetched) {
     ClaimRequest request;
     request.worker = std::string(32, 'a');

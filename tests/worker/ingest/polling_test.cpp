@@ -1,5 +1,5 @@
-// Documents one after the other, as a worker takes them, on a real store: what becomes of posts whose identity is in
-// doubt (DESIGN §5, RELIABILITY I2, I3, I10, I15, SECURITY T19). Only the network is left out.
+// Documents in sequence, as a worker reads them, on a real store: how posts of doubtful identity are handled (DESIGN
+// §5, RELIABILITY I2, I3, I10, I15, SECURITY T19). Only the network is left out.
 #include <fstream>
 #include <functional>
 #include <set>
@@ -106,7 +106,7 @@ TEST_F(Polling, RekeysAMovedDomainByTheTexts) {
   EXPECT_EQ(count("post_created"), 10U);
 }
 
-TEST_F(Polling, DoesNotRekeyWhatIsNew) {
+TEST_F(Polling, DoesNotRekeyNewPosts) {
   poll(rss(site(5)));
   std::vector<Item> next;
   for (int n = 10; n > 5; --n) next.push_back(site(n).front());
@@ -132,7 +132,7 @@ TEST_F(Polling, BringsNoTrimmedPostBackUnderANewGuid) {
 }
 
 // SECURITY T19
-TEST_F(Polling, SwitchesAFeedWhoseGuidsAreNewAtEveryFetch) {
+TEST_F(Polling, SwitchesAFeedThatRenewsItsGuidsAtEveryFetch) {
   poll(rss(site(5)));
   for (int i = 1; i <= 1000; ++i) {
     const Committed done = poll(rss(site(5, "https://example.org/", "fetch-" + std::to_string(i) + "-")));
@@ -174,7 +174,7 @@ TEST_F(Polling, SwitchesAFeedWhoseGuidsAreNewAtEveryFetch) {
 
 TEST_F(Polling, KeepsItsGuidsWhenAPostIsThereTwiceUnderAnotherTitle) {
   poll(rss(site(30)));
-  for (int i = 0; i < 5; ++i) {  // at either side of it, for as long as it likes
+  for (int i = 0; i < 5; ++i) {  // before or after it, for any number of polls
     std::vector<Item> items = site(30 + i);
     Item copy = items[26 + static_cast<std::size_t>(i)];
     copy.title += " again";
@@ -223,7 +223,7 @@ TEST_F(Polling, KeepsItsGuidsWhenOneComesTwiceWithAnotherLink) {
   EXPECT_EQ(reads, 1) << "and then it is a feed like others";
 }
 
-TEST_F(Polling, KeepsAPostApartFromTheOneWhoseGuidItHas) {
+TEST_F(Polling, DistinguishesAPostFromTheOwnerOfItsGuid) {
   poll(rss(site(10)));
   const std::vector<Item> base = site(10);
   const auto oldest = std::ranges::find(base, "g1", &Item::guid);
@@ -232,7 +232,7 @@ TEST_F(Polling, KeepsAPostApartFromTheOneWhoseGuidItHas) {
   std::vector<Item> items = base;
   items.insert(items.begin(), other);
   EXPECT_EQ(poll(rss(items)).created, 1U);
-  std::erase_if(items, [](const Item& item) { return item.link.ends_with("/1"); });  // the one whose guid it is
+  std::erase_if(items, [](const Item& item) { return item.link.ends_with("/1"); });  // the item that owns the guid
   ASSERT_EQ(items.size(), 10U);
   EXPECT_EQ(poll(rss(items)).events, 0U);
   items.front().guid = "another";
@@ -242,7 +242,7 @@ TEST_F(Polling, KeepsAPostApartFromTheOneWhoseGuidItHas) {
   EXPECT_EQ(redis({"HGET", url + ":guidmap", "another"}), "Entry:11");
 }
 
-TEST_F(Polling, KnowsPostsWhoseGuidsWereExchanged) {
+TEST_F(Polling, RecognisesPostsThatSwappedGuids) {
   poll(rss(site(10)));
   std::vector<Item> items = site(10);
   std::swap(items[2].guid, items[7].guid);
@@ -253,7 +253,7 @@ TEST_F(Polling, KnowsPostsWhoseGuidsWereExchanged) {
   EXPECT_EQ(poll(rss(site(10))).events, 0U);
 }
 
-TEST_F(Polling, KnowsAPostWhoseGuidANewOneHad) {
+TEST_F(Polling, RecognisesAPostThatRegainsItsGuidFromANewOne) {
   poll(rss(site(10)));
   std::vector<Item> items = site(10);
   const Item post{"gP", "https://example.org/p", "A post", 20, "What a post says"};
@@ -350,7 +350,7 @@ TEST_F(Polling, HealsStoresThatOneBadDocumentSwitched) {
   }
 }
 
-TEST_F(Polling, AsksNoMoreOfFeedsWithoutGuids) {
+TEST_F(Polling, ComparesNothingForFeedsWithoutGuids) {
   std::vector<Item> items = site(30);
   for (Item& item : items) item.guid.clear();
   poll(rss(items));
@@ -362,7 +362,7 @@ TEST_F(Polling, AsksNoMoreOfFeedsWithoutGuids) {
   }
 }
 
-TEST_F(Polling, SwitchesAFeedOfWhichAPartIsNewAtEveryFetch) {
+TEST_F(Polling, SwitchesAFeedThatRenewsPartOfItsGuidsAtEveryFetch) {
   poll(rss(site(20)));
   std::uint32_t created = 0;
   for (int i = 1; i <= 40; ++i) {
@@ -519,7 +519,7 @@ TEST_F(Polling, TakesADateOfUpdateThatGoesBack) {
             "Second 2025-03-02T00:00:00Z 1740873600");
 }
 
-TEST_F(Polling, HonoursDeletionsOfAFeedThatIsToldApartByLinks) {
+TEST_F(Polling, HonoursDeletionsInAFeedIdentifiedByLinks) {
   const auto entry = [](int n) {
     const std::string link = "https://example.org/post/" + std::to_string(n);
     return "<entry><id>same</id><link href='" + link + "'/><title>" + std::to_string(n) +
@@ -541,7 +541,7 @@ TEST_F(Polling, HonoursDeletionsOfAFeedThatIsToldApartByLinks) {
 }
 
 // HTTP §4: a body that ends early
-TEST_F(Polling, StoresWhatCameWholeAndTheRestWithTheWholeDocument) {
+TEST_F(Polling, StoresCompletePostsAndTheRestWithTheWholeDocument) {
   const std::string xml = rss(site(10));
   etag = "\"whole\"";
   const Committed part = poll_cut(xml, xml.find("Post 7"));
@@ -559,7 +559,7 @@ TEST_F(Polling, StoresWhatCameWholeAndTheRestWithTheWholeDocument) {
   EXPECT_EQ(count("post_modified"), 0U);
 }
 
-TEST_F(Polling, CutDocumentsAtAnyPlaceNeverChangeWhatIsStored) {
+TEST_F(Polling, CutDocumentsNeverChangeStoredPosts) {
   const std::string xml = rss(site(6));
   poll(xml);
   const FeedState before = state();
@@ -655,7 +655,7 @@ TEST_F(Polling, StoresThePostThatADocumentAlwaysEndsIn) {
   EXPECT_EQ(redis({"HMGET", "Entry:3", "guid", "title", "summary", "truncated"}), "g1 Post 1 What entry");
   EXPECT_EQ(poll(cut).events, 0U);
   EXPECT_EQ(decision.outcome, Outcome::unchanged);
-  // What is there of a post is not overwritten by less of it.
+  // A stored post is not overwritten by a shorter version of it.
   const std::string more = rss(site(4)), shorter = more.substr(0, more.find("post 2 says"));
   EXPECT_EQ(poll(shorter).created, 1U);
   EXPECT_EQ(poll(shorter).events, 0U);
@@ -667,7 +667,7 @@ TEST_F(Polling, StoresThePostThatADocumentAlwaysEndsIn) {
 }
 
 // DESIGN §5: there are feeds that never end otherwise.
-TEST_F(Polling, RecognisesPostsWhoseGuidsRotateInDocumentsThatAreAlwaysCut) {
+TEST_F(Polling, RecognisesPostsWithRotatingGuidsInCutDocuments) {
   const std::string first = rss(site(20)), base = "https://example.org/";
   const auto cut_of = [](const std::string& xml) { return xml.substr(0, xml.find("Post 1<")); };
   poll(cut_of(first));
@@ -754,7 +754,7 @@ TEST_F(Polling, TakesTombstonesOfPlacesForNone) {
   EXPECT_EQ(poll(rss(numbered(18))).created, 1U);
 }
 
-// RELIABILITY I15, L7: what was taken away does not come back because its guid is spelt another way.
+// RELIABILITY I15, L7: a removed post does not return because its guid is spelt differently.
 TEST_F(Polling, BringsNoRemovedPostBackUnderANewGuid) {
   const auto permalinks = [](const std::string& base, int newest) {
     std::vector<Item> items = site(newest, base);

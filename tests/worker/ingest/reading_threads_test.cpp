@@ -27,7 +27,7 @@ namespace asio = boost::asio;
 
 constexpr std::uint64_t mebi = 1 << 20;
 
-/// Documents that are read for as long as the test wants. The first letter of a name is the host.
+/// Documents whose reading lasts until the test ends it. The first letter of a name is the host.
 class ReadingThreadsTest : public testing::Test {
  protected:
   struct Document {
@@ -87,9 +87,9 @@ class ReadingThreadsTest : public testing::Test {
     allow(document.name);
     await(document);
   }
-  /// The names of those that have been begun, once these are so many.
+  /// Waits until `count` documents have been begun and returns their names.
   std::vector<std::string> await_begun(std::size_t count) {
-    loop.poll();  // whoever has been admitted sets out
+    loop.poll();  // starts the admitted documents
     std::unique_lock lock(mutex);
     changed.wait(lock, [&] { return begun.size() >= count; });
     return begun;
@@ -128,7 +128,7 @@ TEST_F(ReadingThreadsTest, OneHostHasHalfOfTheThreads) {
   begin("c1");
   begin("c2");
   EXPECT_EQ(threads->progress().busy, 4u);
-  await_begun(4);  // of threads that began at once either may say so first
+  await_begun(4);  // threads that began at once may report in either order
   finish(b1);
   EXPECT_EQ(await_begun(5).back(), "c2");
   finish(a1);
@@ -136,7 +136,7 @@ TEST_F(ReadingThreadsTest, OneHostHasHalfOfTheThreads) {
 }
 
 // SECURITY §8: however many large documents one host has, and however long they take.
-TEST_F(ReadingThreadsTest, ASmallDocumentIsReadBesideALineOfSlowOnes) {
+TEST_F(ReadingThreadsTest, ASmallDocumentIsReadDespiteALineOfSlowOnes) {
   make(2, 2048 * mebi);
   for (int i = 0; i < 50; ++i) begin("a" + std::to_string(i), mebi);
   const Document& small = begin("b");
@@ -147,9 +147,9 @@ TEST_F(ReadingThreadsTest, ASmallDocumentIsReadBesideALineOfSlowOnes) {
 }
 
 // SECURITY M2, M3
-TEST_F(ReadingThreadsTest, AHostWhoseDocumentFindsNoMemoryMakesNobodyElseWait) {
+TEST_F(ReadingThreadsTest, AHostWaitingForMemoryDoesNotDelayOtherHosts) {
   make(4, 20 * mebi);
-  const Document& first = begin("a", 10 * mebi);  // one may always have what it needs
+  const Document& first = begin("a", 10 * mebi);  // one document at a time may always have the memory it needs
   EXPECT_EQ(memory->used(), limits::reading_cost(10 * mebi));
   const Document& large = begin("b", 10 * mebi);
   const Document& small = begin("c");
@@ -169,7 +169,7 @@ TEST_F(ReadingThreadsTest, AHostWhoseDocumentFindsNoMemoryMakesNobodyElseWait) {
 }
 
 // SECURITY M3
-TEST_F(ReadingThreadsTest, WhoMayAlwaysGrowWaitsForNobodyOfItsHost) {
+TEST_F(ReadingThreadsTest, ADocumentThatMayAlwaysGrowDoesNotWaitForItsHost) {
   make(2, 20 * mebi);
   Document& first = receive("a2");
   EXPECT_TRUE(first.share.cover(30 * mebi));  // while its body comes it is the first that finds too little
@@ -210,7 +210,7 @@ TEST_F(ReadingThreadsTest, AnExceptionFreesTheThread) {
 }
 
 // PERFORMANCE §3: timers and sockets are looked at between documents that are read on the loop.
-TEST_F(ReadingThreadsTest, TheLoopGoesOnBetweenDocumentsThatItReads) {
+TEST_F(ReadingThreadsTest, TheLoopRunsBetweenDocumentsThatItReads) {
   make(1);
   asio::io_context one{1};
   std::size_t read = 0, ticks = 0;

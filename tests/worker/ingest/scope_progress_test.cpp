@@ -107,7 +107,7 @@ TEST(ScopeProgress, AsksOtherHostsWhileManyWaitForOne) {
   EXPECT_EQ(scope.next_wanted(too_soon), now) << "it may have been asked before the other was done";
 }
 
-TEST(ScopeProgress, OfARunOnceTakesWhatWasDueAtItsStart) {
+TEST(ScopeProgress, OfARunOnceClaimsFeedsDueAtItsStart) {
   ScopeProgress scope({true, {}}, lease);
   EXPECT_TRUE(scope.needs_start());
   scope.start_at(now);

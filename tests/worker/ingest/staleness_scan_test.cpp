@@ -53,7 +53,7 @@ TEST_F(SurveyTest, FindsTheHealthyFeedThatHadNoSuccessForLongest) {
   EXPECT_NEAR(round(), 5 * 3600, 60) << "round after round";
 }
 
-TEST_F(SurveyTest, BeginsAnewWhenTheStoreFails) {
+TEST_F(SurveyTest, RestartsWhenTheStoreFails) {
   redis.kill();
   EXPECT_FALSE(survey.step(store));
   redis.start();

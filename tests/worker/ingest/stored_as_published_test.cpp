@@ -1,5 +1,5 @@
-// What the publisher says is what is stored, and what of it is news (DESIGN §5): documents one after the other on a
-// real store. The documents of tests/data/polls are what publishers were seen to do.
+// Published content is stored as it is, and changes readers notice become events (DESIGN §5): documents in sequence on
+// a real store. The documents of tests/data/polls were observed at publishers.
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -23,7 +23,7 @@ std::string file(const std::string& name) {
   return text.str();
 }
 
-/// An item of RSS with these elements besides guid, link, title and date.
+/// An RSS item with these elements in addition to guid, link, title and date.
 std::string item(const std::string& guid, const std::string& more, const std::string& title = "Title") {
   return "<item><guid isPermaLink='false'>" + guid + "</guid><link>https://example.org/" + guid + "</link><title>" +
          title + "</title>" + more + "</item>";
@@ -293,7 +293,7 @@ std::string item_of_day(const std::string& name, int day) {
 }
 
 // HTTP G8
-TEST_F(StoredAsPublished, ABacklogIsToldFromNews) {
+TEST_F(StoredAsPublished, ABacklogIsDistinguishedFromNews) {
   const auto backlog = [this] {
     const auto all = signals("post_created");
     return std::ranges::count_if(all, [](const auto& event) { return event.contains("backlog"); });
@@ -321,7 +321,7 @@ TEST_F(StoredAsPublished, ABacklogIsToldFromNews) {
   EXPECT_EQ(backlog(), 21) << "many at once are news where they are newer";
 }
 
-TEST_F(StoredAsPublished, AFirstDocumentWithoutPostsSaysWhatTheFeedIs) {
+TEST_F(StoredAsPublished, AFirstDocumentWithoutPostsCreatesTheFeedsRecord) {
   poll(channel(""));
   EXPECT_EQ(redis({"HGET", "Feed:" + url, "title"}), "Feed");
   ASSERT_EQ(count("feed_created"), 1U);
@@ -408,7 +408,7 @@ TEST_F(StoredAsPublished, UnknownParametersAreLearned) {
   EXPECT_EQ(count("post_modified"), 7U) << "paths are never learned";
 }
 
-TEST_F(StoredAsPublished, WhatWasLearnedExpires) {
+TEST_F(StoredAsPublished, LearnedPartsExpire) {
   const auto with = [](int n, const std::string& more) {
     return channel(item("a", first_day + "<description>&lt;img src='https://e.org/" + std::to_string(n) +
                                  "/p.png'&gt;</description>") +
@@ -436,7 +436,7 @@ TEST_F(StoredAsPublished, AlertsThatEscalateAtEveryPollAreNewsEachTime) {
   EXPECT_EQ(learned(), "(nil)");
 }
 
-TEST_F(StoredAsPublished, QuietFeedsHaveNoKeyOfWhatWasLearned) {
+TEST_F(StoredAsPublished, QuietFeedsHaveNoKeyOfLearnedParts) {
   for (int n = 0; n < 5; ++n) poll(channel(item("a", first_day, "Title " + std::to_string(n))));
   EXPECT_EQ(learned(), "(nil)");
   EXPECT_EQ(count("post_modified"), 4U);
@@ -536,7 +536,7 @@ TEST_F(Upgraded, ReadsTextsAuthorsAndDatesWithoutNews) {
 }
 
 // What the publisher changed at the same time is news where the items of the last document are known.
-TEST_F(Upgraded, TellsWhatThePublisherChanged) {
+TEST_F(Upgraded, ReportsChangesOfThePublisher) {
   const auto alerts = [](const std::string& first, const std::string& second) {
     return channel(item("a", first_day + "<cap:severity>" + first + "</cap:severity>") +
                    item("b", first_day + "<cap:severity>" + second + "</cap:severity>"));

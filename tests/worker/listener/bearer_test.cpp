@@ -57,7 +57,7 @@ TEST(Host, IsAnAddressOrANameOfOurs) {
     EXPECT_FALSE(is_called_by(host, names)) << host;
 }
 
-TEST(Site, IsAnotherWhenTheBrowserSaysSo) {
+TEST(Site, IsForeignIfTheBrowserSendsSuchHeaders) {
   EXPECT_FALSE(is_of_another_site(head({{"Host", "localhost:9810"}})));
   EXPECT_FALSE(is_of_another_site(
       head({{"Host", "localhost:9810"}, {"Origin", "http://localhost:9810"}, {"Sec-Fetch-Site", "same-origin"}})));
@@ -70,7 +70,7 @@ TEST(Site, IsAnotherWhenTheBrowserSaysSo) {
       head({{"Host", "localhost"}, {"Origin", "http://localhost"}, {"Origin", "https://evil.example"}})));
 }
 
-TEST(Near, IsWhoComesFromHereAndFromNobodyElse) {
+TEST(Near, IsALoopbackClientWithoutProxyHeaders) {
   const auto here = boost::asio::ip::make_address("127.0.0.1"), there = boost::asio::ip::make_address("192.0.2.1");
   EXPECT_TRUE(is_near(here, head({{"Host", "localhost"}})));
   EXPECT_FALSE(is_near(there, head({{"Host", "localhost"}})));

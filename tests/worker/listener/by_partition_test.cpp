@@ -16,7 +16,7 @@ TEST(ByPartition, IsNamedInOneWay) {
     EXPECT_FALSE(named_partition(none)) << none;
 }
 
-TEST(ByPartition, FindsWhomItIsFor) {
+TEST(ByPartition, FindsTheEntryOfAPartition) {
   int one = 1, other = 2;
   ByPartition<int> only;
   EXPECT_TRUE(only.empty());

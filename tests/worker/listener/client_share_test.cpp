@@ -1,4 +1,4 @@
-// Who a request is from, behind proxies and without, and the share of each network (SECURITY W8).
+// The client of a request, with and without proxies, and the share of each network (SECURITY W8).
 #include "worker/listener/client_share.hpp"
 
 #include <vector>
@@ -67,7 +67,7 @@ TEST(ClientAddress, IsTheRightMostThatIsNotTrusted) {
       << "a proxy writes one of the two, and its client may have written the other";
 }
 
-TEST(TrustedProxyLists, NameWhatIsNoNetwork) {
+TEST(TrustedProxyLists, RejectEntriesThatAreNotNetworks) {
   for (const char* wrong : {"", "x", "10.0.0.0/33", "::/129", "10.0.0.0/", "10.0.0.1:80", "[::1]"}) {
     const auto parsed = TrustedProxies::parse(std::vector<std::string>{wrong});
     EXPECT_FALSE(parsed) << wrong;

@@ -1,4 +1,4 @@
-// Whom a listener takes in, whom it drops for another, and what a bug in one conversation does to the rest.
+// Which connections a listener accepts, which it drops for others, and how a bug in one affects the rest.
 #include "worker/listener/listener.hpp"
 
 #include <future>
@@ -44,7 +44,7 @@ class ListenerTest : public testing::Test {
 
  protected:
   void start() {
-    limits.pause = limits.head_time = limits.body_time = 1h;  // who is dropped is not late
+    limits.pause = limits.head_time = limits.body_time = 1h;  // dropped connections are not late
     listener = Listener::open(io.get_executor(), {asio::ip::address_v4::loopback(), 0}, "").value();
     Listener::Host host;
     host.answer = [this](Visit& visit) { return answer(visit); };
@@ -168,7 +168,7 @@ TEST_F(ListenerTest, AnotherNetworkAlwaysGetsAPlace) {
   EXPECT_FALSE(error) << "older, but the only one of its network";
 }
 
-TEST_F(ListenerTest, WhatIsBeingAnsweredIsNotDropped) {
+TEST_F(ListenerTest, ConnectionsBeingAnsweredAreNotDropped) {
   places = {.connections = 8, .per_network = 1};
   start();
   tcp::socket busy = connect();
@@ -193,7 +193,7 @@ TEST_F(ListenerTest, WhenAllAreBeingAnsweredTheNextOnesWaitOfWhateverNetwork) {
     others.push_back(connect(from));
     asio::write(others.back(), asio::buffer(std::string("GET /other HTTP/1.1\r\nHost: x\r\n\r\n")));
   }
-  // So that they have come in: the loop looks for what is ready between two things that it does.
+  // Makes sure that they were accepted: the loop polls for ready sockets between two handlers.
   for (int turn = 0; turn < 20; ++turn) asio::post(io, asio::use_future([] {})).get();
   release();
   for (tcp::socket& one : others) {
@@ -204,7 +204,7 @@ TEST_F(ListenerTest, WhenAllAreBeingAnsweredTheNextOnesWaitOfWhateverNetwork) {
   }
 }
 
-TEST_F(ListenerTest, AnswersSoManyRequestsOnAConnectionAndNoMore) {
+TEST_F(ListenerTest, LimitsTheRequestsOfAConnection) {
   limits.requests = 3;
   start();
   tcp::socket socket = connect();
@@ -214,7 +214,7 @@ TEST_F(ListenerTest, AnswersSoManyRequestsOnAConnectionAndNoMore) {
   EXPECT_TRUE(is_closed(socket));
 }
 
-TEST_F(ListenerTest, WhoIsTakenOverTakesNoPlaceAndIsNeitherAnsweredNorClosed) {
+TEST_F(ListenerTest, ReleasedConnectionTakesNoSlotAndIsNeitherAnsweredNorClosed) {
   places = {.connections = 1, .per_network = 1};
   limits.answer_time = limits.part_time = 1ms;
   start();

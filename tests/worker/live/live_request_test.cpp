@@ -38,7 +38,7 @@ TEST(LiveRequests, NameFeedsChannelsAndTypesOnceEach) {
   EXPECT_THAT(read("initial=0").filter.types, IsEmpty());
 }
 
-TEST(LiveRequests, GoOnBehindAnIdOfWhichTheHeaderWins) {
+TEST(LiveRequests, ContinueAfterAnIdAndPreferTheHeader) {
   EXPECT_EQ(read("last_event_id=7-1").after, (EventPlace{7, 1}));
   EXPECT_EQ(read("last_event_id=7-1", "9-2").after, (EventPlace{9, 2}));
   EXPECT_EQ(read("last_event_id=", "").after, std::nullopt);
@@ -51,7 +51,7 @@ struct WrongCase {
   const char *name, *query, *header, *said;
 };
 class WrongLiveRequests : public testing::TestWithParam<WrongCase> {};
-TEST_P(WrongLiveRequests, AreTold) {
+TEST_P(WrongLiveRequests, AreRejectedWithAReason) {
   const auto request = read_live_request(GetParam().query, GetParam().header);
   ASSERT_FALSE(request);
   EXPECT_THAT(request.error().detail, HasSubstr(GetParam().said));

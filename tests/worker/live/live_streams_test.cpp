@@ -42,7 +42,7 @@ using testing::StartsWith;
 const std::string other_feed = "https://example.org/other.xml";
 const std::string private_feed = "https://user:secret@example.org/private.xml";
 
-/// A client that hears what it is told, for 20 s at most.
+/// A client of a live stream that reads for 20 s at most.
 class Client {
  public:
   Client(const tcp::endpoint& server, const std::string& target, const std::string& more = "",
@@ -58,7 +58,7 @@ class Client {
 
   /// All that has come, once it holds `text`; "" and a failure when it does not come.
   std::string hear(const std::string& text) {
-    const auto until = std::chrono::steady_clock::now() + 20s;  // hearts beat meanwhile
+    const auto until = std::chrono::steady_clock::now() + 20s;  // heartbeats arrive in between
     for (std::size_t from = 0; heard_.find(text, from) == std::string::npos;) {
       from = heard_.size() - std::min(heard_.size(), text.size());
       if (!more() || std::chrono::steady_clock::now() > until) {
@@ -100,7 +100,7 @@ std::string last_id(const std::string& id) {
   return "Last-Event-ID: " + id + "\r\n";
 }
 
-/// What stands behind `field` in the lines of a stream.
+/// The values of `field` in the lines of a stream.
 std::vector<std::string> fields(const std::string& stream, const std::string& field) {
   std::vector<std::string> values;
   for (std::size_t at = 0; (at = stream.find("\n" + field + ": ", at)) != std::string::npos;) {
@@ -170,7 +170,7 @@ class LiveStreamsTest : public StoreTest {
     return ask(request);
   }
 
-  /// A feed that others may have, though nobody has fetched it.
+  /// A feed that may be republished although it was never fetched.
   void add_public(const std::string& url = feed_url) {
     NewFeed feed;
     feed.feed_url = url;
@@ -216,7 +216,7 @@ class LiveStreamsTest : public StoreTest {
   std::thread loop;
 };
 
-TEST_F(LiveStreamsTest, TellWhatHappensFromNowOnInTheFormOfTheStandard) {
+TEST_F(LiveStreamsTest, SendNewEventsInTheStandardFormat) {
   add_public();
   write("before");
   start();
@@ -246,8 +246,8 @@ TEST_F(LiveStreamsTest, RealEventsOfRefreshesArrive) {
   EXPECT_THAT(all.hear("\"guid\":\"second\""), Not(HasSubstr("\"guid\":\"first\"")));
 }
 
-// Of 300 events a third is older than the tail, a third in it, and the rest comes meanwhile.
-TEST_F(LiveStreamsTest, GoOnBehindTheLastIdWithoutAHoleOrADoubledEvent) {
+// 300 events: a third is older than the tail, a third is in it, and the rest is written during the test.
+TEST_F(LiveStreamsTest, ContinueAfterTheLastIdWithoutAGapOrADuplicate) {
   add_public();
   const std::string before = newest();
   std::vector<std::string> ids;
@@ -290,13 +290,13 @@ TEST_F(LiveStreamsTest, AreGoneWithTheOldestIdWhereSomethingIsMissed) {
   EXPECT_EQ(figures().open, 0U);
 }
 
-TEST_F(LiveStreamsTest, ThatCannotGoOnAreClosedAndNotSilent) {
+TEST_F(LiveStreamsTest, ThatCannotContinueAreClosedAndNotSilent) {
   add_public();
   start();
   Client one = open();
   write("first");
   one.hear("\"guid\":\"first\"");
-  // Two events of which the older one is trimmed before anybody can read it.
+  // Two events, the older of which is trimmed before any stream can read it.
   const std::string prev = newest(), stem = prev.substr(0, prev.find('-'));
   redis({"EVAL",
          ("redis.call('XADD', KEYS[1], ARGV[1], 'type', 'x', 'json', '{\"prev\":\"' .. ARGV[3] .. '\"}')"
@@ -347,7 +347,7 @@ TEST_F(LiveStreamsTest, AreOfTheFeedsChannelsAndTypesThatAreAskedFor) {
   end();
 }
 
-TEST_F(LiveStreamsTest, TellNoMoreThanTheCallerMaySee) {
+TEST_F(LiveStreamsTest, SendOnlyEventsThatTheClientMaySee) {
   for (const std::string& url : {feed_url, other_feed}) add_public(url);
   ASSERT_TRUE(Channels(store).add(std::vector<std::string>{"news"}));
   ASSERT_TRUE(Channels(store).follow(std::vector<Membership>{{"news", other_feed}}));
@@ -369,7 +369,7 @@ TEST_F(LiveStreamsTest, TellNoMoreThanTheCallerMaySee) {
   EXPECT_THAT(fields(asks_for_other.hear_out(), "data"), ElementsAre());
 }
 
-TEST_F(LiveStreamsTest, BeatWhileNothingHappensAndMoveTheIdOfThoseForWhomNothingComes) {
+TEST_F(LiveStreamsTest, SendHeartbeatsAndAdvanceTheIdOfIdleClients) {
   add_public();
   add_public(other_feed);
   options.heartbeat = 60ms;
@@ -382,9 +382,9 @@ TEST_F(LiveStreamsTest, BeatWhileNothingHappensAndMoveTheIdOfThoseForWhomNothing
   quiet.hear(":\n\n:\n\n:\n\n");
 }
 
-TEST_F(LiveStreamsTest, ThatAreSlowHoldNobodyUpAndMissNothing) {
+TEST_F(LiveStreamsTest, ThatAreSlowDelayNoOtherAndMissNothing) {
   add_public();
-  tail_options.bytes = 256 << 10;  // a slow one falls behind what it holds
+  tail_options.bytes = 256 << 10;  // a slow client falls behind the tail
   options.socket_bytes = 4096;
   start();
   std::vector<Client> slow;
@@ -403,7 +403,7 @@ TEST_F(LiveStreamsTest, ThatAreSlowHoldNobodyUpAndMissNothing) {
     heard.erase(heard.begin());  // where it began
     EXPECT_EQ(heard, ids);
     auto data = fields(one.hear("\"guid\":\"end\""), "data");
-    data.pop_back();  // of which the end may not have come
+    data.pop_back();  // its end may still be missing
     for (const std::string& event : data) EXPECT_GT(event.size(), 60'000U);
   }
 }
@@ -428,7 +428,7 @@ TEST_F(LiveStreamsTest, ThatTakeNothingAreClosed) {
 }
 
 // SECURITY M6: of events that are not held any more, which each client has taken another part of.
-TEST_F(LiveStreamsTest, ThatAreBehindLongestAreClosedWhereTheirEventsAreTooMuch) {
+TEST_F(LiveStreamsTest, ThatLagMostAreClosedWhenMemoryIsShort) {
   constexpr std::size_t bytes = 600'000;
   add_public();
   options.socket_bytes = 4096;
@@ -455,7 +455,7 @@ TEST_F(LiveStreamsTest, ThatAreBehindLongestAreClosedWhereTheirEventsAreTooMuch)
   EXPECT_LT(memory.used(), bytes);
 }
 
-TEST_F(LiveStreamsTest, AreSoManyAndNoMoreInAllAndOfANetwork) {
+TEST_F(LiveStreamsTest, AreLimitedInTotalAndPerNetwork) {
   add_public();
   options.most = 3;
   options.per_network = 2;

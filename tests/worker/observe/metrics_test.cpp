@@ -158,7 +158,7 @@ TEST(Metrics, EachGroupHasItsLagOfDelivery) {
   EXPECT_EQ(times(metrics.text(), "group=\"slow\""), 0U);
 }
 
-/// One family each, whose samples say whose they are; figures of the process stand there once.
+/// Each family appears once, and its samples name their partition; figures of the process appear once.
 TEST(Metrics, OfSeveralSayWhichPartitionTheyAreOf) {
   Metrics first(build), second(build);
   second.bug();
@@ -407,7 +407,7 @@ TEST(Metrics, ShowsTheOldestSuccessAndHostsThatBackOff) {
   EXPECT_EQ(samples(metrics).at("feedmill_oldest_success_age_seconds"), 7200);
 }
 
-TEST(Metrics, CountsWhatIsPushedOut) {
+TEST(Metrics, CountsDeliveriesAndVerifications) {
   Metrics metrics(build);
   metrics.push_out_sent(true, Metrics::PushOut::taken);
   metrics.push_out_sent(true, Metrics::PushOut::given_up);

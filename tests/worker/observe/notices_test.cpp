@@ -6,7 +6,7 @@
 namespace feedmill::notices_test {
 namespace {
 
-TEST(Notices, OfAPostSayWhatItIsAndWhyItIsTold) {
+TEST(Notices, OfAPostNameThePostAndTheReason) {
   Event signal;
   signal.id = "17-3";
   signal.type = "post_created";

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 /// RELIABILITY §6.
-TEST(RefusedWorkTest, IsToldOnceAndWhenItGoesOn) {
+TEST(RefusedWorkTest, IsLoggedOnceAndWhenItResumes) {
   test::LogInMemory lines;
   Metrics metrics{Metrics::Build{}};
   RefusedWork work(metrics, lines.log(), "delivery");

@@ -42,7 +42,7 @@ TEST(Retries, OfAServerThatCannotWriteComeEveryFiveSecondsAndOfOneThatRefusesUsE
   }
 }
 
-TEST(Retries, AreOfUseForTheStoresStateAndNotForWhatWasAsked) {
+TEST(Retries, ArePossibleForStateErrorsAndNotForRefusals) {
   for (const Code code : {Code::unavailable, Code::timeout, Code::loading, Code::out_of_memory, Code::misconfigured,
                           Code::read_only, Code::auth, Code::tls}) {
     EXPECT_TRUE(is_transient({code, ""}));
@@ -59,14 +59,14 @@ class OutagesTest : public testing::Test {
   Outages outages{metrics, lines.log(), away, [this] { ++began; }};
 };
 
-/// RELIABILITY E2. A server whose certificate has expired first looks like one that has closed the connection.
-TEST_F(OutagesTest, AreToldWhenTheyBeginAndWhenTheyTurnOutToNeedSomebody) {
+/// RELIABILITY E2. At first an expired server certificate looks like a closed connection.
+TEST_F(OutagesTest, AreLoggedWhenTheyBeginAndWhenTheyNeedAnOperator) {
   StoreHealth health(outages);
   for (int i = 0; i < 3; ++i) health.mark_down({Code::unavailable, "closed"});
   health.mark_down({Code::misconfigured, "NOREPLICAS"});  // as of each new primary, for a moment
   for (int i = 0; i < 3; ++i) health.mark_down({Code::tls, "expired"});
   health.mark_down({Code::unavailable, "closed"});
-  health.mark_down({Code::auth, "NOPERM"});  // somebody is on the way
+  health.mark_down({Code::auth, "NOPERM"});  // the operator already knows
   EXPECT_TRUE(health.mark_up());
   health.mark_down({Code::out_of_memory, "OOM"});
   for (int i = 0; i < 3; ++i) health.mark_down({Code::misconfigured, "MISCONF"});
@@ -83,7 +83,7 @@ TEST_F(OutagesTest, AreToldWhenTheyBeginAndWhenTheyTurnOutToNeedSomebody) {
 }
 
 /// Of a process with several loops: however they meet it, and each at its own time.
-TEST_F(OutagesTest, OfAnyLoopAreToldOnceAndLastUntilAllAreServed) {
+TEST_F(OutagesTest, OfAnyLoopAreLoggedOnceAndLastUntilAllAreServed) {
   StoreHealth first(outages), second(outages);
   EXPECT_FALSE(first.mark_up());
   second.mark_down({Code::unavailable, "closed"});
@@ -103,7 +103,7 @@ TEST_F(OutagesTest, OfAnyLoopAreToldOnceAndLastUntilAllAreServed) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
 }
 
-/// RELIABILITY E2. A primary that has handed over says where its successor is; that it says so for long is an outage.
+/// RELIABILITY E2. A primary that has handed over names its successor; if it does so for long, that is an outage.
 TEST_F(OutagesTest, AreNoneWhereAnotherServerIsFoundAtOnce) {
   StoreHealth health(outages);
   const StoreError moved{Code::loading, "MOVED 42 10.0.0.2:6379"}, lost{Code::unavailable, "they do not know yet"};
@@ -135,7 +135,7 @@ TEST_F(OutagesTest, AreNoneWhileReplicasComeToANewPrimary) {
   EXPECT_EQ(began, 1);
 }
 
-/// Stores that went together are told to operators once.
+/// An outage of several stores is logged once.
 TEST_F(OutagesTest, OfSeveralStoresEndWithTheLastOfThem) {
   Outages others{metrics, lines.log(), away};
   StoreHealth first(outages), second(others);
@@ -148,7 +148,7 @@ TEST_F(OutagesTest, OfSeveralStoresEndWithTheLastOfThem) {
 }
 
 /// Of a process that serves many partitions: a node takes its own along, one after the other.
-TEST(StoresAwayTest, AreToldByTheFirstAndByTheLastThatComesBack) {
+TEST(StoresAwayTest, AreReportedByTheFirstAndByTheLastToReturn) {
   StoresAway away;
   const auto now = StoresAway::Clock::now();
   const std::array<int, 4> stores{};

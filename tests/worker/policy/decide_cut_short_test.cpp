@@ -1,4 +1,4 @@
-// Documents that end in the middle, or whose transfer broke off: what came whole counts, what is missing says nothing.
+// Documents that are cut off, or whose transfer broke off: complete items count, missing ones mean nothing.
 #include <gtest/gtest.h>
 
 #include "tests/worker/policy/decide_fixture.hpp"
@@ -65,7 +65,7 @@ TEST(Decide, ConcludesNothingFromWhatADocumentThatEndsInTheMiddleDoesNotSay) {
 }
 
 // HTTP §4, http.truncated
-TEST(Decide, StoresWhatCameWholeOfADocumentThatBrokeOff) {
+TEST(Decide, StoresCompletePostsOfADocumentThatBrokeOff) {
   Document document = document_of({post("a", now_s)});
   document.cut_short = true;
   document.print = {"", "", 300, 700};
@@ -95,7 +95,7 @@ TEST(Decide, StoresWhatCameWholeOfADocumentThatBrokeOff) {
   EXPECT_TRUE(first.commit.events.empty());
 }
 
-TEST(Decide, TakesWhatComesLaterOfAFeedThatAlwaysBreaksOffForNews) {
+TEST(Decide, TreatsLaterPostsOfAnAlwaysCutFeedAsNews) {
   Document document = document_of({post("b", now_s)});
   document.cut_short = true;
   document.failure = Unreadable{Reason::http_truncated, "12 bytes are missing", {}, false};

@@ -1,4 +1,4 @@
-// What follows from failures: back-off, states, what is told (HTTP §4).
+// The consequences of failures: back-off, states, reports (HTTP §4).
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
@@ -148,7 +148,7 @@ std::vector<Row> all_rows() {
   return rows;
 }
 
-TEST_P(Rows, SayWhatFollows) {
+TEST_P(Rows, DecideTheConsequences) {
   const Row& row = GetParam();
   const FeedState before = healthy();
   const Decision decision = decide_on(before, row.reading, exchange_with(row.headers));
@@ -221,7 +221,7 @@ TEST_P(Rows, SayItTwiceInARow) {
   EXPECT_EQ(event_types(twice), Types{}) << "it is no news";
 }
 
-TEST_P(Rows, SayItAnewAfterASuccess) {
+TEST_P(Rows, RepeatTheReportAfterASuccess) {
   const Row& row = GetParam();
   const FeedState before = failed("status.server", 5, days(1), "degraded");
   const FeedState between = decide_on(before, NotModified()).commit.state;
@@ -522,7 +522,7 @@ TEST(Decide, RemembersADocumentThatCouldNotBeRead) {
       << "another limit may let it pass";
 }
 
-// SECURITY Q2: what takes more steps than any document deserves is no better than what kills.
+// SECURITY Q2: a document that takes more steps than any should is treated like one that kills the worker.
 TEST(Decide, QuarantinesWhatTakesTooLongThreeTimesInARow) {
   const Unreadable endless{Reason::parse_limit, "more steps than are taken", {}};
   FeedState state = healthy();

@@ -1,4 +1,4 @@
-// Content that was pushed: what of it is written, what is left to a fetch, and when that comes.
+// Pushed content: how much of it is written, how much is left to a fetch, and when that is due.
 #include <gtest/gtest.h>
 
 #include "tests/worker/policy/decide_fixture.hpp"
@@ -46,7 +46,7 @@ TEST(DecidePush, PutsThePollOffForNewsAlone) {
   EXPECT_EQ(again.commit.state.rhythm.new_per_week, claim.state.rhythm.new_per_week);
 }
 
-TEST(DecidePush, LeavesWhatIsOlderThanTombstonesToAFetch) {
+TEST(DecidePush, LeavesPostsOlderThanTombstonesToAFetch) {
   const std::int64_t grace_s = Retention().grace / seconds(1);
   const Document document =
       document_of({dated_post("just", now_s - grace_s), dated_post("old", now_s - grace_s - 1), post("undated", {})});
@@ -135,7 +135,7 @@ TEST(SecondLook, NeedsAPushThatBroughtNothing) {
   EXPECT_FALSE(failed.state.push.looks_again);
 }
 
-TEST(SecondLook, IsNotHadByFeedsWhosePushesBringNothingNorAgainstAnybodysWill) {
+TEST(SecondLook, IsSkippedForBarrenPushesAndWhereSettingsForbidIt) {
   FeedState barren = hinted();
   barren.push.empty_in_a_row = 2;
   EXPECT_GE(poll(barren).commit.next_due, now + hours(1));

@@ -62,7 +62,7 @@ TEST(Decide, LetsServersThatAreOpenedBeAskedOften) {
 }
 
 // WEBSUB U15
-TEST(Decide, NotesWhoCouldHaveFetchedIt) {
+TEST(Decide, RecordsWhetherAnyClientCouldHaveFetchedIt) {
   using enum Exposure;
   struct Case {
     Exposure before, seen, after;
@@ -130,7 +130,7 @@ TEST(Settings, GovernRetentionAndInterval) {
   EXPECT_EQ(broken.commit.state.settings, "{broken") << "left for the operator to see";
 }
 
-TEST(Settings, GovernAgeAndBytesOfWhatIsKept) {
+TEST(Settings, GovernAgeAndBytesOfRetention) {
   PolicyOptions options;
   options.retention.age = hours(24);
   options.retention.bytes = 1000;

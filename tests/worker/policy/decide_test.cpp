@@ -1,4 +1,4 @@
-// What follows from answers: what is kept of them, counted and told.
+// The consequences of answers: values kept, counted and reported.
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -68,7 +68,7 @@ TEST(Decide, CountsUnconditionalRequestsByReason) {
 }
 
 // HTTP P2, P3
-TEST(Decide, KeepsTheValidatorsOfWhatItStored) {
+TEST(Decide, KeepsTheValidatorsOfTheStoredDocument) {
   const std::string other = "https://cdn.example.org/feed.xml";
   const SameBody same{{std::string(32, 'e'), stored_body_hash, 11, 20}};
   struct Case {
@@ -137,7 +137,7 @@ TEST(Decide, LeavesValidatorsAndHashesAloneWhenTheAnswerIsRefused) {
 }
 
 // HTTP P5
-TEST(Decide, RemembersTheHashesOfWhatItRead) {
+TEST(Decide, StoresTheHashesOfReadItems) {
   const FeedState stored = decide_on(healthy(), document_of({})).commit.state;
   EXPECT_EQ(stored.document.wire_hash, std::string(32, 'c'));
   EXPECT_EQ(stored.document.body_hash, std::string(32, 'd'));
@@ -245,7 +245,7 @@ TEST(Decide, CountsNewEntriesIntoTheRate) {
   EXPECT_EQ(changed.commit.retention.listed, 2U);
 }
 
-TEST(Decide, TellsOfTheFeedOnlyWhatAReaderWouldNotice) {
+TEST(Decide, ReportsOnlyFeedChangesThatReadersNotice) {
   const Fields stored{{"generator", "A"}, {"link", "https://example.org/"}, {"title", "T"}, {"updated", "1"}};
   struct Case {
     const char* name;

@@ -71,7 +71,7 @@ Document document_of(std::size_t count) {
   return document;
 }
 
-TEST(Comparing, IsForDocumentsOfWhichMostIsUnknown) {
+TEST(Comparing, IsForDocumentsWithMostlyUnknownPosts) {
   EXPECT_TRUE(must_compare(healthy().identity, document_of(20), known_with(11, 9)));
   EXPECT_FALSE(must_compare(healthy().identity, document_of(20), known_with(10, 10))) << "a busy day";
   EXPECT_FALSE(must_compare(healthy().identity, document_of(20), known_with(0, 20)));
@@ -80,7 +80,7 @@ TEST(Comparing, IsForDocumentsOfWhichMostIsUnknown) {
   EXPECT_FALSE(must_compare(healthy().identity, document_of(20), nothing)) << "a first import";
 }
 
-TEST(Comparing, IsForASwitchAndForWhatIsNewAtEveryFetch) {
+TEST(Comparing, IsForASwitchAndForDocumentsThatAreNewAtEveryFetch) {
   Document switched = document_of(20);
   switched.identified_by = IdentifiedBy::link;
   EXPECT_TRUE(must_compare(healthy().identity, switched, known_with(0, 20)));
@@ -137,7 +137,7 @@ TEST(Recognising, LeavesTheRestOfADocumentNew) {
   EXPECT_EQ(scene.known.guids[0].stored_guid, "");
 }
 
-TEST(Recognising, BuriesWhatWasTrimmedUnderOtherGuids) {
+TEST(Recognising, BuriesPostsTrimmedUnderOtherGuids) {
   for (const bool trimmed : {true, false}) {
     Scene scene(10);
     scene.posts.resize(3);  // 10, 9, 8 are kept
@@ -223,7 +223,7 @@ TEST(Recognising, TakesOverWhatTheStoreSaysThen) {
   EXPECT_EQ(scene.known.guids[1].stored_guid, "old1");
 }
 
-/// A document whose guids are the numbers of its places, which `shift` new posts have moved on by so many.
+/// A document whose guids are positions in the list, shifted by `shift` new posts.
 struct Places {
   explicit Places(int count, int shift, bool dated = true) {
     for (int place = 1; place <= count; ++place) {
@@ -269,7 +269,7 @@ TEST(GuidsThatNamePlaces, AreSeenWhereMostPostsStandUnderThoseOfOthers) {
   EXPECT_FALSE(must_compare(by_link.identity, switched.document, switched.known));
 }
 
-TEST(GuidsThatNamePlaces, AreNoneOfThoseOfPostsThatChange) {
+TEST(GuidsThatNamePlaces, AreNotSeenInEditedPosts) {
   Places edited(10, 0);
   for (EntryRecord& record : edited.document.entries) record.fields[1].second += " (edited)";
   EXPECT_FALSE(edited.are_seen()) << "titles alone";

@@ -215,7 +215,7 @@ TEST(ItemIdentity, AsksNothingForAUsualNewPost) {
   EXPECT_EQ(scene.asked().seconds, (std::vector<std::int64_t>{day_s}));
 }
 
-TEST(ItemIdentity, AsksForPostsWhoseDateWasClamped) {
+TEST(ItemIdentity, LooksUpPostsWithAClampedDate) {
   Scene scene;
   scene.known.departed = {"dropped"};
   scene.list("new", {.date = "2030-01-01T00:00:00Z"});

@@ -55,7 +55,7 @@ Document page_of(std::vector<EntryRecord> entries, const std::string& next = fee
 
 constexpr auto unknown = StoredSnapshot::Is::unknown, same = StoredSnapshot::Is::same;
 
-TEST(PageClaims, AreTheFeedsWhenSomebodyWantsItOrItWaitsForItsTurn) {
+TEST(PageClaims, AreForTheFeedIfItIsRequestedOrWaitsInLine) {
   EXPECT_TRUE(is_for_page(claim_of(walking())));
   EXPECT_FALSE(is_for_page(claim_of(healthy())));
   const auto with = [](const std::function<void(FeedState&)>& change) {
@@ -75,7 +75,7 @@ TEST(PageClaims, AreTheFeedsWhenSomebodyWantsItOrItWaitsForItsTurn) {
   })) << "the feed was last";
 }
 
-TEST(Page, BringsWhatIsNewAndNothingElse) {
+TEST(Page, CreatesOnlyUnknownPosts) {
   FeedState state = walking();
   const Decision decision =
       page(state, page_of({dated("a", now_s - 2 * day), dated("b", now_s - 3 * day)}), known_as({unknown, same}));
@@ -91,7 +91,7 @@ TEST(Page, BringsWhatIsNewAndNothingElse) {
   EXPECT_EQ(commit.next_due, now + seconds(1));
 }
 
-TEST(Page, EndsTheWalkWhereItMeetsWhatIsOlderThanTheGap) {
+TEST(Page, EndsTheWalkAtPostsOlderThanTheGap) {
   const Document meets = page_of(
       {dated("a", now_s - 9 * day), dated("b", now_s - 10 * day), dated("c", now_s - 11 * day), post("undated", {})});
   const Commit commit = page(walking(), meets, known_as({unknown, same, unknown, unknown})).commit;
@@ -103,14 +103,14 @@ TEST(Page, EndsTheWalkWhereItMeetsWhatIsOlderThanTheGap) {
 }
 
 // DESIGN §5
-TEST(Page, HasPostsWithoutDatesBehindThoseOfThePagesBefore) {
+TEST(Page, DatesUndatedPostsBeforeThoseOfEarlierPages) {
   FeedState state = walking();
   state.older.walk.since = now - minutes(5);
   state.older.walk.purpose = PageWalk::For::backfill;
   std::int64_t last = now_s - 5 * minute;
   for (std::uint32_t pages = 0; pages < 3; ++pages) {
     state.older.walk.pages = pages;
-    state.last.at = now - minutes(1);  // polled meanwhile
+    state.last.at = now - minutes(1);  // polled between pages
     const Commit commit = page(state, page_of({post("a", {}), post("b", {})}), known_as({unknown, unknown})).commit;
     ASSERT_EQ(commit.entries.size(), 2U);
     EXPECT_LT(commit.entries[1].timestamp, last) << "the newest stands last";
@@ -141,7 +141,7 @@ TEST(Page, IsTheLastOfSoMany) {
       << "without TLS";
 }
 
-TEST(Page, ThatFailsIsTriedThreeTimesAndKeepsNobodyFromTheFeed) {
+TEST(Page, ThatFailsIsTriedThreeTimesAndDoesNotDelayTheFeed) {
   FeedState state = walking();
   const auto fails = [&] {
     return decide_page(claim_of(state), error_of(Reason::connect_timeout), exchange_with(), {}, {}, now).commit;

@@ -19,7 +19,7 @@ Headers left(const std::string& remaining, const std::string& reset) {
 }
 
 // HTTP H10
-TEST(ToldQuota, SpreadsWhatIsLeft) {
+TEST(ToldQuota, SpreadsTheRemainingRequests) {
   EXPECT_EQ(told({}), std::nullopt);
   EXPECT_EQ(told(left("0.0", "57")), (ToldQuota{seconds(58), seconds(58), seconds(58)}))
       << "a second more: it is told in whole ones";

@@ -35,7 +35,7 @@ constexpr Milliseconds begin = seconds(1'772'366'417);  // no full minute
 struct Answer {
   int status = 200;
   std::vector<Header> headers{};
-  std::optional<Reason> unreadable{};  ///< what is wrong with the document, when it is none
+  std::optional<Reason> unreadable{};  ///< the document's fault, if any
 };
 
 /// How a host answers to a feed that is asked for from an address.
@@ -139,7 +139,7 @@ class Fleet {
       last_start_ = event.at;
       plan({event.at + Milliseconds(between(50, 900)), Kind::answer, event.worker, claim, 0});
     }
-    // Who comes first is chance.
+    // The order of workers is random.
     const Milliseconds next = std::clamp<Milliseconds>(batch->next_due.value_or(event.at + minutes(10)),
                                                        event.at + Milliseconds(500), event.at + minutes(10));
     plan({next + Milliseconds(between(0, 50)), Kind::poll, event.worker, {}, 0});

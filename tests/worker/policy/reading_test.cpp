@@ -98,7 +98,7 @@ TEST(Reading, DoesNotDecodeTheBytesItHas) {
   EXPECT_EQ(same->print.body_bytes, 4711U);
 }
 
-// HTTP P5: a text that is no feed shows that no parser was asked.
+// HTTP P5: a text that is not a feed shows that the parser was not called.
 TEST(Reading, DoesNotParseTheTextItHas) {
   const std::string no_feed = "<html><body>Hello</body></html>";
   const Reading first = read_one(answer(no_feed));
@@ -133,7 +133,7 @@ TEST(Reading, KnowsAFeedHoweverItIsCompressed) {
   EXPECT_TRUE(std::holds_alternative<Document>(read_one(answer(feed_text + "\n"), state))) << "a byte more";
 }
 
-TEST(Reading, RefusesWhatItCannotDecodeOrRead) {
+TEST(Reading, RejectsUndecodableAndUnreadableDocuments) {
   struct Case {
     const char* name;
     std::string body;
@@ -304,7 +304,7 @@ TEST(Reading, LeavesOutThePostThatADocumentEndsIn) {
   EXPECT_FALSE(std::get<Document>(read_one(answer(feed_text))).cut_short);
 }
 
-/// What is read of a document that ended in the middle before, and now comes again as it was.
+/// Reads a document that was cut off the last time and now comes again unchanged.
 Reading read_again(const std::string& body, FeedState state = {}) {
   const auto first = std::get<Document>(read_one(answer(body), state));
   state.document.wire_hash = first.print.wire_hash;
@@ -330,7 +330,7 @@ TEST(Reading, KeepsThePostThatADocumentAlwaysEndsIn) {
   EXPECT_EQ(guids_of(read_again(json)), (Guids{"b", "a"}));
 }
 
-TEST(Reading, KeepsNoPostWhoseNameMayBeHalf) {
+TEST(Reading, DropsAPostWithATruncatedGuidOrLink) {
   const auto again = [](const std::string& body, FeedState state = {}) {
     return std::holds_alternative<SameBody>(read_again(body, std::move(state)));
   };
@@ -513,7 +513,7 @@ TEST(Reading, BelievesTheEndOfADocumentAndNotThatOfItsTransfer) {
   EXPECT_EQ(refusal_of(read(fetched, {}, {})), nullptr);
   fetched = broken_off(json.substr(0, json.size() - 1));
   EXPECT_NE(refusal_of(read(fetched, {}, {})), nullptr);
-  // The name of the end tag elsewhere is no end.
+  // The name of the end tag inside other markup does not end the document.
   fetched = broken_off(
       "<rss version=\"2.0\"><channel><item><guid>1</guid><description><![CDATA[</rss>]]></description>"
       "</item><!-- </channel></rss> --> <item><guid>2</guid>");
@@ -521,7 +521,7 @@ TEST(Reading, BelievesTheEndOfADocumentAndNotThatOfItsTransfer) {
 }
 
 // HTTP R5, R9
-TEST(Reading, TellsWhoseDocumentItSaysItIs) {
+TEST(Reading, ReportsTheSelfLinkAndNewAddress) {
   const std::string text =
       "<?xml version=\"1.0\"?><rss version=\"2.0\" xmlns:atom=\"http://www.w3.org/2005/Atom\" "
       "xmlns:itunes=\"http://www.itunes.com/dtds/podcast-1.0.dtd\"><channel><title>T</title>"

@@ -259,7 +259,7 @@ TEST(Schedule, ObeysTheOperator) {
 }
 
 // HTTP P9
-TEST(Schedule, WaitsAsLongAsRetryAfterSays) {
+TEST(Schedule, WaitsForRetryAfter) {
   struct Case {
     std::int64_t wait_s;
     bool clamped;
@@ -715,7 +715,7 @@ TEST(Why, LeavesOutLinesThatCannotBeRead) {
   EXPECT_EQ(read[0].from, "a b");
 }
 
-TEST(Why, QuotesNoMoreThan120Bytes) {
+TEST(Why, QuotesAtMost120Bytes) {
   const DueInput input{"expires", 60, "a\n" + std::string(500, 'x')};
   EXPECT_EQ(encode_due_inputs(std::span(&input, 1)), "expires 60 a " + std::string(118, 'x'));
   EXPECT_EQ(encode_due_inputs({}), "");

@@ -1,5 +1,5 @@
-// Weeks of answers that strangers lead to a host, each kind at a host of its own, beside a feed of that host that keeps
-// its pace (HTTP H3, H6, H10, H11): policy and store as they are, and a clock of the store's that the test moves on.
+// Weeks of redirects from other sites to a host, each kind at a host of its own, together with a feed of that host that
+// keeps its pace (HTTP H3, H6, H10, H11): the real policy and store, and a store clock that the test advances.
 #include <algorithm>
 #include <cstdio>
 #include <functional>
@@ -38,9 +38,9 @@ struct Answer {
   Headers headers{};
   std::string there{};                      ///< URL that a redirect leads to, "" for none
   std::optional<Reason> broken{};           ///< what the transfer failed with
-  enum class By { poll, page, push } by{};  ///< what was asked for
+  enum class By { poll, page, push } by{};  ///< the kind of request
   seconds takes{1};
-  std::string way{};  ///< URL of another site that the redirects pass
+  std::string way{};  ///< other site's URL on the redirect chain
 };
 
 struct Shape {
@@ -97,7 +97,7 @@ std::vector<Shape> shapes() {
   add("a neighbour below a public suffix", {"https://evil.github.io/1", "https://evil.github.io/2"},
       always({200, day, "https://victim.github.io/x"}));
   all.back().bystander = "https://victim.github.io/ok.xml";
-  // A host that redirects to its customers' sites, one of which redirects back.
+  // A host that redirects to its customers' sites, one of them redirecting back.
   const auto and_back = [&](Answer answer) {
     answer.there = victim() + "/x";
     answer.way = "https://evil.example/back";
@@ -251,7 +251,7 @@ class Neighbours : public testing::Test {
   int numbers = 0;
 };
 
-TEST_F(Neighbours, KeepTheirPaceWhateverStrangersAreToldThere) {
+TEST_F(Neighbours, KeepTheirPaceWhateverAnswersStrangersGet) {
   const Milliseconds end = begin + days(test::tries(2, 66, 66));
   run_until(end);
   std::size_t requests = 0;

@@ -16,8 +16,8 @@ TEST(IdlePace, IsTheUsualOneForFewStoresAndSlowerForMany) {
   EXPECT_EQ(idle_pace(256, 5s, 20s), 20s);
 }
 
-// Its heartbeats renew the right of who waits; a process that fetches nothing has none.
-TEST(IdlePace, LeavesTheRightToDeliverWithWhoWaits) {
+// Heartbeats renew the delivery right of a waiting process; a process that does not ingest sends none.
+TEST(IdlePace, LeavesTheRightToDeliverWithTheWaitingProcess) {
   Config config = *load_config(ConfigSources());
   EXPECT_EQ(deliver_options(config, worker_id(), RunMode::daemon, 256).block, 180s);
   config.worker.ingest = false;
@@ -27,7 +27,7 @@ TEST(IdlePace, LeavesTheRightToDeliverWithWhoWaits) {
   }
 }
 
-TEST(IdlePace, IsThatOfWhoPushesOutToo) {
+TEST(IdlePace, AlsoAppliesToPushingOut) {
   Config config = *load_config(ConfigSources());
   config.worker.push_out = true;
   const auto options = [&](std::size_t stores) {

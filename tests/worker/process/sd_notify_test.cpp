@@ -48,7 +48,7 @@ TEST_P(SdNotifyTest, SendsOneDatagramEach) {
   EXPECT_EQ(manager.heard(), "");
 }
 
-TEST_P(SdNotifyTest, DoesNotMindThatNobodyListens) {
+TEST_P(SdNotifyTest, IgnoresAMissingListener) {
   SdNotify(name).ready("");
 }
 

@@ -1,4 +1,4 @@
-// Whom an event concerns, when a receiver is asked again, and how it is asked whether it meant it (WEBSUB U4, U12,
+// Which subscribers an event concerns, when a receiver is retried, and how its intent is verified (WEBSUB U4, U12,
 // U14).
 #include "worker/push_out/concerned.hpp"
 
@@ -61,7 +61,7 @@ TEST(ConcernedIndex, NamesEachOnceHoweverItIsConcerned) {
   EXPECT_THAT(index.of(event_of("c", {"two", "one"})), ElementsAre("x"));
 }
 
-TEST(ConcernedIndex, ForgetsWhoIsGoneAndWhatWasWantedBefore) {
+TEST(ConcernedIndex, DropsRemovedSubscribersAndFormerFilters) {
   ConcernedIndex index;
   index.take(changed({row("x", {.feeds = {"a"}, .channels = {"one"}}), row("y", {})}));
   index.take(changed({row("x", {.feeds = {"b"}})}));
@@ -75,7 +75,7 @@ TEST(ConcernedIndex, ForgetsWhoIsGoneAndWhatWasWantedBefore) {
   EXPECT_THAT(index.all(), ElementsAre("y"));
 }
 
-TEST(ConcernedIndex, BeginsAnewWhenItIsTold) {
+TEST(ConcernedIndex, RestartsOnRequest) {
   ConcernedIndex index;
   index.take(changed({row("all", {}), row("a", {.feeds = {"a"}}), row("news", {.channels = {"news"}})}));
   SubscriberChanges anew;
@@ -87,7 +87,7 @@ TEST(ConcernedIndex, BeginsAnewWhenItIsTold) {
   EXPECT_THAT(index.of(event_of("a", {"news"})), ElementsAre("a"));
 }
 
-TEST(ConcernedIndex, KeepsWhatIsPrivateFromWhoMayNotHaveIt) {
+TEST(ConcernedIndex, KeepsPrivateEventsFromOthers) {
   ConcernedIndex index;
   index.take(changed(
       {row("all", {}), row("trusted", {}, true), row("feed", {.feeds = {"a"}}), row("owner", {.feeds = {"a"}}, true)}));
@@ -141,7 +141,7 @@ Subscriber asking(const std::string& callback, const std::string& mode) {
   return subscriber;
 }
 
-TEST(VerificationUrl, StandsBehindTheCallbacksOwnQuery) {
+TEST(VerificationUrl, AppendsItsParametersToTheCallbacksQuery) {
   constexpr std::string_view topic = "&hub.topic=https%3A%2F%2Fme.example%2Ft%2Fx.atom%3Fa%3D1%26b";
   const auto of = [](const std::string& callback, const std::string& mode) {
     return verification_url(asking(callback, mode), "chall3nge");

@@ -77,8 +77,8 @@ class EmbeddedRedisTest : public testing::Test {
     return line;
   }
 
-  /// With everysec the server answers before it has written when an fsync is going on; then SIGKILL takes the answer
-  /// back.
+  /// With everysec the server answers before it has written if an fsync is in progress; a SIGKILL then loses the
+  /// answered write.
   static void await_written(const EmbeddedRedis& server) {
     while (ask(server, "INFO persistence").find("aof_buffer_length:0\r") == std::string::npos)
       std::this_thread::sleep_for(1ms);
@@ -97,7 +97,7 @@ class EmbeddedRedisTest : public testing::Test {
     EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
   }
 
-  /// Kills a server and waits until nobody can mistake it for a living one.
+  /// Kills a server and waits until it can no longer be mistaken for a running one.
   static void kill_server(int pid) {
     kill(pid, SIGKILL);
     await_end(pid);
@@ -161,7 +161,7 @@ TEST_F(EmbeddedRedisTest, KeepsItsDataAndItsFilesToItself) {
 }
 
 /// SECURITY A5.
-TEST_F(EmbeddedRedisTest, NobodyElseReadsItsFilesInADirectoryOpenToAll) {
+TEST_F(EmbeddedRedisTest, KeepsItsFilesPrivateInADirectoryOpenToAll) {
   fs::create_directories(options.data_dir);
   fs::permissions(options.data_dir, fs::perms(0755));
   const mode_t before = ::umask(022);
@@ -243,7 +243,7 @@ TEST_F(EmbeddedRedisTest, AdoptsTheServerOfAKilledWorker) {
   await_end(pid);
 }
 
-TEST_F(EmbeddedRedisTest, AdoptsAServerWhoseStarterDiedBeforeItWroteTheRunIdDown) {
+TEST_F(EmbeddedRedisTest, AdoptsAServerIfItsStarterDiedBeforeWritingTheRunId) {
   in_killed_process([&] {
     auto server = EmbeddedRedis::open(options).value();
     kill(getpid(), SIGKILL);
@@ -379,7 +379,7 @@ TEST_F(EmbeddedRedisTest, RefusesAServerThatIsTooOld) {
   EXPECT_THAT(error.detail, HasSubstr("7.0 or later"));
 }
 
-TEST_F(EmbeddedRedisTest, DoesNotWaitForAProgramThatDoesNotSayWhatItIs) {
+TEST_F(EmbeddedRedisTest, DoesNotWaitForAProgramThatPrintsNoVersion) {
   fs::create_directories(home / "bin");
   std::ofstream(home / "bin/redis-server") << "#!/bin/sh\nexec /bin/sleep 1000\n";
   fs::permissions(home / "bin/redis-server", fs::perms::owner_all);
@@ -390,11 +390,11 @@ TEST_F(EmbeddedRedisTest, DoesNotWaitForAProgramThatDoesNotSayWhatItIs) {
 struct VersionCase {
   const char* name;
   const char* writer;  // what server.json says
-  const char* reader;  // what is installed
+  const char* reader;  // the installed version
   bool readable;
 };
 class Versions : public EmbeddedRedisTest, public testing::WithParamInterface<VersionCase> {};
-TEST_P(Versions, ReadWhatTheyCan) {
+TEST_P(Versions, ReadFilesOfCompatibleVersions) {
   const std::string writer = GetParam().writer;
   const auto space = writer.find(' ');
   fs::create_directories(options.data_dir);
@@ -427,7 +427,7 @@ TEST_F(EmbeddedRedisTest, RefusesADirectoryItCannotUse) {
   EXPECT_THAT(error.detail, HasSubstr("--data-dir"));
 }
 
-TEST_F(EmbeddedRedisTest, RefusesADirectorySomebodyElseHolds) {
+TEST_F(EmbeddedRedisTest, RejectsADirectoryInUse) {
   fs::create_directories(options.data_dir);
   const UniqueFd lock(::open((options.data_dir / "server.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   ASSERT_EQ(flock(lock.get(), LOCK_EX | LOCK_NB), 0);
@@ -457,7 +457,7 @@ TEST_F(EmbeddedRedisTest, MakesNothingInAnEmptyDirectoryOfAnotherUser) {
   EXPECT_TRUE(fs::is_empty(options.data_dir));
 }
 
-TEST_F(EmbeddedRedisTest, WritesThroughNoLinkThatSomebodyHasPutThere) {
+TEST_F(EmbeddedRedisTest, NeverWritesThroughSymbolicLinks) {
   fs::create_directories(options.data_dir);
   const fs::path foreign = options.data_dir.parent_path() / "foreign";
   std::ofstream(foreign) << "precious";
@@ -524,7 +524,7 @@ TEST_F(EmbeddedRedisTest, ForgivesATornTail) {
   EXPECT_EQ(ask(*open(), "GET a"), "b");
 }
 
-/// Supervises until `seen` says so; the loop runs in this thread.
+/// Supervises until `seen` returns true; the loop runs in this thread.
 template <class Seen>
 void supervise(EmbeddedRedis& server, Seen seen) {
   BlockingCalls calls;
@@ -577,7 +577,7 @@ TEST_F(EmbeddedRedisTest, GivesUpOnAServerThatDoesNotStayUp) {
   EXPECT_EQ(server->state(), EmbeddedRedis::State::failed);
 }
 
-TEST_F(EmbeddedRedisTest, TellsWhatTheServerLogs) {
+TEST_F(EmbeddedRedisTest, ForwardsTheServersLog) {
   const auto server = open();
   ASSERT_TRUE(server);
   std::vector<std::string> told;  // what an operator reads

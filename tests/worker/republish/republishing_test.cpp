@@ -1,4 +1,4 @@
-// Whose posts are nobody else's business (WEBSUB U15).
+// Which feeds' posts must not be republished (WEBSUB U15).
 #include "worker/republish/republishing.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ Republishing judged(const Case& one) {
 }
 
 // WEBSUB U15
-TEST(WhatMayBeRepublished, IsWhatAnybodyCouldFetch) {
+TEST(WhatMayBeRepublished, IsLimitedToPublicFeeds) {
   EXPECT_EQ(judged({.name = "public"}), (Republishing{true, true, ""}));
   EXPECT_TRUE(judged({.name = "other settings", .settings = {"keep=10", "user_agent=Acme/1"}}).allowed);
   const std::vector<Case> closed{

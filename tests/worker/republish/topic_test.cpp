@@ -226,7 +226,7 @@ TEST_F(Topics, AreWellFormedWhateverIsStored) {
   EXPECT_FALSE(error) << error.message() << "\n" << json.body;
 }
 
-TEST_F(Topics, OfMarkupThatNobodySanitisedAreSanitised) {
+TEST_F(Topics, OfUnsanitisedMarkupAreSanitised) {
   poll(rss(site(1)));
   redis({"HSET", "Entry:1", "content", "<p onclick='x()'>a<script>alert(1)</script></p>", "content_type", "text/html",
          "san_ver", "0"});
@@ -270,7 +270,7 @@ TEST_F(Topics, EndBeforeTheyAreTooLargeAndReachEveryPostOnce) {
 }
 
 // WEBSUB U1
-TEST_F(Topics, BeginBehindTheSamePostWhateverNamesItsPlace) {
+TEST_F(Topics, BeginAfterTheSamePostForEveryFormOfCursor) {
   poll(rss(site(5)));
   const TopicPage all = page();
   ASSERT_EQ(all.entries.size(), 5U);
@@ -390,7 +390,7 @@ TEST_F(Topics, OfChannelsLeavePrivateFeedsOut) {
   EXPECT_EQ(all.title.value, "news");
   EXPECT_THAT(render_topic(all, TopicFormat::atom, links).body, Not(HasSubstr("Closed")));
 
-  // Pages go on over what is left out.
+  // Pages continue past omitted posts.
   std::vector<std::string> met;
   std::optional<EntryCursor> at;
   int pages = 0;

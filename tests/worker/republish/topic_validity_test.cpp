@@ -33,7 +33,7 @@ const TopicLinks links{"https://mill.example/t/abc.atom", "https://mill.example/
 
 // --- what hostile publishers write ---
 
-/// As it stands in XML (in text and in attributes) and in a JSON string.
+/// A hostile text as it appears in XML (in text and in attributes) and in a JSON string.
 struct Hostile {
   std::string xml, json;
 };
@@ -179,7 +179,7 @@ bool all_in(std::string_view text, std::string_view others) {
   return std::ranges::all_of(text, [&](char c) { return is_alnum(c) || others.find(c) != npos; });
 }
 
-/// Percent-encoding, and these besides letters and digits.
+/// Percent-encoding, letters and digits, and the characters of `others`.
 bool is_of(std::string_view text, std::string_view others) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '%') {
@@ -264,7 +264,7 @@ bool is_blank(std::string_view text) {
   return trim(text).empty();
 }
 
-/// What is wrong with a document, each fault once with the first place that has it.
+/// Collects a document's faults, each one once with the first position that has it.
 class Faults {
  public:
   void expect(bool holds, std::string_view what, std::string_view value) {
@@ -572,7 +572,7 @@ TEST_F(TopicValidity, HoldsWhateverIsStored) {
   }
 }
 
-TEST_F(TopicValidity, HoldsForAFeedWhoseTitleHasNothingToSee) {
+TEST_F(TopicValidity, HoldsForAFeedWithAnInvisibleTitle) {
   poll(
       "<feed xmlns='http://www.w3.org/2005/Atom'><title type='html'>&lt;b&gt; "
       "&lt;/b&gt;</title><entry><id>1</id></entry>"
@@ -582,7 +582,7 @@ TEST_F(TopicValidity, HoldsForAFeedWhoseTitleHasNothingToSee) {
   expect_valid(shown, "an empty element for a title", 1);
 }
 
-TEST(TopicRules, FindWhatIsWrong) {
+TEST(TopicRules, FindFaults) {
   const std::string whole =
       "<feed xmlns='http://www.w3.org/2005/Atom' "
       "xml:lang='en'><id>urn:a:a</id><title>T</title><updated>2026-01-01T00:00:00Z"

@@ -31,7 +31,7 @@ std::string round_of(RequestOrder& order, const std::string& unfinished = {}, bo
   return ids;
 }
 
-TEST(RequestOrder, ThoseThatNameTheSameAreInTheOrderOfTheStreamAndNobodyElseWaits) {
+TEST(RequestOrder, RequestsOfTheSameNamesRunInStreamOrderAndDelayNoOther) {
   RequestOrder order;
   const auto put = [&](const char* id, const Request& request) { order.put({id, names_of(request)}); };
   put("a", request_of(RequestOp::remove, "http://x/1"));
@@ -80,7 +80,7 @@ TEST(RequestOrder, WhatNeedsNoMemoryPassesWhatDoes) {
   EXPECT_EQ(round_of(order, "", false), "ab");
 }
 
-TEST(RequestOrder, WhatComesInTheMiddleOfARoundIsInIt) {
+TEST(RequestOrder, RequestsArrivingDuringARoundJoinIt) {
   RequestOrder order;
   order.put({"a", names_of(request_of(RequestOp::add, "http://x/1"))});
   order.put({"b", names_of(request_of(RequestOp::add, "http://x/2"))});

@@ -171,7 +171,7 @@ TEST_F(RequestWorkTest, KeepsChannelsNoticesAndRules) {
   EXPECT_EQ(answers(all).at(0).at("data").at("changed"), 1);
   EXPECT_EQ(result({"op", "notice_mark", "user", "anna", "as", "unread", "notices", "all"}), "failed bad_value");
 
-  // Who removed it died before it was answered.
+  // Its remover died before it answered.
   const std::string resumed = ask({"op", "channel_remove", "channel", "anna/gone"});
   redis({"HSET", "state:requests", resumed, std::string(32, 'b') + " 1 begun"});
   work_off();
@@ -179,7 +179,7 @@ TEST_F(RequestWorkTest, KeepsChannelsNoticesAndRules) {
   EXPECT_EQ(redis({"EXISTS", "state:requests"}), "0");
 }
 
-TEST_F(RequestWorkTest, SaysWhatIsNotThere) {
+TEST_F(RequestWorkTest, ReportsMissingFeedsAndChannels) {
   EXPECT_EQ(redis({"SADD", "channels", "news"}), "1");
   for (const char* const op : {"remove", "pause", "resume", "refresh"}) {
     EXPECT_EQ(result({"op", op, "url", url}), "failed no_such_feed") << op;
@@ -250,7 +250,7 @@ TEST_F(RequestWorkTest, RefusesAddressesThatThePolicyClosesAsTheyAreWritten) {
   EXPECT_EQ(redis({"SCARD", "feeds"}), "1");
 }
 
-TEST_F(RequestWorkTest, AnswersWhatIsTooLongWithoutReadingIt) {
+TEST_F(RequestWorkTest, RejectsOversizedRequestsUnread) {
   const std::string ref = "long-1";
   const std::string large = ask({"op", "add", "ref", ref, "url", url, "title", std::string(1 << 20, 'x')});
   std::vector<std::string> many{"op", "add", "url", url};
@@ -264,7 +264,7 @@ TEST_F(RequestWorkTest, AnswersWhatIsTooLongWithoutReadingIt) {
   EXPECT_EQ(answer(after), "done added");
 }
 
-TEST_F(RequestWorkTest, IsToldInRedisOnceThereIsOne) {
+TEST_F(RequestWorkTest, WakesOnANewRequest) {
   const auto come = [&](Milliseconds longest) -> StoreResult<bool> {
     const auto begun = work.begin_to_wait(longest);
     if (!begun) return begun.error();
@@ -342,7 +342,7 @@ TEST_F(RequestWorkTest, KeepsTheOrderOfAFeed) {
   }
 }
 
-/// Stores posts of a feed beside the worker.
+/// Stores posts of a feed without the worker.
 void fill(Store& store, const std::string& feed_url, int posts) {
   for (int i = 0; i < posts; ++i) {
     GivenEntry entry;
@@ -352,7 +352,7 @@ void fill(Store& store, const std::string& feed_url, int posts) {
   }
 }
 
-TEST_F(RequestWorkTest, ALongOneKeepsNobodyWaitingButThoseThatNameTheSame) {
+TEST_F(RequestWorkTest, ALongRequestDelaysOnlyRequestsOfTheSameNames) {
   const std::string other = "https://example.org/other";
   EXPECT_EQ(result({"op", "add", "url", url, "channel", "news"}), "done added");
   EXPECT_EQ(result({"op", "add", "url", other, "channel", "all"}), "done added");
@@ -429,7 +429,7 @@ TEST_F(RequestWorkTest, PartsOfALongOneComeToTheSameAsTheWhole) {
 }
 
 /// A removal that is under way when another request kills its workers.
-TEST_F(RequestWorkTest, WhatIsNotInHandDiesOfNobody) {
+TEST_F(RequestWorkTest, CrashOfAnotherRequestDoesNotCountAgainstAWaitingOne) {
   EXPECT_EQ(result({"op", "add", "url", url}), "done added");
   fill(store, url, 450);
   const std::string removal = ask({"op", "remove", "url", url});
@@ -437,7 +437,7 @@ TEST_F(RequestWorkTest, WhatIsNotInHandDiesOfNobody) {
   for (const char worker : {'b', 'c', 'd'}) {
     RequestWork mortal(StoreOptions{.url = server.url()}, options_of(worker));
     mortal.part = Milliseconds(0);
-    mortal.cancelled = [&, times = 0]() mutable { return ++times > 2; };  // it takes no more than the first
+    mortal.cancelled = [&, times = 0]() mutable { return ++times > 2; };  // it gets no further than the first
     ASSERT_TRUE(mortal.step(rules));
     EXPECT_TRUE(answers(removal).empty());
     Requests dying(store, options_of(worker));
@@ -562,7 +562,7 @@ TEST_F(RequestWorkTest, WhatNeedsNoMemoryDoesNotWaitForWhatDoes) {
 }
 
 /// What stands aside is forgotten with the right to take.
-TEST_F(RequestWorkTest, WhoLosesTheRightForgetsWhatItHadBegun) {
+TEST_F(RequestWorkTest, LosingTheRightDropsBegunRequests) {
   EXPECT_EQ(result({"op", "add", "url", url}), "done added");
   fill(store, url, 350);
   work.part = Milliseconds(0);
@@ -612,7 +612,7 @@ TEST_F(RequestWorkTest, OneTakesAtATime) {
 }
 
 /// A lease that ran out under a worker that only slept.
-TEST_F(RequestWorkTest, WhoLostARequestDoesNothingForIt) {
+TEST_F(RequestWorkTest, WorkerThatLostARequestDoesNotExecuteIt) {
   const std::string id = ask({"op", "add", "url", url});
   Requests slow(store, options_of('b'));
   const auto taken = slow.take();
@@ -654,7 +654,7 @@ TEST_F(RequestWorkTest, AThirdDeathIsPoison) {
   EXPECT_NE(redis({"XRANGE", "state:requests:poison", "-", "+"}).find(id + " op add url " + url), std::string::npos);
 }
 
-TEST_F(RequestWorkTest, WhatIsLaidDownIsNoDeath) {
+TEST_F(RequestWorkTest, ReleasingARequestDoesNotCountAsACrash) {
   const std::string id = ask({"op", "add", "url", url});
   for (const char worker : {'b', 'c', 'd', 'e', 'f'}) {
     Requests patient(store, options_of(worker));
@@ -675,13 +675,13 @@ TEST_F(RequestWorkTest, ARemovalThatBeganIsResumedAndTakesNothingElse) {
   ASSERT_EQ(mortal.begin(request.asked)->state, Begun::State::go);
   redis({"HSET", "state:requests", id, std::string(32, 'b') + " 1 begun"});  // its first step was done
   redis({"DEL", "lock:requests"});
-  // Somebody has finished that removal, and added the feed anew.
+  // Another client has finished that removal and added the feed again.
   work_off();
   EXPECT_EQ(answer(id), "done removed");
   EXPECT_EQ(redis({"SISMEMBER", "feeds", url}), "1") << "it was added by somebody else";
 }
 
-TEST_F(RequestWorkTest, AKeyOfAnotherTypeStopsNothingBehindIt) {
+TEST_F(RequestWorkTest, AKeyOfTheWrongTypeDoesNotStopLaterRequests) {
   redis({"SET", "channel:bad:feeds", "x"});
   redis({"SADD", "channels", "bad"});
   EXPECT_EQ(result({"op", "add", "url", url}), "done added");
@@ -789,7 +789,7 @@ TEST_F(FarIds, OfManyValuesAreSetAsideToo) {
   EXPECT_EQ(Requests(store, {}).figures()->set_aside, 1U);
 }
 
-TEST_F(FarIds, OfALongAndAnOrderedOneAreTakenBehindEachOther) {
+TEST_F(FarIds, OfALongAndAnOrderedRequestAreTakenInSequence) {
   const std::string first = ask_as(at(std::chrono::hours(24)) + "-1", url);
   const std::string second = ask_as(last_of_all, url);
   work_off();

@@ -1,4 +1,4 @@
-// The deliver half against a real server: crashes, two at once, falling behind (RELIABILITY S10, S11, L13–L15).
+// The deliverer against a real server: crashes, two at once, falling behind (RELIABILITY S10, S11, L13–L15).
 #include "worker/timelines/deliverer.hpp"
 
 #include <algorithm>
@@ -141,7 +141,7 @@ class DelivererTest : public testing::Test {
     return timelines();
   }
 
-  /// Timelines are what the feeds say, and everybody was told what one deliverer alone would have told them.
+  /// Timelines match the feeds, and every user has the notices that a single deliverer would have written.
   void expect_as_if_undisturbed() {
     const std::string followed = timelines(), told = notices();
     for (const char* user : {"anna", "bob", "carl"}) ASSERT_TRUE(notifications.remove(user));
@@ -244,7 +244,7 @@ TEST_F(DelivererTest, BuildsTheIndexOfAChannelOfAnOlderStore) {
   };
   const std::string built = indexes();
   ASSERT_TRUE(channels.mark_all_read("all"));
-  // As it was before there was such an index; what comes first is delivered first.
+  // As before the index existed; the pending events are delivered first.
   redis({"DEL", "channel_floors", "zchannel:all:all", "zchannel:anna/one:all", "zchannel:bob/two:all"});
   ASSERT_EQ(channels.unbuilt()->size(), 3U);
   EXPECT_EQ(channels.posts("all", 10).error().code, StoreError::Code::refused);
@@ -258,7 +258,7 @@ TEST_F(DelivererTest, BuildsTheIndexOfAChannelOfAnOlderStore) {
   EXPECT_EQ(indexes(), built);
   EXPECT_EQ(channels.posts("all", 1000)->value().size(), std::stoul(redis({"ZCARD", "zchannel:all:all"})));
   EXPECT_TRUE(channels.timeline("all", 10)->value().empty()) << "a reader is not undone";
-  // Who builds and is stopped leaves it to the next.
+  // A builder that is stopped leaves the rest to the next one.
   redis({"HSET", "channel_floors", "all", "~"});
   deliverer.cancelled = [] { return true; };
   ASSERT_TRUE(deliverer.let_go());
@@ -269,8 +269,8 @@ TEST_F(DelivererTest, BuildsTheIndexOfAChannelOfAnOlderStore) {
   EXPECT_TRUE(channels.unbuilt()->empty());
 }
 
-/// While two builds run on one store, the one that knows no index may be who delivers.
-TEST_F(DelivererTest, BuildsTheIndexesAnewAfterABuildThatKeepsNone) {
+/// While two builds run on one store, the deliverer may be of the build that does not know the index.
+TEST_F(DelivererTest, RebuildsTheIndexesAfterABuildThatKeepsNone) {
   write_history(3, 10);
   drain();
   Store admin(StoreOptions{.url = server.admin_url()});
@@ -298,7 +298,7 @@ TEST_F(DelivererTest, BuildsTheIndexesAnewAfterABuildThatKeepsNone) {
   EXPECT_TRUE(is_sound());
 }
 
-// Each child is a real process that dies by SIGKILL at its point; the parent goes on from what it left.
+// Each child is a real process that dies by SIGKILL at its point; the parent continues from there.
 TEST_F(DelivererTest, SurvivesDeathBetweenReadWriteAndAcknowledgement) {
   enum class Point { read, timelines, notices };
   const NotificationMatcher watcher(*notifications.all_watches());
@@ -355,7 +355,7 @@ class ACrowd : public DelivererTest {
     EXPECT_TRUE(channels.follow(memberships));
   }
 
-  /// What a user has is in the timelines of all, but not in that of who has read it.
+  /// One user's posts are in every user's timelines, except in that of the user who has read them.
   void expect_everywhere(const std::string& posts, const std::string& uid_of_reader) {
     const std::string index = redis({"ZRANGE", "zchannel:" + uids[0] + ":all", "0", "-1", "WITHSCORES"});
     std::size_t other = 0;
@@ -400,7 +400,7 @@ TEST_F(ACrowd, GetsAPostInPartsThatSurviveAKillBetweenAnyTwo) {
     int status = 0;
     waitpid(child, &status, 0);
     ASSERT_EQ(status, 0) << "it ended between two parts";
-    // Whoever has it already reads it before the rest get it.
+    // A user who has the post already reads it before the other users get it.
     ASSERT_TRUE(channels.mark_all_read(uids[1]));
   }
   drain();
@@ -409,7 +409,7 @@ TEST_F(ACrowd, GetsAPostInPartsThatSurviveAKillBetweenAnyTwo) {
   EXPECT_EQ(redis({"XPENDING", "stream:signals", "delivery"}).substr(0, 2), "0 ");
 }
 
-TEST_F(ACrowd, BeginsARecordAnewWhenTheConnectionWasLost) {
+TEST_F(ACrowd, RestartsARecordAfterALostConnection) {
   refresh(urls[0], {{"a", "one"}, {"b", "two"}});
   refresh(urls[1], {{"c", "three"}});
   Deliverer deliverer(options(), DelivererOptions{.token = "test"});
@@ -451,7 +451,7 @@ TEST_F(ACrowd, TwoDeliverersGiveEachRecordOnce) {
   expect_everywhere("Entry:3 1002", "");
 }
 
-TEST_F(ACrowd, IsToldInPartsOnceEach) {
+TEST_F(ACrowd, IsNotifiedInPartsOnceEach) {
   for (std::size_t i = 0; i < channels_of_it; ++i) {
     ASSERT_TRUE(notifications.watch({"user" + std::to_string(i), "", Watch::Kind::feed, urls[0]}));
   }
@@ -491,14 +491,15 @@ TEST_F(DelivererTest, TwoAtOnceEndWhereOneWould) {
   expect_as_if_undisturbed();
 }
 
-TEST_F(DelivererTest, AnOwnerThatSleptThroughItsRightHarmsNobody) {
+TEST_F(DelivererTest, StalledOwnerDoesNotHarmTimelinesAfterItsRightExpires) {
   Deliverer sleeper(options(), DelivererOptions{.token = "sleeper", .batch = 2});
   refresh(urls[0], {{"a", "odd 1"}, {"b", "odd 2"}, {"c", "odd 3"}, {"d", "odd 4"}, {"e", "odd 5"}});
   ASSERT_EQ(sleeper.step()->applied, 2U);
   redis({"DEL", "lock:delivery:000"});
   Deliverer next(options(), DelivererOptions{.token = "next", .batch = 1});
   ASSERT_EQ(next.step()->applied, 1U);
-  // The sleeper still believes in its right, is handed what comes after, and may not skip what the other has pending.
+  // The stalled deliverer still believes in its right and gets the next events; it may not skip those pending with the
+  // other.
   ASSERT_EQ(sleeper.step()->applied, 2U);
   drain(next);
   const std::string followed = timelines();
@@ -506,7 +507,7 @@ TEST_F(DelivererTest, AnOwnerThatSleptThroughItsRightHarmsNobody) {
   EXPECT_EQ(notifications.list("anna")->size(), 5U);
 }
 
-TEST_F(DelivererTest, OneThatFellBehindTheStreamBuildsItsTimelinesAnew) {
+TEST_F(DelivererTest, RebuildsTimelinesAfterFallingBehindTheStream) {
   write_history(1, 20);
   drain();
   ASSERT_TRUE(channels.mark_all_read("anna/one"));
@@ -547,7 +548,7 @@ TEST_F(DelivererTest, ARecordTakenOutOfTheMiddleIsMadeUpFor) {
   EXPECT_EQ(redis({"ZCARD", "zchannel:all:posts"}), "3");
 }
 
-TEST_F(DelivererTest, AReaderIsNotUndoneByWhatComesAgain) {
+TEST_F(DelivererTest, RepeatedEventsDoNotUndoAReader) {
   write_history(5, 20);
   drain();
   ASSERT_TRUE(channels.mark_all_read("all"));
@@ -577,7 +578,7 @@ TEST_F(DelivererTest, AReaderIsNotUndoneByWhatComesAgain) {
   for (std::string id; unread >> id;) EXPECT_EQ(read.find(id + " "), std::string::npos) << id;
 }
 
-TEST_F(DelivererTest, NewsIsToldAndABackCatalogueIsNot) {
+TEST_F(DelivererTest, NotifiesOfNewsButNotOfABackCatalogue) {
   redis({"XADD", "stream:signals", "*", "type", "post_created", "json",
          (R"({"seq":"1-1","prev":"","type":"post_created","entity_id":"Entry:50","feed_url":"https://one.org/",)"
           R"("initial":true,"data":{"title":"odd","timestamp":5}})")});
@@ -610,7 +611,7 @@ TEST_F(DelivererTest, RulesCountFromWhenTheyAreMade) {
   EXPECT_EQ(notifications.list("dora")->size(), 1U);
 }
 
-/// Nobody has subscribed yet.
+/// A store without subscribers.
 class Unheard : public DelivererTest {
  protected:
   Unheard() : DelivererTest(false) {}
@@ -643,12 +644,12 @@ class Unheard : public DelivererTest {
   }
   std::size_t timeline_size() const { return std::stoul(redis({"ZCARD", "zchannel:all:posts"})); }
 
-  // Looks at every step whether anybody is there.
+  // Checks for subscribers at every step.
   Deliverer deliverer{options(), DelivererOptions{.token = "test", .upkeep_every = Milliseconds(0)}};
   std::vector<std::pair<std::string, std::string>> listed;
 };
 
-TEST_F(Unheard, WhatIsForNobodyIsDeliveredUnread) {
+TEST_F(Unheard, EventsWithoutSubscribersAreSkippedUnread) {
   write_history(1, 20);
   const auto written = static_cast<std::uint64_t>(EventStream(store).figures()->records);
   ASSERT_GT(written, 20U);
@@ -664,7 +665,7 @@ TEST_F(Unheard, WhatIsForNobodyIsDeliveredUnread) {
   EXPECT_EQ(reads(), before);
 }
 
-/// One that is blocked in the server meanwhile asks nothing.
+/// It sends no command while it is blocked in the server.
 TEST_F(Unheard, WaitsForTheNextRecord) {
   const auto comes = [&](Milliseconds longest) {
     EXPECT_TRUE(deliverer.begin_to_wait(longest));
@@ -721,7 +722,7 @@ TEST_F(Unheard, AFirstSubscriberLosesNothingWhileTwoDeliverAndOthersCommit) {
     std::vector<std::thread> deliverers;
     for (int i = 0; i < 2; ++i) {
       deliverers.emplace_back([&] {
-        // Neither lock nor luck keeps them apart, and each looks at every step whether anybody is there.
+        // Neither the lock nor timing separates them, and each checks for subscribers at every step.
         Deliverer own(options(), DelivererOptions{.token = "both", .batch = 3, .upkeep_every = Milliseconds(0)});
         for (bool idle = false; writing || !idle;) {
           const auto done = own.step();
@@ -768,7 +769,7 @@ TEST_F(Unheard, WhatAnotherLeftPendingIsReadBeforeAnythingIsPassed) {
   EXPECT_TRUE(step().unwanted);
 }
 
-TEST_F(Unheard, OperatorsAreToldOnceThoughNobodySubscribed) {
+TEST_F(Unheard, OperatorsAreNotifiedOnceWithoutSubscribers) {
   write();
   EXPECT_TRUE(step().unwanted);
   write();
@@ -782,7 +783,7 @@ TEST_F(Unheard, OperatorsAreToldOnceThoughNobodySubscribed) {
   EXPECT_EQ(notifications.list("_operator")->size(), 1U);
 }
 
-TEST_F(Unheard, WhoPublishesEachRecordReadsThem) {
+TEST_F(Unheard, PublishingPerFeedReadsEveryRecord) {
   Deliverer loud(options(), DelivererOptions{.token = "test", .per_feed = true});
   write();
   const auto done = loud.step();
@@ -791,7 +792,7 @@ TEST_F(Unheard, WhoPublishesEachRecordReadsThem) {
   EXPECT_FALSE(done->unwanted);
 }
 
-TEST_F(Unheard, AStreamThatWasTrimmedMeanwhileIsMissedByNobody) {
+TEST_F(Unheard, TrimmedEventsWithoutSubscribersAreNotReportedMissed) {
   write_history(1, 20);
   redis({"XTRIM", "stream:signals", "MAXLEN", "3"});
   const Deliverer::Step posts = step();

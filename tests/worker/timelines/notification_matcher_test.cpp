@@ -34,7 +34,7 @@ TEST(WordsOfARule, AreTextThatHoldsAWord) {
   }
 }
 
-/// Who is told, and why, in one line.
+/// The users notified, and why, in one line.
 std::string told(const NotificationMatcher& watcher, const Texts& channels, std::string_view text) {
   std::string all;
   for (const NotificationMatcher::Match& match : watcher.matches("https://a.org/", channels, text)) {
@@ -45,7 +45,7 @@ std::string told(const NotificationMatcher& watcher, const Texts& channels, std:
   return all;
 }
 
-TEST(NotificationMatcher, TellsWhoWatchesTheFeedTheChannelOrTheWords) {
+TEST(NotificationMatcher, FindsUsersWatchingTheFeedTheChannelOrTheWords) {
   using Kind = Watch::Kind;
   const NotificationMatcher watcher({{"anna", "1", Kind::feed, "https://a.org/"},
                                      {"anna", "2", Kind::words, "Redis"},

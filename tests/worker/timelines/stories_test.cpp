@@ -56,7 +56,7 @@ class StoryDelivery : public StoryTest {
   }
 };
 
-TEST_F(StoryDelivery, APostIsToldOfWithThoseThatTellItsStory) {
+TEST_F(StoryDelivery, APostIsReportedWithOthersOfItsStory) {
   drain();
   publish(site,
           {post_to("a", "https://site.example/fog", "Fog until noon"), post_to("b", "https://site.example/x", "X")});
@@ -97,7 +97,7 @@ TEST_F(StoryDelivery, SixteenAreNamedAndAllCounted) {
   EXPECT_EQ(last.at("same_count").as_int64(), 19);
 }
 
-TEST_F(StoryDelivery, TheIndexIsBuiltOfWhatIsStoredAndGoesWithTheOption) {
+TEST_F(StoryDelivery, IndexIsBuiltFromStoredPostsAndDroppedWithTheOption) {
   publish(site, {post_to("a", "https://site.example/fog", "Fog until noon")});
   publish(planet, {post_to("p", "https://site.example/fog", "Fog until noon")});
   drain(false);
@@ -111,7 +111,7 @@ TEST_F(StoryDelivery, TheIndexIsBuiltOfWhatIsStoredAndGoesWithTheOption) {
   EXPECT_EQ(same_as(id(site, "a")), Texts());
 }
 
-TEST_F(StoryDelivery, AVerbThatDoesNotKeepTheIndexLeavesItToWhoDoes) {
+TEST_F(StoryDelivery, AVerbWithoutTheIndexLeavesItToTheWorker) {
   publish(site, {post_to("a", "https://site.example/fog", "Fog until noon")});
   drain();
   publish(planet, {post_to("p", "https://site.example/fog", "Fog until noon")});
@@ -146,7 +146,7 @@ TEST_F(StoryDelivery, ItLeavesWithTheTrim) {
   EXPECT_EQ(redis({"KEYS", "channel_same:*"}), "");
 }
 
-TEST_F(StoryDelivery, OneThatFellBehindTheStreamBuildsTheIndexAnew) {
+TEST_F(StoryDelivery, RebuildsTheIndexAfterFallingBehindTheStream) {
   drain();
   publish(site, {post_to("a", "https://site.example/fog", "Fog until noon")});
   drain();
@@ -160,8 +160,8 @@ TEST_F(StoryDelivery, OneThatFellBehindTheStreamBuildsTheIndexAnew) {
   EXPECT_EQ(redis({"HEXISTS", "channel_same:posts:" + gone.substr(6), gone.substr(6)}), "0");
 }
 
-// Each child is a real process that dies by SIGKILL; the next goes on from what it left.
-TEST_F(StoryDelivery, EachIsToldOnceHoweverOftenDeliveryDies) {
+// Each child is a real process that dies by SIGKILL; the next one continues from there.
+TEST_F(StoryDelivery, EachIsReportedOnceHoweverOftenDeliveryDies) {
   drain();
   for (int round = 0; round < 15; ++round) {
     for (const std::string& url : {site, planet}) {
@@ -209,7 +209,7 @@ TEST_F(StoryDelivery, EachIsToldOnceHoweverOftenDeliveryDies) {
   EXPECT_EQ(redis({"XPENDING", "stream:signals", "delivery"}).substr(0, 2), "0 ");
 }
 
-TEST_F(StoryDelivery, TwoAtOnceTellWhatOneWould) {
+TEST_F(StoryDelivery, TwoDeliverersReportTheSameAsOne) {
   drain();
   std::atomic<bool> writing = true;
   std::atomic<int> wrong = 0;
@@ -245,7 +245,7 @@ TEST_F(StoryDelivery, TwoAtOnceTellWhatOneWould) {
 }
 
 // Each document is a feed, and once more a feed that has the same posts.
-TEST_F(StoryDelivery, TellsOfNoFalsePairAmongRealDocuments) {
+TEST_F(StoryDelivery, ReportsNoFalsePairAmongRealDocuments) {
   const std::filesystem::path real = FEEDMILL_REAL_DOCUMENTS;
   if (!std::filesystem::is_directory(real)) GTEST_SKIP() << real << " is not here";
   drain();

@@ -92,7 +92,7 @@ std::string text_of(const boost::json::object& row, const char* name) {
   return found->is_string() ? std::string(found->as_string()) : boost::json::serialize(*found);
 }
 
-/// A Redis of its own, the program pointed at it, and a store that looks behind the program's back.
+/// A Redis of its own, the program pointed at it, and a store for direct inspection.
 class Commands : public testing::Test {
  protected:
   explicit Commands(Words server_arguments = {})
@@ -183,7 +183,7 @@ TEST_F(Commands, TellUnderWhichNameTheyFailed) {
   const std::string list = file("urls.txt", feed_a + "\n");
   feedmill({"add", feed_b});
   told({"entry", "put", "--feed", feed_a, "--guid", "g", "title=T"}, "entry put: no such feed");
-  // Verbs below `channel` share a name where nothing is wrong with what was given.
+  // Verbs below `channel` share a name if the arguments are valid.
   told({"channel", "read", "none", "--all"}, "channel: no such channel");
   told({"channel", "feeds", "none", "--add", "nonsense"}, "channel feeds: \"nonsense\" is not a feed URL");
   told({"import", list, "--prune"}, "import: --prune deletes feeds");
@@ -259,7 +259,7 @@ TEST_F(Commands, SetsOnlyNamesThatAreConfigured) {
   const Outcome other = feedmill({"set", feed_b, "auth=weather"});
   EXPECT_EQ(other.exit, 64);
   EXPECT_NE(other.err.find("defined: news"), std::string::npos) << other.err;
-  // A name that is no longer configured does not stand in the way of other changes.
+  // A name that is no longer configured does not block other changes.
   file("feedmill.toml", "");
   EXPECT_EQ(feedmill({"set", feed_b, "keep=3"}).exit, 0);
   EXPECT_EQ(feedmill({"set", feed_b, "auth=", "policy=", "keep="}).out, "set " + feed_b + "\n");
@@ -326,7 +326,7 @@ TEST_F(Commands, RemovesOnlyWhenToldTo) {
   EXPECT_FALSE(Entries(store_).get("Entry:1")->has_value());
 }
 
-TEST_F(Commands, ListsWhatIsAskedFor) {
+TEST_F(Commands, ListsRequestedFeeds) {
   feedmill({"add", feed_a, feed_b});
   publish(feed_a, {"one", "two"});
   const auto all = rows(feedmill({"list", "--json"}).out);
@@ -411,13 +411,13 @@ TEST_F(Commands, ShowPeopleNoMarkupInTitles) {
   says({"entries", feed_a}, "Q&A <b>\\u{202E}\n");
   says({"entry", "Entry:1"}, "title: Q&A <b>\\u{202E}\n");
   says({"export"}, "text=\"Science &amp; Tech\"");
-  // For programs, too, unless its type stands beside it.
+  // Also for programs, unless the type comes with the text.
   EXPECT_EQ(text_of(rows(feedmill({"list", "--json"}).out).at(0), "title"), "Science & Tech");
   EXPECT_EQ(text_of(rows(feedmill({"entry", "Entry:1", "--json"}).out).at(0), "title_type"), "text/html");
   set("Feed:" + feed_a, "R&amp;D <i>", "");
   EXPECT_NE(feedmill({"list"}).out.find("R&amp;D <i>"), std::string::npos);
   EXPECT_NE(feedmill({"export"}).out.find("text=\"R&amp;amp;D &lt;i&gt;\""), std::string::npos);
-  // Markup that shows nothing is no title.
+  // Markup without visible content does not count as a title.
   set("Feed:" + feed_a, "<img src=\"https://a.example/i\">", "text/html");
   set("Entry:1", "<br>", "text/html");
   test::redis_command(server_, {"HSET", "Entry:1", "link", "https://a.example/1"});
@@ -448,7 +448,7 @@ TEST_F(Commands, ImportsAListOnce) {
   EXPECT_EQ(text_of(second[2], "present"), "2");
 }
 
-TEST_F(Commands, ImportsWhatIsReadableAndSaysWhatIsNot) {
+TEST_F(Commands, ImportsReadableRowsAndReportsTheOthers) {
   const Outcome outcome =
       feedmill({"import", file("urls.txt", "# mine\n" + feed_a + "\nnonsense\n\nftp://c.example/\n")});
   EXPECT_EQ(outcome.exit, 65);
@@ -471,7 +471,7 @@ TEST_F(Commands, SpreadsFirstFetchesOfAnImport) {
   EXPECT_LE((*last - *first).count(), 6500);
 }
 
-TEST_F(Commands, ExportsWhatWasImported) {
+TEST_F(Commands, ExportsImportedFeeds) {
   const std::string list =
       file("list.opml",
            "<opml version=\"2.0\" xmlns:x=\"urn:x\"><body><outline text=\"News\"><outline type=\"rss\" "
@@ -494,7 +494,7 @@ TEST_F(Commands, ExportsWhatWasImported) {
   EXPECT_EQ(rows(feedmill({"export", "--json"}).out).size(), 2U);
 }
 
-TEST_F(Commands, ImportsAPlainListOfManyPartsAndGoesOnWhereItWas) {
+TEST_F(Commands, ImportsAPlainListInPartsAndResumesIt) {
   std::string urls;
   for (int i = 0; i < 9'000; ++i) urls += i == 6'000 ? "ftp://bad/\n" : "http://h" + std::to_string(i) + ".example/\n";
   const std::string begun = urls.substr(0, urls.find("http://h5000.example/"));
@@ -521,11 +521,11 @@ class Walks : public Commands {
     std::sort(urls.begin(), urls.end());
   }
   std::string redis(const Words& words) { return test::redis_command(server_, words); }
-  /// As a user who may look into every key.
+  /// As a user who may read every key.
   Outcome as_admin(Words words) { return feedmill_at(server_.admin_url(), std::move(words)); }
   /// The rows of a list, without the time at which it was written.
   static std::string body_of(const std::string& opml) { return opml.substr(opml.find("<body>")); }
-  /// The URLs that rows speak of, in their order.
+  /// The URLs of the rows, in order.
   static Words told(const std::string& out) {
     Words all;
     for (const auto& row : rows(out)) {
@@ -536,7 +536,7 @@ class Walks : public Commands {
   Words urls;
 };
 
-TEST_F(Walks, OfAllFeedsAskForNoneOfThemInOneReply) {
+TEST_F(Walks, OfAllFeedsNeverUseASingleReply) {
   redis({"CONFIG", "SET", "slowlog-max-len", "1000000"});
   redis({"CONFIG", "SET", "slowlog-log-slower-than", "0"});
   const std::string list = file("list.txt", urls[0] + "\n" + urls[1] + "\n");
@@ -583,7 +583,7 @@ TEST_F(Walks, EndAsTheyDidForFewFeeds) {
   EXPECT_TRUE(body_of(feedmill({"export"}).out) == body_of(exported));
 }
 
-TEST_F(Walks, TellOfAHostThatHasTooManyFeeds) {
+TEST_F(Walks, ReportAHostWithTooManyFeeds) {
   std::vector<NewFeed> all;
   for (int i = 0; i < 2'000; ++i) {
     const char* const scheme = i % 2 == 0 ? "http" : "https";
@@ -760,7 +760,7 @@ TEST_F(Tail, ShowsSignalsAsTheyComeUntilInterrupted) {
   EXPECT_EQ(exit_code_of_it(), 130);
 }
 
-TEST_F(Tail, BeginsWhereItIsTold) {
+TEST_F(Tail, BeginsAtTheGivenPosition) {
   feedmill({"add", feed_a});
   publish(feed_a, {"one"});
   start({"--from", "0"});

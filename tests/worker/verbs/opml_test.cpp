@@ -169,7 +169,7 @@ TEST(Subscriptions, TellPrefixesOfTwoListsApart) {
   EXPECT_NE(text.find("x2:id=\"2\""), std::string::npos) << text;
 }
 
-TEST(Subscriptions, GiveWhatIsReadableOfABrokenFile) {
+TEST(Subscriptions, KeepReadableRowsOfABrokenFile) {
   const SubscriptionList list = read_subscriptions(
       "<opml><body>\n<outline xmlUrl=\"http://a.example/\"/>\n<outline type=\"rss\"/>\n<outline "
       "xmlUrl=\"ftp://b/\"/>\n<out");

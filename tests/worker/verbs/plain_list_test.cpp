@@ -80,7 +80,7 @@ TEST(PlainLists, AreReadAlikeHoweverTheirBytesCome) {
   EXPECT_EQ(read("\n# nothing\n\n").parts, 0U);
 }
 
-TEST(PlainLists, OfLongLinesHoldNoMoreThanAnAddressMayHave) {
+TEST(PlainLists, OfLongLinesHoldAtMostAMaximalAddress) {
   const Whole whole = read("http://a.example/" + std::string(5U << 20U, 'a') + "\nhttp://b.example/\n");
   EXPECT_EQ(whole.feeds, std::vector<std::string>{"http://b.example/"});
   EXPECT_EQ(whole.lines, std::vector<std::size_t>{2});
@@ -91,7 +91,7 @@ TEST(PlainLists, OfLongLinesHoldNoMoreThanAnAddressMayHave) {
   EXPECT_EQ(read("#" + std::string(3U << 20U, 'x') + "\nhttp://b.example/\n").feeds.size(), 1U);
 }
 
-TEST(PlainLists, AreToldApartFromOpmlByTheirBeginning) {
+TEST(PlainLists, AreDistinguishedFromOpmlByTheirBeginning) {
   EXPECT_EQ(begins_opml("  \n <opml"), true);
   EXPECT_EQ(begins_opml("\xEF\xBB\xBF<?xml"), true);
   EXPECT_EQ(begins_opml(std::string_view("\0<", 2)), true);
@@ -100,7 +100,7 @@ TEST(PlainLists, AreToldApartFromOpmlByTheirBeginning) {
   EXPECT_EQ(begins_opml(" \n\t"), std::nullopt);
 }
 
-TEST(AddressSet, KnowsWhatItWasGiven) {
+TEST(AddressSet, ContainsInsertedAddresses) {
   AddressSet set;
   for (int i = 0; i < 20'000; ++i) EXPECT_TRUE(set.insert("http://a.example/" + std::to_string(i)));
   for (int i = 0; i < 20'000; ++i) EXPECT_FALSE(set.insert("http://a.example/" + std::to_string(i)));

@@ -160,7 +160,7 @@ TEST(TopView, ReckonsWithTheTimeThatAYoungWorkerHad) {
   EXPECT_THAT(shown(status_json(status)), HasSubstr("refreshes          –     3 060    18 000\n"));
 }
 
-TEST(TopView, SaysWhatIsWrongInWords) {
+TEST(TopView, DescribesFaults) {
   Status status = at_work();
   status.process.ready[0] = {"redis", false, "Connection refused"};
   status.process.stopping = true;

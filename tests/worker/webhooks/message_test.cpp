@@ -29,7 +29,7 @@ class Received : public testing::Test {
   void put(const std::string& name, const std::string& text) const {
     std::ofstream(directory / name, std::ios::binary) << text;
   }
-  /// Whether `script` says that all is well.
+  /// Whether `script` succeeds.
   bool run(const std::string& script) const {
     return std::system(("cd " + directory.string() + " && { " + script + "\n} >output 2>&1").c_str()) == 0;
   }
@@ -54,12 +54,12 @@ TEST(WebhookMessages, HaveTypeTimeAndTheEventAsItIs) {  // OPERATIONS B1
       R"({"type":"post_created","timestamp":"2026-11-24T10:00:00Z","data":{"v":1, "data" : {"title":"ü\u0000"}}})");
 }
 
-TEST(WebhookMessages, SayWhatWasMissed) {
+TEST(WebhookMessages, ReportMissedEvents) {
   EXPECT_EQ(missed_body(1'795'514'400, "5-1", "9-0"),
             R"({"type":"events_missed","timestamp":"2026-11-24T10:00:00Z","data":{"after":"5-1","oldest":"9-0"}})");
 }
 
-TEST(WebhookMessages, OfASampleSaySo) {
+TEST(WebhookMessages, OfASampleAreMarked) {
   const WebhookMessage one = sample_message(1'795'514'400), other = sample_message(1'795'514'400);
   EXPECT_NE(one.id, other.id);
   EXPECT_EQ(one.body, other.body);

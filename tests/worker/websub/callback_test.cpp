@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 const std::string good = "hub.mode=subscribe&hub.topic=http%3A%2F%2Fa%2Ff&hub.challenge=xyz";
 
-TEST(Verifications, SayWhatIsMeant) {
+TEST(Verifications, AreParsed) {
   const auto read = read_verification(good + "&hub.lease_seconds=864000");
   ASSERT_TRUE(read);
   EXPECT_EQ(read->mode, "subscribe");
@@ -61,7 +61,7 @@ TEST(Verifications, SayWhatIsMeant) {
   EXPECT_EQ(read->lease_seconds, "864000");
 }
 
-TEST(Verifications, MayHaveOtherParametersAndEmptyOnesBesides) {
+TEST(Verifications, MayHaveExtraAndEmptyParameters) {
   EXPECT_TRUE(read_verification(good + "&foo=bar&foo=bar&&x"));
   EXPECT_TRUE(read_verification("hub%2Emode=unsubscribe&hub.topic=t&hub.challenge=c"));
   EXPECT_TRUE(read_verification("hub.challenge=" + std::string(1024, '~') + "&hub.topic=t&hub.mode=subscribe"));

@@ -1,5 +1,5 @@
-// One table of hostile requests against both listeners (SECURITY W1): what each is answered with, that nothing of a
-// body is taken for the next request, and that memory does not grow with what is sent.
+// One table of hostile requests against both listeners (SECURITY W1): the answer to each, that no part of a body is
+// taken for the next request, and that memory does not grow with the input.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -37,7 +37,7 @@ using namespace boost::asio::experimental::awaitable_operators;
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-/// Both listeners on one loop in a thread of its own: one takes pings, the other deliveries of a feed whose hub has no
+/// Both listeners on one loop in a separate thread: one takes pings, the other deliveries of a feed whose hub has no
 /// secret.
 class HostileRequests : public testing::Test {
  public:
@@ -112,8 +112,8 @@ class HostileRequests : public testing::Test {
   std::thread loop;
 };
 
-/// What is sent: TARGET stands for the path that takes bodies. The last request of a row is the hostile one; where it
-/// could be misread, another follows that must not be answered.
+/// The bytes sent: TARGET is replaced by the path that takes bodies. The last request of a row is the hostile one; if
+/// it could be misread, another follows that must not be answered.
 struct Hostile {
   const char* name;
   std::string bytes;
@@ -124,7 +124,7 @@ struct Hostile {
 const std::string post = "POST TARGET HTTP/1.1\r\nHost: localhost\r\n";
 const std::string smuggled = "GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-/// A request with that field, and behind its body, however it is framed, another request.
+/// A request with that field; after its body, however it is framed, follows another request.
 std::string with(const std::string& field) {
   return post + field + "\r\n\r\n" + smuggled;
 }
@@ -144,7 +144,7 @@ std::vector<Hostile> table() {
   const std::string body = "Content-Length: 5\r\n\r\nurl=x", chunk = "5\r\nurl=x\r\n";
   const std::vector<int> bad{400};
   return {
-      // What is in order, so that the rest of the table means something.
+      // Valid requests, so that the rest of the table means something.
       {"length", post + body, {202}},
       {"chunks", chunked("3;a=b;c=\"d\"\r\nurl\r\n2\r\n=x\r\n0\r\nX-Trailer: y\r\n\r\n"), {202}},
       {"two after another", post + body + post + body, {202, 202}},
@@ -348,7 +348,8 @@ TEST_F(HostileRequests, ThatFallSilentEndInTime) {
   }
 }
 
-/// 64 MiB, as long as they are taken; the most that this process held meanwhile. `seen` is called between blocks.
+/// Sends up to 64 MiB while they are accepted; returns the most memory that this process held. `seen` is called between
+/// blocks.
 std::uint64_t most_held_while_sending(std::uint16_t port, const std::string& head, const std::string& endless) {
   asio::io_context client;
   tcp::socket socket(client);
@@ -364,8 +365,8 @@ std::uint64_t most_held_while_sending(std::uint16_t port, const std::string& hea
   return most;
 }
 
-// SECURITY M1: what is not a body is held no more than a body is.
-TEST_F(HostileRequests, HoldNoMoreMemoryThanTheyMay) {
+// SECURITY M1: other parts of a request take no more memory than a body.
+TEST_F(HostileRequests, StayWithinTheirMemoryLimit) {
   start();
   for (const Door& door : doors()) {
     const std::string head = "POST " + door.target + " HTTP/1.1\r\nHost: localhost\r\n";
@@ -391,8 +392,8 @@ TEST_F(HostileRequests, HoldNoMoreMemoryThanTheyMay) {
   }
 }
 
-// A client with all its connections half open keeps nobody from an answer (SECURITY T33).
-TEST_F(HostileRequests, ThatAreHalfOpenKeepNobodyOut) {
+// A client with all its connections half open does not lock out other clients (SECURITY T33).
+TEST_F(HostileRequests, ThatAreHalfOpenDoNotLockOutOthers) {
   start([](RequestLimits& limits) { limits.pause = limits.head_time = limits.body_time = 1h; });
   for (const Door& door : doors()) {
     const std::string head = "POST " + door.target + " HTTP/1.1\r\nHost: localhost\r\n";

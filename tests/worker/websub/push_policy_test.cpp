@@ -63,7 +63,7 @@ TEST(PushPlan, WaitsForTheVerificationForAnHour) {
   EXPECT_EQ(plan_push(asked, now).delay, 24h);
 }
 
-TEST(PushPlan, ARenewalThatNobodyVerifiedIsTriedAgainWhileTheLeaseRuns) {
+TEST(PushPlan, AnUnverifiedRenewalIsRetriedWhileTheLeaseRuns) {
   PushTask asked = running("healthy");
   asked.asked_for = record("pending", now - 2h);
   EXPECT_EQ(plan_push(asked, now).what, Do::retry);
@@ -177,7 +177,7 @@ TEST(PushPlan, EachHubOfTheListIsAskedBeforeAnyWaits) {
   EXPECT_EQ(plan_push(renewing, now).hub, other) << "not the same again";
 }
 
-TEST(PushPlan, LeavesWhatIsNamedNoMoreInThreeDocuments) {
+TEST(PushPlan, LeavesAHubAbsentFromThreeDocuments) {
   PushTask one = running("healthy");
   one.state.push.advert.missing = 2;
   EXPECT_EQ(plan_push(one, now).what, Do::wait);
@@ -350,7 +350,7 @@ TEST(PushHealthWatch, ThreePollsFirstInARowFail) {
   EXPECT_EQ(feed.push(5).state, "failed");  // a new subscription must come first
 }
 
-TEST(PushHealthWatch, APushWithinTenMinutesOfThePollIsNoFault) {
+TEST(PushHealthWatch, APushWithinTenMinutesOfThePollIsNotAFault) {
   Watched feed;
   feed.prove();
   feed.poll(1, false);
@@ -368,7 +368,7 @@ TEST(PushHealthWatch, APushThatDoesNotComeWithinTenMinutesIsMissed) {
   EXPECT_EQ(feed.poll(0).health.poll_first, 1U);  // once
 }
 
-TEST(PushHealthWatch, SilenceIsNoFaultWhileNothingIsNew) {
+TEST(PushHealthWatch, SilenceWithoutNewPostsIsNotAFault) {
   Watched feed;
   feed.prove();
   for (int day = 0; day < 60; ++day) EXPECT_EQ(feed.poll(0, false, 24h).state, "healthy");
@@ -383,7 +383,7 @@ TEST(PushHealthWatch, SilenceWhereMuchIsExpectedIsAFault) {
   EXPECT_EQ(quiet.poll(1, false, 24h, 2).health.poll_first, 0U);
 }
 
-TEST(PushHealthWatch, ANewSubscriptionBeginsAnew) {
+TEST(PushHealthWatch, ANewSubscriptionStartsUnproven) {
   Watched feed;
   feed.prove();
   feed.poll(1);

@@ -12,8 +12,8 @@ namespace {
 
 const Response never{.silent = true, .end = Response::End::hang};
 
-/// Two hubs on hosts of their own, with so many feeds each. One of them falls silent: it takes requests and answers
-/// none.
+/// Two hubs on separate hosts, with so many feeds each. One of them falls silent: it takes requests and does not
+/// answer.
 class TwoHubs : public WebSubTest {
  protected:
   static constexpr std::size_t feeds = 100, per_hub = 4;
@@ -107,7 +107,7 @@ TEST_F(TwoHubs, StoppingDoesNotWaitForOneThatIsSilent) {
   EXPECT_EQ(running.wait_for(60s), std::future_status::ready);
 }
 
-// A domain whose hubs are many holds no more than its share of all requests.
+// A domain with many hubs is limited to its share of all requests.
 TEST_F(TwoHubs, OfOneDomainAreFewAtOnce) {
   HttpServer many(authority.issue({.names = {"DNS:*.slow.example"}}));
   many.serve("/hub", never);
@@ -133,7 +133,7 @@ struct Refusals {
   std::string retry_after{};
 };
 
-/// WEBSUB L2 in virtual time: what is stored grows older between one look at a subscription and the next.
+/// WEBSUB L2 in virtual time: stored times are moved back between one look at a subscription and the next.
 class Leases : public WebSubTest, public testing::WithParamInterface<Refusals> {
  protected:
   std::int64_t number(const std::vector<std::string>& words) { return std::stoll(redis_command(redis, words)); }
@@ -151,7 +151,7 @@ end
 for _, member in ipairs(redis.call('ZRANGE', 'websub:due', 0, -1)) do redis.call('ZINCRBY', 'websub:due', -ARGV[1], member) end)lua";
     redis_command(redis, {"EVAL", script, "0", std::to_string(time)});
   }
-  /// A feed whose pushes are relied on: it is polled in six hours.
+  /// A feed with reliable pushes: it is polled in six hours.
   std::string healthy_feed(const std::string& path) {
     const std::string url = subscribed_feed(path);
     for (int i = 2; i <= 4; ++i) push_and_wait(url, atom({{std::to_string(i), "one more"}}));
@@ -197,7 +197,7 @@ TEST_P(Leases, ThatEndWithoutRenewalLeavePollingAtItsPaceAtOnce) {
     EXPECT_EQ(record(url).state.push.standing.state, "failed");
     EXPECT_LE(*record(url).due, *store.now()) << length << ": it is polled at once";
     EXPECT_EQ(record(url).state.due.reason, "websub_fallback");
-    // Its hub is left alone for a day at least, and for as long as it wants to be.
+    // Its hub is left alone for at least a day, and for its whole Retry-After.
     EXPECT_GT(next_look(url), store.now()->count() + 23 * 3'600'000L) << length;
     const bool to_be_left_alone = !GetParam().retry_after.empty();
     EXPECT_GE(next_look(url), to_be_left_alone ? of_subscription(url, "ask_at") : 0) << length;

@@ -132,7 +132,7 @@ class WebSubTest : public testing::Test {
     refresh(url);
     return url;
   }
-  /// A feed that is subscribed to at the hub, whose topic is its own address.
+  /// A feed that is subscribed at the hub, with its own address as topic.
   std::string subscribed_feed(const std::string& path = "/feed", const std::vector<Post>& posts = {{"1", "first"}}) {
     const std::string url = publisher.url(path);
     EXPECT_EQ(add_feed(path, posts, hub_links(url)), url);
@@ -166,7 +166,7 @@ class WebSubTest : public testing::Test {
     return *entry ? (*entry)->get("title") : "(none)";
   }
   std::size_t signals() { return EventStream(store).read("0", 100'000, Milliseconds(0))->size(); }
-  /// Waits for what is written next.
+  /// Waits for the next event.
   void await_signal(const std::string& after) {
     for (int i = 0; i < 30; ++i) {
       const auto more = EventStream(store).read(after, 1, 1000ms);
@@ -175,7 +175,7 @@ class WebSubTest : public testing::Test {
     }
     FAIL() << "nothing was written";
   }
-  /// Waits until the store says so; it changes without a signal.
+  /// Waits until the condition holds; the store changes without an event.
   template <class Condition>
   bool becomes(Condition condition) {
     const auto until = std::chrono::steady_clock::now() + 30s;

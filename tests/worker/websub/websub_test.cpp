@@ -156,7 +156,7 @@ TEST_F(WebSubTest, AReplayedPushChangesNothing) {
   push_and_wait(url, document);
   const std::size_t before = signals();
   for (int i = 0; i < 100; ++i) push(url, document);
-  // Content beyond what is held of one feed is a hint alone, so the end is said until it is heard.
+  // Content above the limit held for a feed counts as a hint only, so the end is pushed until it is read.
   EXPECT_TRUE(becomes([&] {
     push(url, atom({{"3", "the end"}}));
     return signals() > before;
@@ -248,7 +248,7 @@ TEST_F(WebSubTest, ALatePushBringsNoPostBackThatWasTakenBack) {
 }
 
 // WEBSUB H1
-TEST_F(WebSubTest, PushesThatAreProvenAgainByANewSubscriptionAreToldOnce) {
+TEST_F(WebSubTest, PushesProvenAgainByANewSubscriptionAreReportedOnce) {
   const std::string url = subscribed_feed();
   int post = 10;
   const auto prove = [&] {
@@ -340,7 +340,7 @@ TEST_F(WebSubTest, ContentGoesToTheFeedOfThePathWhateverItClaims) {
   EXPECT_EQ(title(url, "v"), "taken over");
 }
 
-TEST_F(WebSubTest, PathsThatAreNoneOfOursAllLookTheSame) {
+TEST_F(WebSubTest, UnknownPathsAllLookTheSame) {
   const std::string url = subscribed_feed();
   const std::string base = "http://127.0.0.1:" + std::to_string(port), callback = callback_of(url);
   const std::string unknown = base + "/w/" + std::string(26, 'a');
@@ -363,7 +363,7 @@ TEST_F(WebSubTest, PathsThatAreNoneOfOursAllLookTheSame) {
   EXPECT_EQ(ask({.method = "HEAD", .url = callback}).status, 405);
 }
 
-TEST_F(WebSubTest, WhatIsTooLargeOrTooSlowIsTurnedAway) {
+TEST_F(WebSubTest, OversizedAndSlowRequestsAreRejected) {
   const std::string url = subscribed_feed();
   const std::string target = callback_of(url).substr(("http://127.0.0.1:" + std::to_string(port)).size());
   EXPECT_EQ(deliver(callback_of(url), std::string((4U << 20U) + 1, 'x')).status, 413);
@@ -503,12 +503,12 @@ TEST_F(WebSubTest, WhatADenialRepeatsOfASecretIsNotKept) {
   EXPECT_EQ(metric("feedmill_websub_turns_total{state=\"denied\"}"), "1");
 }
 
-TEST_F(WebSubTest, WhatIsMoreThanItsRateIsTurnedAwayForAWhile) {
+TEST_F(WebSubTest, RequestsAboveTheRateAreRejectedForAWhile) {
   start(0, 3);  // the verification is one
   const std::string url = subscribed_feed();
   const std::string callback = callback_of(url);
   EXPECT_EQ(deliver(callback, "x").status, 202);
-  // What is no path of ours costs nothing, and so counts for nothing.
+  // An unknown path costs nothing, and so does not count.
   for (int i = 0; i < 5; ++i) EXPECT_EQ(deliver("http://127.0.0.1:" + std::to_string(port) + "/w/", "x").status, 404);
   EXPECT_EQ(deliver("http://127.0.0.1:" + std::to_string(port) + "/w/" + std::string(26, 'a'), "x").status, 404);
   for (const std::string& path : {callback, callback.substr(0, callback.size() - 26) + std::string(26, 'a')}) {
@@ -549,7 +549,7 @@ TEST_F(WebSubTest, SwitchingItOffForAFeedUnsubscribes) {
   EXPECT_EQ(record(url).state.push.standing.state, "");
 }
 
-TEST_F(WebSubTest, StoppingAnswersCallbacksForAWhileAndWritesWhatCame) {
+TEST_F(WebSubTest, StoppingAnswersCallbacksForAWhileAndWritesAcceptedPushes) {
   const std::string url = subscribed_feed();
   asio::post(loop, [this] { websub->stop(); });
   push_and_wait(url, atom({{"2", "second"}}));

@@ -45,7 +45,7 @@ std::string text(const FeedRecord& record, const HostView& host, bool numbers = 
   return lines;
 }
 
-TEST(Explain, SaysWhatTheSpecificationShows) {
+TEST(Explain, MatchesTheExampleOfTheSpecification) {
   const std::string shown = text(record_of_the_specification(), {"example.org", {}, {}}, true);
   const std::string golden =  // HTTP §11
       "state    healthy; last 304 (not_modified) 41 min ago, 3 failures ever, hit rate 19 % of 212 polls\n"
@@ -121,7 +121,7 @@ TEST(Explain, TellsTheWordsToWriteAndNoSecretOfTheAddress) {
       << "whoever shows it redacts it: " << redact(remedy);
 }
 
-TEST(Explain, SaysWhatElseCounts) {
+TEST(Explain, ShowsOtherFactorsOfTheSchedule) {
   FeedRecord record = record_of_the_specification();
   record.state.validators.etag = "W/\"a\"";
   record.state.validators.last_modified = "Sun, 01 Mar 2026 10:00:00 GMT";
@@ -138,7 +138,7 @@ TEST(Explain, SaysWhatElseCounts) {
   EXPECT_NE(shown.find("held     Retry-After holds until"), std::string::npos) << shown;
 }
 
-TEST(Explain, SaysThatAFeedFailsAndWasNeverFetched) {
+TEST(Explain, ReportsAFailingFeedThatWasNeverFetched) {
   FeedRecord record = record_of_the_specification();
   record.state.state = "degraded";
   record.state.last.status = 0;
@@ -170,7 +170,7 @@ TEST(Explain, SaysThatAFeedFailsAndWasNeverFetched) {
       std::string::npos);
 }
 
-TEST(Explain, SaysWhatHoldsUpAHost) {
+TEST(Explain, ReportsTheCauseOfAHostsDelay) {
   HostView host{"example.org", {}, {2, 1000ms}};
   host.state.in_flight = 1;
   host.state.last_start = now - 100ms;
@@ -202,8 +202,8 @@ std::string why(const FeedRecord& record) {
   return found;
 }
 
-// Each code explains itself, alone and with every kind of input: those of an interval, of a failure, what is left of an
-// interval, none, and rubbish.
+// Each code has an explanation, alone and with every kind of input: interval, failure, remaining interval, none, and
+// rubbish.
 TEST(Explain, HasASentenceForEachReason) {
   FeedRecord record = record_of_the_specification();
   std::set<std::string> sentences;
@@ -258,7 +258,7 @@ TEST(Explain, TakesNoRemainderForAnInterval) {
       << "that is no failure";
 }
 
-TEST(DueText, GroupsDigitsAndForgivesWhatItCannotRead) {
+TEST(DueText, GroupsDigitsAndToleratesUnreadableInput) {
   EXPECT_EQ(grouped(0), "0");
   EXPECT_EQ(grouped(999), "999");
   EXPECT_EQ(grouped(1000), "1 000");
