@@ -1,5 +1,5 @@
-// How often callbacks are verified at a site or network of which nothing was ever confirmed, and when nothing new of it
-// is accepted, so that the hub is nobody's amplifier (WEBSUB U19).
+// Rate limit for verifying callbacks at sites and networks without a confirmation, so that the hub is not an amplifier
+// (WEBSUB U19).
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@
 
 namespace feedmill {
 
-/// Limits by name: of a site (Subscriber::site), or of a network that names of sites resolve to. Each gets one request
-/// a second, and after ten failures in a row none for ten minutes. Lives on the loop's thread.
+/// Limits by name: a site (Subscriber::site) or a network that site names resolve to. Each gets one request a second,
+/// and none for ten minutes after ten failures in a row. Lives on the loop's thread.
 class VerificationLimit {
  public:
   enum class Outcome {
@@ -25,28 +25,27 @@ class VerificationLimit {
     not_asked  ///< no request was made
   };
 
-  /// Whether a confirmation lifts the limit. In a network others may be hit although one of its sites confirms.
+  /// Whether a confirmation lifts the limit. A network keeps it: one confirming site says nothing about the others.
   enum class Confirmed { lifts, keeps };
 
-  /// `most`: names that are remembered. Those that failed within ten minutes are never forgotten for others: without
-  /// room a new one waits.
+  /// `most`: names remembered. Names that failed within the last ten minutes are never evicted; without room a new name
+  /// waits.
   explicit VerificationLimit(std::size_t most = 10'000, Confirmed confirmed = Confirmed::lifts)
       : most_(most), confirmed_(confirmed) {}
 
-  /// Whether it is remembered that the site has confirmed, or has not.
+  /// Whether the site is remembered.
   bool knows(const std::string& site) const { return places_.contains(site); }
-  /// Remembers a site that was looked up; `confirmed`: it has an active subscription. False: there is no room for it.
+  /// Remembers a site after a lookup; `confirmed`: it has an active subscription. False: there is no room.
   bool add(const std::string& site, bool confirmed);
   bool has_confirmed(const std::string& site) const;
 
-  /// How long nothing of the site is to be taken or asked; 0 where that is not so.
+  /// How long to reject everything from the site; 0: it is not blocked.
   Milliseconds closed_for(const std::string& site);
-  /// 0: the site may be asked now, and leave() is called with the outcome. Else how long to wait.
+  /// 0: send the request now and call leave() with the outcome. Else the time to wait.
   Milliseconds enter(const std::string& site);
   void leave(const std::string& site, Outcome outcome);
 
-  /// The same for several names at once, which need not be known: all are entered, or none. `full`: how long to wait if
-  /// there is no room.
+  /// For several names, known or not: enters all or none. `full`: the wait if there is no room.
   Milliseconds enter(const std::vector<std::string>& names, Milliseconds full);
   void leave(std::span<const std::string> names, Outcome outcome);
 
@@ -57,9 +56,9 @@ class VerificationLimit {
     bool confirmed = false;
     std::size_t failures = 0;   ///< in a row
     std::size_t under_way = 0;  ///< requests
-    std::size_t waiting = 0;    ///< told to wait since the last request
-    Clock::time_point next{};   ///< request
-    Clock::time_point until{};  ///< failures count, or it is closed
+    std::size_t waiting = 0;    ///< callers that had to wait since the last request
+    Clock::time_point next{};   ///< earliest next request
+    Clock::time_point until{};  ///< end of the block, or of counting failures
   };
 
   Site* find(const std::string& site);
