@@ -28,7 +28,7 @@ void tell_found(Terminal& terminal, const std::string& page, const std::vector<F
   }
 }
 
-/// One address of `add`: the feed to add for it; none when an operator must choose, which was told.
+/// The feed to add for one URL of `add`; empty if the operator must choose, after printing the choices.
 std::optional<FeedBehind> feed_behind(Probe& probe, const std::string& url, const AddVerb& verb, Terminal& terminal) {
   Discovery discovery;
   discover(probe, url, discovery);
