@@ -23,7 +23,7 @@ namespace feedmill {
 struct Pinged {
   std::size_t feeds = 0;    ///< known feeds among the URLs; they are fetched soon
   std::size_t unknown = 0;  ///< URLs without a feed
-  bool store_away = false;  ///< the store was not available for some
+  bool store_away = false;  ///< the store, or a partition, did not answer
 };
 
 /// Callbacks of the listener, called on its executor; must not block.

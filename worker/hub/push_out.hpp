@@ -38,10 +38,10 @@ class PushOut {
   PushOut(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options, Memory& memory,
           Metrics& metrics, Log& log);
 
-  /// Until stop() and the drain; cancel the drain by hurry() only.
+  /// Until stop() and the drain; not cancellable, except by hurry().
   boost::asio::awaitable<void> run();
   void stop();
-  /// Cancels the drain.
+  /// Stops without a drain: running requests end.
   void hurry();
   /// Applies to later requests.
   void set_fetch_options(FetchOptions options);

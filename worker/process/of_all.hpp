@@ -20,10 +20,10 @@ class OfAllPartitions {
   /// `stores`, all partitions, and `log` outlive this.
   OfAllPartitions(ServedStores stores, Log& log);
 
-  /// Until stop() and the drain after it; not cancellable but by hurry(). Does not throw.
+  /// Until stop() and the drain; not cancellable, except by hurry(). Does not throw.
   boost::asio::awaitable<void> run();
   void stop();
-  /// Cancels the drain.
+  /// Stops pushing out without a drain: running requests end.
   void hurry();
   /// Call after the first partition's configuration has been reloaded.
   void reload();

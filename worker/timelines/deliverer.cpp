@@ -182,7 +182,7 @@ StoreResult<bool> Deliverer::pass(Step& step) {
   const auto passed = deliveries_.pass();
   if (!passed) return passed.error();
   if (passed->answer == Passed::Answer::wanted) try_to_pass_at_ = Clock::now() + options_.upkeep_every;
-  // It may belong to records that the previous owner left pending.
+  // Another owner may have left them pending after we took the lease.
   if (passed->answer == Passed::Answer::unread) pending_ = true;
   step.unwanted = step.idle = passed->answer == Passed::Answer::passed;
   step.applied += passed->records;
@@ -450,7 +450,7 @@ StoreResult<std::vector<SameAsOfRecord>> Deliverer::same_as_of(const std::vector
                                                                std::uint64_t& refused) {
   std::vector<SameAsOfRecord> all;
   std::vector<std::string> posts, told;
-  std::vector<std::size_t> places;  // in `told`
+  std::vector<std::size_t> places;  // in `all`, for each of `told`
   for (const Event& event : events) {
     const bool created = event.type == "post_created", modified = event.type == "post_modified";
     if (created || (modified && event.renamed)) {
