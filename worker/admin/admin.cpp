@@ -19,7 +19,7 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 namespace json = boost::json;
 
-/// The path of a target; "" when an escape is broken.
+/// The decoded path of a target; "" if an escape is malformed.
 std::string path_of(std::string_view target) {
   return percent_decoded(target.substr(0, std::min(target.find('?'), target.size()))).value_or("");
 }
@@ -28,10 +28,10 @@ bool is_probe(std::string_view path) {
   return path == "/livez" || path == "/readyz" || path == "/startupz";
 }
 
-constexpr std::size_t most_pinged = 50;                       // URLs at once: what podping relays send
+constexpr std::size_t most_pinged = 50;                       // URLs per request, as podping relays send them
 constexpr std::uint64_t max_ping = std::uint64_t{64} << 10U;  // bytes
 
-/// The values of `name` in a form; nothing when one cannot be read.
+/// The values of `name` in a form; empty if one is malformed.
 std::optional<std::vector<std::string>> form_values(std::string_view form, std::string_view name) {
   std::vector<std::string> values;
   while (!form.empty()) {
@@ -52,7 +52,7 @@ bool all_passed(const std::vector<Check>& checks) {
   return std::ranges::all_of(checks, &Check::passed);
 }
 
-/// {"status":"ok","checks":[{"name":"redis","ok":true}]}; details only when asked for.
+/// {"status":"ok","checks":[{"name":"redis","ok":true}]}; details only if `verbose`.
 Admin::Response probe_answer(bool passed, const std::vector<Check>& checks, bool verbose) {
   json::array list;
   for (const auto& check : checks) {
@@ -86,9 +86,9 @@ asio::awaitable<Admin::Response> Admin::answer(Visit& visit) {
   const std::string path = path_of(head.target());
   const bool only_looks = head.method() == http::verb::get || head.method() == http::verb::head;
   const bool shown = !options_.token.empty() && shows_token(head[http::field::authorization], options_.token);
-  // SECURITY T33: whoever needs no token might be a page that a browser was led here by.
+  // SECURITY T33: a request without a token may come from a web page in a browser here, so its Host must be known.
   const bool called = is_called_by(head[http::field::host], options_.hosts) || head.count(http::field::host) == 0;
-  if (is_probe(path)) {  // a wrong name must not have a worker killed
+  if (is_probe(path)) {  // an unknown Host must not fail a probe: that would get the worker killed
     if (!only_looks) co_return not_allowed("GET, HEAD");
     const std::string_view target = head.target();
     const std::string_view query = target.substr(std::min(target.find('?'), target.size()));
@@ -103,7 +103,7 @@ asio::awaitable<Admin::Response> Admin::answer(Visit& visit) {
   if (!leads_on && !is_page && path != "/metrics") co_return http_reply(http::status::not_found);
   if (leads_on) {
     Response there = http_reply(http::status::found);
-    there.set(http::field::location, "status");  // as it stands behind a proxy's prefix, too
+    there.set(http::field::location, "status");  // relative, so that it also works behind a proxy's prefix
     co_return there;
   }
   if (!only_looks) co_return not_allowed("GET, HEAD");

@@ -1,5 +1,4 @@
-// The admin listener: probes, metrics, pages and pings, for people and machines of the house (OPERATIONS §6,
-// RELIABILITY §9).
+// The admin listener: probes, metrics, pages and pings for operators and their tools (OPERATIONS §6, RELIABILITY §9).
 #pragma once
 
 #include <chrono>
@@ -20,37 +19,37 @@
 
 namespace feedmill {
 
-/// What became of a ping.
+/// Result of a ping.
 struct Pinged {
-  std::size_t feeds = 0;    ///< of its URLs: known feeds, which are to be fetched soon
-  std::size_t unknown = 0;  ///< no feed has this URL
-  bool store_away = false;  ///< nothing could be noted
+  std::size_t feeds = 0;    ///< known feeds among the URLs; they are fetched soon
+  std::size_t unknown = 0;  ///< URLs without a feed
+  bool store_away = false;  ///< the store, or a partition, did not answer
 };
 
-/// What the listener asks when it is asked. Called on its executor; must not block.
+/// Callbacks of the listener, called on its executor; must not block.
 struct Health {
   std::function<std::vector<Check>()> live;   ///< loops and pools tick; never Redis, DNS or origins (RELIABILITY H1)
   std::function<std::vector<Check>()> ready;  ///< store usable, not draining … (RELIABILITY H2)
   std::function<std::string()> metrics;       ///< Prometheus text
-  /// Somebody says that the feeds at these URLs have changed. What is no URL is counted nowhere.
+  /// Handles a ping for these feeds; invalid URLs are ignored.
   std::function<boost::asio::awaitable<Pinged>(std::vector<std::string> urls)> ping{};
-  std::function<void(const char* what)> bug{};  ///< answering one request threw
+  std::function<void(const char* what)> bug{};  ///< called with an exception's text when answering a request threw
 };
 
-/// A page: what it answers with. HTML gets the headers of SECURITY O4.
+/// A page or redirect. HTML gets the headers of SECURITY O4.
 struct AdminPage {
   unsigned status = 200;
   std::string type, body;
-  std::string location{};  ///< with the status 302: where it stands in truth, relative to what was asked for
+  std::string location{};  ///< with status 302: target, relative to the requested path
 };
 
-/// What is answered besides; "/" leads to "/status" when that is among them. The paths stand as they are matched,
-/// decoded once (SECURITY O5).
+/// Additional pages; "/" redirects to "/status" if it is among them. Paths are matched after decoding once (SECURITY
+/// O5).
 struct AdminPages {
   std::vector<std::string> paths;
-  /// Called for one of the paths with the query as it was sent; ends soon whatever it waits for, and does not throw.
+  /// Called for one of the paths with the raw query; bounded in time and does not throw.
   std::function<boost::asio::awaitable<AdminPage>(std::string path, std::string query)> answer;
-  /// Answers whatever is asked under /api/, for tokens of its own; may be empty.
+  /// Answers requests under /api/, which have their own tokens; may be empty.
   std::function<boost::asio::awaitable<HttpReply>(Visit&)> programs{};
 };
 
@@ -60,23 +59,23 @@ class Admin {
     boost::asio::ip::tcp::endpoint listen;
     Listener::Places places{};
     RequestLimits limits{};
-    std::string token{};  ///< needed for all but probes and pings from near (SECURITY T33); "" = none
-    /// What it is called by in requests that need no token, besides addresses and "localhost": names without a port.
+    std::string token{};  ///< required except for probes and local pings (SECURITY T33); "" = none
+    /// Host names accepted without a token, in addition to IP addresses and localhost; without a port.
     std::vector<std::string> hosts{};
   };
   using Response = HttpReply;
 
-  /// Binds and listens; connections are answered once serve() runs. All on `executor`, which has one thread.
+  /// Binds and listens; serve() answers connections. Runs on `executor`, which has one thread.
   static boost::system::result<std::unique_ptr<Admin>, ListenError> open(const boost::asio::any_io_executor& executor,
                                                                          const Options& options, Health health,
                                                                          AdminPages pages = {});
   Admin(const Admin&) = delete;
   Admin& operator=(const Admin&) = delete;
 
-  /// Where it listens: the port that was found when 0 was asked for.
+  /// The bound endpoint, with the actual port if 0 was requested.
   boost::asio::ip::tcp::endpoint endpoint() const { return listener_->endpoint(); }
 
-  /// Answers until cancelled; when it returns no connection is left.
+  /// Serves until cancelled; returns after all connections are closed.
   boost::asio::awaitable<void> serve();
 
  private:
@@ -92,7 +91,7 @@ class Admin {
   Options options_;
   Health health_;
   AdminPages pages_;
-  bool started_ = false;  ///< was ready once (RELIABILITY H3)
+  bool started_ = false;  ///< has been ready (RELIABILITY H3)
 };
 
 }  // namespace feedmill

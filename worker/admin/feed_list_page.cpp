@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t feeds_on_page = 50;
 constexpr std::size_t longest_part = 200;
 
-/// Without the spaces around it, at most so many bytes of whole characters.
+/// Trims spaces and cuts to at most `longest` bytes of whole characters.
 std::string trimmed(std::string_view text, std::size_t longest) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
@@ -30,7 +30,7 @@ std::string trimmed(std::string_view text, std::size_t longest) {
   return std::string(text);
 }
 
-/// "1763690000000-3"
+/// Parses "1763690000000-3".
 std::optional<FeedPlace> read_place(std::string_view text) {
   const auto dash = text.rfind('-');
   FeedPlace place;
@@ -40,7 +40,7 @@ std::optional<FeedPlace> read_place(std::string_view text) {
   return place;
 }
 
-/// The list's address with these filters.
+/// URL of the list with these filters.
 std::string address(const FeedListQuery& query) {
   std::string text = "/status/feeds";
   char sign = '?';
@@ -78,7 +78,7 @@ Html chips(const FeedListQuery& query, const FleetFigures& fleet) {
   return html;
 }
 
-/// A GET of the list itself; what it is narrowed to by links stays.
+/// A GET form of the list; filters set by links are kept.
 Html search_form(const FeedListQuery& query) {
   Html html;
   html.add(
@@ -172,7 +172,7 @@ StoreResult<FeedList> read_feed_list(Store& store, const FeedListQuery& query) {
   wanted.host = query.host;
   wanted.after = query.after;
   wanted.limit = feeds_on_page;
-  // A state is a look-up more for each feed.
+  // A filter by state costs a look-up per feed.
   if (searches(query) && query.state != "healthy") wanted.look = 20'000;
   auto page = Feeds(store).page(wanted);
   if (!page) return page.error();

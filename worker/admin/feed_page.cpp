@@ -24,7 +24,7 @@ namespace json = boost::json;
 
 constexpr std::size_t entries_shown = 20, signals_shown = 20;
 
-/// What the lines of `explain` are called here.
+/// Labels for the lines of `explain`.
 std::string_view line_name(std::string_view name) {
   if (name == "detail") return "Server message";
   if (name == "next") return "Next";
@@ -63,7 +63,7 @@ std::vector<PushFact> pushes_of(const Explained& explained) {
   return push_facts(explained.record, explained.subscription, explained.now);
 }
 
-/// What one may want to do, to copy; nothing where the address holds a secret.
+/// Commands to copy; nothing if the URL holds a secret.
 Html commands_section(const FeedStory& story) {
   const std::string& url = story.explained.record.feed_url;
   Html html;
@@ -85,7 +85,7 @@ Html commands_section(const FeedStory& story) {
   return html;
 }
 
-/// Nothing where no hub is named and none is subscribed to.
+/// Nothing without a hub or subscription.
 Html pushes_section(const Explained& explained) {
   const std::vector<PushFact> facts = pushes_of(explained);
   Html html;

@@ -14,37 +14,37 @@
 
 namespace feedmill {
 
-/// What stands behind /status/feeds?…
+/// Parameters of /status/feeds.
 struct FeedListQuery {
   std::string state, host, part;  ///< "" = any
   std::optional<FeedPlace> after;
 };
 
-/// Reads the parameters state, host, q, after; what cannot be meant is as if it were not there.
+/// Parses the parameters state, host, q and after; ignores malformed values.
 FeedListQuery read_feed_list_query(std::string_view query);
 
-/// A part of a list of feeds.
+/// A page of the list of feeds.
 struct FeedList {
   FleetFigures fleet;
   FeedPage page;
-  bool exact = false;  ///< `q` is the address of the feed that is shown
+  bool exact = false;  ///< `q` is the URL of the feed shown
 };
 
-/// About 300 commands at most, and where it searches, besides, a look at 20 000 addresses or 5 000 states.
+/// At most about 300 commands; a search also looks at up to 20 000 URLs or 5 000 states.
 StoreResult<FeedList> read_feed_list(Store& store, const FeedListQuery& query);
 
 /// The main part of /status/feeds.
 Html feed_list_page(const FeedListQuery& query, const FeedList& list);
 
-/// A feed and what came of it of late.
+/// A feed and its recent events.
 struct FeedStory {
   Explained explained;
   std::vector<StoredEntry> entries;  ///< newest first
-  std::vector<EventRecord> events;   ///< newest first, of the newest signals_looked_at of all
+  std::vector<EventRecord> events;   ///< newest first, among the newest signals_looked_at of the store
 };
 inline constexpr std::size_t signals_looked_at = 1'000;
 
-/// About 40 commands; nothing when there is no such feed.
+/// About 40 commands; empty if there is no such feed.
 StoreResult<std::optional<FeedStory>> read_feed_story(Store& store, const HostRules& rules,
                                                       const std::string& feed_url);
 

@@ -11,9 +11,9 @@ namespace feedmill {
 namespace {
 
 constexpr std::string_view replacement = "\xef\xbf\xbd";   // U+FFFD
-constexpr std::string_view narrow_space = "\xe2\x80\xaf";  // U+202F, which does not break
+constexpr std::string_view narrow_space = "\xe2\x80\xaf";  // U+202F, no-break
 
-/// Turns what stands around it, or hides: nobody needs it in a line of text. Joiners (U+200C, U+200D) are letters' own.
+/// Bidirectional controls and invisible characters; not the joiners (U+200C, U+200D), which belong to letters.
 bool turns_or_hides(char32_t code) {
   return code == 0x061c || code == 0x200b || code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
          (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (code >= 0xfff9 && code <= 0xfffb) ||

@@ -1,4 +1,4 @@
-// The pages we serve, put together so that no value can become markup (SECURITY O4).
+// HTML pages, built so that no value can become markup (SECURITY O4).
 #pragma once
 
 #include <concepts>
@@ -9,12 +9,12 @@
 
 namespace feedmill {
 
-/// Text from anywhere as it may stand in an element or in a quoted attribute: without secrets (SECURITY K1), `& < > "
-/// '` and backtick as references, controls and what is no UTF-8 as U+FFFD, without characters that turn or hide others.
-/// White space stays.
+/// Untrusted text for an element or a quoted attribute: without secrets (SECURITY K1), `& < > " '` and backtick as
+/// references, control characters and invalid UTF-8 as U+FFFD, without bidirectional and invisible characters. Keeps
+/// white space.
 std::string html_text(std::string_view text);
 
-/// Markup of our own with a "{}" for each value. Only literals: what is not known at compile time is a value.
+/// Trusted markup with a "{}" for each value. Accepts string literals only; everything else must be a value.
 template <class... Values>
 class Markup {
  public:
@@ -33,8 +33,8 @@ class Markup {
 class Html {
  public:
   Html() = default;
-  /// Appends markup, each "{}" replaced by its value: text escaped, whole numbers in groups of three, pieces as they
-  /// are.
+  /// Appends markup with each "{}" replaced: text is escaped, integers are grouped by thousands, Html is inserted as
+  /// is.
   template <class... Values>
   Html& add(Markup<std::type_identity_t<Values>...> markup, const Values&... values) {
     std::string_view rest = markup.text();
@@ -43,7 +43,7 @@ class Html {
     return *this;
   }
   bool empty() const { return out_.empty(); }
-  /// The markup itself, for the answer's body.
+  /// The markup, for the response body.
   const std::string& text() const { return out_; }
 
  private:

@@ -39,7 +39,7 @@ void add_nav_link(Html& nav, const PageFrame& frame, std::string_view path, std:
     nav.add("<li><a href=\"{}\">{}</a></li>", path, text);
 }
 
-/// The others, as they stand from here.
+/// Links to the other partitions, relative to this page.
 Html partition_links(const PageFrame& frame) {
   Html links;
   std::string up;
@@ -56,8 +56,8 @@ Html partition_links(const PageFrame& frame) {
   return links;
 }
 
-/// A page whose links to other pages of ours lead to those behind `prefix`. They alone begin with a slash in quotes: in
-/// texts of others quotes are escaped.
+/// Prefixes the links between our pages with `prefix`. Only they contain a quote followed by a slash: quotes in other
+/// text are escaped.
 std::string under(const std::string& prefix, std::string page) {
   constexpr std::string_view begins = "=\"/";
   if (prefix.empty()) return page;
@@ -172,7 +172,7 @@ Html bars(std::span<const double> values, std::string_view label) {
            label, std::to_string(values.size()));
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] <= 0 || most <= 0) continue;
-    const double high = std::max(0.8, values[i] / most * height);  // what is there can be seen
+    const double high = std::max(0.8, values[i] / most * height);  // keeps small values visible
     html.add("<rect x=\"{}\" y=\"{}\" width=\"0.8\" height=\"{}\"/>",
              fmt::format("{:.1f}", static_cast<double>(i) + 0.1), fmt::format("{:.2f}", height - high),
              fmt::format("{:.2f}", high));
@@ -182,7 +182,7 @@ Html bars(std::span<const double> values, std::string_view label) {
 }
 
 Html bar(double share) {
-  const double length = share <= 0 ? 0 : std::clamp(share * 100, 1.0, 100.0);  // what is there can be seen
+  const double length = share <= 0 ? 0 : std::clamp(share * 100, 1.0, 100.0);  // keeps small values visible
   Html html;
   html.add(
       "<svg class=\"bar\" aria-hidden=\"true\" viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\">"

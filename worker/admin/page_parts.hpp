@@ -1,4 +1,4 @@
-// What all our pages are made of: frame, times, links, small pictures.
+// Parts of all pages: frame, times, links, small charts.
 #pragma once
 
 #include <chrono>
@@ -12,53 +12,53 @@
 
 namespace feedmill {
 
-/// Where a page stands among the others, and what stands around it.
+/// Navigation and page frame.
 struct PageFrame {
-  std::string title;     ///< of the window
-  std::string path;      ///< "/status": which link of the head is the page itself
-  std::string prefix{};  ///< what paths of ours begin with: "/p3" of partition 3; "" where there is but one store
-  std::uint32_t partition = 0;  ///< with a prefix, which one it is of
+  std::string title;            ///< window title
+  std::string path;             ///< "/status": the navigation entry of this page
+  std::string prefix{};         ///< of our paths: "/p3" for partition 3; "" with one store
+  std::uint32_t partition = 0;  ///< with a prefix: number of the partition
   std::uint32_t partitions = 1;
   std::string host;  ///< machine of the worker that answers
   std::string version;
   std::string configuration;
-  Milliseconds at{};       ///< when its figures were taken
-  std::string json_path;   ///< the same for programs, "" = nowhere
-  bool refreshes = false;  ///< by itself, every refresh_every
-  bool stopped = false;    ///< it would, had not somebody asked for `path` with ?still=1
+  Milliseconds at{};       ///< time of the figures
+  std::string json_path;   ///< JSON version, "" = none
+  bool refreshes = false;  ///< reloads every refresh_every
+  bool stopped = false;    ///< does not reload, because `path` was requested with ?still=1
 };
 
 inline constexpr std::chrono::seconds refresh_every{15};
 
-/// A whole page around its main part.
+/// A complete page with `main` as its main part.
 std::string whole_page(const PageFrame& frame, const Html& main);
 
-/// "3 min ago" with the exact time in datetime and title; "never" for the time zero.
+/// "3 min ago" with the exact time in datetime and title; "never" for 0.
 Html time_ago(Milliseconds time, Milliseconds now);
 
-/// A state as a word, with its colour beside it.
+/// A state as a word with its colour.
 Html state_word(std::string_view state);
 
-/// What a state means, a few words (HTTP §4).
+/// A short explanation of a state (HTTP §4).
 std::string_view state_meaning(std::string_view state);
-/// All of them in the order to show.
+/// All states in display order.
 std::span<const std::string_view> all_states();
 
-/// Links to a feed's page; the text alone when its address holds a secret, which a link would show (SECURITY K1).
+/// Link to a feed's page; only the text if the URL holds a secret, which a link would reveal (SECURITY K1).
 Html feed_link(std::string_view feed_url, std::string_view text);
 
-/// Links to the feeds of a host.
+/// Link to the feeds of a host.
 Html host_link(std::string_view host);
 
-/// Links out of here: http and https only, and where nothing in it is a secret; else the text alone.
+/// External link; only the text unless the URL is http(s) and holds no secrets.
 Html outside_link(std::string_view url, std::string_view text);
 
-/// Bars side by side, as high as their values; `label` says it in words.
+/// Bar chart; `label` describes it in words.
 Html bars(std::span<const double> values, std::string_view label);
-/// One bar that lies, as long as its share of a whole, 0 to 1; for beside a figure that says the same.
+/// Horizontal bar for `share` (0 to 1); decorative, the number is next to it.
 Html bar(double share);
 
-/// One row of a list of facts (dl class="story"); none for an empty value.
+/// One row of a fact list (dl class="story"); skipped if the value is empty.
 void add_fact(Html& html, std::string_view name, std::string_view value);
 
 /// The stylesheet, served at style_path.

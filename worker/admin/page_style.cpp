@@ -1,4 +1,4 @@
-// The look of our pages, one file for all: light and dark, phone and desk. Contrast of text is 4.5 or more in both.
+// Stylesheet of all pages: light and dark, phone and desktop. Text contrast is at least 4.5 in both.
 #include "worker/admin/page_parts.hpp"
 
 namespace feedmill {

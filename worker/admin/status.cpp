@@ -21,12 +21,12 @@ using namespace std::chrono_literals;
 using Seconds = std::chrono::duration<double>;
 using Weight = Concern::Weight;
 
-/// Below so many refreshes a share says little.
+/// With fewer refreshes a share means little.
 constexpr std::uint64_t few = 20;
-/// The group that deliverers read as.
+/// Consumer group of the deliverers.
 constexpr std::string_view own_group = "delivery";
 
-/// What to do when most refreshes fail for `reason`: one cause, most likely ours.
+/// Remedy if most refreshes fail for `reason`: a common cause, most likely on our side.
 std::string_view remedy_for(Reason reason) {
   const std::string_view name = to_string(reason);
   if (name.starts_with("dns."))
@@ -40,7 +40,7 @@ std::string_view remedy_for(Reason reason) {
   return "feedmill check URL shows one fetch in full.";
 }
 
-/// Where those that fail are seen: feeds in a row, else the host with most of them.
+/// Page with the failures: feeds that fail repeatedly, else the host with most failures.
 std::string failed_feeds_page(const Status& status) {
   if (status.store && feeds_in(status.store->fleet, "degraded") > 0) return "/status/feeds?state=degraded";
   const auto most = std::ranges::max_element(status.process.busiest, {}, &HostFigures::failed);
@@ -208,7 +208,7 @@ void take_history(ProcessStatus& status, const StatusHistory& history, StatusHis
 
 namespace {
 
-/// Of the newest 100 events those that tell of new posts.
+/// New posts among the newest 100 events.
 StoreResult<std::vector<NewestPost>> read_newest_posts(Store& store) {
   const auto records = EventStream(store).newest(100);
   if (!records) return records.error();
@@ -274,7 +274,7 @@ StoreResult<StoreStatus> read_store_status(Store& store) {
 std::vector<Concern> concerns(const Status& status) {
   std::vector<Concern> found;
   if (!status.store) {
-    // `store_error` says what to do as well; what follows is what it means.
+    // `store_error` includes the remedy; the text below tells its effect.
     const bool serves_worker = std::ranges::any_of(
         status.process.ready, [](const Check& check) { return check.name == "redis" && check.passed; });
     found.push_back({Weight::bad, status.store_error,

@@ -21,7 +21,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t shown_at_once = 5;  // rows of a list before the rest is folded away
+constexpr std::size_t shown_at_once = 5;  // rows of a list that are not folded
 
 std::string_view weight_name(Concern::Weight weight) {
   constexpr std::string_view names[] = {"bad", "warning", "note"};
@@ -33,7 +33,7 @@ std::string_view weight_word(Concern::Weight weight) {
   return words[static_cast<std::size_t>(weight)];
 }
 
-/// What a readiness check found, as a person would say it.
+/// A readiness check in words.
 std::string check_words(const Check& check) {
   if (check.name == "redis") return check.passed ? "Redis answers" : "Redis does not serve";
   if (check.name == "not_draining") return check.passed ? "" : "stopping on request";
@@ -86,7 +86,7 @@ std::string rate_text(double a_minute) {
   return a_minute >= 9.95 ? grouped(std::llround(a_minute)) : fmt::format("{:.1f}", a_minute);
 }
 
-/// How long these figures reach back: as long as asked for, or since the start.
+/// Period of these figures: `minutes`, or the uptime if that is shorter.
 double minutes_covered(const ProcessStatus& process, double minutes) {
   return std::clamp(static_cast<double>(process.uptime.count()) / 60, 1.0, minutes);
 }
@@ -151,7 +151,7 @@ Html tiles_section(const Status& status) {
 template <class Value>
 Html spark(const ProcessStatus& process, std::string_view name, std::string_view most_of, Value value,
            std::string (*text)(double)) {
-  // Of a young worker the time that there is: at least an hour, so that bars do not become walls.
+  // For a young worker only its uptime, at least an hour: otherwise the bars would be too wide.
   const std::chrono::minutes up = std::chrono::ceil<std::chrono::hours>(process.uptime);
   const std::size_t shown = std::clamp<std::size_t>(static_cast<std::size_t>(up.count()) / stretch_minutes,
                                                     60 / stretch_minutes, stretch_count);
@@ -161,7 +161,7 @@ Html spark(const ProcessStatus& process, std::string_view name, std::string_view
   if (values.size() > shown) values.erase(values.begin(), values.end() - static_cast<std::ptrdiff_t>(shown));
   const double most = values.empty() ? 0 : *std::ranges::max_element(values);
   Html html;
-  if (most <= 0) return html;  // the table below says that there were none
+  if (most <= 0) return html;  // the table below shows zeros
   const std::string peak = fmt::format("{} {}", most_of, text(most));
   html.add(
       "<figure><figcaption>{} <span class=\"soft\">{}</span></figcaption>{}<p class=\"axis\"><span>{} ago</span>"
@@ -170,7 +170,7 @@ Html spark(const ProcessStatus& process, std::string_view name, std::string_view
   return html;
 }
 
-/// How much a stretch held a minute; of a worker that is younger than one, of the time that it has been up.
+/// Rate per minute in the newest stretch, or over the uptime if that is shorter.
 double a_minute(const ProcessStatus& process, std::uint64_t count) {
   return static_cast<double>(count) / minutes_covered(process, stretch_minutes);
 }
@@ -198,7 +198,7 @@ Html sparks_section(const ProcessStatus& process) {
   return html;
 }
 
-/// How late refreshes of the last hour began.
+/// Lateness of the refreshes of the last hour.
 Html lateness_section(const RefreshFigures& hour) {
   Html html;
   std::uint64_t all = 0;
@@ -270,7 +270,7 @@ Html states_section(const FleetFigures& fleet) {
   return html;
 }
 
-/// Nothing where no feed is subscribed to.
+/// Nothing without a subscription.
 Html pushes_section(const FleetFigures& fleet) {
   Html html;
   const bool any = std::ranges::any_of(fleet.push_states, [](const auto& state) { return state.second > 0; });
@@ -290,7 +290,7 @@ Html pushes_section(const FleetFigures& fleet) {
   return html;
 }
 
-/// Nothing where nobody is told of anything.
+/// Nothing without receivers.
 Html push_out_section(const StoreStatus& store, const ProcessStatus& process) {
   Html html;
   const SubscriberCounts& told = store.told;
@@ -347,7 +347,7 @@ Html refreshes_section(const ProcessStatus& process) {
   return html;
 }
 
-/// A table whose rows beyond the first few are folded away.
+/// A table with rows beyond the first few folded.
 template <class Rows, class AddRow>
 void add_folded_table(Html& html, const Html& head, const Rows& rows, AddRow add_one) {
   html.add("<table>{}<tbody>\n", head);
@@ -389,7 +389,7 @@ std::string cause_text(std::string_view cause) {
   return short_text(cause, 60);
 }
 
-/// What another process wrote as a number, as long as it is one.
+/// A number written by another process; a dash if it is not one.
 std::string number_text(std::string_view text) {
   std::int64_t number = 0;
   return read_number(text, number) ? grouped(number) : "–";
@@ -560,7 +560,7 @@ Html status_page(const Status& status) {
   html.add("{}{}", refreshes_section(process), lateness_section(process.hour));
   if (status.store) html.add("{}{}", pushes_section(status.store->fleet), push_out_section(*status.store, process));
   html.add("{}", hosts_table("busy", "Busiest hosts", process.busiest, process.hosts_age));
-  if (process.slowest.size() > shown_at_once)  // of a few the same would stand there twice
+  if (process.slowest.size() > shown_at_once)  // a short list would show the same hosts twice
     html.add("{}", hosts_table("slow", "Slowest hosts", process.slowest, process.hosts_age));
   if (status.store) html.add("{}{}", workers_section(*status.store, process.worker), delivery_section(*status.store));
   html.add("{}</div>\n", process_section(process));

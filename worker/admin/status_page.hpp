@@ -1,4 +1,4 @@
-// The overview, for people: what is wrong first, then figures (OPERATIONS §6).
+// The overview page: problems first, then figures (OPERATIONS §6).
 #pragma once
 
 #include "worker/admin/html.hpp"
@@ -9,7 +9,7 @@ namespace feedmill {
 /// The main part of /status.
 Html status_page(const Status& status);
 
-/// "All is well", "2 things need attention": for the head and the window.
+/// "All is well", "2 things need attention": for heading and window title.
 std::string verdict(const std::vector<Concern>& concerns);
 
 }  // namespace feedmill

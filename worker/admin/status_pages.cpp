@@ -43,7 +43,7 @@ AdminPage json_error(unsigned status, const std::string& error) {
 
 }  // namespace
 
-/// The right to ask the store; given up with the object.
+/// Exclusive use of the store, released by the destructor.
 class StatusPages::Turn {
  public:
   explicit Turn(StatusPages& pages) : pages_(pages) { pages_.busy_ = true; }
@@ -102,7 +102,7 @@ asio::awaitable<AdminPage> StatusPages::answer(std::string path, std::string que
   if (const AdminPage* page = kept(key)) co_return *page;
   while (busy_) co_await freed_.async_wait(asio::as_tuple(asio::use_awaitable));
   const Turn turn(*this);
-  if (const AdminPage* page = kept(key)) co_return *page;  // somebody else asked meanwhile
+  if (const AdminPage* page = kept(key)) co_return *page;  // another request has made it
   std::string failed;
   try {
     AdminPage page = co_await make(path, query);
@@ -131,7 +131,7 @@ std::optional<StoreError> StatusPages::known_to_be_away() const {
 }
 
 void StatusPages::note_error(const StoreError& error) {
-  // What one request was refused says nothing of the next.
+  // A rejected request does not mean that the next one fails.
   if (error.code == StoreError::Code::refused || error.code == StoreError::Code::bug) return;
   last_error_ = error;
   last_error_at_ = Clock::now();

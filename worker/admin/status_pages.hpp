@@ -1,5 +1,4 @@
-// The pages of the admin listener (OPERATIONS §6): which there are, what each asks the store, how long an answer is
-// kept.
+// Pages of the admin listener (OPERATIONS §6): paths, store queries and caching.
 #pragma once
 
 #include <chrono>
@@ -21,27 +20,26 @@
 
 namespace feedmill {
 
-/// Asks the store over a connection of its own, so that nobody who looks delays a refresh, one question at a
-/// time. All members are called on the loop's thread.
+/// Asks the store over its own connection, one question at a time, so that page views do not delay refreshes. All
+/// members are called on the loop's thread.
 class StatusPages {
  public:
   struct Options {
-    StoreOptions store;  ///< its timeout is cut to `patience`
+    StoreOptions store;  ///< its timeout is limited to `patience`
     HostRules rules;
-    std::string prefix{};  ///< what paths of ours begin with, see PageFrame; they are asked for without it
-    std::chrono::milliseconds patience{1'000};  ///< with one command of the store
+    std::string prefix{};                       ///< prefix of our paths, see PageFrame; requests arrive without it
+    std::chrono::milliseconds patience{1'000};  ///< per store command
     std::chrono::milliseconds kept{5'000};      ///< for so long an answer is given again, a store's silence too;
-                                                ///< what the process says of itself in /status.json a second at most
+                                                ///< /status.json for at most 1 s
   };
 
-  /// `history` outlives this. `process`: what the process knows of itself now, its history apart. `bug`: told of what
-  /// should not happen.
+  /// `history` outlives this. `process`: current process status, without its history. `bug`: reports unexpected errors.
   StatusPages(boost::asio::any_io_executor executor, Options options, const StatusHistory& history,
               std::function<ProcessStatus()> process, std::function<void(const char*)> bug);
   StatusPages(const StatusPages&) = delete;
   StatusPages& operator=(const StatusPages&) = delete;
 
-  /// What the listener is given; this outlives it.
+  /// For the listener; this outlives it.
   AdminPages pages();
 
  private:
@@ -59,19 +57,19 @@ class StatusPages {
   boost::asio::awaitable<AdminPage> feed_list(const std::string& query);
   boost::asio::awaitable<AdminPage> feed(const std::string& query, bool as_json);
   AdminPage store_is_away(const StoreError& error, const std::string& path, bool as_json);
-  /// What stands around a page of this process.
+  /// Frame for a page of this process.
   PageFrame frame_of(const std::string& title, const std::string& path, Milliseconds at) const;
   static AdminPage page_of(const PageFrame& frame, const Html& main, unsigned status = 200);
   AdminPage not_found(const std::string& heading, const Html& text) const;
   const AdminPage* kept(const std::string& key);
   void keep(const std::string& key, const AdminPage& page, std::chrono::milliseconds span);
 
-  /// Asks the store, unless it is known to be away.
+  /// Asks the store unless it is known to be down.
   template <class Work, class Result = std::invoke_result_t<Work, Store&>>
   boost::asio::awaitable<Result> ask(Work work) {
     if (const auto away = known_to_be_away()) co_return *away;
-    auto task = [this, &work] {  // `work` lives on this frame meanwhile
-      store_.leave_closed();     // nobody may have asked for hours
+    auto task = [this, &work] {  // `work` stays on this frame
+      store_.leave_closed();     // may have been idle for hours
       return work(store_);
     };
     Result result = co_await run_on(calls_, task);
@@ -88,12 +86,12 @@ class StatusPages {
   std::function<void(const char*)> bug_;
   Store store_;
   std::map<std::string, Kept> kept_;
-  std::optional<StoreStatus> store_status_;  ///< as asked for last
+  std::optional<StoreStatus> store_status_;  ///< last result
   Clock::time_point store_status_at_;
   std::optional<StoreError> last_error_;
   Clock::time_point last_error_at_;
   bool busy_ = false;
-  boost::asio::steady_timer freed_;  ///< cancelled when `busy_` ends
+  boost::asio::steady_timer freed_;  ///< cancelled when `busy_` becomes false
   BlockingCalls calls_;
 };
 

@@ -17,7 +17,7 @@
 
 namespace {
 
-/// Streams that were closed before would become files of ours, and what is said would be written into them.
+/// Closed standard streams would be reused for our files, and messages would be written into them.
 void open_standard_streams() {
   for (;;) {
     const int file = ::open("/dev/null", O_RDWR);

@@ -38,7 +38,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t shown_hosts = 20;
 constexpr std::uintmax_t little_space = 256u << 20;
-constexpr std::chrono::seconds probe_timeout{5};  // with name servers and proxies
+constexpr std::chrono::seconds probe_timeout{5};  // for name servers and proxies
 
 Finding ok(std::string check, std::string text) {
   return {std::move(check), Verdict::ok, std::move(text), ""};
@@ -48,7 +48,7 @@ std::string count_text(double number) {
   return grouped(std::llround(number));
 }
 
-/// The directory that exists and would hold `path`.
+/// The nearest existing parent directory of `path`.
 fs::path nearest_existing(fs::path path) {
   std::error_code ignored;
   while (!path.empty() && !fs::exists(path, ignored) && path.has_relative_path()) path = path.parent_path();
@@ -64,7 +64,7 @@ std::size_t certificates_in(const std::string& file) {
     if (one == nullptr) break;
     ++count;
   }
-  ERR_clear_error();  // the end of the file counts as one
+  ERR_clear_error();  // the end of the file counts as an error
   return count;
 }
 
@@ -189,7 +189,7 @@ Finding check_poison_directory(const Config& config) {
         "create it for the worker's user, or leave debug.keep_poison empty"};
   }
   if (::access(directory.c_str(), W_OK | X_OK) == 0) return ok(check, directory.string());
-  if (errno == EROFS) {  // as all but a few directories are for the service (ProtectSystem=strict)
+  if (errno == EROFS) {  // under the service almost all directories are read-only (ProtectSystem=strict)
     return {check, Verdict::fail, fmt::format("{} is read-only here", directory.string()),
             "choose a directory below /var/lib/feedmill, or name it in ReadWritePaths= of the service"};
   }
@@ -203,7 +203,7 @@ bool opens(const EgressPolicy& policy, std::string_view address) {
   return policy.check(address, 443) == Egress::allowed || policy.check(address, 80) == Egress::allowed;
 }
 
-/// An address that hands out a cloud machine's credentials (SECURITY §1) and is open to feeds; "" when none is.
+/// An open address that serves a cloud machine's credentials (SECURITY §1); "" if none.
 std::string_view open_metadata(const EgressPolicy& policy) {
   for (const char* const secret : {"169.254.169.254", "fd00:ec2::254", "168.63.129.16"}) {
     if (opens(policy, secret)) return secret;
@@ -223,7 +223,7 @@ Finding check_egress_policy(const Config& config, const EgressPolicy& standard) 
             fmt::format("{}: {}, which hands out a cloud machine's credentials, is open to feeds", text, secret),
             "narrow egress.allow, or add this address to egress.deny"};
   }
-  // Two of the root name servers' addresses: public for certain, and only held against the policy.
+  // Addresses of two root name servers: certainly public, and only checked against the policy.
   if (!opens(standard, "198.41.0.4") && !opens(standard, "2001:503:ba3e::2:30")) {
     return {"egress", Verdict::warn, text + ": no public address is open on port 80 or 443",
             "check egress.deny and egress.ports, unless all feeds are in the networks of egress.allow"};
@@ -274,7 +274,7 @@ Finding check_proxy(const Config& config, const ResolverOptions& options) {
     socket.close(ignored);
     const boost::system::error_code why = error;
     loop.restart();
-    loop.run();  // the handler of what was closed
+    loop.run();  // runs the handler of the closed socket
     error = why;
   }
   return {"proxy", Verdict::fail, fmt::format("{} cannot be connected to: {}", name, error.message()), remedy};
@@ -282,7 +282,7 @@ Finding check_proxy(const Config& config, const ResolverOptions& options) {
 
 namespace {
 
-/// What to do about a server of feeds that no request will be sent to.
+/// Remedy for a feed server that the policy refuses.
 std::string_view remedy_of_refusal(const EgressView& view) {
   if (view.unusable_settings) {
     return "restore it in the configuration, or remove it from the feed with feedmill set URL policy= (auth=, proxy=)";
@@ -331,7 +331,7 @@ std::string_view remedy_of_refused_write(const ServerFacts& facts) {
   return "allow this user to write all keys and run scripts (ACL); check the server's disk";
 }
 
-/// What would go wrong once it is the primary; nothing when all is well.
+/// Problems after a fail-over to this replica; empty if there are none.
 std::vector<Finding> check_standby(const StandbyFacts& standby, bool needs_file) {
   const auto warning = [&](std::string text, std::string remedy) {
     return Finding{"redis replicas", Verdict::warn, standby.address + " " + std::move(text), std::move(remedy)};
@@ -410,7 +410,7 @@ std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here) {
 
 std::vector<Finding> check_partitions(const std::vector<PlacedPartition>& partitions) {
   if (partitions.size() < 2) return {};
-  constexpr std::uint64_t few = 1000;  // whose share says nothing
+  constexpr std::uint64_t few = 1000;  // with fewer feeds a share means little
   constexpr std::size_t most_told = 10;
   struct Node {
     std::size_t partitions = 0;

@@ -1,4 +1,4 @@
-// The checks behind `doctor`: each looks at one thing and says what is wrong and what to do about it.
+// The checks of `doctor`: each examines one thing and reports problems with their remedies.
 #pragma once
 
 #include <cstddef>
@@ -26,78 +26,77 @@ enum class Verdict { ok, warn, fail };
 /// "ok", "warn", "fail".
 std::string_view to_string(Verdict verdict);
 
-/// What a check came to. `remedy` is "" when all is well. Not cleaned.
+/// Result of a check. `remedy` is "" if all is well. Not escaped.
 struct Finding {
   std::string check;
   Verdict verdict = Verdict::ok;
   std::string text, remedy;
 };
 
-/// Whether a name server answers: `name` is looked up, for 5 s at most. Blocks.
+/// Whether a name server resolves `name`, within 5 s. Blocks.
 Finding check_dns(const ResolverOptions& options, const std::string& name);
 
-/// Whether certificates can be checked: the PEM file of the authorities.
+/// Whether the PEM file of certificate authorities is usable.
 Finding check_tls_roots(const std::string& file);
 
-/// Whether worker.lanes refreshes at once on each loop can have their descriptors; `limit` is what this process may
-/// raise its own to.
+/// Whether descriptors suffice for worker.lanes refreshes on each loop; `limit` is the highest this process may set.
 Finding check_descriptors(std::size_t limit, const Config& config);
 
-/// Whether hubs can reach us, as far as the addresses tell.
+/// Whether hubs can reach us, judging by the configured addresses.
 Finding check_websub(const Config& config);
 
-/// Whether the private server can keep its data; nothing to do with a Redis of the operator's own.
+/// Whether the private server can store its data; does not concern an operator's own Redis.
 Finding check_data_directory(const Config& config);
 
-/// Whether documents that met a bug can be kept (debug.keep_poison): the directory is there and may be written to.
+/// Whether documents that hit a bug can be kept (debug.keep_poison): the directory exists and is writable.
 Finding check_poison_directory(const Config& config);
 
-/// What feeds may make us connect to, and what of that is unwise (SECURITY §1).
+/// Which addresses feeds may connect to, and which of them are unwise (SECURITY §1).
 Finding check_egress_policy(const Config& config, const EgressPolicy& standard);
 
-/// A finding for each policy that feeds may name and that opens a cloud machine's metadata to them.
+/// A finding for each named policy that opens a cloud machine's metadata to feeds.
 std::vector<Finding> check_named_policies(const std::map<std::string, EgressPolicy, std::less<>>& policies);
 
-/// Whether fetch.proxy can be connected to, for 5 s at most; nothing is sent. Blocks.
+/// Whether fetch.proxy accepts a connection within 5 s; sends nothing. Blocks.
 Finding check_proxy(const Config& config, const ResolverOptions& options);
 
-/// A server of feeds, and what the policy that holds for these says of it.
+/// A feed server and the verdict of its feeds' policy.
 struct FeedServer {
-  std::string host;  ///< with its port, unless that is the scheme's own
+  std::string host;  ///< with its port, unless it is the scheme's default
   std::size_t feeds = 0;
   EgressView view;
 };
 
-/// A finding for each server that no request will be sent to, at most 20 and one for the rest; then how many were
-/// looked at, unless that were all. `asked` of `all` servers have been.
+/// A finding for each refused server, at most 20 and one for the rest; then the number examined if not all were.
+/// `asked`: those examined, of `all` servers.
 std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, std::size_t all);
 
-/// Writes, disk, memory and role of the server, and how far its clock is from ours (`here`, unix milliseconds).
+/// Writes, disk, memory, role and clock of the server; `here`: our clock in unix milliseconds.
 std::vector<Finding> check_server(const ServerFacts& facts, Milliseconds here);
 
-/// Where a partition of the store is, and how many feeds it has.
+/// Node and number of feeds of a partition.
 struct PlacedPartition {
   std::uint32_t partition = 0;
   std::string node;
   std::uint64_t feeds = 0;
 };
-/// How many partitions each node has, and which are crowded: with a third of the feeds of a node that has four or more.
-/// Moving slots makes those no smaller. Nothing to say of less than two.
+/// Partitions per node, and crowded ones: with a third of the feeds on a node with at least four. Moving slots does not
+/// make them smaller. Empty for fewer than two partitions.
 std::vector<Finding> check_partitions(const std::vector<PlacedPartition>& partitions);
 
-/// Whether programs ask for more than is answered.
+/// Whether API requests arrive faster than they are processed.
 Finding check_requests(const RequestFigures& figures);
-/// Whether workers run, how many feeds cannot be read, and which readers of the stream lag.
+/// Whether workers run, how many feeds fail, and which stream consumers lag.
 std::vector<Finding> check_fleet(const FleetFigures& fleet, const StreamFigures& stream);
 
-/// Whether those who should be told of events are, and whether push_out.listen has an address that others know.
-/// `led`: some worker pushes out.
+/// Whether receivers get their events, and whether push_out.listen has a public URL. `led`: some worker pushes out.
 std::vector<Finding> check_push_out(const Config& config, const SubscriberCounts& counts, bool led);
 
-/// HTTP P19: above 1000 feeds publishers must be told whom to write to.
+/// HTTP P19: with more than 1000 feeds publishers need a contact address.
 Finding check_contact(std::uint64_t feeds, const std::string& contact);
 
-/// HTTP H9: a finding for each host whose feeds want more than its limits let through, at most 20 and one for the rest.
+/// HTTP H9: a finding for each host whose feeds need more requests than its limits allow, at most 20 and one for the
+/// rest.
 std::vector<Finding> check_hosts(const std::vector<HostLoad>& do_not_fit, std::size_t hosts);
 
 }  // namespace feedmill

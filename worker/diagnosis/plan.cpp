@@ -19,7 +19,7 @@ constexpr std::int64_t day_ms = 24 * 3'600'000L, hour_ms = 3'600'000, minute_ms 
 constexpr double week_s = 7.0 * day_ms / 1000;
 constexpr std::size_t most_busiest = 10;
 
-/// [0, 1), the same for equal words.
+/// Hash of `word` and `seed` in [0, 1).
 double fraction(std::string_view word, std::uint64_t seed) {
   return static_cast<double>(XXH3_64bits_withSeed(word.data(), word.size(), seed) >> 11U) * 0x1p-53;
 }
@@ -92,7 +92,7 @@ void respect(PlannedFeed& feed, const HostRule& rule) {
 
 double polls_a_day(const PlannedFeed& feed, const ScheduleOptions& schedule, Milliseconds now) {
   DueContext context = context_of(feed, now);
-  context.not_before = Milliseconds(0);  // of the moment only
+  context.not_before = Milliseconds(0);  // applies only at the moment
   const NextDue next = due_after_success(schedule, context, feed.new_per_week, feed.hints);
   return static_cast<double>(day_ms) / static_cast<double>(std::max<std::int64_t>((next.due - now).count(), 1));
 }
@@ -196,7 +196,7 @@ Plan Simulation::run(const std::function<void(std::size_t)>& each_hour) {
   return std::move(plan_);
 }
 
-/// Overdue feeds come oldest first at the pace of HTTP P12, all others when they are due.
+/// Overdue feeds start oldest first at the pace of HTTP P12, all others when due.
 void Simulation::place_all() {
   std::vector<std::uint32_t> overdue;
   for (std::uint32_t i = 0; i < feeds_.size(); ++i) {
@@ -266,15 +266,15 @@ void Simulation::poll(std::uint32_t index, std::int64_t now) {
 }
 
 Needs needs_of(const Plan& plan, std::uint32_t kept) {
-  // tests/bench/end_to_end, rounded up: CPU seconds of the worker and of Redis for a poll answered by 304, and for one
-  // of a document of 60 KB that has a new post and an edited one.
+  // tests/bench/end_to_end, rounded up: CPU seconds of the worker and of Redis for a poll with a 304, and for a
+  // document of 60 KB with a new and an edited post.
   constexpr double worker_same = 0.25e-3, worker_new = 1.0e-3, redis_same = 0.15e-3, redis_new = 0.7e-3;
-  constexpr double full = 0.7;  // of a loop or a core: beyond that feeds are late when many come at once
-  // What a server of 32 GiB holds beside what it copies while it saves, and loads within minutes.
+  constexpr double full = 0.7;  // of a loop or a core: above it bursts make feeds late
+  // Capacity of a 32 GiB server with room for copy-on-write during saves, loaded within minutes.
   constexpr std::uint64_t primary_bytes = std::uint64_t{25} << 30U;
-  // tests/bench/redis_cost.py, and 2 kB of content in a post.
+  // tests/bench/redis_cost.py, with 2 kB of content per post.
   constexpr std::uint64_t feed_bytes = 1'000, post_bytes = 3'700;
-  constexpr std::uint64_t header_bytes = 500, document_bytes = 16'000;  // as sent, compressed
+  constexpr std::uint64_t header_bytes = 500, document_bytes = 16'000;  // compressed
   Needs needs;
   needs.redis_bytes = plan.feeds * (feed_bytes + kept * post_bytes);
   needs.redis_primaries = std::max<std::uint64_t>((needs.redis_bytes + primary_bytes - 1) / primary_bytes, 1);

@@ -15,9 +15,9 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t most_asked = 10;  // of a step
+constexpr std::size_t most_asked = 10;  // per step
 
-constexpr std::size_t most_shown = 3;  // posts of a feed
+constexpr std::size_t most_shown = 3;  // posts per feed
 constexpr std::array<std::string_view, 6> shown_fields{"title",  "title_type",     "link",
                                                        "author", "date_published", "summary_text"};
 
@@ -41,7 +41,7 @@ FoundFeed found_feed(std::string url, const Look& look, const FeedCandidate& can
   return found;
 }
 
-/// Whether the one is the other in another format.
+/// Whether the feeds are formats of one feed.
 bool are_twins(const FoundFeed& one, const FoundFeed& other) {
   const auto links = [](const FoundFeed& feed) {
     std::vector<std::string> all;
@@ -55,12 +55,12 @@ bool are_twins(const FoundFeed& one, const FoundFeed& other) {
          links(one) == links(other);
 }
 
-/// Asks for candidates and keeps those that are feeds.
+/// Fetches candidates and keeps those that are feeds.
 class Asker {
  public:
   Asker(Probe& probe, Discovery& discovery) : probe_(probe), discovery_(discovery) {}
 
-  /// True when it is a feed of the site itself that was not found before.
+  /// True for a new feed of the site itself, not one of comments.
   bool ask(const FeedCandidate& candidate) {
     const auto url = canonical_feed_url(candidate.url);
     if (url.has_error()) {
@@ -92,7 +92,7 @@ class Asker {
  private:
   Probe& probe_;
   Discovery& discovery_;
-  std::set<std::string> asked_, documents_;  // addresses; those that answered, after redirects
+  std::set<std::string> asked_, documents_;  // requested URLs; final URLs after redirects
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// From the address of a page to the feeds behind it: candidates are found by parsers/discovery and asked for.
+// Finds the feeds of a web page: fetches the candidates from parsers/discovery.
 #pragma once
 
 #include <optional>
@@ -11,32 +11,31 @@
 
 namespace feedmill {
 
-/// A feed that a page offers, fetched and read.
+/// A feed that a page offers, fetched and parsed.
 struct FoundFeed {
-  std::string url;            ///< canonical, as the page names it
-  std::string title, format;  ///< of the document, as plain text; the page's word where it has no title
+  std::string url;            ///< canonical, as linked
+  std::string title, format;  ///< the document's, as plain text; the link's if it has no title
   std::size_t entries = 0;
-  std::vector<Fields> posts;  ///< the first three, what is short of them: as they would be stored
+  std::vector<Fields> posts;  ///< the first three, short fields only: as they would be stored
   FoundIn found_in{};
-  bool comments = false;  ///< of readers, not of the site itself
+  bool comments = false;  ///< of readers' comments
 };
 
-/// A candidate that is no feed, or cannot be had.
+/// A candidate that is not a feed or cannot be fetched.
 struct RefusedCandidate {
   std::string url, reason;
 };
 
 struct Discovery {
-  std::optional<Look> look;      ///< at the address itself
-  std::vector<FoundFeed> feeds;  ///< the surest first, comments last; the address itself alone when it is a feed
+  std::optional<Look> look;      ///< at the URL itself
+  std::vector<FoundFeed> feeds;  ///< most likely first, comments last; only the URL itself if it is a feed
   std::vector<RefusedCandidate> refused;
 };
 
-/// What is behind `url` (canonical): itself, else what Link headers and link tags name, else the well-known places up
-/// to the first feed, else anchors. Each step only when those before found no feed but of comments; at most 10
-/// candidates of a step are asked for. Addresses that lead to one document count once, and so do formats of one feed:
-/// the same title and the same first posts. Blocks; throws Interrupted, and what was found until then
-/// is in `discovery`.
+/// Finds the feeds of `url` (canonical): the URL itself, else those in Link headers and link tags, else well-known
+/// paths up to the first feed, else anchors. Each step runs only if the earlier ones found nothing but comment feeds,
+/// and fetches at most 10 candidates. URLs of one document count once, as do formats of one feed: equal title and first
+/// posts. Blocks; throws Interrupted, with the results so far in `discovery`.
 void discover(Probe& probe, const std::string& url, Discovery& discovery);
 
 }  // namespace feedmill

@@ -50,7 +50,7 @@ std::unique_ptr<LookUnderWay> Looks::begin(const std::string& url) {
       Probe probe(options);
       discover(probe, url, found->discovery);
       found->complete = true;
-    } catch (const Interrupted&) {  // what was found until then is there
+    } catch (const Interrupted&) {  // keep the results so far
     } catch (const std::exception& error) {
       found->bug = error.what();
     }

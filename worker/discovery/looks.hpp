@@ -1,5 +1,4 @@
-// Looks behind addresses for those who may not block: each on a thread of its own, within the memory that all documents
-// share.
+// Runs discover() for callers that must not block: each on its own thread, within the documents' memory budget.
 #pragma once
 
 #include <atomic>
@@ -17,7 +16,7 @@ namespace feedmill {
 
 class Looks;
 
-/// A look behind one address. Whoever lets go of it gives it up. On the loop's thread, before its Looks end.
+/// A running discover(). Its destructor cancels it. On the loop's thread; must end before its Looks.
 class LookUnderWay {
  public:
   ~LookUnderWay();
@@ -25,16 +24,16 @@ class LookUnderWay {
   LookUnderWay& operator=(const LookUnderWay&) = delete;
 
   bool done() const { return found_->done; }
-  /// Of one that is done: what was found.
+  /// The results; call when done().
   const Discovery& discovery() const { return found_->discovery; }
-  /// Likewise: what went wrong that never should, "" when nothing did.
+  /// When done(): text of an unexpected error, "" if none.
   const std::string& bug() const { return found_->bug; }
-  /// Likewise: false when its time was over, and there may be more than was found.
+  /// When done(): false if it timed out and may have missed feeds.
   bool is_complete() const { return found_->complete; }
 
  private:
   friend class Looks;
-  /// The thread's until it is done; it may outlive the look for a moment.
+  /// Owned by the thread until it is done; may outlive the look for a moment.
   struct Found {
     Discovery discovery;
     std::string bug;
@@ -49,7 +48,7 @@ class LookUnderWay {
   std::shared_ptr<Found> found_ = std::make_shared<Found>();
 };
 
-/// On the loop's thread.
+/// Lives on the loop's thread.
 class Looks {
  public:
   static constexpr std::uint64_t longest_document = std::uint64_t{4} << 20U;
@@ -57,22 +56,21 @@ class Looks {
   struct Options {
     ProbeOptions probe;
     std::size_t at_once = 2;
-    std::chrono::milliseconds patience{20'000};  ///< with all that is behind one address
+    std::chrono::milliseconds patience{20'000};  ///< time limit of one discover()
   };
 
   /// `memory` outlives this.
   Looks(Options options, MemoryBudget& memory);
-  /// Waits until nobody looks any more, which is soon.
+  /// Waits for running threads (bounded by their timeout).
   ~Looks();
   Looks(const Looks&) = delete;
   Looks& operator=(const Looks&) = delete;
 
-  /// For looks that are begun from now on. When hosts were asked last is known still.
+  /// For later calls of begin(). Keeps the request times of hosts.
   void set_probe(ProbeOptions probe);
-  /// How those fetch that are begun now.
+  /// Fetch options of later calls.
   const FetchOptions& fetching() const { return options_.probe.fetch; }
-  /// Begins to look behind `url` (canonical), as discover() does; null when as many as may are under way, or memory is
-  /// short.
+  /// Starts discover() of `url` (canonical); null at the limit of concurrent ones or if memory is short.
   std::unique_ptr<LookUnderWay> begin(const std::string& url);
 
  private:

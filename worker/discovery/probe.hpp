@@ -1,4 +1,4 @@
-// One-off fetches that store nothing: of check, discover, add, and of programs that discover. Blocking, without Redis.
+// One-off fetches without storing, for check, discover, add and the API. Blocking, without Redis.
 #pragma once
 
 #include <chrono>
@@ -19,32 +19,32 @@
 
 namespace feedmill {
 
-/// What an address turned out to be. The answer in `fetched` has given up its body.
+/// Result of fetching a URL. The response in `fetched` no longer has its body.
 struct Look {
   FetchRequest request;
   FetchResult fetched;
-  Reading reading;           ///< what a worker makes of it that sees it for the first time
-  std::optional<Feed> feed;  ///< of a 200 that is one
-  PageLinks page;            ///< Link headers, and of a 200 that is no feed what its markup names
+  Reading reading;           ///< as a worker would parse it the first time
+  std::optional<Feed> feed;  ///< of a 200 that is a feed
+  PageLinks page;            ///< Link headers, and links in the markup of a 200 that is not a feed
 
-  /// The answer, nullptr when none came.
+  /// The response, or null.
   const FetchResponse* response() const { return std::get_if<FetchResponse>(&fetched); }
-  /// A 200 with markup that is no feed.
+  /// A 200 with markup that is not a feed.
   bool is_page() const { return !feed && page.is_html; }
-  /// Whether our own policy closes the address.
+  /// Whether our egress policy refuses the URL.
   bool is_refused() const;
-  /// Whether the same address may answer otherwise in a while.
+  /// Whether the URL may answer differently after a while.
   bool may_answer_later() const;
-  /// Why it is no feed, in one line, not cleaned; "" when it is one.
+  /// Why this is not a feed, one unescaped line; "" if it is.
   std::string trouble() const;
 };
 
-/// When hosts were asked last, by all who look beside one another. On any thread.
+/// Times of the last requests to hosts, shared by concurrent probes. On any thread.
 class HostTurns {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Reserves the next moment at which `host` may be asked, `spacing` after the one before.
+  /// Reserves the next request time for `host`, `spacing` after the previous one.
   Clock::time_point next(const std::string& host, std::chrono::milliseconds spacing);
 
  private:
@@ -55,19 +55,19 @@ class HostTurns {
 struct ProbeOptions {
   FetchOptions fetch;
   ReadingOptions reading;
-  std::chrono::milliseconds spacing{};  ///< between two requests to one host
-  /// Whether to give up; asked every interrupt_interval.
+  std::chrono::milliseconds spacing{};  ///< between two requests to a host
+  /// Whether to cancel; polled every interrupt_interval.
   std::function<bool()> gives_up = interrupted;
   std::shared_ptr<HostTurns> turns = std::make_shared<HostTurns>();
 };
 
-/// Looks at addresses, one after the other, with the worker's egress policy and limits. Between two requests to one
-/// host it waits for `host.spacing` (HTTP P15); limits of the fleet are Redis' and not known here.
+/// Fetches one URL at a time with the worker's egress policy and limits. Waits `host.spacing` between requests to a
+/// host (HTTP P15); fleet-wide limits are in Redis and do not apply.
 class Probe {
  public:
   explicit Probe(ProbeOptions options);
 
-  /// Blocks until all is known of `url` (canonical). Throws Interrupted, nothing left under way.
+  /// Blocks until `url` (canonical) is fetched and parsed. Throws Interrupted, with nothing left running.
   Look look(const std::string& url);
 
  private:

@@ -17,12 +17,12 @@ constexpr std::size_t most_parameters = 64, longest_secret = 199;
 constexpr Milliseconds usual_lease = std::chrono::hours(24 * 10), least_lease = std::chrono::hours(1),
                        most_lease = std::chrono::hours(24 * 30);
 
-/// Nothing for what is no number of seconds.
+/// Empty if `seconds` is not a positive integer.
 std::optional<Milliseconds> lease_of(std::string_view seconds) {
   if (seconds.empty()) return usual_lease;
   if (seconds.find_first_not_of("0123456789") != std::string_view::npos) return {};
   std::int64_t number = 0;
-  if (!read_number(seconds, number)) return most_lease;  // more than fits
+  if (!read_number(seconds, number)) return most_lease;  // too large for an integer
   if (number == 0) return {};
   return std::clamp(Milliseconds(std::min<std::int64_t>(number, 1'000'000'000) * 1000), least_lease, most_lease);
 }

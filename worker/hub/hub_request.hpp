@@ -1,4 +1,4 @@
-// What a subscriber asks the hub for (WEBSUB U2, U3, U8). Pure.
+// A subscriber's request to the hub (WEBSUB U2, U3, U8). Pure.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ namespace feedmill {
 struct HubRequest {
   std::string mode;      ///< subscribe, unsubscribe
   std::string callback;  ///< canonical; its query is kept
-  std::string topic;     ///< as it was sent
-  std::string secret;    ///< below 200 bytes, "" = none
-  Milliseconds lease{};  ///< 1 h to 30 d; 10 d where none was asked for
+  std::string topic;     ///< as received
+  std::string secret;    ///< less than 200 bytes, "" = none
+  Milliseconds lease{};  ///< 1 h to 30 d; default 10 d
 };
 
-/// The form of a request, application/x-www-form-urlencoded, decoded once. Parameters that nobody knows are passed
-/// over; of those that are known none may stand twice. The error says what is wrong, in plain text for the subscriber.
+/// Parses a request (application/x-www-form-urlencoded, decoded once). Ignores unknown parameters; known ones must not
+/// repeat. The error is plain text for the subscriber.
 boost::system::result<HubRequest, std::string> read_hub_request(std::string_view form);
 
 }  // namespace feedmill

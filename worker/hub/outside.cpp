@@ -23,12 +23,12 @@ namespace http = boost::beast::http;
 
 namespace {
 
-/// For people: why a request is not taken (WEBSUB U3).
+/// Plain-text reason for rejecting a request (WEBSUB U3).
 HttpReply refused(http::status status, std::string why) {
   return http_reply(status, "text/plain; charset=utf-8", std::move(why) + "\n");
 }
 
-/// Why what was asked for is not remembered (WEBSUB U3, U18).
+/// Response for a request that was not stored (WEBSUB U3, U18).
 HttpReply not_taken(AskedOfHub::Is why) {
   if (why == AskedOfHub::Is::nothing) return refused(http::status::not_found, "no such subscription");
   const bool soon = why == AskedOfHub::Is::not_verified;
@@ -73,7 +73,7 @@ asio::awaitable<HttpReply> Outside::answer(Visit& visit, std::string_view path, 
   co_return page;
 }
 
-/// Where nothing would ever be sent (WEBSUB U13); "" of others. Names are looked up when they are asked.
+/// Why the hub would never send to this callback (WEBSUB U13); "" if it would. Host names are resolved only on sending.
 std::string Outside::objection_to_callback(const std::string& callback) const {
   const EgressView view = egress_.of_text({callback, {}});
   if (view.verdict == EgressView::Verdict::refused) return view.reason + ": " + view.detail;
@@ -87,18 +87,18 @@ std::string Outside::objection_to_callback(const std::string& callback) const {
   return ours ? "it is a URL of this hub" : "";
 }
 
-/// Whoever has a domain, or addresses in one place, is one, whatever hosts and ports there are below.
+/// A registrable domain, or for addresses their network, counts as one site, regardless of hosts and ports.
 std::string Outside::site_of(const std::string& callback) const {
   const std::string host = host_of(callback);
   if (!is_address(host)) return registrable_domain(host);
   return egress_.standard().network_of(host.starts_with('[') ? host.substr(1, host.size() - 2) : host);
 }
 
-/// WEBSUB U19: the refusal where ten callbacks in a row did not confirm.
+/// WEBSUB U19: rejection after ten unconfirmed callbacks in a row.
 asio::awaitable<std::optional<HttpReply>> Outside::objection_to_site(std::string site) {
   if (sites_.closed_for(site) == Milliseconds(0)) co_return std::nullopt;
   const auto look = [&](Store& store) { return Subscribers(store).has_active(site); };
-  const StoreResult<bool> confirmed = co_await store_.call_again(look);  // perhaps another worker has asked it
+  const StoreResult<bool> confirmed = co_await store_.call_again(look);  // another worker may have verified it
   way_.note(confirmed.has_value());
   if (!confirmed) co_return try_later("30");
   if (*confirmed) sites_.add(site, true);
@@ -110,7 +110,7 @@ asio::awaitable<std::optional<HttpReply>> Outside::objection_to_site(std::string
   co_return answer;
 }
 
-/// WEBSUB U2, U3: taken for verification, or refused with the reason.
+/// WEBSUB U2, U3: accepts for verification, or rejects with the reason.
 asio::awaitable<HttpReply> Outside::ask_hub(Visit& visit) {
   auto refusal = co_await visit.read_body();
   if (refusal || visit.gone()) co_return refusal.value_or(HttpReply());
@@ -150,7 +150,7 @@ asio::awaitable<HttpReply> Outside::ask_hub(Visit& visit) {
   co_return http_reply(http::status::accepted);
 }
 
-/// Who has the address of a topic may follow that; who shows the operator's token, all.
+/// A topic's token allows that topic; the operator's token allows all events.
 asio::awaitable<HttpReply> Outside::follow(Visit& visit, std::string_view query,
                                            const std::optional<asio::ip::address>& client) {
   LiveQuery access;

@@ -1,4 +1,4 @@
-// What strangers are answered for a store, each behind an address that nobody can guess (WEBSUB §10, OPERATIONS V1).
+// Public endpoints of a store at unguessable URLs (WEBSUB §10, OPERATIONS V1).
 #pragma once
 
 #include <optional>
@@ -23,23 +23,23 @@ namespace feedmill {
 class Outside {
  public:
   struct Options {
-    std::string public_url;   ///< what addresses begin with, no slash at its end; "" = only events are for others
-    std::string of_listener;  ///< what those of all stores begin with that are reached by the same listener
-    std::string token;        ///< who shows it may follow events of all feeds; "" = nobody may
+    std::string public_url;   ///< base of topic URLs, without a trailing slash; "" = only /events is served
+    std::string of_listener;  ///< base URL of the listener, shared by all its stores
+    std::string token;        ///< grants events of all feeds; "" = disabled
     SubscriberBounds bounds;
   };
 
-  /// `fetch`: how callbacks will be reached. The others outlive this.
+  /// `fetch`: how callbacks will be reached. References outlive this.
   Outside(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options, FetchOptions fetch,
           LiveStreams& streams, TopicCache& documents, VerificationLimit& sites, Metrics& metrics);
 
-  /// To a request for "/events", whose head has been read: takes the connection over, or says why not.
-  /// `client`: as LiveQuery has it.
+  /// Answers "/events" after its head was read: takes the connection over, or returns an error. `client`: as in
+  /// LiveQuery.
   boost::asio::awaitable<HttpReply> follow(Visit& visit, std::string_view query,
                                            const std::optional<boost::asio::ip::address>& client);
-  /// To any other. `path`: decoded, behind that of public_url.
+  /// Answers any other request. `path`: decoded, without the path of public_url.
   boost::asio::awaitable<HttpReply> answer(Visit& visit, std::string_view path, std::string_view query);
-  /// For requests from now on.
+  /// Applies to later requests.
   void set_fetch_options(FetchOptions fetch) { egress_ = EgressViewer(std::move(fetch)); }
 
  private:

@@ -40,7 +40,7 @@ HttpReply too_often() {
   HttpReply reply = http_reply(http::status::too_many_requests, "text/plain; charset=utf-8",
                                "too many requests from your network; send at most 50 a second\n");
   reply.set(http::field::retry_after, "5");
-  // A page elsewhere may read why, too.
+  // Lets scripts of other origins read the error, too.
   reply.set(http::field::access_control_allow_origin, "*");
   reply.set(http::field::access_control_expose_headers, "Retry-After");
   return reply;
@@ -50,7 +50,7 @@ HttpReply too_often() {
 
 asio::awaitable<void> OutsideListener::serve() {
   Listener::Places places = options_.places;
-  // Behind a proxy on this machine everybody comes from there.
+  // Behind a proxy on this machine all clients share its address.
   if (endpoint().address().is_loopback()) places.per_network = places.connections;
   Listener::Host host;
   host.answer = [this](Visit& visit) { return answer(visit); };
@@ -59,7 +59,7 @@ asio::awaitable<void> OutsideListener::serve() {
 }
 
 asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {
-  // First of its network: whoever floods takes nothing of the bucket of all.
+  // The network's limit first: a flood must not use up the common bucket.
   const auto client = options_.proxies.client_of(visit.client(), visit.head());
   if (client && !networks_.take(*client)) co_return too_often();
   const std::string_view target = visit.head().target();
@@ -86,7 +86,7 @@ asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {
     } else {
       reply = co_await outside->follow(visit, query, client);
     }
-    // A page elsewhere may read why, too.
+    // Lets scripts of other origins read the error, too.
     reply.set(http::field::access_control_allow_origin, "*");
     reply.set(http::field::access_control_expose_headers, "Retry-After");
     co_return reply;

@@ -1,4 +1,4 @@
-// push_out.listen: what strangers may ask (WEBSUB §10, OPERATIONS V1).
+// push_out.listen: requests from the public (WEBSUB §10, OPERATIONS V1).
 #pragma once
 
 #include <functional>
@@ -23,23 +23,23 @@ class OutsideListener {
  public:
   struct Options {
     boost::asio::ip::tcp::endpoint listen;
-    std::string base;  ///< path of push_out.public_url, which a proxy before us may have taken off or not
-    Listener::Places places{.connections = 512, .per_network = 64};  ///< of requests that are being answered
+    std::string base;  ///< path of push_out.public_url; a proxy may strip it
+    Listener::Places places{.connections = 512, .per_network = 64};  ///< for requests being answered
     double per_second = 200, burst = 1'000;                          ///< requests; above that 503
-    double streams_burst = 10'000;                        ///< of those for the live stream: all may come again at once
-    double network_per_second = 50, network_burst = 300;  ///< requests of one network of clients, streams included
+    double streams_burst = 10'000;                        ///< for the live stream: all clients may reconnect at once
+    double network_per_second = 50, network_burst = 300;  ///< per client network, streams included
     TrustedProxies proxies{};
     RequestLimits limits{};
   };
 
-  /// `outside`: who answers, one at least, who outlive this. `bug`: told what was thrown.
+  /// `outside`: the endpoints, at least one; outlive this. `bug`: called with an exception's text.
   static boost::system::result<std::unique_ptr<OutsideListener>, ListenError> open(
       const boost::asio::any_io_executor& executor, Options options, ByPartition<Outside> outside,
       std::function<void(const char* what)> bug);
 
-  /// Until cancelled, or until close() and the end of the requests under way.
+  /// Until cancelled, or until close() and the end of running requests.
   boost::asio::awaitable<void> serve();
-  /// Nobody else is let in: others may come to another worker.
+  /// Accepts no further connections: clients can use another worker.
   void close() { listener_->close(); }
   boost::asio::ip::tcp::endpoint endpoint() const { return listener_->endpoint(); }
 

@@ -45,7 +45,7 @@ asio::awaitable<void> PushOut::run() {
   co_await (tail_.run() && push() && streams_.run() && keep_figures() && close_ended_topics());
 }
 
-/// What is read of the stream is needed until the last request has ended.
+/// The tail is needed until the last request has ended.
 asio::awaitable<void> PushOut::push() {
   co_await engine_.run();
   tail_.stop();
@@ -75,7 +75,7 @@ asio::awaitable<void> PushOut::keep_figures() {
   }
 }
 
-/// Of a partition the half that fetches keeps them.
+/// A partition's fetching half updates them.
 asio::awaitable<void> PushOut::keep_stream_figures() {
   const auto read = [](Store& store) { return EventStream(store).figures(); };
   const StoreResult<StreamFigures> figures = co_await store_.call(read);
@@ -85,7 +85,7 @@ asio::awaitable<void> PushOut::keep_stream_figures() {
     metrics_.store_error(figures.error());
 }
 
-/// A stream ends with the address that it was opened by.
+/// Closes streams whose topic URL has been removed.
 asio::awaitable<void> PushOut::close_ended_topics() {
   while (!stopped_) {
     co_await topics_bell_.rest(topics_every);

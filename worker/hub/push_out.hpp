@@ -1,4 +1,4 @@
-// The part of what serves a store that tells others (DESIGN §1): the engine, and what is answered to those outside.
+// Pushing out for one store (DESIGN §1): the engine and the public endpoints.
 #pragma once
 
 #include <optional>
@@ -17,16 +17,16 @@ class PushOut {
  public:
   struct Options {
     PushOutEngine::Options engine;
-    std::optional<Outside::Options> outside;  ///< none: another worker answers
+    std::optional<Outside::Options> outside;  ///< none: another worker serves them
     LiveStreams::Options streams;
     FetchOptions fetch;                ///< how receivers are reached
     Milliseconds block{2'000};         ///< longest wait in Redis for an event
-    Milliseconds drain{5'000};         ///< how long requests may go on after stop()
-    std::optional<FeedHomes> homes{};  ///< where feeds are; none: all are in the store
-    bool tells_of_store = false;       ///< logs when Redis goes and comes back: nobody else in this process does
+    Milliseconds drain{5'000};         ///< how long running requests may continue after stop()
+    std::optional<FeedHomes> homes{};  ///< where to find feeds; none: all are in the store
+    bool tells_of_store = false;       ///< logs outages of Redis: no other part of this process does
   };
 
-  /// What it sends to others, of all stores of a process together.
+  /// Memory for outgoing data, shared by all stores of a process.
   struct Memory {
     Memory(const boost::asio::any_io_executor& executor, MemoryBudget& budget)
         : deliveries(budget, std::size_t{64} << 20U), documents(executor, budget) {}
@@ -38,17 +38,17 @@ class PushOut {
   PushOut(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options, Memory& memory,
           Metrics& metrics, Log& log);
 
-  /// Until stop() and the drain after it; not cancellable but by hurry().
+  /// Until stop() and the drain; not cancellable, except by hurry().
   boost::asio::awaitable<void> run();
   void stop();
-  /// Nothing may go on any longer.
+  /// Stops without a drain: running requests end.
   void hurry();
-  /// For requests that begin from now on.
+  /// Applies to later requests.
   void set_fetch_options(FetchOptions options);
 
   /// Clients of the live stream.
   std::size_t open_streams() const { return streams_.figures().open; }
-  /// Null: another worker answers those outside.
+  /// Null: another worker serves the public endpoints.
   Outside* outside() { return outside_ ? &*outside_ : nullptr; }
 
  private:

@@ -7,7 +7,7 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t most_kept = std::size_t{16} << 20U, most_in_memory = std::size_t{32} << 20U;
-constexpr std::size_t cost_of_one = 1'024;  // beside its body and its address
+constexpr std::size_t cost_of_one = 1'024;  // in addition to body and address
 constexpr std::chrono::milliseconds kept_for{1'000};
 
 }  // namespace

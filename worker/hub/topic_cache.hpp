@@ -1,4 +1,4 @@
-// Documents of topics that were asked for a moment ago, of all stores of a process (WEBSUB U1, SECURITY M5).
+// Recently requested topic documents of all stores of a process (WEBSUB U1, SECURITY M5).
 #pragma once
 
 #include <chrono>
@@ -17,27 +17,28 @@
 
 namespace feedmill {
 
-/// A document of a topic as it is answered.
+/// A topic document as it is sent.
 struct KeptDocument {
-  std::shared_ptr<const std::string> body;  ///< counted while anybody sends it
+  std::shared_ptr<const std::string> body;  ///< counted while it is referenced
   std::string content_type, etag;
   std::optional<std::chrono::sys_seconds> last_modified;
 };
 
-/// Keeps each for a second, 16 MiB at most, so that a crowd costs one look at the store. Lives on the loop's thread.
+/// Keeps each document for 1 s, at most 16 MiB, so that a burst of requests reads the store once. Lives on the loop's
+/// thread.
 class TopicCache {
  public:
   TopicCache(const boost::asio::any_io_executor& executor, MemoryBudget& budget);
   TopicCache(const TopicCache&) = delete;
   TopicCache& operator=(const TopicCache&) = delete;
 
-  /// The document of an address; null: none is kept.
+  /// The cached document of an address, or null.
   std::shared_ptr<const KeptDocument> find(const std::string& address) const;
-  /// Keeps it under its address in place of the one there.
+  /// Caches it under its address; replaces the previous one.
   void keep(const std::string& address, std::shared_ptr<const KeptDocument> document);
-  /// Room for another document; drops what is kept to make it. False: too much is being sent.
+  /// Makes room for a document by dropping cached ones. False: too much is being sent.
   bool make_room(std::size_t bytes);
-  /// Counts the bodies, kept and being sent: 32 MiB at most.
+  /// Counts cached and outgoing bodies: at most 32 MiB.
   OutgoingMemory& memory() { return memory_; }
 
  private:
@@ -56,8 +57,8 @@ class TopicCache {
   OutgoingMemory memory_;
   std::list<Kept> kept_;                              // oldest first
   std::map<std::string, Place, std::less<>> places_;  // by address
-  std::size_t bytes_ = 0;                             // of all that are kept
-  boost::asio::steady_timer oldest_;                  // its end
+  std::size_t bytes_ = 0;                             // of the cached documents
+  boost::asio::steady_timer oldest_;                  // expiry of the oldest
 };
 
 }  // namespace feedmill

@@ -26,7 +26,7 @@ std::string http_date(std::chrono::sys_seconds time) {
   std::tm parts{};
   ::gmtime_r(&seconds, &parts);
   char text[32];
-  // The names of days and months are those of the C locale, which nobody has changed.
+  // Names of days and months: strftime in the C locale, which is never changed.
   return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts)};
 }
 
@@ -38,7 +38,7 @@ bool names_etag(std::string_view if_none_match, std::string_view etag) {
     std::string_view one = trim_field(if_none_match.substr(0, comma));
     if_none_match.remove_prefix(std::min(comma + 1, if_none_match.size()));
     if (one == "*") return true;
-    if (one.starts_with("W/")) one.remove_prefix(2);  // the weak comparison, as it is to be
+    if (one.starts_with("W/")) one.remove_prefix(2);  // weak comparison
     if (one == etag) return true;
   }
   return false;
@@ -61,7 +61,7 @@ asio::awaitable<StoreResult<std::optional<Topic>>> TopicPages::topic_of(std::str
   co_return co_await store_.call_again(find);
 }
 
-/// `before` may say anything: the page is named by the post that it comes to, and kept once.
+/// Replaces an arbitrary `before` by the position of the post it resolves to, so that each page is cached once.
 asio::awaitable<TopicPages::Is> TopicPages::resolve(TopicTarget& target) {
   if (!target.before) co_return Is::there;
   const auto look = [&](Store& store) -> StoreResult<bool> {
@@ -131,7 +131,7 @@ asio::awaitable<HttpReply> TopicPages::answer(const Visit& visit, const TopicTar
   if (found.is != Is::there) co_return try_later(found.is == Is::no_memory ? "5" : "30");
   const KeptDocument& document = *found.document;
   const Visit::Header& head = visit.head();
-  // Not by If-Modified-Since: a post may be removed, or another come within the same second.
+  // Ignores If-Modified-Since: a post may be removed, or a second one arrive within one second.
   const bool unchanged = names_etag(std::string_view(head[http::field::if_none_match]), document.etag);
   HttpReply reply =
       http_reply(unchanged ? http::status::not_modified : http::status::ok, document.content_type, std::string());

@@ -1,4 +1,4 @@
-// Documents of topics as they are asked for: pages, conditional requests (WEBSUB U1, RFC 5005 §3, RFC 9110 §13).
+// Serves topic documents: pages, conditional requests (WEBSUB U1, RFC 5005 §3, RFC 9110 §13).
 #pragma once
 
 #include <optional>
@@ -25,16 +25,15 @@ bool names_etag(std::string_view if_none_match, std::string_view etag);
 /// Lives on the loop's thread.
 class TopicPages {
  public:
-  /// `public_url`: what addresses begin with, without a slash at its end. `cache` outlives this.
+  /// `public_url`: base of the URLs, without a trailing slash. `cache` outlives this.
   TopicPages(const boost::asio::any_io_executor& executor, const StoreOptions& store, std::string public_url,
              TopicCache& cache)
       : store_(store), public_url_(std::move(public_url)), cache_(cache), making_(executor) {}
 
-  /// The answer to a GET or HEAD; 404 where there is no such topic, or it may not be shown to others; 503 without
-  /// memory for another document.
+  /// Response to a GET or HEAD; 404 if the topic does not exist or is private; 503 without memory for another document.
   boost::asio::awaitable<HttpReply> answer(const Visit& visit, const TopicTarget& target);
 
-  /// What a token stands for, while that may be shown to others.
+  /// The topic of a token, unless it is private.
   boost::asio::awaitable<StoreResult<std::optional<Topic>>> topic_of(std::string token);
 
  private:
@@ -50,7 +49,7 @@ class TopicPages {
   StoreCalls store_;
   const std::string public_url_;
   TopicCache& cache_;
-  OneAtATime making_;  // a document: those who wait for the same one find it in the cache
+  OneAtATime making_;  // a document: concurrent requests for one find it in the cache
 };
 
 }  // namespace feedmill

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t longest_id = 256;
 
-/// "<score>:<id of an entry>".
+/// Parses "<score>:<entry id>".
 std::optional<EntryCursor> read_before(std::string_view text) {
   const auto colon = text.find(':');
   EntryCursor cursor;

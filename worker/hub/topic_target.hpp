@@ -1,4 +1,4 @@
-// The address of a topic's document, read (WEBSUB U1). Pure.
+// Parses the URL of a topic document (WEBSUB U1). Pure.
 #pragma once
 
 #include <optional>
@@ -10,15 +10,15 @@
 
 namespace feedmill {
 
-/// What the path and the query of a topic's address say.
+/// Path and query of a topic URL.
 struct TopicTarget {
   std::string token;
   TopicFormat format{};
   std::optional<EntryCursor> before;
-  bool unreadable_place = false;  ///< `before` stands there and is none: the topic has no such page
+  bool unreadable_place = false;  ///< malformed `before`: the topic has no such page
 };
 
-/// "/t/<token>.atom" or ".json", with `before=<score>:<id of an entry>` or without; nothing for any other.
+/// Parses "/t/<token>.atom" or ".json", with an optional `before=<score>:<entry id>`; empty for any other path.
 std::optional<TopicTarget> read_topic_target(std::string_view path, std::string_view query);
 
 }  // namespace feedmill

@@ -24,11 +24,11 @@ Digest digest(std::string_view text) {
   return digest;
 }
 
-/// What stands behind the first colon of base64 text; "" when there is none.
+/// The part after the first colon of base64 text; "" if there is none.
 std::string password_of(std::string_view base64) {
   constexpr std::size_t longest = 4096;
   if (base64.empty() || base64.size() > longest || base64.size() % 4 != 0) return {};
-  std::size_t padding = 0;  // EVP_DecodeBlock counts it as bytes of the text
+  std::size_t padding = 0;  // EVP_DecodeBlock counts padding as bytes
   while (padding < base64.size() && base64[base64.size() - 1 - padding] == '=') ++padding;
   if (padding > 2) return {};
   std::vector<unsigned char> bytes(base64.size() / 4 * 3 + 1);
@@ -40,7 +40,7 @@ std::string password_of(std::string_view base64) {
   return colon == std::string::npos ? std::string() : text.substr(colon + 1);
 }
 
-/// "[::1]:9810" → "::1", "localhost:9810" → "localhost"; "" when that is not how it is written.
+/// "[::1]:9810" → "::1", "localhost:9810" → "localhost"; "" if malformed.
 std::string_view without_port(std::string_view host) {
   const bool bracketed = host.starts_with('[');
   const auto end = bracketed ? host.find(']') : std::min(host.find(':'), host.size());

@@ -1,4 +1,4 @@
-// Who may ask (SECURITY T33, K6).
+// Access checks of requests (SECURITY T33, K6).
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@
 
 namespace feedmill {
 
-/// Whether an Authorization header shows the token: "Bearer TOKEN", or "Basic …" with the token as password, which is
-/// what a browser can send. Compared in constant time.
+/// Whether an Authorization header has the token: "Bearer TOKEN", or "Basic …" with the token as password, as browsers
+/// can send it. Compares in constant time.
 bool shows_token(std::string_view authorization, std::string_view token);
 
-/// Whether a Host field is an address, "localhost" or one of `names`, with or without a port. A page whose own name
-/// leads to us (DNS rebinding) calls us by that name.
+/// Whether a Host field is an IP address, "localhost" or one of `names`, with or without a port. A page that uses DNS
+/// rebinding has another name there.
 bool is_called_by(std::string_view host, const std::vector<std::string>& names);
 
-/// Whether a browser says that a page of another origin has sent this.
+/// Whether a browser marks the request as sent by a page of another origin.
 bool is_of_another_site(const boost::beast::http::request_header<>& head);
 
-/// From this machine, and handed on by nobody who says so: a proxy on it makes everybody near.
+/// Loopback client without a Forwarded header; with a local proxy that sets none, every client looks local.
 bool is_near(const boost::asio::ip::address& client, const boost::beast::http::request_header<>& head);
 
 }  // namespace feedmill

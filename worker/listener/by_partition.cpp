@@ -13,7 +13,7 @@ std::optional<std::pair<std::size_t, std::string_view>> named_partition(std::str
   std::size_t partition = 0;
   if (!path.starts_with("/p") || end == std::string_view::npos) return std::nullopt;
   if (!read_number(path.substr(2, end - 2), partition)) return std::nullopt;
-  if (path.substr(0, end) != path_of_partition(partition)) return std::nullopt;  // "/p03"
+  if (path.substr(0, end) != path_of_partition(partition)) return std::nullopt;  // reject "/p03"
   return std::pair(partition, path.substr(end));
 }
 

@@ -1,4 +1,4 @@
-// Whom a listener answers for: the only store that a process serves, or partitions, which paths name as "/p3"
+// The handlers of a listener by partition: for the only store of a process, or for partitions in paths such as "/p3"
 // (RELIABILITY L29).
 #pragma once
 
@@ -11,20 +11,20 @@
 
 namespace feedmill {
 
-/// "/p3": what addresses of partition 3 have before their paths.
+/// "/p3": path prefix of partition 3.
 std::string path_of_partition(std::size_t partition);
 
-/// "/p3/status": 3 and "/status", which points into `path`; nothing where no partition is named.
+/// "/p3/status" → 3 and "/status", a view into `path`; empty if no partition is named.
 std::optional<std::pair<std::size_t, std::string_view>> named_partition(std::string_view path);
 
 template <class Who>
 class ByPartition {
  public:
-  /// `partition`: which one `who` answers for; nothing where the store has none, or it answers for all together. `who`
+  /// `partition`: the one that `who` serves; none for an unpartitioned store or for all partitions together. `who`
   /// outlives this.
   void add(std::optional<std::size_t> partition, Who& who) { all_.emplace(partition, &who); }
   bool empty() const { return all_.empty(); }
-  /// Null: nobody here answers for it. What names none is for all together, or for the only one that there is.
+  /// Null: not served here. Without a partition: the handler of all partitions, or the only one.
   Who* find(std::optional<std::size_t> partition) const {
     const auto found = all_.find(partition);
     if (found != all_.end()) return found->second;

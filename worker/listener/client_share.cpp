@@ -40,7 +40,7 @@ bool is_within(const ip::address& address, std::string_view network, unsigned bi
   return masked(mapped(address), bits) == mapped(ip::make_address(network));
 }
 
-/// Of a network that nobody outside has an address in (RFC 1918, RFC 6598, RFC 4193, link-local).
+/// An address of a private network (RFC 1918, RFC 6598, RFC 4193, link-local).
 bool is_private(const ip::address& address) {
   return is_within(address, "10.0.0.0", 104) || is_within(address, "172.16.0.0", 108) ||
          is_within(address, "192.168.0.0", 112) || is_within(address, "100.64.0.0", 106) ||
@@ -53,7 +53,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// "192.0.2.1", "192.0.2.1:8080", "2001:db8::1", "[2001:db8::1]:8080".
+/// Parses "192.0.2.1", "192.0.2.1:8080", "2001:db8::1" and "[2001:db8::1]:8080".
 std::optional<ip::address> read_address(std::string_view text) {
   if (text.starts_with('[')) {
     text = text.substr(1, std::min(text.find(']'), text.size()) - 1);
@@ -66,7 +66,7 @@ std::optional<ip::address> read_address(std::string_view text) {
   return unmapped(address);
 }
 
-/// The node of a forwarded-element (RFC 7239 §4); "" when it has none.
+/// The node of a forwarded-element (RFC 7239 §4); "" if it has none.
 std::string_view forwarded_for(std::string_view element) {
   while (!element.empty()) {
     const auto end = std::min(element.find(';'), element.size());
@@ -139,7 +139,7 @@ std::optional<ip::address> TrustedProxies::client_of(const ip::address& peer,
   return (listed.empty() ? other : one).value_or(peer);
 }
 
-/// One whose bucket is full again is as one that was never seen.
+/// A full bucket carries no information, so it may be dropped.
 bool NetworkBuckets::make_room() {
   if (counted_.size() < most_) return true;
   if (!counted_.front().bucket.is_full()) return false;

@@ -1,4 +1,4 @@
-// Who a request is from, and that nobody takes the share of others of a listener (SECURITY W6, W8).
+// Identifies the client of a request and limits each client network to its share of a listener (SECURITY W6, W8).
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,16 @@
 
 namespace feedmill {
 
-/// The proxies whose word is taken for the address of a client.
+/// Proxies trusted to name the client's address.
 class TrustedProxies {
  public:
-  /// `networks`: addresses, or networks as 10.0.0.0/8. The error names the one that is neither.
+  /// `networks`: addresses, or networks such as 10.0.0.0/8. The error names the invalid one.
   static boost::system::result<TrustedProxies, std::string> parse(std::span<const std::string> networks);
 
   bool is_trusted(const boost::asio::ip::address& address) const;
-  /// The client of a request from `peer`. Of a trusted proxy: the right-most address of X-Forwarded-For or Forwarded
-  /// that is not trusted; the proxy's own where there is none that can be read, or where both fields are there and
-  /// differ. Absent: the peer is an untrusted proxy, so all its clients look alike (loopback, or a private address that
-  /// forwards).
+  /// The client of a request from `peer`. From a trusted proxy: the right-most untrusted address of X-Forwarded-For or
+  /// Forwarded, or the proxy's own if that is missing or malformed or the two fields differ. Absent: the peer is an
+  /// untrusted proxy whose clients all look alike (loopback, or a private address that forwards).
   std::optional<boost::asio::ip::address> client_of(const boost::asio::ip::address& peer,
                                                     const boost::beast::http::request_header<>& head) const;
 
@@ -39,15 +38,15 @@ class TrustedProxies {
   std::list<Network> networks_;
 };
 
-/// A token bucket for each network of clients: a /24 of IPv4, a /64 of IPv6. Lives on one thread.
+/// A token bucket per client network: a /24 of IPv4, a /64 of IPv6. Lives on one thread.
 class NetworkBuckets {
  public:
-  /// Requests a second and at once of each network. `most`: networks that are counted apart; while that many have used
-  /// up part of their share, all others share one bucket.
+  /// Requests a second and burst of each network. `most`: networks counted separately; while so many have partly used
+  /// buckets, all others share one.
   NetworkBuckets(double per_second, double burst, std::size_t most = 10'000)
       : per_second_(per_second), burst_(burst), most_(most), others_(per_second, burst) {}
 
-  /// Whether one more request of the client may be answered now, which is counted.
+  /// Whether another request of the client may be answered now; counts it.
   bool take(const boost::asio::ip::address& client);
   std::size_t size() const { return places_.size(); }
 
@@ -60,7 +59,7 @@ class NetworkBuckets {
 
   const double per_second_, burst_;
   const std::size_t most_;
-  std::list<Counted> counted_;  // the one that asked last at the end
+  std::list<Counted> counted_;  // most recent request last
   std::map<boost::asio::ip::address, std::list<Counted>::iterator> places_;
   TokenBucket others_;
 };

@@ -31,8 +31,8 @@ namespace {
 constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t largest_read = 64U << 10U;
 
-/// What chunk sizes, extensions and trailers may take of a body of so many bytes: a chunk of one byte is six on the
-/// wire.
+/// Upper bound of chunk sizes, extensions and trailers for a body of so many bytes: a chunk of one byte takes six on
+/// the wire.
 constexpr std::uint64_t most_framing(std::uint64_t body_bytes) {
   return (8U << 10U) + 8 * body_bytes;
 }
@@ -98,7 +98,7 @@ void Connection::drop() {
   stream_.close();
 }
 
-/// More into the buffer, which has room; false when nothing comes in time.
+/// Receives more into the buffer, which has room; false if nothing arrives in time.
 asio::awaitable<bool> Connection::receive(Clock::time_point until) {
   stream_.expires_at(std::min(until, Clock::now() + limits_.pause));
   const auto room = buffer_.prepare(beast::read_size(buffer_, largest_read));
@@ -124,7 +124,7 @@ asio::awaitable<void> Connection::part() {
 
 Visit::Visit(Connection& connection) : connection_(connection) {
   parser_.header_limit(static_cast<std::uint32_t>(connection.limits_.head.bytes));
-  parser_.body_limit(boost::none);  // judged in read_body(): who is nobody's to us hears of no limit
+  parser_.body_limit(boost::none);  // checked in read_body(): an unauthorised client must not learn the limit
 }
 
 asio::awaitable<std::optional<http::status>> Visit::read_head() {
@@ -192,9 +192,9 @@ asio::awaitable<std::optional<HttpReply>> Visit::read_body(std::function<bool(st
   co_return std::nullopt;
 }
 
-/// What has come of the body; `consumed`: bytes of it on the wire.
+/// Parses the received part of the body; `consumed`: its bytes on the wire.
 std::optional<http::status> Visit::parse_body(std::uint64_t& consumed) {
-  constexpr std::size_t last_chunk = 5;  // "0", two line ends: so many are to come in any case, and Beast asserts it
+  constexpr std::size_t last_chunk = 5;  // "0" and two line ends: always still to come; Beast asserts it
   beast::flat_buffer& buffer = connection_.buffer_;
   boost::system::error_code error;
   if (buffer.size() >= (parser_.chunked() ? last_chunk : 1)) {
@@ -204,7 +204,7 @@ std::optional<http::status> Visit::parse_body(std::uint64_t& consumed) {
   }
   if (error == http::error::body_limit) return http::status::payload_too_large;
   if (error && error != http::error::need_more) return http::status::bad_request;
-  // Until it is done, what is left in the buffer belongs to it.
+  // Until the body is done, the rest of the buffer belongs to it.
   const std::uint64_t wire = consumed + (parser_.is_done() ? 0 : buffer.size());
   const bool full = !parser_.is_done() && buffer.size() == buffer.max_size();
   if (full || wire - body().size() > most_framing(body().size())) return http::status::payload_too_large;

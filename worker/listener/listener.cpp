@@ -67,8 +67,8 @@ boost::system::result<std::unique_ptr<Listener>, ListenError> Listener::open(con
 
 asio::awaitable<void> Listener::serve(Places places, RequestLimits limits, Host host) {
   const Service service{places, limits, std::move(host)};
-  // A fixed number of lanes, each with one connection at a time: nothing is detached. One more than there are places
-  // takes in the connection that another makes room for.
+  // A fixed number of lanes, each with one connection at a time: nothing is detached. The additional one accepts the
+  // connection that another must make room for.
   const auto executor = co_await asio::this_coro::executor;
   using Operation = decltype(asio::co_spawn(executor, lane(service), asio::deferred));
   std::vector<Operation> lanes;
@@ -88,7 +88,7 @@ asio::awaitable<void> Listener::lane(const Service& service) {
   while (acceptor_.is_open()) {
     auto [error, socket] = co_await acceptor_.async_accept(asio::as_tuple(asio::use_awaitable));
     if (error == asio::error::operation_aborted) co_return;
-    if (error) {  // out of descriptors, or a connection that is gone already
+    if (error) {  // out of descriptors, or the connection is already closed
       pause.expires_after(std::chrono::milliseconds(100));
       co_await pause.async_wait(asio::use_awaitable);
       continue;
@@ -96,7 +96,7 @@ asio::awaitable<void> Listener::lane(const Service& service) {
     std::exception_ptr thrown;
     try {
       co_await receive(std::move(socket), service);
-    } catch (...) {  // one conversation's bug must not end the lane
+    } catch (...) {  // an exception of one connection must not end the lane
       thrown = std::current_exception();
     }
     if (!thrown) continue;
@@ -122,7 +122,7 @@ asio::awaitable<void> Listener::receive(tcp::socket socket, const Service& servi
     const Room room = make_room(connection, service.places);
     if (room == Room::made) break;
     if (room == Room::none_for_its_network) co_return;
-    nap.expires_after(std::chrono::milliseconds(10));  // all are being answered, which does not last
+    nap.expires_after(std::chrono::milliseconds(10));  // all are being answered; soon one is free
     co_await nap.async_wait(asio::use_awaitable);
   }
   co_await converse(connection, service);
@@ -142,7 +142,7 @@ asio::awaitable<void> Listener::converse(Connection& connection, const Service& 
       if (visit.gone()) co_return;
       if (visit.answered()) break;
     }
-    // Who is refused something comes again, or does not: what is left of a body is never read.
+    // After an error the rest of the body is not read, so the connection closes.
     const bool stay = reply.result_int() < 400 && visit.may_stay() && request < service.limits.requests;
     const bool sent = co_await visit.send(std::move(reply), stay);
     if (!sent) co_return;
@@ -159,7 +159,7 @@ Listener::Room Listener::make_room(const Connection& newcomer, const Places& pla
     ++of_network[one->network()];
     ++all;
   }
-  // A network that may have all places is crowded when all are: its next one waits as anybody's does.
+  // If a network may have all slots, its limit is that of all.
   const bool crowded = places.per_network < places.connections && of_network[newcomer.network()] > places.per_network;
   if (!crowded && all <= places.connections) return Room::made;
   const auto may_go = [&](const Connection& one) {

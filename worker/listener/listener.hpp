@@ -1,5 +1,4 @@
-// What our HTTP listeners share: how connections are taken in and whom they make room for, and how requests on them are
-// answered one after the other.
+// Base of our HTTP listeners: accepts connections, makes room for new ones and answers their requests in order.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +20,7 @@ namespace feedmill {
 /// Why a listener could not be opened; the caller exits 78.
 struct ListenError {
   std::string detail;  ///< names the address and what to change
-  bool busy = false;   ///< somebody else listens there, maybe for a moment only
+  bool busy = false;   ///< the address is in use, maybe only for a moment
 };
 
 [[noreturn]] void throw_exception_from_error(const ListenError& error, const boost::source_location&);
@@ -29,36 +28,36 @@ struct ListenError {
 /// Accepts connections. All on one thread; neither copied nor moved.
 class Listener {
  public:
-  /// Whom it works for.
+  /// Callbacks of the listener.
   struct Host {
-    /// The answer to a request whose head has been read.
+    /// Answers a request after its head was read.
     std::function<boost::asio::awaitable<HttpReply>(Visit&)> answer;
-    std::function<void()> refused{};  ///< a request was turned away for its head
-    /// answer() threw; that connection is closed, and all else goes on.
+    std::function<void()> refused{};  ///< a request was rejected for its head
+    /// answer() threw; only that connection is closed
     std::function<void(const char* what)> bug;
   };
   struct Places {
     std::size_t connections = 32;  ///< at once
-    std::size_t per_network = 16;  ///< of these of one client_network()
+    std::size_t per_network = 16;  ///< of these, per client_network()
   };
 
-  /// Binds and listens. `how` says in errors how to choose another address: "--listen (admin.listen)".
+  /// Binds and listens. `how`: names the option in errors, such as "--listen (admin.listen)".
   static boost::system::result<std::unique_ptr<Listener>, ListenError> open(
       const boost::asio::any_io_executor& executor, const boost::asio::ip::tcp::endpoint& endpoint,
       std::string_view how);
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  /// Where it listens: the port that was found when 0 was asked for.
+  /// The bound endpoint, with the actual port if 0 was requested.
   boost::asio::ip::tcp::endpoint endpoint() const { return endpoint_; }
 
-  /// Serves until cancelled or closed. Where a client has all places of its network, or where there are no more at all,
-  /// the connection that has been waited for longest is dropped for the new one: of that network, or of the one with
-  /// the most. Where none is waited for, a new one of a network with all its places is closed; where there are no more
-  /// at all, it waits in the kernel's queue. When it returns no connection is left.
+  /// Serves until cancelled or closed; returns after all connections are closed. If a client network or the listener
+  /// has all its slots in use, a new connection replaces the one that has waited for its client longest: within that
+  /// network, or in the network with most connections. If none waits, a network over its limit is refused; otherwise
+  /// the new connection waits until one is free.
   boost::asio::awaitable<void> serve(Places places, RequestLimits limits, Host host);
 
-  /// Accepts nobody any more; serve() ends with the conversations under way.
+  /// Stops accepting; serve() returns after the running conversations.
   void close();
 
  private:
@@ -75,7 +74,7 @@ class Listener {
 
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::ip::tcp::endpoint endpoint_;
-  std::list<Connection*> connections_;  // on the frames of lanes
+  std::list<Connection*> connections_;  // on the frames of the lanes
 };
 
 }  // namespace feedmill

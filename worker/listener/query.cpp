@@ -7,7 +7,7 @@
 namespace feedmill {
 namespace {
 
-/// What needs no escape anywhere in a URL (RFC 3986 §2.3).
+/// Characters that need no escape in a URL (RFC 3986 §2.3).
 bool is_unreserved(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' ||
          c == '_' || c == '~';

@@ -1,4 +1,4 @@
-// What a request line asks for: path and parameters (SECURITY O5).
+// Path and parameters of a request target (SECURITY O5).
 #pragma once
 
 #include <optional>
@@ -7,16 +7,16 @@
 
 namespace feedmill {
 
-enum class Plus { itself, space };  ///< what "+" is: in forms and queries a space
+enum class Plus { itself, space };  ///< meaning of "+": a space in forms and queries
 
-/// Percent-decoded once (SECURITY O5); nothing when an escape is broken.
+/// Percent-decodes once (SECURITY O5); empty if an escape is malformed.
 std::optional<std::string> percent_decoded(std::string_view text, Plus plus = Plus::itself);
 
-/// As it may stand in a query: everything but letters, digits and - . _ ~ as %XX.
+/// Percent-encodes for a query: everything but letters, digits and - . _ ~.
 std::string percent_encoded(std::string_view text);
 
-/// The first value of a parameter, decoded once, a plus as a space; nothing when there is none or its escapes are
-/// broken. "a&b=c" has both a and b.
+/// The first value of a parameter, decoded once, with "+" as a space; empty if missing or malformed. "a&b=c" has both a
+/// and b.
 std::optional<std::string> parameter(std::string_view query, std::string_view name);
 
 }  // namespace feedmill

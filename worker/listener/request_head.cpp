@@ -10,7 +10,7 @@ namespace http = boost::beast::http;
 
 namespace {
 
-/// RFC 9110 §5.6.2: what a method is made of.
+/// RFC 9110 §5.6.2: characters of a method.
 bool is_token_character(char c) {
   return is_alnum(c) || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
 }
@@ -19,8 +19,8 @@ bool is_control(char c) {
   return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
 }
 
-/// Codings other than "chunked" alone. Where chunked is the last, and only that, the body's end is known and the others
-/// are not (RFC 9112 §6.1); else its end is not known (§6.3).
+/// For codings other than "chunked" alone. If chunked is last and occurs once, the body's end is known but a coding is
+/// unsupported (RFC 9112 §6.1); else the end is unknown (§6.3).
 http::status objection_to_codings(std::string_view list) {
   std::string_view coding;
   std::size_t chunked = 0;

@@ -1,4 +1,4 @@
-// How many requests a listener answers: what comes after a pause is taken at once, a flood is not the loop's only work.
+// Rate limit of a listener: allows bursts after a pause, and keeps a flood from using the whole loop.
 #pragma once
 
 #include <algorithm>
@@ -9,17 +9,17 @@ namespace feedmill {
 
 class TokenBucket {
  public:
-  /// So many a second in the long run, and so many at once.
+  /// Requests a second on average, and the largest burst.
   TokenBucket(double per_second, double burst) : per_second_(per_second), burst_(burst), tokens_(burst) {}
 
-  /// Whether one more may be answered now, which is counted.
+  /// Whether another request may be answered now; counts it.
   bool take() {
     fill();
     if (tokens_ < 1) return false;
     --tokens_;
     return true;
   }
-  /// Nothing has been taken for so long that as many may come at once as ever.
+  /// Whether a full burst is allowed again.
   bool is_full() {
     fill();
     return tokens_ >= burst_;

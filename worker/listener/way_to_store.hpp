@@ -1,5 +1,5 @@
-// Who of a listener's clients may wait for a store: while that does not answer one at a time, so that they do not take
-// the places of those who ask for other partitions (RELIABILITY L29).
+// Gate to a store: while the store is down, one client at a time may wait for it, so that waiting clients do not use up
+// the slots for other partitions (RELIABILITY L29).
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace feedmill {
 
-/// On one thread.
+/// Lives on one thread.
 class WayToStore {
  public:
-  /// Held while the store may be waited for; ends before the way does.
+  /// Permission to wait for the store; must end before the gate.
   class Place {
    public:
     explicit Place(WayToStore& way) : way_(&way) { ++way.inside_; }
@@ -25,12 +25,12 @@ class WayToStore {
     WayToStore* way_;
   };
 
-  /// Nothing while it is away and somebody waits for it already.
+  /// Empty while the store is down and another request is probing it.
   std::optional<Place> enter() {
     if (away_ && inside_ > 0) return std::nullopt;
     return Place(*this);
   }
-  /// Whether it has answered, each time that it was asked.
+  /// Call after each request to the store: whether it answered.
   void note(bool answered) { away_ = !answered; }
 
  private:

@@ -11,12 +11,12 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t held_names = 5'000, least_names = 100;  // of all stores, of one
-constexpr std::size_t held_of_a_channel = 50'000;             // each look goes over all feeds of the channel
-constexpr std::size_t feeds_at_once = 50;                     // the settings of one may have 64 KiB
+constexpr std::size_t held_names = 5'000, least_names = 100;  // for all stores; for one
+constexpr std::size_t held_of_a_channel = 50'000;             // each call scans all feeds of the channel
+constexpr std::size_t feeds_at_once = 50;                     // settings may take 64 KiB each
 
 ExportedFeed exported(const FeedRecord& record) {
-  // Attributes of OPML are plain text.
+  // OPML attributes are plain text.
   return {record.feed_url, readable_field(record.feed, "title"), std::string(field_of(record.feed, "link")),
           read_settings(record.state.settings)};
 }
@@ -60,7 +60,7 @@ StoreResult<std::string> Export::next(Store& store) {
   return writer_->take();
 }
 
-/// The first that any store has, so that each is one folder.
+/// Chooses the first channel name of all stores, so that each channel is one folder.
 StoreResult<void> Export::choose_channel(Store& store) {
   const std::string beginning = user_.empty() ? std::string() : user_ + "/";
   const std::size_t at_once = std::max(least_names, held_names / channels_.size());

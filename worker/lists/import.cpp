@@ -14,9 +14,9 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t list_batch = 500;               // feeds per store call
-constexpr std::size_t list_batch_bytes = 64U << 10U;  // of what a list says of them, or one that has more
+constexpr std::size_t list_batch_bytes = 64U << 10U;  // attributes and folders of a batch; one larger feed is allowed
 
-/// The name a feed has until it has been read.
+/// The feed's name until it has been read.
 std::string title_of(const FeedSettings& settings) {
   for (const std::string_view wanted : {"title", "text"}) {
     for (const auto& [name, value] : settings.opml) {
@@ -96,7 +96,7 @@ StoreResult<void> put_into_channels(Store& store, const SubscriptionBatch& batch
   const auto followed = channels.follow(memberships);
   if (!followed) return followed.error();
   for (std::size_t i = 0; i < memberships.size(); ++i) {
-    if ((*followed)[i]) continue;  // else it was removed since it was added: as an orphan, say
+    if ((*followed)[i]) continue;  // else it was removed after it was added, as an orphan for example
     const NewFeed feed{.feed_url = memberships[i].feed_url};
     if (const auto added = Feeds(store).add(std::span(&feed, 1), memberships[i].uid); !added) return added.error();
   }

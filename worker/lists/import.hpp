@@ -1,4 +1,4 @@
-// A list of subscriptions put into the store, part by part (OPERATIONS §9).
+// Imports a subscription list into the store, part by part (OPERATIONS §9).
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace feedmill {
 
-/// Feeds of a list that stand one behind the other.
+/// Consecutive feeds of a list.
 struct SubscriptionBatch {
   using Place = std::deque<Subscription>::const_iterator;
 
@@ -25,22 +25,22 @@ struct SubscriptionBatch {
   std::size_t size() const { return static_cast<std::size_t>(last - first); }
 };
 
-/// The next ones: what is made of them is only there while they are dealt with (SECURITY M2).
+/// The next batch; data derived from it lives only while it is processed (SECURITY M2).
 SubscriptionBatch next_batch(const std::deque<Subscription>& feeds, std::size_t begin);
 
-/// Takes out of `list` the feeds that belong to this partition (RELIABILITY L27).
+/// Moves the feeds of this partition out of `list` (RELIABILITY L27).
 SubscriptionList share_of(const Store& store, SubscriptionList& list);
 
-/// Adds feeds of `list`; true where one was new. First fetches are spread at `rate` feeds a second (0 = not), `added`
-/// feeds of this import stand before the batch. Those that stand in folders are wanted for channels alone.
+/// Adds feeds of `list`; true for each new one. Spreads first fetches at `rate` feeds a second (0 = no spreading);
+/// `added`: feeds of this import before the batch. Feeds in folders are kept only while a channel has them.
 StoreResult<std::vector<bool>> add_batch(Store& store, const SubscriptionBatch& batch, const SubscriptionList& list,
                                          std::size_t added, std::uint64_t rate);
 
-/// The channels that the folders of these feeds stand for, each once, in the order in which they come. `user`: whose,
-/// "" = of nobody.
+/// Channel names of these feeds' folders, without duplicates, in document order. `user`: owner of the channels, "" =
+/// none.
 std::vector<std::string> channels_in(const SubscriptionBatch& batch, std::string_view user);
 
-/// Puts the feeds into the channels that their folders stand for; also those that were there before.
+/// Puts the feeds, new or not, into the channels of their folders.
 StoreResult<void> put_into_channels(Store& store, const SubscriptionBatch& batch, std::string_view user);
 
 }  // namespace feedmill

@@ -13,7 +13,7 @@
 namespace feedmill {
 namespace {
 
-/// The namespace of our own attributes in an OPML file: others ignore it (OPERATIONS O6).
+/// Namespace of our attributes in OPML; other programs ignore it (OPERATIONS O6).
 constexpr std::string_view own_namespace = "urn:feedmill:opml:1";
 constexpr std::string_view own_prefix = "feedmill";
 
@@ -38,7 +38,7 @@ std::optional<std::uint64_t> positive_number(std::string_view text) {
   return value;
 }
 
-/// A name with a dot in it, or an address with a port: what people write when they leave out the scheme.
+/// A name with a dot, or a host with a port: a URL without its scheme.
 bool is_bare_host(std::string_view text) {
   const std::string_view authority = text.substr(0, text.find_first_of("/?#"));
   const std::size_t colon = authority.find(':');
@@ -54,7 +54,7 @@ bool is_bare_host(std::string_view text) {
   return has_port || (dot != std::string::npos && dot > 0 && name.back() != '.');
 }
 
-/// An address with its scheme put right (OPERATIONS O2); the reason when that cannot be done.
+/// A URL with its scheme repaired (OPERATIONS O2), or the reason why it cannot be.
 struct Repair {
   std::string url;
   std::string refused;
@@ -73,7 +73,7 @@ Repair repaired(std::string_view text) {
   }
   if (text.starts_with("//")) return {"https:" + std::string(text), {}};
   if (is_bare_host(text)) {
-    // Who names a port runs a server of their own, mostly without TLS.
+    // Ports usually mean a private server without TLS.
     const std::string_view authority = text.substr(0, text.find_first_of("/?#"));
     const bool plain = authority.find(':') != std::string_view::npos && !authority.ends_with(":443");
     return {(plain ? "http://" : "https://") + std::string(text), {}};
@@ -87,14 +87,13 @@ Repair repaired(std::string_view text) {
   return {{}, "not an http or https URL"};
 }
 
-/// Gathers rows: repaired, canonical, each URL once.
+/// Collects rows: repaired, canonical, each URL once.
 class Gatherer {
  public:
-  /// `named`: addresses of earlier parts of the list, which are not taken again; those of this one are added. May be
-  /// none; outlives this.
+  /// `named`: URLs of earlier parts, which are skipped; this part's are added. May be null; outlives this.
   explicit Gatherer(AddressSet* named = nullptr) : named_(named) {}
 
-  /// `places`: the folder it stands in, none in a list without folders.
+  /// `places`: folders of the row; empty in a list without folders.
   void take(std::size_t line, std::string_view text, std::vector<std::vector<std::string>> places,
             OpmlAttributes attributes) {
     Repair repair = repaired(text);
@@ -137,10 +136,10 @@ class Gatherer {
 
   AddressSet* named_;
   SubscriptionList list_;
-  std::unordered_map<std::string_view, Subscription*> feeds_;  // by feed_url; both stay where they are in the list
+  std::unordered_map<std::string_view, Subscription*> feeds_;  // by feed_url; pointers into the list stay valid
 };
 
-/// The URI that `prefix` stands for, "" when none.
+/// The URI of `prefix`, or "".
 std::string_view uri_of(std::string_view prefix, const std::vector<std::pair<std::string, std::string>>& namespaces) {
   for (const auto& [declared, uri] : namespaces) {
     if (declared == prefix) return uri;
@@ -161,7 +160,7 @@ void gather_opml(Gatherer& gatherer, std::string_view bytes) {
   for (auto& [prefix, uri] : opml.namespaces) gatherer.declare(std::move(prefix), std::move(uri));
   for (; !opml.rows.empty(); opml.rows.pop_front()) {
     OpmlRow& row = opml.rows.front();
-    // A feed may stand in a folder and at the top as well; then the empty path is one of its places.
+    // A feed may be in a folder and at the top as well; the top is the empty path.
     std::vector<std::vector<std::string>> places;
     places.push_back(std::move(row.folders));
     gatherer.take(row.line, row.url, std::move(places), std::move(row.attributes));
@@ -169,8 +168,8 @@ void gather_opml(Gatherer& gatherer, std::string_view bytes) {
 }
 
 void gather_lines(Gatherer& gatherer, std::string_view text) {
-  constexpr std::size_t row_bytes = sizeof(Subscription) + 112;  // and what tells it apart from others
-  constexpr std::uint64_t apart = 1U << 20U;                     // for what is made of a few at a time
+  constexpr std::size_t row_bytes = sizeof(Subscription) + 112;  // and its index entry
+  constexpr std::uint64_t apart = 1U << 20U;                     // for the batches in progress
   std::uint64_t room = limits::reading_cost(text.size()) - text.size() - apart;
   std::size_t rows = 0, number = 0;
   while (!text.empty()) {
@@ -206,11 +205,11 @@ FeedSettings settings_of(const Subscription& subscription, const SubscriptionLis
     const auto declared = list.namespaces.find(prefix);
     const std::string_view uri = declared == list.namespaces.end() ? std::string_view{} : declared->second;
     if (uri == own_namespace) {
-      // Nothing else: what a feed may reach, and what markup of it survives, is no list's to say (SECURITY E8).
+      // No other settings: a list must not decide what a feed may reach or which markup survives (SECURITY E8).
       if (name.substr(colon + 1) == "keep") settings.keep = positive_number(value);
       if (name.substr(colon + 1) == "intervalMin") settings.interval_min = positive_number(value);
       if (name.substr(colon + 1) == "intervalMax") settings.interval_max = positive_number(value);
-      // Only that others are not shown it: a list does not open what is closed (WEBSUB U15).
+      // Only "no": a list must not make a private feed public (WEBSUB U15).
       if (name.substr(colon + 1) == "republish" && value == "no") settings.republish = value;
       continue;
     }
@@ -247,7 +246,7 @@ std::vector<std::vector<std::string>> folders_of(std::span<const std::string> ch
   std::vector<std::string> left(channels.begin(), channels.end());
   for (const std::vector<std::string>& path : remembered) {
     const std::vector<std::string> uid = channels_of(std::span(&path, 1), user);
-    // At the top of a list besides its folders: no channel says so.
+    // The top of a list with folders: has no channel.
     if (uid.empty()) {
       folders.push_back(path);
     } else if (const auto found = std::find(left.begin(), left.end(), uid.front()); found != left.end()) {
@@ -296,7 +295,7 @@ SubscriptionList read_subscriptions(std::string_view bytes) {
 }
 
 bool PlainList::next_line(std::string& line) {
-  constexpr std::size_t most = std::size_t{8} << 10U;  // more than any address has
+  constexpr std::size_t most = std::size_t{8} << 10U;  // longer than any URL
   line.clear();
   for (bool any = false;; any = true) {
     if (rest_.empty()) rest_ = more_();
@@ -349,7 +348,7 @@ std::string_view WrittenNamespaces::uri(std::string_view prefix) const {
 
 namespace {
 
-/// What stands in the outline of a feed.
+/// The attributes of a feed's outline.
 OpmlAttributes opml_attributes(const ExportedFeed& feed, WrittenNamespaces& namespaces) {
   OpmlAttributes attributes;
   const OpmlAttributes& kept = feed.settings.opml;
@@ -370,7 +369,7 @@ OpmlAttributes opml_attributes(const ExportedFeed& feed, WrittenNamespaces& name
     }
     const std::string written = name.substr(0, colon);
     const std::string uri(uri_of(written, feed.settings.namespaces));
-    if (uri.empty()) continue;  // the list it came from did not declare the prefix
+    if (uri.empty()) continue;  // the source list did not declare the prefix
     const std::string prefix = namespaces.prefix(written, uri);
     if (!prefix.empty()) attributes.emplace_back(prefix + name.substr(colon), value);
   }

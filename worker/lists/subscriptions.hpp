@@ -1,4 +1,4 @@
-// What a list of subscriptions asks for: OPML or one URL a line → feeds to add, and back (OPERATIONS §9).
+// Parses subscription lists (OPML or one URL a line) into feeds to add, and writes OPML (OPERATIONS §9).
 #pragma once
 
 #include <cstddef>
@@ -19,85 +19,84 @@
 
 namespace feedmill {
 
-/// The channels that folders stand for: their names joined by "/", behind USER/ when a user is given. Feeds at the top
-/// are in none. Characters that no channel's name may hold become spaces, and what is too long is cut.
+/// Channel names of folders: their path joined by "/", after USER/ if a user is given; feeds at the top have none.
+/// Replaces characters that channel names must not contain by spaces, and cuts long names.
 std::vector<std::string> channels_of(std::span<const std::vector<std::string>> folders, std::string_view user);
 
-/// The folders to write for a feed that is in `channels`: as a list had named them where one of `remembered` is such a
-/// channel, else the name's parts between "/". With a user only that one's channels, without their USER/.
+/// Folders to export for a feed in `channels`: as an imported list wrote them if `remembered` has such a channel, else
+/// the name split at "/". With a user only that user's channels, without USER/.
 std::vector<std::vector<std::string>> folders_of(std::span<const std::string> channels,
                                                  std::span<const std::vector<std::string>> remembered,
                                                  std::string_view user);
 
-/// A feed that a list names. Two hundred thousand of them are held at once: what becomes of it is made when it is used.
+/// A feed of a list. Up to 200 000 are held at once, so derived data is made on use.
 struct Subscription {
   std::string feed_url;                           ///< canonical
-  std::size_t line = 0;                           ///< where it stands first
-  std::string written;                            ///< the address as written when it had to be repaired, else ""
-  std::vector<std::vector<std::string>> folders;  ///< where it stands, each place once; at most 64
-  OpmlAttributes attributes;                      ///< of its outline, the URL apart
+  std::size_t line = 0;                           ///< of its first occurrence
+  std::string written;                            ///< the original URL if it was repaired, else ""
+  std::vector<std::vector<std::string>> folders;  ///< its folders without duplicates; at most 64
+  OpmlAttributes attributes;                      ///< of its outline, without the URL
 };
 
-/// A row that is no feed, or a place where the file is broken.
+/// An invalid row, or a place where the file is damaged.
 struct RefusedRow {
   std::size_t line = 0;
-  std::string text;  ///< the address as written, "" when there is none
+  std::string text;  ///< the URL as written, "" = none
   std::string reason;
 };
 
 struct SubscriptionList {
   std::deque<Subscription> feeds;                              ///< in document order, each URL once
-  std::deque<RefusedRow> refused;                              ///< nonsense rows, in document order
+  std::deque<RefusedRow> refused;                              ///< invalid rows, in document order
   std::vector<RefusedRow> broken;                              ///< places where the file is damaged
-  std::size_t merged = 0;                                      ///< rows whose URL had stood before
-  std::map<std::string, std::string, std::less<>> namespaces;  ///< prefix → URI, of the attributes' names
+  std::size_t merged = 0;                                      ///< rows that repeat a URL
+  std::map<std::string, std::string, std::less<>> namespaces;  ///< prefix → URI, for attribute names
 };
 
-/// Reads either kind of list; a text that begins with "<" is OPML. Addresses without a scheme or with feed: are
-/// repaired; other schemes and nonsense are refused row by row (OPERATIONS O2). Pure; limits of SECURITY T32. Takes at
-/// most limits::reading_cost of `bytes`, themselves included (SECURITY M2): where there is more in them, the rest is
-/// not read, which `broken` says.
+/// Parses either kind of list; text that begins with "<" is OPML. Repairs URLs without a scheme or with feed:, rejects
+/// other schemes and nonsense row by row (OPERATIONS O2). Pure; limits of SECURITY T32. Uses at most
+/// limits::reading_cost of `bytes`, including them (SECURITY M2): any excess is not read and is noted in `broken`.
 SubscriptionList read_subscriptions(std::string_view bytes);
 
-/// Whether a text that begins so is read as OPML, else as a plain list. Nothing: that shows only with more of it.
+/// Whether text with this beginning is OPML. Empty: more text is needed.
 std::optional<bool> begins_opml(std::string_view beginning);
 
-/// A plain list of any length, one address a line, part by part (SECURITY T32). Memory: a part, and what `named` takes.
+/// Parses a plain list of any length, one URL a line, part by part (SECURITY T32). Memory: one part and `named`.
 class PlainList {
  public:
-  /// `more`: the next bytes of the text, "" at its end. `named`: the addresses that have stood in it; outlives this.
+  /// `more`: the next bytes, "" at the end. `named`: the URLs seen so far; outlives this.
   PlainList(std::function<std::string_view()> more, AddressSet& named) : more_(std::move(more)), named_(named) {}
 
-  /// The next part: feeds that were not named before, and rows that are none. Nothing at the end.
+  /// The next part: new feeds and invalid rows. Empty at the end.
   std::optional<SubscriptionList> next();
 
  private:
-  /// The next line, without its end; false at the end of the text. Of a very long one no more than tells so.
+  /// Reads the next line without its end; false at the end of the text. Truncates overlong lines.
   bool next_line(std::string& line);
 
   std::function<std::string_view()> more_;
   AddressSet& named_;
-  std::string_view rest_;  // of what `more_` gave last
+  std::string_view rest_;  // rest of the last `more_()`
   std::size_t number_ = 0;
 };
 
-/// What `list` sets for a feed of it; of namespaces the first eight.
+/// Settings that `list` has for its feed; at most the first eight namespaces.
 FeedSettings settings_of(const Subscription& subscription, const SubscriptionList& list);
 
-/// A feed to export: what a reader knows of it and what the operator set.
+/// A feed to export: what readers show of it and the operator's settings.
 struct ExportedFeed {
   std::string feed_url, title, link;
   FeedSettings settings;
 };
 
-/// The namespaces of a list on its way out: one prefix for each; one that two lists used for two things gets a number.
+/// Namespaces of a list being written: one prefix each; a prefix with two meanings gets a number.
 class WrittenNamespaces {
  public:
-  /// What stands for `uri`, as `written` where that is free; "" when there are too many.
+  /// The prefix for `uri`: `written` if free; "" if there are too many.
   std::string prefix(const std::string& written, const std::string& uri);
-  /// That of our own attributes.
+  /// The prefix of our own attributes.
   std::string own();
-  /// "" when it stands for nothing.
+  /// "" if undeclared.
   std::string_view uri(std::string_view prefix) const;
 
  private:
@@ -106,16 +105,16 @@ class WrittenNamespaces {
   std::vector<std::pair<std::string, std::string>> all_;
 };
 
-/// OPML 2.0 of feeds that nobody holds all of, part by part. Each row declares its namespaces; a folder is there again
-/// when its feeds do not come one after the other.
+/// Writes OPML 2.0 part by part, without holding all feeds. Each row declares its namespaces; a folder is repeated if
+/// its feeds are not consecutive.
 class SubscriptionsWriter {
  public:
   /// `created` in unix seconds.
   explicit SubscriptionsWriter(std::int64_t created);
-  /// A feed in one folder, outermost first; none: at the top.
+  /// A feed in one folder, outermost first; empty: at the top.
   void row(std::span<const std::string> folders, const ExportedFeed& feed);
   void end() { writer_.end(); }
-  /// What was written since the last call.
+  /// The output since the last call.
   std::string take() { return writer_.take(); }
 
  private:

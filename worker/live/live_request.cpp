@@ -17,7 +17,7 @@ void add_once(std::vector<std::string>& names, std::string_view name) {
   if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
 }
 
-/// What is wrong with the parameter, "" when nothing is.
+/// The error in the parameter; "" if valid.
 std::string take(std::string_view name, const std::string& value, LiveRequest& request, std::string& place) {
   if (name == "feed") {
     const auto url = canonical_feed_url(value);
@@ -48,7 +48,7 @@ std::optional<EventPlace> read_place(std::string_view text) {
   if (dash == std::string_view::npos || !read_number(text.substr(0, dash), place.milliseconds) ||
       !read_number(text.substr(dash + 1), place.number))
     return std::nullopt;
-  if (place.number == UINT64_MAX) return std::nullopt;  // behind which Redis looks for none
+  if (place.number == UINT64_MAX) return std::nullopt;  // Redis finds no events after it
   return place;
 }
 

@@ -1,4 +1,4 @@
-// What a client of the live stream asks for, and where it goes on (OPERATIONS V1, V2). Pure.
+// Parameters of a live stream request: filter and position (OPERATIONS V1, V2). Pure.
 #pragma once
 
 #include <optional>
@@ -12,24 +12,24 @@
 
 namespace feedmill {
 
-/// Nothing when the text is none.
+/// Empty if malformed.
 std::optional<EventPlace> read_place(std::string_view text);
 
 struct LiveRequest {
   EventFilter filter;
-  std::optional<EventPlace> after;  ///< nothing: from now on
+  std::optional<EventPlace> after;  ///< none: from now on
 
   bool operator==(const LiveRequest&) const = default;
 };
 
-/// Why it is not served; for people, one line.
+/// Why the request is rejected; one line for people.
 struct LiveObjection {
   std::string detail;
 };
 
-/// `query`: `feed` and `channel`, each as often as needed; `type`, so too or with commas; `initial=1`; `last_event_id`,
-/// which `last_event_id` (the header, "" = none) goes before. `topic` and `token` are left to whoever decides on
-/// access. Linear.
+/// `query`: `feed` and `channel`, repeatable; `type`, repeatable or with commas; `initial=1`; `last_event_id`, which
+/// the Last-Event-ID header in `last_event_id` ("" = none) overrides. Ignores `topic` and `token`, which the caller
+/// checks. Linear.
 boost::system::result<LiveRequest, LiveObjection> read_live_request(std::string_view query,
                                                                     std::string_view last_event_id);
 

@@ -30,18 +30,18 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
-constexpr std::size_t lists = 60;                       // a beat of each stream in as many ticks
+constexpr std::size_t lists = 60;                       // each stream gets one heartbeat in so many ticks
 constexpr std::size_t enough_at_once = 64U << 10U;      // bytes; one event may be longer
-constexpr std::size_t turns = 64;                       // before others on the loop have theirs
-constexpr std::size_t most_ignored_input = 16U << 10U;  // bytes; a client of this has nothing more to say
-constexpr std::size_t looked_at = 1'000;                // new events, at once
-constexpr std::uint64_t idle_cost = 4U << 10U;          // bytes of a stream
+constexpr std::size_t turns = 64;                       // before the loop yields
+constexpr std::size_t most_ignored_input = 16U << 10U;  // bytes; clients of a stream have nothing to send
+constexpr std::size_t looked_at = 1'000;                // new events per step
+constexpr std::uint64_t idle_cost = 4U << 10U;          // bytes per stream
 
 constexpr std::string_view head =
     "HTTP/1.1 200 OK\r\n"
     "Content-Type: text/event-stream; charset=utf-8\r\n"
     "Cache-Control: no-store\r\n"
-    "X-Accel-Buffering: no\r\n"  // nginx hands each event on at once
+    "X-Accel-Buffering: no\r\n"  // nginx forwards each event at once
     "X-Content-Type-Options: nosniff\r\n"
     "Access-Control-Allow-Origin: *\r\n"
     "Connection: close\r\n\r\n"
@@ -70,7 +70,7 @@ HttpReply too_old(const std::string& oldest) {
   return reply;
 }
 
-/// As the HTML standard has it (Server-sent events, "Interpreting an event stream"); JSON is one line.
+/// Frame of the HTML standard (Server-sent events, "Interpreting an event stream"); JSON is one line.
 void append_frame(std::string& bytes, const OutsideEvent& event) {
   bytes.append("id: ").append(event.id).append("\nevent: ").append(event.event.type);
   bytes.append("\ndata: ").append(event.json).append("\n\n");
@@ -83,16 +83,16 @@ struct LiveStreams::Stream {
   std::optional<asio::ip::address> network;
   EventFilter filter;
   std::optional<Topic> only;
-  std::string token;  // that it was opened by
-  EventPlace after;   // it has what it wants up to here; while it rests, up to the mark if that is further
-  EventPlace told;    // the last id that it was told
-  // What of the last bytes it has not taken: the rest of a text, or an event from a byte on.
+  std::string token;  // of the topic, if opened by one
+  EventPlace after;   // processed up to here; while it rests, up to the mark if that is later
+  EventPlace told;    // last id sent to the client
+  // Unsent rest of the last write: of a text, or of an event from a byte on.
   std::string text_left;
   std::shared_ptr<const OutsideEvent> event_left;
   std::size_t event_from = 0;
-  std::list<Stream*>::iterator behind;  // where event_left
+  std::list<Stream*>::iterator behind;  // if event_left
   Clock::time_point blocked_since;
-  std::size_t input = 0;  // bytes that came and were ignored
+  std::size_t input = 0;  // received and ignored bytes
   std::size_t list = 0;
   std::list<StreamPtr>::iterator at;
   bool ready = false, past = false, blocked = false, closed = false;
@@ -136,7 +136,7 @@ asio::awaitable<void> LiveStreams::run() {
   co_await (serve_in_turns() && read_history());
 }
 
-// --- who comes and goes ----------------------------------------------------------------------------------------------
+// --- clients ---------------------------------------------------------------------------------------------------------
 
 std::optional<HttpReply> LiveStreams::refusal(const std::optional<asio::ip::address>& network) {
   if (stopping_) return problem(http::status::service_unavailable, "stopping", "this server is stopping");
@@ -173,7 +173,7 @@ asio::awaitable<HttpReply> LiveStreams::answer(Visit& visit, LiveQuery access) {
     if (!since) co_return problem(http::status::service_unavailable, "store_away", "the store does not answer");
     if (since->missed) co_return too_old(since->oldest);
     first = std::move(since->events);
-    if (auto refused = refusal(network)) co_return std::move(*refused);  // meanwhile
+    if (auto refused = refusal(network)) co_return std::move(*refused);  // checked again after the read
   }
   if (visit.head().method() == http::verb::head) {
     HttpReply reply = http_reply(http::status::ok, "text/event-stream; charset=utf-8", "");
@@ -201,9 +201,9 @@ void LiveStreams::open(Visit& visit, LiveRequest request, LiveQuery access, cons
   boost::system::error_code ignored;
   stream->socket.non_blocking(true, ignored);
   stream->socket.set_option(tcp::no_delay(true), ignored);
-  // Bounded for each: what the kernel makes of it by itself may be megabytes.
+  // Limited: the kernel's default may grow to megabytes.
   stream->socket.set_option(asio::socket_base::send_buffer_size(options_.socket_bytes), ignored);
-  // A client that is gone without a word does not acknowledge what it is sent.
+  // Detects clients that vanished: they do not acknowledge data.
   const auto patience = static_cast<unsigned>(options_.patience.count());
   ::setsockopt(stream->socket.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof patience);
 
@@ -215,7 +215,7 @@ void LiveStreams::open(Visit& visit, LiveRequest request, LiveQuery access, cons
   memory_.hold(++figures_.open * idle_cost);
   ++figures_.opened;
 
-  // An id without data is remembered and makes no event: who loses the connection now goes on from here.
+  // An id without data makes no event but is remembered, so that a client can resume from here.
   std::string begin(head);
   if (!request.after) begin.append("id: ").append(tail_.newest()).append("\n");
   send_text(*stream, begin.append("\n"));
@@ -260,7 +260,7 @@ void LiveStreams::close(Stream& stream) {
   memory_.hold(--figures_.open * idle_cost);
 }
 
-/// Calls `act` with each part of the index that the stream stands in.
+/// Calls `act` with each part of the index that contains the stream.
 template <class Act>
 void LiveStreams::with_index(Stream& stream, Act act) {
   const auto in = [&](std::unordered_map<std::string, Streams>& map, const std::string& name) {
@@ -274,14 +274,14 @@ void LiveStreams::with_index(Stream& stream, Act act) {
   for (const std::string& channel : stream.filter.channels) in(of_channel_, channel);
 }
 
-// --- whose turn it is ------------------------------------------------------------------------------------------------
+// --- turns -----------------------------------------------------------------------------------------------------------
 
-/// The tail has more. Whoever rests and wants nothing of it moves with the mark; others are served from where they are.
+/// New events in the tail: idle streams move to the mark unless an event matches; the others continue where they are.
 void LiveStreams::added() {
   if (figures_.open == 0) return;
   for (;;) {
     const auto events = tail_.held(to_string(mark_), looked_at);
-    if (!events) {  // the tail had to begin anew: each looks for itself what it has missed
+    if (!events) {  // the tail has restarted: each stream finds its own gap
       for (const auto& list : beats_) {
         for (const StreamPtr& stream : list) {
           if (!stream->rests()) continue;
@@ -340,7 +340,7 @@ asio::awaitable<void> LiveStreams::serve_in_turns() {
   }
 }
 
-/// One step of what it is behind.
+/// Sends one page of the stream's backlog.
 void LiveStreams::serve(Stream& stream) {
   const auto held = tail_.held(to_string(stream.after), options_.page);
   if (!held) {
@@ -354,7 +354,7 @@ void LiveStreams::serve(Stream& stream) {
   if (!stream.blocked) make_ready(stream);
 }
 
-/// For who is behind what the tail holds, or before it: one page for each in turn.
+/// Serves streams outside the tail's range from Redis: one page each in turn.
 asio::awaitable<void> LiveStreams::read_history() {
   while (!stopping_) {
     if (past_.empty()) {
@@ -378,20 +378,20 @@ asio::awaitable<void> LiveStreams::read_history() {
     if (since->missed) {
       ++figures_.missed;
       close(*stream);
-    } else if (!stream->blocked && !since->events.empty()) {  // blocked: its heart beat meanwhile
+    } else if (!stream->blocked && !since->events.empty()) {  // blocked by a heartbeat during the read
       send(*stream, since->events);
       if (!stream->blocked) make_ready(*stream);
     }
   }
 }
 
-/// Hearts beat one list after the other, so that they all do not at once.
+/// Spreads the heartbeats: one list per tick.
 void LiveStreams::tick() {
   const auto now = Clock::now();
   next_tick_ = std::max(next_tick_ + tick_, now);
   auto& list = beats_[next_beat_++ % lists];
   for (auto at = list.begin(); at != list.end();) {
-    Stream& stream = **at++;  // which may leave the list
+    Stream& stream = **at++;  // beat() may remove it from the list
     beat(stream);
   }
 }
@@ -404,15 +404,15 @@ void LiveStreams::beat(Stream& stream) {
   }
   if (stream.rests()) stream.after = std::max(stream.after, mark_);
   if (stream.after <= stream.told) return send_text(stream, ":\n\n");
-  // Nothing for it has come, but its last id would become too old.
+  // No events matched, but its last id would become too old.
   stream.told = stream.after;
   send_text(stream, "id: " + to_string(stream.after) + "\n\n");
 }
 
 // --- bytes -----------------------------------------------------------------------------------------------------------
 
-/// Of the events behind `stream.after`, what it wants, as many bytes as are sent at once; nothing of it is left to be
-/// taken from before.
+/// Sends the matching events after `stream.after`, up to one write's size. Requires that nothing is left over from
+/// before.
 void LiveStreams::send(Stream& stream, const OutsideEvents& events) {
   scratch_.clear();
   parts_.clear();
@@ -440,7 +440,7 @@ void LiveStreams::send(Stream& stream, const OutsideEvents& events) {
   leave(stream, left->event);
 }
 
-/// The client has received a part of the event. Closes the clients that have lagged longest while such events exceed
+/// The client has received part of the event. Closes the clients with the longest lag while such events exceed
 /// Options::most_left (SECURITY M6).
 void LiveStreams::leave(Stream& stream, std::shared_ptr<const OutsideEvent> event) {
   stream.event_left = std::move(event);
@@ -487,7 +487,7 @@ void LiveStreams::send_rest(Stream& stream) {
   make_ready(stream);
 }
 
-/// How many of them the client has taken for now. It is closed when it is gone.
+/// Writes without blocking; returns the bytes taken. Closes the stream on error.
 std::size_t LiveStreams::write(Stream& stream, std::string_view bytes) {
   std::size_t taken = 0;
   while (taken < bytes.size()) {
@@ -502,7 +502,7 @@ std::size_t LiveStreams::write(Stream& stream, std::string_view bytes) {
   return taken;
 }
 
-/// Its client has left, or its kernel has given it up before we did.
+/// The client has closed the connection, or the kernel has timed it out.
 void LiveStreams::lose(Stream& stream, const boost::system::error_code& why) {
   if (why == asio::error::timed_out) ++figures_.stalled;
   close(stream);
@@ -513,14 +513,14 @@ void LiveStreams::wait_until_writable(Stream& stream) {
   stream.blocked_since = Clock::now();
   const StreamPtr kept = *stream.at;
   stream.socket.async_wait(tcp::socket::wait_write, [this, kept](const boost::system::error_code& error) {
-    if (kept->closed) return;  // first of all: this may be no more
+    if (kept->closed) return;  // first: `this` may be gone
     if (error) return lose(*kept, error);
     kept->blocked = false;
     send_rest(*kept);
   });
 }
 
-/// For the client to leave. What it says meanwhile is ignored, within bounds.
+/// Detects that the client has left. Ignores input, within bounds.
 void LiveStreams::watch(Stream& stream) {
   const StreamPtr kept = *stream.at;
   stream.socket.async_wait(tcp::socket::wait_read, [this, kept](boost::system::error_code error) {

@@ -28,59 +28,59 @@
 
 namespace feedmill {
 
-/// What whoever asks may be told of, within which he chooses.
+/// Events that the client may see; its query narrows them.
 struct LiveQuery {
-  std::optional<Topic> only{};  ///< events of this feed, or of the feeds that are in this channel; nothing: of all
-  std::string token{};          ///< of the topic's address; "" for all
-  /// Absent: clients behind an untrusted proxy, which share no limit of a network (TrustedProxies::client_of).
+  std::optional<Topic> only{};  ///< events of this feed, or of the feeds in this channel; none: of all
+  std::string token{};          ///< token of the topic; "" for all events
+  /// Empty: the client comes through an untrusted proxy, and no limit of a network applies (TrustedProxies::client_of).
   std::optional<boost::asio::ip::address> client{};
 };
 
 /// All members are called on the loop's thread.
 ///
-/// A client costs a socket, its filter and a place in the stream. What it has not taken yet is not copied for it: it is
-/// read again from the tail, or from Redis, once it can take more. Each is written to in its turn and never waited for.
+/// A client costs a socket, its filter and a position in the stream. Unsent events are not copied: they are read again
+/// from the tail or Redis once the client accepts more. Clients take turns, and none blocks the others.
 class LiveStreams {
  public:
   struct Options {
     std::size_t most = 10'000;      ///< at once
-    std::size_t per_network = 256;  ///< of these of one client_network()
+    std::size_t per_network = 256;  ///< of these, per client_network()
     std::chrono::milliseconds heartbeat{15'000};
-    std::chrono::milliseconds patience{30'000};      ///< with a client that takes no bytes
-    std::chrono::milliseconds look_again{1'000};     ///< for history, after an error of the store
-    std::size_t page = 100;                          ///< events looked at before the next one's turn
-    int socket_bytes = 64 << 10;                     ///< that the kernel holds for a client that is slow
-    std::size_t most_left = std::size_t{16} << 20U;  ///< bytes of partly sent events, each counted once
-    Partition partition{};                           ///< whose feeds alone there are
+    std::chrono::milliseconds patience{30'000};      ///< until a client that accepts no bytes is closed
+    std::chrono::milliseconds look_again{1'000};     ///< retry delay for history after a store error
+    std::size_t page = 100;                          ///< events per turn of a client
+    int socket_bytes = 64 << 10;                     ///< kernel's send buffer per client
+    std::size_t most_left = std::size_t{16} << 20U;  ///< total size of partly sent events, each counted once
+    Partition partition{};                           ///< only its feeds are served
   };
   struct Figures {
     std::size_t open = 0;
     std::uint64_t opened = 0;
-    std::uint64_t refused = 0;  ///< for want of a place
+    std::uint64_t refused = 0;  ///< for lack of a slot
     std::uint64_t events = 0;   ///< sent, to each client
-    std::uint64_t stalled = 0;  ///< closed because they took nothing
-    std::uint64_t missed = 0;   ///< closed because what they had not read is gone
+    std::uint64_t stalled = 0;  ///< closed because they accepted nothing
+    std::uint64_t missed = 0;   ///< closed because their unread events were trimmed
   };
 
   /// `tail` outlives this.
   LiveStreams(const boost::asio::any_io_executor& executor, EventTail& tail, Options options);
-  /// run() has ended.
+  /// Call after run() has ended.
   ~LiveStreams();
   LiveStreams(const LiveStreams&) = delete;
   LiveStreams& operator=(const LiveStreams&) = delete;
 
   /// Serves the streams until stop().
   boost::asio::awaitable<void> run();
-  /// Closes them all; clients come again with the last id they were told.
+  /// Closes all streams; clients reconnect with their last id.
   void stop();
 
-  /// To a GET whose head has been read: takes the connection over, or says why not: 400, 410 with the oldest id there
-  /// is, 503.
+  /// Answers a GET after its head was read: takes the connection over, or returns an error: 400, 410 with the oldest
+  /// available id, or 503.
   boost::asio::awaitable<HttpReply> answer(Visit& visit, LiveQuery access);
 
-  /// The tokens that streams were opened by, each once.
+  /// Topic tokens of open streams, without duplicates.
   std::vector<std::string> tokens() const;
-  /// Closes the streams that were opened by it: it stands for nothing any more.
+  /// Closes the streams of a removed token.
   void close_of(const std::string& token);
 
   const Figures& figures() const { return figures_; }
@@ -90,7 +90,7 @@ class LiveStreams {
   using StreamPtr = std::shared_ptr<Stream>;
   using Streams = std::unordered_set<Stream*>;
   struct Part {
-    std::size_t end = 0;  // of its bytes, in those that are written at once
+    std::size_t end = 0;  // of its bytes within one write
     std::shared_ptr<const OutsideEvent> event;
   };
 
@@ -123,22 +123,22 @@ class LiveStreams {
   const Options options_;
   const std::chrono::steady_clock::duration tick_;
   EventTail::Listener listener_;
-  EventPlace mark_;                          // up to which resting streams have been told all that they want
-  std::vector<std::list<StreamPtr>> beats_;  // all streams, by when in the interval their heart beats
+  EventPlace mark_;                          // idle streams have received all matching events up to here
+  std::vector<std::list<StreamPtr>> beats_;  // all streams, by time of heartbeat
   std::size_t next_beat_ = 0, next_list_ = 0;
-  Streams of_all_;  // by what they may want: of every feed, of feeds, of channels
+  Streams of_all_;  // index by filter: all feeds, feeds, channels
   std::unordered_map<std::string, Streams> of_feed_, of_channel_;
   std::map<boost::asio::ip::address, std::size_t> of_network_;
-  std::deque<StreamPtr> ready_, past_;  // to be written to; to be read for from Redis
+  std::deque<StreamPtr> ready_, past_;  // to write to; to read from Redis for
   boost::asio::steady_timer wake_, more_past_;
   std::chrono::steady_clock::time_point next_tick_;
   bool stopping_ = false;
   Figures figures_;
   MemoryBudget::Share memory_;                                 // of idle streams
-  std::unordered_map<const OutsideEvent*, std::size_t> left_;  // partly sent events, and to how many clients
+  std::unordered_map<const OutsideEvent*, std::size_t> left_;  // partly sent events and their number of clients
   std::size_t left_bytes_ = 0;
   std::list<Stream*> behind_;  // clients with a partly sent event, longest lag first
-  std::string scratch_;        // what is written at once
+  std::string scratch_;        // buffer for one write
   std::vector<Part> parts_;
 };
 

@@ -26,7 +26,7 @@ namespace {
 
 constexpr Milliseconds until_opened{100};
 
-/// How long to rest the first time of all that come at such intervals, so that partitions take turns.
+/// First interval: staggered by partition, so that partitions take turns.
 Milliseconds first_of(Milliseconds every, const Partition& partition) {
   return every * (partition.index + 1) / partition.count;
 }
@@ -50,7 +50,7 @@ asio::awaitable<void> beat(IngestParts& loop, const Partition& partition, std::s
         loop.alive = *alive;
       } else {
         metrics.store_error(alive.error());
-        loop.worker.note_failure(alive.error());  // claims, which wait behind it, would find out as late again
+        loop.worker.note_failure(alive.error());  // the next claims need not find out as late
       }
     }
     timer.expires_after(std::exchange(rest, every));
@@ -60,7 +60,7 @@ asio::awaitable<void> beat(IngestParts& loop, const Partition& partition, std::s
 
 namespace {
 
-/// Our clock minus Redis'; half of what the question took is its error.
+/// Our clock minus Redis'; accurate to half of the round trip.
 StoreResult<Milliseconds> clock_offset(Store& store) {
   const Milliseconds before = wall_clock();
   StoreResult<Milliseconds> now = store.now();
@@ -112,7 +112,7 @@ asio::awaitable<void> look_after_orphans(ServedParts& parts) {
 
 namespace {
 
-/// RELIABILITY L22: a step of the walk that never ends, or all of it where an older build has left the index behind.
+/// RELIABILITY L22: one step of the endless walk over the index, or all of it if an older build left it incomplete.
 asio::awaitable<void> look_after_index(ServedParts& parts, IndexPlace& place, bool is_indexed) {
   if (!is_indexed) place = IndexPlace();
   do {
@@ -130,11 +130,11 @@ asio::awaitable<void> look_after_index(ServedParts& parts, IndexPlace& place, bo
 
 namespace {
 
-/// What is done for all is done by one (RELIABILITY L23): it writes down for the others what it cost to find out.
+/// Upkeep of the partition by the leading worker (RELIABILITY L23); stores expensive results for the other workers.
 asio::awaitable<void> look_after_all(ServedParts& parts, StalenessScan& survey, IndexPlace& index,
                                      const FleetFigures& figures) {
   std::optional<Milliseconds> oldest;
-  if (parts.mode == RunMode::daemon && figures.is_indexed)  // while it is built each page would cost them all
+  if (parts.mode == RunMode::daemon && figures.is_indexed)  // without the index each page would read all feeds
     oldest = co_await parts.ingest.store.call_aside([&](Store& store) { return survey.step(store); });
   const StoreResult<void> noted =
       co_await parts.ingest.store.call_aside([&](Store& store) { return Fleet(store).note(figures.claimed, oldest); });
@@ -171,13 +171,13 @@ asio::awaitable<void> watch_fleet(ServedParts& parts) {
     if (!parts.opened || parts.ingest.worker.stopping()) continue;
     const auto begun = std::chrono::steady_clock::now();
     const std::uint64_t claimed_now = parts.of_all_loops([](const IngestParts& loop) { return loop.worker.claimed(); });
-    if (claimed_now != claimed || parts.ingest.alive != alive) quiet_until = {};  // until the figures have come
+    if (claimed_now != claimed || parts.ingest.alive != alive) quiet_until = {};  // the figures are out of date
     claimed = claimed_now;
     alive = parts.ingest.alive;
     if (begun < quiet_until) continue;
     const StoreResult<bool> held =
         co_await parts.ingest.store.call_aside([&](Store& store) { return Fleet(store).lead(parts.id, lead_ttl); });
-    if (!held && is_transient(held.error())) continue;  // each of the others would find out as late
+    if (!held && is_transient(held.error())) continue;  // the calls below would fail as late
     const bool leads = held && *held;
     const StoreResult<FleetFigures> figures =
         co_await parts.ingest.store.call_aside([leads](Store& store) { return Fleet(store).figures(leads); });

@@ -1,4 +1,4 @@
-// What a worker tells the others, and what it hears of them.
+// Heartbeats, fleet figures and the upkeep that one worker does for its partition.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -9,19 +9,20 @@
 
 namespace feedmill {
 
-/// Says every few seconds in a partition, one of so many stores that the process serves, that a loop's worker lives, on
-/// that loop, once the store was opened. Until cancelled.
+/// Sends the heartbeat of this loop's worker to one partition every few seconds, less often with many `stores` (stores
+/// served by the process). Runs on that loop after the store was opened, until cancelled.
 boost::asio::awaitable<void> beat(IngestParts& loop, const Partition& partition, std::size_t stores, Metrics& metrics);
 
-/// Pauses and removes feeds that nobody follows (feeds.orphan_after; RELIABILITY L19), in steps: others' calls of the
-/// store come between.
+/// Pauses and removes orphaned feeds (feeds.orphan_after; RELIABILITY L19) in steps, so that other store calls get
+/// through in between.
 boost::asio::awaitable<void> look_after_orphans(ServedParts& parts);
 
-/// How long figures hold that nothing is due, under way or asked for by then: until a feed is due, `longest` at most.
+/// How long the figures stay valid without due, claimed or requested feeds: until the next feed is due, at most
+/// `longest`.
 Milliseconds quiet_for(const FleetFigures& figures, const RequestFigures& requests, Milliseconds longest);
 
-/// Figures of the fleet and of the stream for metrics and pacing, whether the server still keeps what it is given; and
-/// what one worker does for all, on a lease (RELIABILITY L23). Until cancelled.
+/// Updates fleet and stream figures for metrics and pacing, and checks Redis' eviction policy; the worker that holds
+/// the lead lease also does the partition's upkeep (RELIABILITY L23). Until cancelled.
 boost::asio::awaitable<void> watch_fleet(ServedParts& parts);
 
 }  // namespace feedmill

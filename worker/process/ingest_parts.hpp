@@ -1,4 +1,4 @@
-// What refreshes feeds on one event loop.
+// The parts that refresh feeds on one event loop.
 #pragma once
 
 #include <functional>
@@ -21,18 +21,17 @@
 
 namespace feedmill {
 
-/// What the loops of a process share, and nothing else (DESIGN §6); all of it takes calls from any thread. Outlives
-/// them.
+/// Everything that the loops of a process share (DESIGN §6); may be called from any thread. Outlives the loops.
 struct SharedByLoops {
   MemoryBudget& memory;
   Metrics& metrics;
   Log& log;
   Outages& outages;
-  std::function<void(const Report&)> ended;  ///< a refresh did
-  std::function<void(bool)> committed;       ///< a commit was answered: whether it was stored
+  std::function<void(const Report&)> ended;  ///< called after each refresh
+  std::function<void(bool)> committed;       ///< called after each commit: whether it was stored
 };
 
-/// How one of them is set up.
+/// Setup of one IngestParts.
 struct IngestTask {
   RunMode mode{};
   std::string redis_url;
@@ -41,9 +40,9 @@ struct IngestTask {
   WorkerScope scope;
 };
 
-/// Used on the loop's thread, but for what is said to take calls from others. Destroyed once the loop has ended.
+/// Used on the loop's thread, except where a member allows any thread. Destroyed after the loop has ended.
 struct IngestParts {
-  /// `reading`: of this loop; outlives this.
+  /// `reading`: this loop's threads; outlives this.
   IngestParts(const boost::asio::any_io_executor& loop, ReadingThreads& reading, const Config& config, IngestTask task,
               SharedByLoops shared);
 
@@ -53,7 +52,7 @@ struct IngestParts {
   Fetcher fetcher;
   Refresher refresher;
   Worker worker;
-  std::uint64_t alive = 0;  ///< workers in the partition, as of the last heartbeat; 0: there was none
+  std::uint64_t alive = 0;  ///< workers in the partition, as of the last heartbeat; 0: no heartbeat yet
 };
 
 }  // namespace feedmill

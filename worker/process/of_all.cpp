@@ -37,7 +37,7 @@ std::unique_ptr<PushOut> OfAllPartitions::push_out(ServedStores stores, Log& log
   options->fetch = first.push_out_fetch_options(*egress_policies(first.config));
   options->tells_of_store = false;
   options->streams.partition = {};
-  if (options->outside) options->outside->public_url.clear();  // topics and the hub are of one partition each
+  if (options->outside) options->outside->public_url.clear();  // topics and the hub belong to one partition each
   FeedHomes& homes = options->homes.emplace();
   homes.partitions = static_cast<unsigned>(stores.size());
   homes.at = [&first](unsigned partition, std::function<void(Store&)> work) {

@@ -1,5 +1,5 @@
-// What a process that serves all partitions does for them together, by the one stream of their events (RELIABILITY
-// L28): it tells webhooks and live streams of them, and answers programs that ask for them.
+// Serves all partitions of a deployment from their merged event stream (RELIABILITY L28): pushes out to webhooks and
+// live streams, and answers API calls.
 #pragma once
 
 #include <memory>
@@ -20,16 +20,16 @@ class OfAllPartitions {
   /// `stores`, all partitions, and `log` outlive this.
   OfAllPartitions(ServedStores stores, Log& log);
 
-  /// Until stop() and the drain after it; not cancellable but by hurry(). Does not throw.
+  /// Until stop() and the drain; not cancellable, except by hurry(). Does not throw.
   boost::asio::awaitable<void> run();
   void stop();
-  /// Nothing may go on any longer.
+  /// Stops pushing out without a drain: running requests end.
   void hurry();
-  /// The configuration of the first partition has been read again.
+  /// Call after the first partition's configuration has been reloaded.
   void reload();
 
   Api& api() { return api_; }
-  /// Null: another worker answers those outside.
+  /// Null: another worker serves push_out.listen.
   Outside* outside() { return push_out_ ? push_out_->outside() : nullptr; }
   const Metrics& metrics() const { return metrics_; }
 
@@ -39,7 +39,7 @@ class OfAllPartitions {
   ServedStore& first_;
   Metrics metrics_;
   Api api_;
-  std::unique_ptr<PushOut> push_out_;  // null: others are told by another worker, or by none
+  std::unique_ptr<PushOut> push_out_;  // null: another worker pushes out, or none
 };
 
 }  // namespace feedmill

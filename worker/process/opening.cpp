@@ -21,11 +21,11 @@ namespace {
 
 constexpr Milliseconds first_wait{50}, longest_wait{5'000};
 
-/// HTTP P19: whoever fetches much says whom to write to.
+/// HTTP P19: a worker with many feeds must give publishers a contact.
 asio::awaitable<int> check_contact(ServedParts& parts) {
   const StoreResult<FleetFigures> figures =
       co_await parts.ingest.store.call([](Store& store) { return Fleet(store).figures(); });
-  if (!figures) co_return exits::done;  // the worker finds out by itself
+  if (!figures) co_return exits::done;  // the worker will report the error
   parts.metrics.set_fleet(*figures);
   if (figures->feeds <= feeds_without_contact || !parts.config.fetch.contact.empty()) co_return exits::done;
   parts.log.write(LogLevel::error, "config_error",
@@ -35,7 +35,7 @@ asio::awaitable<int> check_contact(ServedParts& parts) {
   co_return exits::configuration;
 }
 
-/// The one stream of all partitions (RELIABILITY L28), where this store is to look whether events can be copied there.
+/// The merged stream of all partitions (RELIABILITY L28), if this store must check that events can be copied there.
 std::optional<StoreOptions> one_stream_of(const ServedParts& parts) {
   const bool is_asked = parts.config.signals.merged && parts.mode != RunMode::selected;
   if (!is_asked || (parts.shared.stores > 1 && parts.config.partition().index > 0)) return std::nullopt;
@@ -44,7 +44,7 @@ std::optional<StoreOptions> one_stream_of(const ServedParts& parts) {
   return of_all;
 }
 
-/// What the operator must change before. Blocking. That its node is away keeps nobody from starting.
+/// An error that the operator must fix before the start. Blocking. An unreachable node does not prevent the start.
 std::optional<StoreError> objection_to(const StoreOptions& one_stream) {
   const auto opened = Store(one_stream).open();
   const bool is_ours = opened.has_error() && (opened.error().code == StoreError::Code::unsupported ||
@@ -57,7 +57,7 @@ std::optional<StoreError> objection_to(const StoreOptions& one_stream) {
 asio::awaitable<int> open_store(ServedParts& parts) {
   Milliseconds wait = first_wait;
   for (std::string told; !parts.ingest.worker.stopping();) {
-    // Of the configuration as it is now: SIGHUP may replace it meanwhile.
+    // Read in each round: SIGHUP may replace the configuration.
     const std::vector<HostSettings> hosts = HostRules(parts.config).settings();
     const std::optional<StoreOptions> one_stream = one_stream_of(parts);
     const RunMode mode = parts.mode;
@@ -71,7 +71,7 @@ asio::awaitable<int> open_store(ServedParts& parts) {
       id = std::move(*named);
       const auto wrong = one_stream ? objection_to(*one_stream) : std::nullopt;
       if (wrong) return StoreResult<std::string>(*wrong);
-      if (mode == RunMode::selected) return opened;  // a verb may have been told less than the workers
+      if (mode == RunMode::selected) return opened;  // a verb may run with a smaller configuration
       const auto known = Hosts(store).set(hosts);    // HTTP H7
       return known ? opened : StoreResult<std::string>(known.error());
     });
@@ -93,12 +93,12 @@ asio::awaitable<int> open_store(ServedParts& parts) {
     }
     parts.metrics.store_error(error);
     if (parts.opening_trouble.detail != error.detail) {
-      parts.opening_trouble = error;  // "LOADING …" while it reads its files (RELIABILITY H3)
+      parts.opening_trouble = error;  // "LOADING …" while Redis reads its files (RELIABILITY H3)
       parts.shared.notify.status(parts.shared.state());
     }
-    if (told != error.detail) {  // it may answer by now, and not serve yet
+    if (told != error.detail) {  // the error may change while the outage lasts
       const LogLevel level = parts.shared.away.went(&parts.outages) ? LogLevel::error : LogLevel::debug;
-      const std::string& detail = needs_operator(error) ? failure.text : error.detail;  // says what to do
+      const std::string& detail = needs_operator(error) ? failure.text : error.detail;  // includes the remedy
       parts.log.write(level, "redis_down", "waiting for Redis", {{"detail", detail}});
     }
     told = error.detail;

@@ -1,4 +1,4 @@
-// The store at the start: waited for, checked.
+// Opening a store at the start: wait, connect, check.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -7,8 +7,8 @@
 
 namespace feedmill {
 
-/// Connects and checks. A daemon waits for a store that is away, until it is told to stop; everything else says so and
-/// ends. Returns an exit code: exits::done, also when it was told to stop, else why the process must end.
+/// Connects and checks. A daemon waits for an unreachable store until it is stopped; other modes log the error and end.
+/// Returns an exit code: exits::done if open or stopped, else the reason to end the process.
 boost::asio::awaitable<int> open_store(ServedParts& parts);
 
 }  // namespace feedmill

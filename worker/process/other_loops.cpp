@@ -50,7 +50,7 @@ void OtherLoops::start(const std::string& store_id, const std::function<asio::aw
     other->thread = std::thread([this, &loop = other->loop] {
       try {
         loop.run();
-      } catch (...) {  // as on the first loop: it ends the process
+      } catch (...) {  // ends the process, as on the first loop
         asio::post(first_, [error = std::current_exception()] { std::rethrow_exception(error); });
       }
     });
@@ -58,7 +58,7 @@ void OtherLoops::start(const std::string& store_id, const std::function<asio::aw
   }
 }
 
-/// Who waits for one of two waits for the other when one throws: so the worker's exception is carried past.
+/// `a || b` waits for b if a throws: so the worker's exception is caught and rethrown after both have ended.
 asio::awaitable<Worker::End> OtherLoops::serve(Other& other,
                                                std::function<asio::awaitable<void>(IngestParts&)> beside) {
   Worker::End end = Worker::End::store_away;
@@ -111,7 +111,7 @@ std::vector<std::chrono::nanoseconds> OtherLoops::cpu_times() const {
   for (const auto& other : loops_) {
     clockid_t clock{};
     timespec took{};
-    // Until it is joined it can be asked, even when it has ended.
+    // Its clock is valid until it is joined, even after it has ended.
     if (other->thread.joinable() && pthread_getcpuclockid(other->thread.native_handle(), &clock) == 0)
       ::clock_gettime(clock, &took);
     times.push_back(std::chrono::seconds(took.tv_sec) + std::chrono::nanoseconds(took.tv_nsec));

@@ -1,5 +1,5 @@
-// The event loops of a process beside its first (worker.threads): each a thread that refreshes feeds as another worker
-// would.
+// The additional event loops of a process (worker.threads): each is a thread that refreshes feeds as a worker of its
+// own.
 #pragma once
 
 #include <chrono>
@@ -24,32 +24,33 @@
 
 namespace feedmill {
 
-/// On the first loop's thread.
+/// Used on the first loop's thread.
 class OtherLoops {
  public:
-  /// One for each task, each with `cpu_threads` to read with. Nothing runs yet. `config` is read now; `first` runs the
-  /// first loop.
+  /// One loop per task, each with `cpu_threads` reading threads; start() runs them. `config` is read during
+  /// construction. `first` is the first loop's executor.
   OtherLoops(boost::asio::any_io_executor first, const Config& config, std::size_t cpu_threads,
              std::vector<IngestTask> tasks, const SharedByLoops& shared);
-  /// Those that have not ended are cut off, as after an exception.
+  /// Cuts off running loops, as after an exception.
   ~OtherLoops();
   OtherLoops(const OtherLoops&) = delete;
   OtherLoops& operator=(const OtherLoops&) = delete;
 
-  /// Starts the threads; throws std::system_error when there may be no more, and those that were started go on. On each
-  /// `beside`, which does not throw, runs until the loop's worker has ended, too. `failed` is called on the first loop
-  /// when one of these has ended by an exception.
+  /// Starts the threads. Throws std::system_error if the system refuses one; threads already started continue. Each
+  /// loop also runs `beside`, which does not throw, until its worker has ended. `failed` is called on the first loop
+  /// when another loop has ended by an exception.
   void start(const std::string& store_id, const std::function<boost::asio::awaitable<void>(IngestParts&)>& beside,
              std::function<void()> failed);
-  /// Once all have ended, how: the worst of it. At once when none was started. Throws what one of them threw.
+  /// Waits until all loops have ended; returns the worst result, at once if none was started. Rethrows a loop's
+  /// exception.
   boost::asio::awaitable<Worker::End> ended();
 
-  /// Runs `work(IngestParts&)` on each of their threads, some time soon.
+  /// Posts `work(IngestParts&)` to each thread.
   template <class Work>
   void tell(const Work& work) {
     for (const auto& other : loops_) boost::asio::post(other->loop, [&parts = other->parts, work] { work(parts); });
   }
-  /// The same with a coroutine. What it throws ends the process, as on the first loop.
+  /// Spawns the coroutine `work(IngestParts&)` on each thread. An exception ends the process, as on the first loop.
   template <class Work>
   void spawn(const Work& work) {
     for (const auto& other : loops_) {
@@ -59,16 +60,16 @@ class OtherLoops {
     }
   }
 
-  /// Of what may be asked from any thread: all of them together.
+  /// Sum of a figure that may be read from any thread.
   template <class Figure>
   auto sum(const Figure& figure) const {
     decltype(figure(std::declval<const IngestParts&>())) all{};
     for (const auto& other : loops_) all += figure(other->parts);
     return all;
   }
-  /// CPU time that the thread of each has taken.
+  /// CPU time used by each thread.
   std::vector<std::chrono::nanoseconds> cpu_times() const;
-  /// Puts what fails in one of them in place of what passes in the first.
+  /// Replaces checks that passed with failed ones of these loops.
   void add_to(std::vector<Check>& checks) const;
 
  private:
@@ -83,8 +84,8 @@ class OtherLoops {
     ReadingThreads reading;
     IngestParts parts;
     std::thread thread;
-    bool runs = false;         ///< the first loop's thread knows
-    mutable std::mutex mutex;  ///< of what follows
+    bool runs = false;         ///< used only on the first loop's thread
+    mutable std::mutex mutex;  ///< guards the members below
     std::vector<Check> checks;
     std::chrono::steady_clock::time_point checked;
   };

@@ -17,7 +17,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 namespace {
 
-/// As many descriptors as we may have; how many that is.
+/// Raises the soft limit of descriptors to the hard limit; returns it.
 std::size_t raise_descriptor_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
@@ -91,7 +91,7 @@ IngestTask ServedParts::ingest_task(std::string worker, EgressPolicies egress) {
   return made;
 }
 
-/// Each is a worker of its own, which the store tells apart.
+/// Each loop is a worker of its own to the store.
 std::vector<IngestTask> ServedParts::other_tasks(const EgressPolicies& egress) {
   std::vector<IngestTask> tasks;
   while (tasks.size() + 1 < loops) {
@@ -102,8 +102,8 @@ std::vector<IngestTask> ServedParts::other_tasks(const EgressPolicies& egress) {
   return tasks;
 }
 
-/// What waits at a server for something to happen would find out last that it does not answer, and each connection by
-/// itself. From any thread.
+/// Breaks calls that block at the server: each connection would notice only much later that the server is down. From
+/// any thread.
 void ServedParts::suspect_server() {
   boost::asio::post(loop, [this] {
     deliver.break_wait();
@@ -120,7 +120,7 @@ SharedByLoops ServedParts::shared_by_first() {
   return {memory, metrics, log, outages, ended, [this](bool stored) { history.committed(stored, SteadyClock::now()); }};
 }
 
-/// The history is the first loop's.
+/// The history belongs to the first loop's thread.
 SharedByLoops ServedParts::shared_by_others() {
   SharedByLoops others = shared_by_first();
   others.ended = [this, ended = others.ended](const Report& report) {
@@ -153,7 +153,7 @@ std::string ServedParts::remarks() const {
 
 FetchOptions ServedParts::fetch_options_with(EgressPolicies egress) {
   FetchOptions made = fetch_options(config, std::move(egress), lanes, mode);
-  made.keep_alive = kept_within(descriptors / loops, lanes) / (1 + config.egress_policies.size());  // each has its own
+  made.keep_alive = kept_within(descriptors / loops, lanes) / (1 + config.egress_policies.size());  // one pool each
   made.resolver.tell = [this](Lookup became, std::chrono::duration<double> took) { metrics.looked_up(became, took); };
   return made;
 }

@@ -1,4 +1,4 @@
-// What serving a store takes.
+// The parts that serve one store.
 #pragma once
 
 #include <chrono>
@@ -34,39 +34,39 @@ std::string address_text(const boost::asio::ip::tcp::endpoint& endpoint);
 
 struct ServedParts;
 
-/// What the stores that a process serves share; outlives what serves them.
+/// Shared by all stores of a process; outlives their parts.
 struct SharedByStores {
-  boost::asio::io_context& loop;  ///< of the process, which all of it runs on but the other loops
+  boost::asio::io_context& loop;  ///< the process' first loop; everything runs on it except the other loops
   MemoryBudget& memory;
   ReadingThreads& reading;  ///< of `loop`
   Looks& looks;
   PushOut::Memory& push_out;
   SdNotify& notify;
-  StoresAway& away;                    ///< which of the stores do not serve
-  Log& log;                            ///< of what is said of all of them
-  std::size_t stores = 1;              ///< how many there are
-  std::function<std::string()> state;  ///< what the service manager is told of all of them
-  /// What is wrong with the others, named by their partitions; "" when nothing is.
+  StoresAway& away;                    ///< which stores are unavailable
+  Log& log;                            ///< for messages about all stores
+  std::size_t stores = 1;              ///< number of stores
+  std::function<std::string()> state;  ///< status line for the service manager
+  /// Troubles of the other stores, by partition; "" if none.
   std::function<std::string(const ServedParts& mine)> trouble_beside;
-  std::function<void(int code)> leave;  ///< ends without waiting any longer for this store, which does not answer
+  std::function<void(int code)> leave;  ///< ends the process without waiting for this store, which does not answer
 };
 
-/// What to do with a store, and with what.
+/// Task for serving one store.
 struct ServeTask {
   std::string id;  ///< worker_id(), of the first loop and of the log
   Config config;
-  ConfigSources sources;  ///< where `config` was read from, and is read again on SIGHUP
+  ConfigSources sources;  ///< where `config` was read from; SIGHUP reads it again
   EgressPolicies egress;
   std::string redis_url;
-  EmbeddedRedis* server = nullptr;  ///< null: a Redis of the operator's own; outlives the process' parts
+  EmbeddedRedis* server = nullptr;  ///< null: an operator's own Redis; outlives the process' parts
   RunMode mode{};
   WorkerScope scope;
   std::function<void(const Report&)> tell;  ///< called after each refresh; may be empty
   Log* log = nullptr;                       ///< outlives the parts
 };
 
-/// The parts that serve one store, in the order they are built; destroyed in the reverse (RELIABILITY D3). Who drives
-/// them stands beside: opening, stopping, reloading, fleet_watch, process_status.
+/// The parts that serve one store, in the order of construction; destroyed in reverse (RELIABILITY D3). Driven by
+/// opening, stopping, reloading, fleet_watch and process_status.
 struct ServedParts {
   ServedParts(ServeTask task, SharedByStores shared);
   ~ServedParts() { shared.reading.pool().join(); }
@@ -74,18 +74,18 @@ struct ServedParts {
   ServedParts& operator=(const ServedParts&) = delete;
 
   bool is_ready() const { return opened && !ingest.worker.stopping() && outages.is_up(); }
-  /// Of what all stores of a process say at the same time, and the process says for them.
+  /// Level of messages that every store would log at once; with several stores the process logs them itself.
   LogLevel level_among_others() const { return shared.stores == 1 ? LogLevel::info : LogLevel::debug; }
-  /// Why it is not ready, as the service manager is told; "" when it is.
+  /// Why the store is not ready, for the service manager; "" if it is.
   std::string trouble() const;
-  /// What else there is to say, each behind ", ": a reload that was refused.
+  /// Additional remarks, each with a leading ", ": a rejected reload.
   std::string remarks() const;
-  /// Of what may be asked from any thread: all loops together.
+  /// Sum over all loops of a figure that may be read from any thread.
   template <class Figure>
   auto of_all_loops(const Figure& figure) const {
     return figure(ingest) + other_loops.sum(figure);
   }
-  /// Refreshes under way on all loops, and how many there may be.
+  /// Refreshes in flight on all loops.
   std::size_t in_flight() const {
     return of_all_loops([](const IngestParts& one) { return one.worker.in_flight(); });
   }
@@ -93,15 +93,15 @@ struct ServedParts {
   std::uint64_t unanswered_bytes() const {
     return of_all_loops([](const IngestParts& one) { return one.refresher.unanswered_bytes(); });
   }
-  /// What fails in any of them (RELIABILITY H1).
+  /// Failed checks of any loop (RELIABILITY H1).
   std::vector<Check> live_checks() const;
-  /// Of `config` as it is now, for one loop.
+  /// For one loop, from the current `config`.
   FetchOptions fetch_options_with(EgressPolicies egress);
-  /// The same for what pushes out: connections of its own.
+  /// For pushing out, from the current `config`: its own connections.
   FetchOptions push_out_fetch_options(EgressPolicies egress);
-  /// One line, counted.
+  /// Logs one line and counts the bug.
   void report_bug(const char* part, const char* what);
-  /// Runs `work(IngestParts&)` on every loop that fetches: at once here, some time soon on the others.
+  /// Runs `work(IngestParts&)` on every fetching loop: at once on this one, posted to the others.
   template <class Work>
   void on_each_loop(const Work& work) {
     work(ingest);
@@ -115,20 +115,20 @@ struct ServedParts {
   EmbeddedRedis* const server;
   const std::string redis_url;
   const SharedByStores shared;
-  const std::size_t descriptors;  // that this store may have of the process'
-  const std::size_t loops;        // that fetch
-  const std::size_t lanes;        // of each
+  const std::size_t descriptors;  // this store's share of the process' descriptors
+  const std::size_t loops;        // loops that fetch
+  const std::size_t lanes;        // per loop
   const std::string configuration = configuration_digest(config);
   Metrics metrics;
   boost::asio::io_context& loop;
-  boost::asio::steady_timer nap{loop};  // of the work itself; cancelled when it is told to stop
-  BlockingCalls side;                   // blocking odds and ends of the private server
+  boost::asio::steady_timer nap{loop};  // for waits of the work itself; a stop cancels it
+  BlockingCalls side;                   // blocking calls of the private server
   MemoryBudget& memory;
   Outages outages{metrics, log, shared.away, [this] { suspect_server(); }};
   StatusHistory history{std::chrono::steady_clock::now()};
   const std::string id;
   const std::function<void(const Report&)> tell;
-  IngestParts ingest;  // of the first loop, whose store all else here asks, too
+  IngestParts ingest;  // the first loop's; everything else here uses its store, too
   OtherLoops other_loops;
   StatusPages pages;
   DeliverLoop deliver;
@@ -136,13 +136,13 @@ struct ServedParts {
   RequestLoop requests;
   Api api;
   std::unique_ptr<WebSub> websub;        // null: no hub is subscribed to
-  std::unique_ptr<PushOut> push_out;     // null: others are told by another worker, or by none
+  std::unique_ptr<PushOut> push_out;     // null: another worker pushes out, or none
   std::uint64_t requests_set_aside = 0;  // as fleet_watch last saw it
   bool opened = false;                   // the store has answered and may be used
-  StoreError opening_trouble{StoreError::Code::unavailable, "not connected yet"};  // why it may not yet
-  Milliseconds clock_offset{};  // our clock minus Redis', as of the last look
-  std::string reload_refused;   // why the last SIGHUP changed nothing; "" when it did
-  std::string restart_awaited;  // keys that were changed since the start and hold from the next one on
+  StoreError opening_trouble{StoreError::Code::unavailable, "not connected yet"};  // why it is not opened
+  Milliseconds clock_offset{};  // our clock minus Redis' at the last check
+  std::string reload_refused;   // why the last SIGHUP changed nothing; "" if it succeeded
+  std::string restart_awaited;  // keys changed since the start that need a restart
 
  private:
   IngestTask ingest_task(std::string worker, EgressPolicies egress);

@@ -86,11 +86,11 @@ int Process::run() {
   return code_;
 }
 
-/// The exit code when one cannot be bound; it has been told why.
+/// Returns an exit code if a listener cannot be bound; the reason is logged.
 std::optional<int> Process::open_listeners() {
   const auto refused = [this](const ListenError& why) {
     log_.write(LogLevel::error, why.busy ? "listen_error" : "config_error", why.detail);
-    return why.busy ? exits::unfinished : exits::configuration;  // systemd tries the first again
+    return why.busy ? exits::unfinished : exits::configuration;  // systemd retries the first
   };
   const Config& config = first().config;
   if (first().mode == RunMode::daemon && config.admin.listen) {
@@ -133,7 +133,7 @@ std::optional<int> Process::open_listeners() {
 }
 
 asio::awaitable<void> Process::run_until_done() {
-  // What goes on beside the work ends by cancellation when the work has ended.
+  // Ending the work cancels what runs in parallel.
   co_await ((serve_stores() && serve_of_all()) || beside());
 }
 
@@ -141,7 +141,7 @@ asio::awaitable<void> Process::serve_of_all() {
   if (of_all_) co_await of_all_->run();
 }
 
-/// Until all have ended. What is refused of the first would be of the others, too: so it is said once.
+/// Returns once all stores have ended. A configuration error of the first would hit all, so the others do not start.
 asio::awaitable<void> Process::serve_stores() {
   for (const auto& store : stores_) {
     if (code_ == exits::configuration || stores_.front()->is_stopping()) break;
@@ -156,7 +156,7 @@ asio::awaitable<void> Process::serve_stores() {
   if (of_all_) of_all_->stop();
 }
 
-/// Until the first store was opened, or has ended, or is waited for no longer.
+/// Waits until the first store is open or has ended, at most 2 s.
 asio::awaitable<void> Process::first_is_known() {
   constexpr std::chrono::milliseconds between_looks{20};
   asio::steady_timer timer(loop_);
@@ -167,7 +167,7 @@ asio::awaitable<void> Process::first_is_known() {
   }
 }
 
-/// A daemon whose work for one store has ended, and was not told to stop, cannot serve that store: so it ends.
+/// If a daemon's store ends without a stop, the process cannot serve that store: it stops the others and ends.
 void Process::note_end(const ServedStore& store, int code) {
   code_ = std::max(code_, code);
   --at_work_;
@@ -180,7 +180,7 @@ void Process::note_end(const ServedStore& store, int code) {
   ended_.cancel();
 }
 
-/// The others are waited for.
+/// Waits for the remaining stores, then ends the process.
 void Process::leave(const ServedStore& store, int code) {
   left_ = std::max(left_.value_or(code), code);
   const auto is_waited_for = [&](const auto& one) {
@@ -266,7 +266,7 @@ asio::awaitable<void> Process::serve_api() {
   co_await api_listener_->serve(api_places(), limits, std::move(host));
 }
 
-/// To the end: hubs call back while the work drains.
+/// Until the end: hubs call back during the drain.
 asio::awaitable<void> Process::serve_hubs() {
   if (callbacks_) co_await callbacks_->serve();
 }
@@ -292,7 +292,7 @@ std::string Process::state() const {
   return fmt::format("{} of {} partitions are ready{}, {}", ready, stores_.size(), where, trouble_beside(nullptr));
 }
 
-/// Of the first few that have any.
+/// Names the first few stores in trouble.
 std::string Process::trouble_beside(const ServedParts* mine) const {
   constexpr std::size_t most = 3;
   std::string text;
@@ -317,8 +317,8 @@ std::size_t Process::ready_stores() const {
   return static_cast<std::size_t>(std::ranges::count_if(stores_, is_well));
 }
 
-/// The service manager hears of a change without a word to the store, which may be what is wrong. The log has how many
-/// of several stores are not ready, once that has settled: by themselves they tell of the first and the last alone.
+/// Reports changes to the service manager without asking Redis, which may be the cause. With several stores, logs how
+/// many are not ready once the number is stable; they log only the first outage and the last recovery themselves.
 asio::awaitable<void> Process::tell_state() {
   asio::steady_timer timer(loop_);
   std::size_t ready = stores_.size(), logged = ready;

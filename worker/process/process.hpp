@@ -1,4 +1,4 @@
-// A running process: the stores that it serves, driven until the work is done or somebody stops it.
+// A running process: drives the stores that it serves until the work is done or it is stopped.
 #pragma once
 
 #include <memory>
@@ -21,11 +21,11 @@ namespace feedmill {
 class Process {
  public:
   /// One store for each of `tasks`: the only one, or all partitions of a deployment in their order (RELIABILITY L29).
-  /// `stop`, the signals that tell it to end, outlives this.
-  /// `log`: of what is said of all of them.
+  /// `stop`: the signals that stop the process; outlives this.
+  /// `log`: for messages about all stores.
   Process(std::vector<ServeTask> tasks, Log& log, BlockedPosixSignals& stop);
 
-  /// Blocks until it has ended; the exit code (RELIABILITY §11).
+  /// Blocks until the process has ended; returns the exit code (RELIABILITY §11).
   int run();
 
  private:
@@ -66,14 +66,14 @@ class Process {
   PushOut::Memory push_out_memory_{loop_.get_executor(), memory_};
   std::vector<std::unique_ptr<ServedStore>> stores_;
   std::unique_ptr<OfAllPartitions> of_all_;      // null: one store, or no merged stream
-  std::unique_ptr<Admin> admin_;                 // null: not asked for
-  std::unique_ptr<Listener> api_listener_;       // null: the admin listener has it, or nobody
-  std::unique_ptr<CallbackListener> callbacks_;  // null: another worker has it, or nobody
+  std::unique_ptr<Admin> admin_;                 // null: disabled
+  std::unique_ptr<Listener> api_listener_;       // null: the admin listener serves the API, or it is disabled
+  std::unique_ptr<CallbackListener> callbacks_;  // null: another worker takes callbacks, or none
   std::unique_ptr<OutsideListener> outside_;     // likewise
   boost::asio::steady_timer ended_{loop_,
-                                   boost::asio::steady_timer::time_point::max()};  // cancelled when one has ended
-  std::size_t at_work_ = 0;  // stores that have begun and not ended
-  std::optional<int> left_;  // the code to end with, where one was not waited for
+                                   boost::asio::steady_timer::time_point::max()};  // cancelled when a store has ended
+  std::size_t at_work_ = 0;                                                        // stores started and not ended
+  std::optional<int> left_;  // exit code if a store was left unanswered
   int code_ = 0;
 };
 

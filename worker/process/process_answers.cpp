@@ -20,7 +20,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// Puts what fails in one of them in place of what passes in those before it.
+/// Merges the checks of all stores: a failed check replaces a passed one of the same name.
 template <class ChecksOf>
 std::vector<Check> checks_of(ServedStores stores, const ChecksOf& checks_of_one) {
   std::vector<Check> all = checks_of_one(stores.front()->parts());
@@ -40,7 +40,8 @@ std::vector<Check> checks_of(ServedStores stores, const ChecksOf& checks_of_one)
   return checks;
 }
 
-/// Passes while one of them is ready: what it serves is not to be taken away because of another, which is told.
+/// Passes if any store is ready: the outage of one must not take the others out of service. Details name the failed
+/// ones.
 std::vector<Check> ready_checks_of(ServedStores stores) {
   std::vector<Check> checks = checks_of(stores, [](const ServedParts& parts) { return ready_checks(parts); });
   const auto is_ready = [](const auto& store) { return store->parts().is_ready(); };
@@ -50,7 +51,7 @@ std::vector<Check> ready_checks_of(ServedStores stores) {
   return checks;
 }
 
-/// The partition of a feed, 0 where `url` is none.
+/// The feed's partition; 0 if `url` is invalid.
 std::size_t partition_of_feed(ServedStores stores, const std::string& url) {
   const auto feed = canonical_feed_url(url);
   return feed ? partition_of(*feed, static_cast<unsigned>(stores.size())) : 0;
@@ -69,7 +70,7 @@ asio::awaitable<Pinged> ping_all(ServedStores stores, std::vector<std::string> u
   co_return all;
 }
 
-/// What each has of those that answer outside; `find`: null where it has none.
+/// Collects the outside endpoint of each store; `find` returns null if a store has none.
 template <class Who, class Find>
 ByPartition<Who> those_of(ServedStores stores, const Find& find) {
   ByPartition<Who> all;
@@ -81,7 +82,7 @@ ByPartition<Who> those_of(ServedStores stores, const Find& find) {
   return all;
 }
 
-/// Leads to the same page of the partition that is meant, as it stands behind a proxy's prefix, too.
+/// Redirects to the page of the partition it belongs to; relative, so that it also works behind a proxy's prefix.
 AdminPage lead_on(ServedStores stores, const std::string& path, const std::string& query) {
   const std::size_t partition = partition_of_feed(stores, parameter(query, "url").value_or(""));
   std::string there;

@@ -25,7 +25,7 @@ std::vector<Check> ready_checks(const ServedParts& parts) {
   const std::string trouble = parts.opened ? parts.outages.trouble() : parts.opening_trouble.detail;
   std::vector<Check> checks{{"redis", parts.opened && parts.outages.is_up(), trouble},
                             {"not_draining", !parts.ingest.worker.stopping(), ""}};
-  if (parts.requests_set_aside > 0) {  // a program's fault, which must not take this worker away from others
+  if (parts.requests_set_aside > 0) {  // a program's fault; must not take this worker out of service
     checks.push_back({"requests", true,
                       fmt::format("{} moved to state:requests:poison; see feedmill doctor", parts.requests_set_aside)});
   }
@@ -54,7 +54,7 @@ asio::awaitable<Pinged> ping(ServedParts& parts, std::vector<std::string> texts)
 
 namespace {
 
-/// What an autoscaler asks: how much of what there is is in use.
+/// Utilisation, for autoscalers.
 void note_use(ServedParts& parts) {
   const std::size_t busy = parts.in_flight();
   parts.metrics.set_lanes(busy, parts.all_lanes() - busy);
@@ -62,7 +62,7 @@ void note_use(ServedParts& parts) {
       parts.of_all_loops([](const IngestParts& loop) { return loop.store.connections(); }),
       parts.of_all_loops([](const IngestParts& loop) { return loop.store.busy(); }));
   timespec first{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &first);  // whoever asks is answered on the first loop
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &first);  // callers run on the first loop
   std::vector<std::chrono::nanoseconds> loops = parts.other_loops.cpu_times();
   loops.insert(loops.begin(), std::chrono::seconds(first.tv_sec) + std::chrono::nanoseconds(first.tv_nsec));
   parts.metrics.set_loops(loops);

@@ -1,4 +1,4 @@
-// How a running process says how it is: to probes, scrapes, people and the log.
+// Status of a running process for probes, scrapes, pages and the log.
 #pragma once
 
 #include <string>
@@ -13,19 +13,19 @@ namespace feedmill {
 
 struct ServedParts;
 
-/// What fails, or passes, of what RELIABILITY H2 asks for.
+/// The checks of RELIABILITY H2, failed or passed.
 std::vector<Check> ready_checks(const ServedParts& parts);
 
-/// Known feeds are to be fetched soon, each once in five minutes (OPERATIONS §6).
+/// Schedules a fetch of the known feeds among these URLs, at most once in five minutes each (OPERATIONS §6).
 boost::asio::awaitable<Pinged> ping(ServedParts& parts, std::vector<std::string> texts);
 
-/// Brings those metrics up to now that are not counted as things happen.
+/// Updates the sampled gauges.
 void note_figures(ServedParts& parts);
 
-/// What the status page shows of who serves this store.
+/// The process, as the status page shows it.
 ProcessStatus process_status(ServedParts& parts);
 
-/// Writes one line of status into the log (RELIABILITY D6).
+/// Logs one status line (RELIABILITY D6).
 boost::asio::awaitable<void> tell_status(ServedParts& parts);
 
 }  // namespace feedmill

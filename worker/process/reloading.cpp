@@ -19,7 +19,7 @@ std::string joined(const std::vector<std::string>& keys) {
   return text;
 }
 
-/// What is said of a reload is said of all stores of a process, by the first of them.
+/// With several stores, the first one logs the reload for all.
 bool is_said_by_another(const ServedParts& parts) {
   return parts.shared.stores > 1 && parts.config.partition().index > 0;
 }
@@ -27,7 +27,7 @@ Log& log_of(ServedParts& parts) {
   return parts.shared.stores > 1 && !is_said_by_another(parts) ? parts.shared.log : parts.log;
 }
 
-/// Said once in the log; the page and the service manager go on saying it until a reload succeeds.
+/// Logs the rejection once; the page and the service manager show it until a reload succeeds.
 void refuse(ServedParts& parts, const std::string& why, std::string_view key) {
   std::vector<LogField> fields;
   if (!key.empty()) fields.emplace_back("reason", key);
@@ -71,7 +71,7 @@ asio::awaitable<void> reload(ServedParts& parts) {
   }
   if (!read->changed.empty()) parts.requests.set_rules(request_rules(config));
   parts.looks.set_probe(probe_options(config));
-  parts.api.set_config(config);  // its tokens stand in files, which may say something else
+  parts.api.set_config(config);  // its tokens are in files, which may have changed
   if (touched("signals.")) {
     const auto cap = [records = config.signals.max_len, bytes = config.signals.max_bytes](Store& store) {
       store.set_signals_caps(records, bytes);

@@ -1,4 +1,4 @@
-// The configuration, read again (RELIABILITY D5, HTTP D8).
+// Reloads the configuration (RELIABILITY D5, HTTP D8).
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -7,7 +7,7 @@
 
 namespace feedmill {
 
-/// Takes over what may change in the middle, the rest is named. A configuration that is refused changes nothing.
+/// Applies the keys that may change at runtime and logs the others. A rejected configuration changes nothing.
 boost::asio::awaitable<void> reload(ServedParts& parts);
 
 }  // namespace feedmill

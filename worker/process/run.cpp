@@ -32,8 +32,8 @@ void keep_memory_private(bool core) {
   prctl(PR_SET_DUMPABLE, core ? 1 : 0);
 }
 
-/// What tells a process of this mode to end. The end of its terminal ends all but a daemon, `run --once` like the
-/// others, unless it was started to outlive it (nohup).
+/// Signals that end a process of this mode. A closed terminal ends all modes but the daemon; `run --once` continues if
+/// it was started with nohup.
 BlockedPosixSignals stop_signals(RunMode mode) {
   struct sigaction hangup {};
   ::sigaction(SIGHUP, nullptr, &hangup);
@@ -41,14 +41,14 @@ BlockedPosixSignals stop_signals(RunMode mode) {
                                                                : BlockedPosixSignals({SIGTERM, SIGINT});
 }
 
-/// Started or adopted, with an exit code instead when that cannot be.
+/// Starts or adopts the private server; returns an exit code on failure.
 boost::system::result<std::unique_ptr<EmbeddedRedis>, int> open_private_server(const Config& config, RunMode mode,
                                                                                BlockedPosixSignals& stop, Log& log) {
   using Opened = boost::system::result<std::unique_ptr<EmbeddedRedis>, int>;
   EmbeddedRedis::Options options;
   options.data_dir = config.store.data_dir;
   options.max_memory = memory_plan(config).private_server;
-  options.wait_until_loaded = mode != RunMode::daemon;  // a daemon is not ready meanwhile (RELIABILITY R7)
+  options.wait_until_loaded = mode != RunMode::daemon;  // a daemon is not ready while it loads (RELIABILITY R7)
   options.give_up = [&stop] { return stop.is_waiting(); };
   options.leave = [&stop] { return stop.take().has_value(); };  // RELIABILITY D2
   auto opened = EmbeddedRedis::open(std::move(options));
@@ -73,7 +73,7 @@ boost::system::result<std::unique_ptr<EmbeddedRedis>, int> open_private_server(c
   return Opened(boost::system::in_place_error, mode == RunMode::selected ? exits::interrupted : exits::done);
 }
 
-/// Why this process may not have what its loops need; "" when it may.
+/// Why the limits of this process are too low for its loops; "" if they suffice.
 std::string objection_to_limits(const Config& config) {
   const std::size_t stores = stores_of(config);
   const std::string what = stores > 1 ? fmt::format("serving {} partitions", stores)
@@ -95,7 +95,7 @@ std::string objection_to_limits(const Config& config) {
       what, least, files, or_less);
 }
 
-/// What the same task is for each partition of the deployment, where it names none.
+/// Copies the task for each partition if the configuration names none.
 std::vector<ServeTask> in_partitions(ServeTask task) {
   std::vector<ServeTask> tasks;
   if (stores_of(task.config) == 1) {
@@ -104,14 +104,14 @@ std::vector<ServeTask> in_partitions(ServeTask task) {
   }
   for (Config& its : task.config.of_each_partition()) {
     ServeTask& one = tasks.emplace_back(task);
-    one.sources.flags["redis.partition"] = std::to_string(*its.redis.partition);  // as it is read again
+    one.sources.flags["redis.partition"] = std::to_string(*its.redis.partition);  // for reloads
     one.config = std::move(its);
   }
   return tasks;
 }
 
 int run_process(ServeTask task) {
-  BlockedPosixSignals stop = stop_signals(task.mode);  // first: threads hold what their starter holds
+  BlockedPosixSignals stop = stop_signals(task.mode);  // first: threads inherit the blocked signals
   std::signal(SIGPIPE, SIG_IGN);                       // RELIABILITY D6
   keep_memory_private(task.config.debug.core);
   const std::string objection = task.mode == RunMode::selected ? "" : objection_to_limits(task.config);
@@ -127,7 +127,7 @@ int run_process(ServeTask task) {
     one.log = logs.emplace_back(std::make_unique<Log>(std::move(options), writer)).get();
   }
   ServeTask& first = tasks.front();
-  if (tasks.size() > 1) {  // of what is said of all of them
+  if (tasks.size() > 1) {  // for messages about all stores
     Log::Options options;
     options.level = first.config.log.level;
     options.format = first.config.log.format;

@@ -1,4 +1,4 @@
-// What verbs ask of the worker itself.
+// Entry points of the worker for verbs.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,13 @@ namespace feedmill {
 
 class RefreshTrace;
 
-/// The worker, until it is told to stop; `once`: every feed that is due at its start once. `sources`: where `config`
-/// was read from, and is read again on SIGHUP. Returns the exit code.
+/// Runs the worker until it is stopped; `once`: refreshes each feed that is due at the start once. `sources`: where
+/// `config` was read from; SIGHUP reads it again. Returns the exit code.
 int run(const Config& config, const ConfigSources& sources, bool once);
 
-/// Refreshes these feeds in this process, due or not, with the limits per host but without pacing; `tell` is called for
-/// each on the calling thread, `trace`, when there is one, at each step. For when no worker lives. Returns the exit
-/// code.
+/// Refreshes these feeds in this process, whether due or not, with the limits per host but without pacing. Calls `tell`
+/// for each feed on the calling thread, and `trace`, if set, at each step. For use without a living worker. Returns the
+/// exit code.
 int refresh_in_process(const Config& config, const std::vector<std::string>& feed_urls,
                        std::function<void(const Report&)> tell, RefreshTrace* trace = nullptr);
 

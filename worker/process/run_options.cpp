@@ -61,7 +61,7 @@ std::uint64_t shared_memory(const Config& config) {
 
 namespace {
 
-/// Connections of a loop to Redis, as StorePool has them: to other partitions, too.
+/// Redis connections of one loop, including those to other partitions (see StorePool).
 std::size_t redis_connections(const Config& config) {
   return config.store.connections + std::size_t{3} + other_partitions(config, stores_of(config));
 }
@@ -79,7 +79,7 @@ std::size_t other_partitions(const Config& config, std::size_t stores) {
 }
 
 std::size_t lanes_within(std::size_t descriptors, std::size_t others) {
-  descriptors -= std::min(descriptors, others);  // each may be connected to
+  descriptors -= std::min(descriptors, others);  // one connection may be open to each
   return descriptors >= 2 * ours ? descriptors - ours : std::max<std::size_t>(descriptors / 4, 1);
 }
 
@@ -114,7 +114,7 @@ std::size_t least_descriptors(const Config& config) {
 }
 
 std::size_t kept_within(std::size_t descriptors, std::size_t lanes) {
-  constexpr std::size_t most = 1024;  // libcurl asks each of them every second whether it lives
+  constexpr std::size_t most = 1024;  // libcurl checks each idle connection every second
   return std::min(most, (descriptors - std::min(descriptors, lanes + ours)) / 2);
 }
 
@@ -188,7 +188,7 @@ DeliverLoop::Options deliver_options(const Config& config, const std::string& to
   options.deliverer.merges = config.signals.merged;
   if (config.signals.same_as) {
     options.deliverer.stories = StoryIndex::kept;
-  } else if (mode == RunMode::selected) {  // whoever calls a verb may not have the workers' file
+  } else if (mode == RunMode::selected) {  // a verb may run without the workers' file
     options.deliverer.stories = StoryIndex::left;
   }
   options.deliverer.upkeep_every = idle_pace(stores, Milliseconds(15'000), Milliseconds(300'000));
@@ -213,7 +213,7 @@ RequestRules request_rules(const Config& config) {
 Api::Options api_options(const Config& config, std::string url) {
   Api::Options options;
   options.store = store_options(config, std::move(url));
-  if (config.api.listen) {  // probes are asked elsewhere
+  if (config.api.listen) {  // probes use the admin listener
     options.at_once = 32;
     options.waiting = 64;
   }
@@ -277,7 +277,7 @@ OutsideListener::Options outside_options(const Config& config) {
   OutsideListener::Options options;
   options.listen = *config.push_out.listen;
   options.base = path_of(config.push_out.public_url);
-  options.proxies = *TrustedProxies::parse(config.push_out.trusted_proxies);  // the configuration was checked
+  options.proxies = *TrustedProxies::parse(config.push_out.trusted_proxies);  // valid: the configuration was checked
   return options;
 }
 
@@ -321,7 +321,7 @@ FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::siz
   options.max_connections = lanes + std::min<std::size_t>(lanes, 16);
   if (!config.websub.public_url.empty()) options.max_connections += most_hub_requests;
   options.max_per_network = std::max<std::size_t>(8, lanes / 10);                          // HTTP H8
-  if (mode != RunMode::daemon) options.network_wait = options.memory_wait = options.wall;  // nothing is put off
+  if (mode != RunMode::daemon) options.network_wait = options.memory_wait = options.wall;  // wait, do not defer
   options.egress = std::move(egress.standard);
   options.policies = std::move(egress.named);
   for (const auto& [name, auth] : config.feed_auth) {

@@ -1,4 +1,4 @@
-// What each part of a running worker is told of the configuration.
+// Options of each part of a running worker, derived from the configuration.
 #pragma once
 
 #include <cstddef>
@@ -27,101 +27,96 @@
 
 namespace feedmill {
 
-/// The policy of all feeds that name none, and those that may be named (SECURITY E8).
+/// The default policy, and those that feeds may name (SECURITY E8).
 struct EgressPolicies {
   EgressPolicy standard;
   std::map<std::string, EgressPolicy, std::less<>> named;
 };
 
-/// The error says what is wrong with which.
+/// Errors name the policy and what is wrong with it.
 boost::system::result<EgressPolicies, std::string> egress_policies(const Config& config);
 
-/// 16 hex digits that are equal for equal effective values; secrets count as set or not.
+/// 16 hex digits, equal for equal effective values; of a secret only whether it is set counts.
 std::string configuration_digest(const Config& config);
 
-/// The store's options as the configuration says them; `url` is where it is reached.
+/// The configured options of the store at `url`.
 StoreOptions store_options(const Config& config, std::string url);
 
-/// How documents and a private server share the memory that there is.
+/// Splits the available memory between documents and a private server.
 MemoryPlan memory_plan(const Config& config);
-/// What of it all documents share: the total of a MemoryBudget. What the largest one may need is set aside.
+/// The documents' share: the total of a MemoryBudget, without the reserve for the largest document.
 std::uint64_t shared_memory(const Config& config);
 
-/// Partitions that each loop of a process is connected to besides the one that it serves, as StorePool::call_at() has
-/// it. `stores`: that the process serves.
+/// Other partitions that each loop connects to (StorePool::call_at()). `stores`: number served by the process.
 std::size_t other_partitions(const Config& config, std::size_t stores);
 
-/// How many lanes so many descriptors carry, with so many other_partitions(). Connections to Redis are made when
-/// needed: were all descriptors taken by those to publishers, nothing fetched could be stored.
+/// Lanes that fit into so many descriptors, with so many other_partitions(). Reserves descriptors for Redis, whose
+/// connections are made on demand: without one no fetched feed could be stored.
 std::size_t lanes_within(std::size_t descriptors, std::size_t others);
 
-/// How many there may be at most; 0: it is not known.
+/// The limit of open descriptors; 0 if unknown.
 std::size_t descriptor_limit();
-/// How many stores a worker of this configuration serves: all partitions where none is named (RELIABILITY L29).
+/// Stores that a worker serves: all partitions if the configuration names none (RELIABILITY L29).
 std::size_t stores_of(const Config& config);
-/// How often a process that serves so many stores asks each of them for what it costs commands to know even where
-/// nothing happens (RELIABILITY L33): each `of_most` where it serves 256, of fewer in proportion, so that all together
-/// are asked for as much, but no more often than each `usual`.
+/// Interval of polls that cost Redis commands even when idle (RELIABILITY L33): `of_most` with 256 stores, in
+/// proportion with fewer, so that the total rate is constant; at least `usual`.
 Milliseconds idle_pace(std::size_t stores, Milliseconds usual, Milliseconds of_most);
-/// How long one wait at the server for something to happen lasts.
+/// Duration of one blocking wait at the server.
 Milliseconds wait_in_redis(std::size_t stores);
-/// With fewer a daemon cannot work: what the process has open, each loop, its connections to Redis, and a few fetches.
+/// Least descriptors for a daemon: the process' own, each loop's, Redis connections and a few fetches.
 std::size_t least_descriptors(const Config& config);
 
-/// Whose lanes they are where `stores` or `loops` are more than one: " for each of 16 partitions", else "".
+/// " for each of 16 partitions" if there are several `stores` or `loops`, else "".
 std::string lanes_of_each(std::size_t stores, std::size_t loops);
 
-/// How many connections may wait for their next use beside so many lanes (HTTP X1).
+/// Idle connections to keep in addition to so many lanes (HTTP X1).
 std::size_t kept_within(std::size_t descriptors, std::size_t lanes);
 
-/// How many threads each of the loops that fetch reads documents with.
+/// Reading threads of each fetching loop.
 std::size_t reading_threads(const Config& config, std::size_t loops);
-/// With fewer threads and processes a daemon cannot work; it begins more while its calls to the store take long.
+/// Least threads and processes for a daemon; it starts more while store calls are slow.
 std::size_t least_tasks(const Config& config);
 
-/// What a process of ours is for: the daemon puts off what cannot be had now, the others wait for it.
+/// The daemon defers what is unavailable; the other modes wait for it.
 enum class RunMode { daemon, once, selected };
 
-/// How many loops of a process fetch.
+/// Loops of a process that fetch.
 std::size_t loops_of(const Config& config, RunMode mode);
 
 RefreshOptions refresh_options(const Config& config, RunMode mode);
 
-/// 32 hex digits that no other worker has: random for each process, but for the last four, which say which of its loops
-/// it is (RELIABILITY L2).
+/// A unique worker id: 28 random hex digits of the process and four for the loop (RELIABILITY L2).
 std::string worker_id();
-/// Of another loop of the process whose first has `first`; `loop`: from 1 on.
+/// Id of another loop of the process; `first`: its first loop's id, `loop`: from 1.
 std::string worker_id(const std::string& first, std::size_t loop);
 
-/// `id`: worker_id(). `stores`: that the process serves.
+/// `id`: worker_id(). `stores`: number served by the process.
 WorkerOptions worker_options(const Config& config, std::string id, std::size_t lanes, std::size_t stores);
 
-/// `token`: as the id of WorkerOptions.
+/// `token`: worker_id().
 DeliverLoop::Options deliver_options(const Config& config, const std::string& token, RunMode mode, std::size_t stores);
 
-/// `token`: as the id of WorkerOptions.
+/// `token`: worker_id().
 Requests::Options request_options(const Config& config, const std::string& token);
 RequestRules request_rules(const Config& config);
 
-/// `url`: where the store is reached.
+/// `url`: where the store is.
 Api::Options api_options(const Config& config, std::string url);
-/// Of a listener of the API's own.
+/// For a listener dedicated to the API.
 Listener::Places api_places();
 
-/// Nothing when hubs are not to be subscribed to.
+/// Empty if WebSub is disabled.
 std::optional<WebSub::Options> websub_options(const Config& config, const std::string& id, RunMode mode);
 
-/// Nothing when this process is not to tell others. Without how receivers are reached. `token`: as the id of
-/// WorkerOptions.
+/// Empty if this process does not push out. Without the fetch options. `token`: worker_id().
 std::optional<PushOut::Options> push_out_options(const Config& config, const std::string& token, RunMode mode,
                                                  std::size_t descriptors, std::size_t stores);
 
-/// Of the listeners that hubs and others outside reach, where the configuration has them.
+/// The listeners for hubs and for outside clients; call only if configured.
 CallbackListener::Options callback_options(const Config& config);
 OutsideListener::Options outside_options(const Config& config);
 
-/// For one look at an address at a time, as verbs and programs have it. `config` as load_config gives it: its policies
-/// can be read.
+/// For one probe at a time, as in verbs and the API. `config` must come from load_config, so that its policies parse.
 FetchOptions look_options(const Config& config);
 ProbeOptions probe_options(const Config& config);
 FetchOptions fetch_options(const Config& config, EgressPolicies egress, std::size_t lanes, RunMode mode);

@@ -1,4 +1,4 @@
-// Tells systemd how the service is (RELIABILITY N1–N2; sd_notify(3)), without libsystemd.
+// Reports the service state to systemd (RELIABILITY N1–N2; sd_notify(3)), without libsystemd.
 #pragma once
 
 #include <chrono>
@@ -8,11 +8,11 @@
 
 namespace feedmill {
 
-/// Silent when the service manager gave no socket. Each call sends at most one datagram and never blocks.
+/// No-op without a socket. Each call sends at most one datagram and never blocks.
 class SdNotify {
  public:
-  /// `socket`: $NOTIFY_SOCKET, a path or an abstract name that starts with '@'; "" = nobody listens.
-  /// `watchdog`: how often the manager wants to hear watchdog(), from $WATCHDOG_USEC.
+  /// `socket`: $NOTIFY_SOCKET, a path or an abstract name that starts with '@'; "" disables.
+  /// `watchdog`: the manager's timeout for watchdog(), from $WATCHDOG_USEC.
   explicit SdNotify(std::string socket, std::optional<std::chrono::microseconds> watchdog = {});
 
   /// From $NOTIFY_SOCKET, $WATCHDOG_USEC and $WATCHDOG_PID of this process.
@@ -20,13 +20,13 @@ class SdNotify {
 
   bool enabled() const { return !socket_.empty(); }
 
-  /// When to call watchdog(): half of what was asked for; nothing when nobody asked.
+  /// Interval for watchdog(): half of the manager's timeout; empty without one.
   std::optional<std::chrono::microseconds> watchdog_interval() const;
 
   void ready(std::string_view status) const;
   void status(std::string_view status) const;
   void stopping(std::string_view status) const;
-  /// Configuration is read again; ready() ends it.
+  /// A reload has started; ready() ends it.
   void reloading() const;
   void watchdog() const;
 

@@ -70,7 +70,7 @@ asio::awaitable<int> ServedStore::run() {
 }
 
 asio::awaitable<int> ServedStore::run_to_end() {
-  // What goes on beside the work ends by cancellation when the work has ended.
+  // Ending the work cancels what runs in parallel.
   const auto result = co_await (work() || beside());
   const int code = result.index() == 0 ? std::get<0>(result) : exits::bug;
   ended_ = true;
@@ -98,7 +98,7 @@ asio::awaitable<void> ServedStore::guarded(const char* part, asio::awaitable<voi
   }
 }
 
-/// Does not throw: run() would wait for ever.
+/// Does not throw: otherwise run() would never end.
 asio::awaitable<int> ServedStore::work() {
   int code = exits::bug;
   try {
@@ -112,14 +112,14 @@ asio::awaitable<int> ServedStore::work() {
 }
 
 asio::awaitable<int> ServedStore::serve_feeds() {
-  parts_.shared.notify.ready(parts_.shared.state());  // RELIABILITY N1: that one is away is no reason to be restarted
+  parts_.shared.notify.ready(parts_.shared.state());  // RELIABILITY N1: an outage is not a reason for a restart
   const int code = co_await open_store(parts_);
   if (code != exits::done || parts_.ingest.worker.stopping()) co_return code;
   parts_.opened = true;
   parts_.metrics.set_memory_budget(parts_.memory.total());
   parts_.metrics.set_redis_up(true);
   if (parts_.mode == RunMode::daemon) {
-    const std::string state = parts_.shared.state();  // of several stores the last says it
+    const std::string state = parts_.shared.state();  // with several stores the last one logs it
     std::vector<LogField> fields{{"lanes", parts_.all_lanes()}, {"loops", parts_.loops}};
     if (parts_.shared.stores > 1) fields.emplace_back("partitions", parts_.shared.stores);
     const bool ready = state.starts_with("ready");
@@ -139,19 +139,19 @@ asio::awaitable<int> ServedStore::serve_feeds() {
   co_return exits::bug;
 }
 
-/// The ingest half; when it is done, so is the other with what it left to deliver. Does not throw: nobody would tell
-/// the other half.
+/// The ingest half; its end lets the delivering half finish its backlog and end. Does not throw: otherwise the other
+/// half would not end.
 asio::awaitable<Worker::End> ServedStore::ingest() {
   Worker::End end = Worker::End::store_away;
   try {
     if (parts_.config.worker.ingest) {
       if (parts_.mode == RunMode::once) {
-        co_await guarded("requests", parts_.requests.run(true));  // what they add is due
+        co_await guarded("requests", parts_.requests.run(true));  // the feeds that they add are due
         co_await guarded("orphans", look_after_orphans(parts_));
       }
       end = co_await fetch();
     } else {
-      // Only delivering: a daemon until it is stopped, any other until what there is has been delivered.
+      // Deliver only: a daemon until it is stopped, other modes until the backlog is delivered.
       while (parts_.mode == RunMode::daemon && !parts_.ingest.worker.stopping()) {
         parts_.nap.expires_after(std::chrono::hours(1));
         co_await parts_.nap.async_wait(asio::as_tuple(asio::use_awaitable));
@@ -167,9 +167,9 @@ asio::awaitable<Worker::End> ServedStore::ingest() {
   co_return end;
 }
 
-/// On every loop, until all have ended. Where one ends by an exception, so do the others.
+/// Fetches on every loop until all have ended. An exception on one stops the others.
 asio::awaitable<Worker::End> ServedStore::fetch() {
-  const Partition partition = parts_.config.partition();  // a loop must not look: SIGHUP may replace the configuration
+  const Partition partition = parts_.config.partition();  // read here: SIGHUP may replace the configuration
   const auto beside = [this, partition](IngestParts& loop) -> asio::awaitable<void> {
     if (parts_.mode == RunMode::daemon)
       co_await (guarded("heartbeat", beat(loop, partition, parts_.shared.stores, parts_.metrics)) &&
@@ -192,7 +192,7 @@ asio::awaitable<Worker::End> ServedStore::fetch() {
   co_return end;
 }
 
-/// Only of a daemon that fetches: others count on it.
+/// Only for a fetching daemon: others rely on it.
 asio::awaitable<void> ServedStore::heartbeat() {
   if (parts_.mode != RunMode::daemon || !parts_.config.worker.ingest) co_return;
   asio::steady_timer timer(parts_.loop);
@@ -207,22 +207,22 @@ asio::awaitable<void> ServedStore::deliver() {
   if (parts_.config.worker.deliver) co_await guarded("deliver", parts_.deliver.run());
 }
 
-/// Beside the half that fetches.
+/// Runs in parallel with fetching.
 asio::awaitable<void> ServedStore::answer_requests() {
   if (parts_.mode != RunMode::daemon || !parts_.config.worker.ingest) co_return;
-  if (parts_.ingest.worker.stopping()) parts_.requests.stop();  // told before it began
+  if (parts_.ingest.worker.stopping()) parts_.requests.stop();  // stopped before it began
   co_await guarded("requests", parts_.requests.run(false));
 }
 
 asio::awaitable<void> ServedStore::push() {
   if (!parts_.websub) co_return;
-  if (parts_.ingest.worker.stopping()) parts_.websub->stop();  // told before it began
+  if (parts_.ingest.worker.stopping()) parts_.websub->stop();  // stopped before it began
   co_await guarded("websub", parts_.websub->run());
 }
 
 asio::awaitable<void> ServedStore::push_out() {
   if (!parts_.push_out) co_return;
-  if (parts_.ingest.worker.stopping()) parts_.push_out->stop();  // told before it began
+  if (parts_.ingest.worker.stopping()) parts_.push_out->stop();  // stopped before it began
   co_await guarded("push_out", parts_.push_out->run());
 }
 

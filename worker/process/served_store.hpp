@@ -1,4 +1,4 @@
-// Who serves a store: its parts, driven until the work is done or it is told to stop.
+// Serves one store: drives its parts until the work is done or it is stopped.
 #pragma once
 
 #include <optional>
@@ -10,23 +10,23 @@
 
 namespace feedmill {
 
-/// On the loop's thread.
+/// Used on the loop's thread.
 class ServedStore {
  public:
   ServedStore(ServeTask task, SharedByStores shared);
 
-  /// Until the work has ended; the exit code (RELIABILITY §11). Does not throw.
+  /// Runs until the work has ended; returns the exit code (RELIABILITY §11). Does not throw.
   boost::asio::awaitable<int> run();
-  /// As Stopping::stop(); only while it is at work.
+  /// As Stopping::stop(); call only while is_at_work().
   void stop(bool at_terminal) { stopping_.stop(at_terminal); }
 
   bool is_at_work() const { return has_begun_ && !ended_; }
   bool is_stopping() const { return parts_.ingest.worker.stopping(); }
-  /// It is not waited for any more, because its Redis does not answer.
+  /// Its Redis did not answer in time during a stop.
   bool has_left() const { return stopping_.has_left(); }
   ServedParts& parts() { return parts_; }
 
-  /// `work`, whose bug must not take others along.
+  /// Runs `work`; reports its exceptions as bugs instead of ending the others.
   boost::asio::awaitable<void> guarded(const char* part, boost::asio::awaitable<void> work);
 
  private:
@@ -47,7 +47,7 @@ class ServedStore {
   bool has_begun_ = false, ended_ = false;
 };
 
-/// Looks after the private server of a daemon; nothing where it has none. Until cancelled.
+/// Supervises a daemon's private server; no-op without one. Until cancelled.
 boost::asio::awaitable<void> supervise(ServedParts& parts);
 
 }  // namespace feedmill

@@ -10,14 +10,14 @@
 
 namespace feedmill {
 
-/// Held signals as coroutines await them.
+/// Awaits blocked signals in a coroutine.
 class SignalWait {
  public:
   /// `signals` outlives this.
   SignalWait(const boost::asio::any_io_executor& executor, BlockedPosixSignals& signals)
       : signals_(signals), descriptor_(executor, ::fcntl(signals.descriptor(), F_DUPFD_CLOEXEC, 3)) {}
 
-  /// Until one has come; it is taken.
+  /// Waits for a signal and takes it.
   boost::asio::awaitable<int> next() {
     for (;;) {
       co_await descriptor_.async_wait(boost::asio::posix::stream_descriptor::wait_read, boost::asio::use_awaitable);

@@ -28,21 +28,21 @@ void Stopping::stop(bool at_terminal) {
   const bool first = !worker.stopping();
   parts_.on_each_loop([](IngestParts& loop) { loop.worker.stop(); });
   test_point("S16");
-  // Hubs may answer for drain.listen; who looks on does not wait for that, and they come again.
+  // Wait drain.listen for hubs, but not for an operator at a terminal; hubs retry.
   if (parts_.websub) first && !at_terminal ? parts_.websub->stop() : parts_.websub->hurry();
   if (parts_.push_out) first && !at_terminal ? parts_.push_out->stop() : parts_.push_out->hurry();
   if (first) since_ = std::chrono::steady_clock::now();
   parts_.requests.stop();
-  // What fetches goes over connections of its own, and may find out late that a server does not answer.
+  // Fetches use their own connections and may notice an outage of the server late.
   if (parts_.mode == RunMode::daemon && parts_.in_flight() == 0 && !parts_.websub) parts_.deliver.finish();
   parts_.nap.cancel();
   if (!first) parts_.deliver.stop();
-  if (parts_.mode == RunMode::selected) {  // a verb does not drain: it gives back what it has and ends with 130
+  if (parts_.mode == RunMode::selected) {  // a verb does not drain: it releases its claims and ends with 130
     interrupted_ = true;
     worker.stop();
     parts_.deliver.stop();
   }
-  // Before the store was opened nothing can be drained; a private server that is not up yet answers soon enough.
+  // Before the store is open there is nothing to drain; a private server that is still starting answers soon enough.
   const bool idle = !parts_.opened && parts_.server == nullptr;
   if (!first || parts_.mode == RunMode::selected || idle) leave_soon();
   parts_.metrics.set_draining(true);
@@ -82,13 +82,13 @@ void Stopping::ended(int exit_code) {
                    {{"took_ms", took}});
 }
 
-/// RELIABILITY D2: a store that does not answer must not keep us; the leases run out by themselves.
+/// RELIABILITY D2: an unresponsive store must not delay the end; its leases expire.
 void Stopping::leave_soon() {
   if (std::exchange(leaving_, true)) return;
   last_resort_.expires_after(leave_within);
   last_resort_.async_wait([this](const boost::system::error_code& cancelled) {
     if (cancelled) return;
-    if (parts_.shared.stores == 1) {  // of several the process tells how many it has left
+    if (parts_.shared.stores == 1) {  // with several stores the process logs their number
       const bool claims = parts_.opened && (parts_.loops > 1 || parts_.ingest.worker.holds_claims());
       parts_.log.write(LogLevel::warn, "stopped",
                        claims ? "stopped; Redis does not answer, so claims come due when their leases end"
@@ -111,7 +111,7 @@ void cut_off(ServedParts& parts, const std::exception& why) {
 }
 
 void end_now(int exit_code) {
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the log is written by a thread of its own
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // lets the log thread write
   std::_Exit(exit_code);
 }
 

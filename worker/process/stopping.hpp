@@ -1,4 +1,4 @@
-// How who serves a store is told to stop (RELIABILITY D1, D2; OPERATIONS U5).
+// Stopping the service of a store (RELIABILITY D1, D2; OPERATIONS U5).
 #pragma once
 
 #include <chrono>
@@ -18,15 +18,15 @@ class Stopping {
   /// `parts` outlives this.
   explicit Stopping(ServedParts& parts) : parts_(parts), last_resort_(parts.loop) {}
 
-  /// The first time drains, the second cancels; a verb does not drain. `at_terminal`: by somebody who pressed Ctrl-C,
-  /// and looks on.
+  /// The first call drains, the second cancels; verbs do not drain. `at_terminal`: an operator pressed Ctrl-C and
+  /// waits.
   void stop(bool at_terminal);
 
-  /// A verb was interrupted.
+  /// A verb was stopped.
   bool interrupted() const { return interrupted_; }
   /// The store did not answer in time.
   bool has_left() const { return left_; }
-  /// Everything has ended in time. The last line of the log, when it was told to stop.
+  /// The work has ended. Logs the last line if a daemon was stopped.
   void ended(int exit_code);
 
  private:
@@ -35,17 +35,17 @@ class Stopping {
   ServedParts& parts_;
   boost::asio::steady_timer last_resort_;
   bool leaving_ = false, interrupted_ = false, left_ = false;
-  std::optional<std::chrono::steady_clock::time_point> since_;  // told to stop
+  std::optional<std::chrono::steady_clock::time_point> since_;  // time of the first stop()
 };
 
-/// For the log, of a daemon that was told to stop the first time.
+/// Log line of a daemon's first stop.
 std::string what_a_stop_waits_for(const ServedParts& parts, std::size_t in_flight, bool at_terminal);
 
-/// Ends the process after an exception that nothing could go on behind: what is under way on the loops refers to what
-/// would be destroyed first. As after a kill, leases end by themselves.
+/// Ends the process after an unexpected exception: running coroutines refer to objects that would be destroyed first.
+/// As after a kill, leases expire.
 [[noreturn]] void cut_off(ServedParts& parts, const std::exception& why);
 
-/// Ends the process as it is, once the lines of the log are written.
+/// Ends the process at once, after the log lines are written.
 [[noreturn]] void end_now(int exit_code);
 
 }  // namespace feedmill

@@ -11,7 +11,7 @@
 
 namespace feedmill {
 
-/// Wakes one coroutine that rests; rung while nobody does, the next rest ends at once. On the loop's thread.
+/// Wakes the coroutine in rest(); a ring() while none rests ends the next rest() at once. Used on the loop's thread.
 class Bell {
  public:
   explicit Bell(const boost::asio::any_io_executor& executor) : timer_(executor) {}

@@ -1,4 +1,4 @@
-// Whom an event concerns, among all subscribers there are: looked up, not tried one after the other. Pure.
+// Index of subscribers by the events they receive: a lookup instead of a test of each. Pure.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ namespace feedmill {
 
 class ConcernedIndex {
  public:
-  /// Knows of what changed, in the order in which it was read.
+  /// Applies changes, in the order in which they were read.
   void take(const SubscriberChanges& changes);
 
-  /// The ids of those whom it concerns; in no order, each once.
+  /// Ids of the subscribers that receive the event; unordered, without duplicates.
   std::vector<std::string> of(const OutsideEvent& event) const;
 
-  /// Those of everybody.
+  /// Ids of all subscribers.
   std::vector<std::string> all() const;
   std::size_t size() const { return rows_.size(); }
 

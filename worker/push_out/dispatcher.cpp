@@ -24,22 +24,22 @@ using Then = SubscriberSettlement::Then;
 
 namespace {
 
-constexpr std::size_t page_events = 200;       // looked at for one subscriber before another's turn
-constexpr std::size_t most_settled = 500;      // by one call of a script
-constexpr std::size_t posts_at_once = 20;      // in what the hub delivers
-constexpr Milliseconds progress_every{1'000};  // places of one second are written together
-constexpr Milliseconds settle_within{50};      // and those of who is done, soon
-constexpr Milliseconds turn{10'000};           // then others may be served
+constexpr std::size_t page_events = 200;       // read for one subscriber at a time
+constexpr std::size_t most_settled = 500;      // per script call
+constexpr std::size_t posts_at_once = 20;      // per hub delivery
+constexpr Milliseconds progress_every{1'000};  // progress of one second is written together
+constexpr Milliseconds settle_within{50};      // finished subscribers are written sooner
+constexpr Milliseconds turn{10'000};           // then the subscriber yields its lane
 constexpr Milliseconds least_back_off{60'000}, most_back_off{std::chrono::hours(24)};
 constexpr std::uint32_t most_verifications = 3;
 constexpr std::uint32_t most_rest = 30'000;  // ms, of a verification without a lane
-constexpr std::size_t told_at_once = 5;  // events of a webhook, before it is asked again which may be told
+constexpr std::size_t told_at_once = 5;  // events per webhook between two checks of re-publishing
 
 bool is_webhook(const Subscriber& subscriber) {
   return subscriber.kind == Subscriber::Kind::webhook;
 }
 
-/// Whether a subscriber is told of an event.
+/// Whether the subscriber receives the event.
 bool wants(const Subscriber& subscriber, const OutsideEvent& event) {
   if (!event.told || (event.is_private && !subscriber.with_private)) return false;
   if (is_webhook(subscriber)) return subscriber.filter.wants(event.event, event.channels);
@@ -159,14 +159,13 @@ void Dispatcher::take(Subscriber&& subscriber, const std::string& claim, Clock::
   queue_.push_back({std::move(subscriber), claim, held_until, verifies, failed});
 }
 
-/// Null: another lane has it in hand, since the lease of this one ended.
+/// Null: our lease has ended and another lane serves the subscriber.
 Dispatcher::Progress* Dispatcher::progress_of(const Served& served) {
   const auto found = progress_.find(served.subscriber.id);
   return found != progress_.end() && found->second.claim == served.claim ? &found->second : nullptr;
 }
 
-/// Before each request: whether another may serve it by now. Whoever could not renew a lease for its whole time sends
-/// nothing more, though nobody has said yet that another does.
+/// Before each request: stop once our lease has expired, even if no other worker is known to have taken over.
 bool Dispatcher::let_go(const Served& served, SubscriberSettlement& end) {
   const Progress* const progress = progress_of(served);
   if (progress != nullptr && !progress->lost && Clock::now() < progress->held_until) return false;
@@ -222,7 +221,7 @@ asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
     co_return end;
   }
   if (subscriber.state != Subscriber::State::active) co_return end;
-  // Whoever asks for something for it does not make it be told sooner.
+  // A new subscription request does not shorten the back-off.
   if (subscriber.failures > 0 && subscriber.retry_at > redis_now()) {
     end.then = Then::later;
     end.delay = subscriber.retry_at - redis_now();
@@ -251,8 +250,8 @@ asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
   }
 }
 
-/// Whether the limits of the callback's site and of the network of `peer`, which is returned, allow a request now
-/// (WEBSUB U19); the caller then leaves both.
+/// Whether the limits of the callback's site and of the peer's network allow a request now (WEBSUB U19). Sets `peer` to
+/// the address to connect to. On Turn::now the caller must leave both.
 asio::awaitable<Dispatcher::Turn> Dispatcher::turn_at_site(Served& served, SubscriberSettlement& end,
                                                            Fetcher::Peer& peer) {
   const std::string& site = served.subscriber.site;
@@ -276,7 +275,7 @@ asio::awaitable<Dispatcher::Turn> Dispatcher::turn_at_site(Served& served, Subsc
   co_return Turn::later;
 }
 
-/// What a subscriber of the hub asked for is verified before anything of it holds (WEBSUB U4–U7).
+/// Verifies a subscription request before it takes effect (WEBSUB U4–U7).
 asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, SubscriberSettlement& end) {
   Subscriber& subscriber = served.subscriber;
   const Subscriber::Intent intent = subscriber.intent;
@@ -287,7 +286,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, Subscriber
   if (turn_there == Turn::later) co_return Next::settled;
   Told told;
   told.is = Told::Is::failed;
-  told.status = 403;  // as one that says no
+  told.status = 403;  // counts as a refusal
   if (turn_there == Turn::now) told = co_await sender_.verify(subscriber, peer.address);
   test_point("S21");
   if (limited && turn_there == Turn::now) {
@@ -302,7 +301,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, Subscriber
     end.delay = place_again(told);
     co_return Next::settled;
   }
-  // It may ask for something else meanwhile; that is asked about next.
+  // If the request changes while we verify, the new one is verified next.
   set(served.changes, "want_was", intent.mode + "\n" + std::to_string(intent.lease.count()) + "\n" + intent.secret);
   // Retry on network errors, 5xx and 429; any other answer is final. A callback that never confirmed gets one request.
   const bool unheard = told.is == Told::Is::failed && (told.status == 0 || told.status >= 500 || told.status == 429) &&
@@ -320,7 +319,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, Subscriber
   const bool ends = intent.mode == "denied" || (intent.mode == "unsubscribe" && confirmed) ||
                     (subscriber.state == Subscriber::State::pending && !confirmed);
   if (ends) {
-    set(served.changes, "state", "pending");  // where it stays, because it wants something else
+    set(served.changes, "state", "pending");  // the state that remains if a newer request keeps it
     end.then = Then::remove;
     co_return Next::settled;
   }
@@ -354,7 +353,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::tell_page(Served& served, Subscrib
   for (const auto& event : page.events) {
     if (wants(subscriber, *event)) wanted.push_back(event);
   }
-  // What takes long is told in parts: some of it may have become private meanwhile, and others wait for their turn.
+  // Send long pages in parts: re-publishing is checked again before each part, and others get their turn.
   if (is_webhook(subscriber) && wanted.size() > told_at_once) {
     wanted.resize(told_at_once);
     up_to = wanted.back()->id;
@@ -379,7 +378,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::tell_page(Served& served, Subscrib
   co_return Next::more;
 }
 
-/// Events of feeds that have become private since they were read are not told any more (WEBSUB U15).
+/// Drops events of feeds that have become private since they were read (WEBSUB U15).
 asio::awaitable<StoreResult<void>> Dispatcher::leave_private(const Subscriber& subscriber, OutsideEvents& events) {
   if (subscriber.with_private) co_return StoreResult<void>();
   std::vector<std::string> urls;
@@ -395,7 +394,7 @@ asio::awaitable<StoreResult<void>> Dispatcher::leave_private(const Subscriber& s
   co_return StoreResult<void>();
 }
 
-/// One after the other, or as many at once as it takes: its place is behind the last up to which all were taken.
+/// Sends one at a time, or up to `at_once` in parallel; the cursor moves to the last event before the first failure.
 asio::awaitable<Dispatcher::Next> Dispatcher::tell_webhook(Served& served, SubscriberSettlement& end,
                                                            const OutsideEvents& wanted) {
   const Subscriber& subscriber = served.subscriber;
@@ -435,7 +434,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::tell_webhook(Served& served, Subsc
   co_return Next::more;
 }
 
-/// What is new of them in one document; `up_to` where that does not hold them all.
+/// Sends the new posts in one document; shortens `up_to` if not all of them fit.
 asio::awaitable<Dispatcher::Next> Dispatcher::deliver(Served& served, SubscriberSettlement& end,
                                                       const OutsideEvents& wanted, std::string& up_to) {
   std::vector<std::string> ids;
@@ -446,7 +445,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::deliver(Served& served, Subscriber
     if (!known) ids.push_back(event->event.entity_id);
     last = event->id;
   }
-  // Receivers that are slow to take what they are sent leave half of the memory to the others.
+  // Slow receivers may use half of the memory.
   const double of_memory = served.failed ? 0.5 : 1;
   const StoreResult<NewContent::Made> made = co_await content_.of(served.subscriber, ids, last, of_memory);
   if (!made) {
@@ -554,13 +553,13 @@ Milliseconds Dispatcher::with_jitter(Milliseconds delay) {
   return delay * 9 / 10 + Milliseconds(some(random_));
 }
 
-/// When who found no place at its host asks for one again.
+/// When to try again after the host had no free slot.
 Milliseconds Dispatcher::place_again(const Told& told) {
   return with_jitter(told.retry_after > Milliseconds(0) ? told.retry_after : options_.poll);
 }
 
-/// Who is done is written down soon, and once a second how far those have come that are still being served: a crash
-/// repeats that second, under the same ids.
+/// Writes finished subscribers soon, and progress of the others once a second: after a crash that second is sent again,
+/// under the same ids.
 asio::awaitable<void> Dispatcher::write_down() {
   progress_due_ = Clock::now() + progress_every;
   bool failed = false;
@@ -582,8 +581,8 @@ asio::awaitable<void> Dispatcher::write_down() {
   }
 }
 
-/// False: Redis did not serve. Who is done is settled later then; should the lease have ended by that time, whoever
-/// serves it begins where it was written down last.
+/// False: Redis did not answer. Finished subscribers are then settled later; if their lease ends before that, the next
+/// worker resumes at the last cursor written.
 asio::awaitable<bool> Dispatcher::settle(std::vector<SubscriberSettlement> all) {
   for (std::size_t from = 0; from < all.size(); from += most_settled) {
     const auto some = std::span(all).subspan(from, std::min(most_settled, all.size() - from));

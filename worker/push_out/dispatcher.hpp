@@ -1,6 +1,5 @@
-// Serves those that are due: asks subscribers of the hub whether they meant it, sends them and webhooks what concerns
-// them, one request after the other to each, and writes down how far each has come (WEBSUB U4–U7, U12–U15). None of
-// them can slow another.
+// Serves due subscribers: verifies hub subscriptions, sends events to webhooks and content to subscribers, and stores
+// each one's progress (WEBSUB U4–U7, U12–U15). One slow receiver does not delay the others.
 #pragma once
 
 #include <chrono>
@@ -29,72 +28,71 @@
 
 namespace feedmill {
 
-/// How long a receiver that has failed so many times in a row is left alone: 1 min · 2^k up to 24 h, or for as long as
-/// it asked, up to 24 h.
+/// Back-off of a receiver after so many failures in a row: 1 min · 2^k, or its Retry-After; each at most 24 h.
 Milliseconds receiver_back_off(std::uint32_t failures, Milliseconds retry_after);
 
-/// So often a delivery to a subscriber of the hub is tried; then it is given up, and the subscription goes on.
+/// Attempts per delivery to a hub subscriber; then it is dropped, and the subscription continues.
 inline constexpr std::uint32_t most_hub_tries = 13;
 
-/// Lives on one loop; what it is given outlives it.
+/// Lives on one loop; the constructor's arguments outlive it.
 class Dispatcher {
  public:
   struct Options {
     std::string token;          ///< of this worker, unique
-    std::string hub;            ///< the address of the hub, named in what is delivered
-    std::size_t at_once = 256;  ///< receivers that failed last time, or were slow, get half of them, verifications a
-                                ///< quarter
+    std::string hub;            ///< the hub's URL, named in deliveries
+    std::size_t at_once = 256;  ///< lanes; verifications get at most a quarter of them, receivers that failed or were
+                                ///< slow last time half
     std::size_t per_host = 4;
     Milliseconds timeout{15'000};
     Milliseconds give_up{std::chrono::hours(7 * 24)};  ///< a webhook that has failed for so long is suspended
-    Milliseconds lease{10'000};  ///< others do not serve whom this one serves; renewed every second
-    Milliseconds poll{1'000};    ///< the shortest time until what did not go well is tried again
-    Milliseconds look{1'000};   ///< how often an idle one looks for who is due, and for events, that it did not hear of
-    Milliseconds lead{10'000};  ///< who looks up whom events concern does so for that long, and renews it within
+    Milliseconds lease{10'000};                        ///< of a subscriber; renewed every second
+    Milliseconds poll{1'000};                          ///< shortest delay before a retry
+    Milliseconds look{1'000};   ///< how often an idle dispatcher polls for due subscribers and missed events
+    Milliseconds lead{10'000};  ///< lease of the worker that looks up subscribers of events; renewed before it ends
   };
 
   struct Parts {
     StoreCalls& store;
     const FeedHomes& homes;
     EventTail& tail;
-    Bell& due;  ///< rung when somebody may be due
+    Bell& due;  ///< rung when subscribers may be due
     Fetcher& fetcher;
-    OutgoingMemory& memory;  ///< of deliveries
+    OutgoingMemory& memory;  ///< for deliveries
     VerificationLimit& sites;
     Metrics& metrics;
     Log& log;
   };
-  /// `content`: the store once more, for what is read at length.
+  /// `content`: the store, over another connection for long reads.
   Dispatcher(boost::asio::any_io_executor executor, const StoreOptions& content, const Parts& parts, Options options);
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
-  /// Until stop(), and the requests that are under way then; or cancelled.
+  /// Until stop() and the end of running requests, or until cancelled.
   boost::asio::awaitable<void> run();
   void stop();
-  /// After run(): writes down where each has come, and leaves them to others. What was being sent when it was cancelled
-  /// may have been taken: it is sent once more, under the same id.
+  /// Call after run(): stores each subscriber's progress and releases it to other workers. A request cancelled in
+  /// flight may have been accepted; it is sent again under the same id.
   boost::asio::awaitable<void> lay_down();
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// A subscriber in hand.
+  /// A claimed subscriber.
   struct Served {
     Subscriber subscriber;
     std::string claim;
     Clock::time_point held_until;
     bool verifies = false;  ///< the subscription is pending
-    bool failed = false;    ///< last time, or was slow
-    Fields changes{};     ///< of its record, to be written
+    bool failed = false;    ///< its last request failed or was slow
+    Fields changes{};       ///< changed fields of its record, not yet written
   };
-  /// How far one has come that is still in hand.
+  /// Progress of a claimed subscriber.
   struct Progress {
     std::string claim, cursor;
-    Clock::time_point held_until;  ///< the lease ends no sooner
-    bool lost = false;             ///< it is in another's hand
+    Clock::time_point held_until;  ///< our lease lasts at least until then
+    bool lost = false;             ///< another worker has claimed it
   };
-  /// What serving goes on with.
+  /// Whether to continue serving the subscriber.
   enum class Next { more, settled };
 
   boost::asio::awaitable<void> find_due();
@@ -137,19 +135,19 @@ class Dispatcher {
   VerificationLimit& sites_;
   VerificationLimit networks_{10'000, VerificationLimit::Confirmed::keeps};
 
-  std::deque<Served> queue_;                   // for a free lane
-  std::size_t verifying_ = 0;                  // in hand, of pending subscriptions
-  std::size_t failing_ = 0;                    // in hand, of those that failed last time
-  std::size_t in_hand_ = 0;                    // those that wait for one, and those in one
-  std::map<std::string, Progress> progress_;   // of those in a lane
-  std::vector<SubscriberSettlement> settled_;  // to be written
-  std::vector<Notice> notices_;                // likewise
-  Clock::time_point progress_due_;             // when progress is written the next time
+  std::deque<Served> queue_;                   // waiting for a free lane
+  std::size_t verifying_ = 0;                  // claimed subscribers that are pending
+  std::size_t failing_ = 0;                    // claimed subscribers whose last request failed or was slow
+  std::size_t in_hand_ = 0;                    // claimed subscribers, waiting or in a lane
+  std::map<std::string, Progress> progress_;   // of subscribers in a lane
+  std::vector<SubscriberSettlement> settled_;  // not yet written
+  std::vector<Notice> notices_;                // not yet written
+  Clock::time_point progress_due_;             // next write of progress
   Milliseconds redis_time_{};                  // Redis' clock at `redis_read_`
   Clock::time_point redis_read_;
   std::minstd_rand random_;
   Bell write_bell_;
-  boost::asio::steady_timer filled_;  // cancelled when there is something in the queue
+  boost::asio::steady_timer filled_;  // cancelled when the queue is filled
   bool stopping_ = false, ended_ = false;
 };
 

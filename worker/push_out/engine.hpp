@@ -1,6 +1,5 @@
-// Tells webhooks and the subscribers of the hub of events: finds whom they concern, sends one request after the other
-// to each, and remembers how far each has come (DESIGN §1, WEBSUB U12–U14). None of them can slow another, or the half
-// that fetches.
+// Delivers events to webhooks and hub subscribers: finds the receivers of each event, sends requests and stores each
+// receiver's progress (DESIGN §1, WEBSUB U12–U14). One slow receiver delays neither the others nor fetching.
 #pragma once
 
 #include <chrono>
@@ -14,19 +13,19 @@
 
 namespace feedmill {
 
-/// Lives on one loop; what it is given outlives run().
+/// Lives on one loop; the constructor's arguments outlive run().
 class PushOutEngine {
  public:
   using Options = Dispatcher::Options;
 
-  /// `homes`: as EventTail's. `memory`: of deliveries.
+  /// `homes`: as for EventTail. `memory`: for deliveries.
   PushOutEngine(const boost::asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
                 EventTail& tail, Fetcher& fetcher, OutgoingMemory& memory, VerificationLimit& sites, Metrics& metrics,
                 Log& log, Options options);
   PushOutEngine(const PushOutEngine&) = delete;
   PushOutEngine& operator=(const PushOutEngine&) = delete;
 
-  /// Until stop(). Requests that are under way then may go on for `grace`; where each has come is written at the end.
+  /// Until stop(). Running requests then may take `grace`; each receiver's progress is stored at the end.
   boost::asio::awaitable<void> run();
   void stop(Milliseconds grace);
 
@@ -34,7 +33,7 @@ class PushOutEngine {
   boost::asio::awaitable<void> wait_for_end();
 
   StoreCalls store_;
-  Bell due_;  // somebody may be due
+  Bell due_;  // subscribers may be due
   FanOut fan_out_;
   Dispatcher dispatcher_;
   boost::asio::steady_timer end_;

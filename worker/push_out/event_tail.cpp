@@ -18,11 +18,11 @@ namespace {
 
 constexpr std::size_t read_at_once = 500;
 
-/// An event in the budget.
+/// An event that counts in the budget while it is held.
 struct Counted {
   Counted(MemoryBudget& memory, std::shared_ptr<const OutsideEvent> counted)
       : event(std::move(counted)), share(memory, 0) {
-    share.hold(sizeof(OutsideEvent) + 2 * event->json.size());  // its texts are members, too
+    share.hold(sizeof(OutsideEvent) + 2 * event->json.size());  // its members hold the texts as well
   }
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;

@@ -1,4 +1,4 @@
-// The newest events as all who push out see them: read once for the whole process, held within bounds.
+// The newest events as push-out may send them: read once per process, bounded in memory.
 #pragma once
 
 #include <cstddef>
@@ -27,48 +27,48 @@ namespace feedmill {
 class EventTail {
  public:
   struct Options {
-    std::size_t records = 10'000;  ///< held at most
+    std::size_t records = 10'000;  ///< most events held
     std::size_t bytes = std::size_t{16} << 20U;
     std::size_t page_bytes = std::size_t{256} << 10U;  ///< a call stops after so many
-    std::chrono::seconds age{30};    ///< what is older is read again, with what may be told of it by then (WEBSUB U15)
+    std::chrono::seconds age{30};    ///< older events are read again: a feed may have become private (WEBSUB U15)
     Milliseconds block{2'000};       ///< longest wait in Redis for an event
-    Milliseconds look_again{1'000};  ///< after an error
+    Milliseconds look_again{1'000};  ///< retry delay after an error
   };
 
-  /// `homes`: where the feeds are that the events are about. It and `memory` outlive this.
+  /// `homes`: the stores of the events' feeds. `homes` and `memory` outlive this.
   EventTail(const boost::asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
             MemoryBudget& memory, Options options);
   EventTail(const EventTail&) = delete;
   EventTail& operator=(const EventTail&) = delete;
 
-  /// Reads on until stop(). Begins at the end of the stream.
+  /// Reads until stop(), from the end of the stream on.
   boost::asio::awaitable<void> run();
   void stop();
 
-  /// Called on the loop after events have been added. It must not throw, and outlives this or forgets itself.
+  /// Called on the loop after events were added. Must not throw; must outlive this or call forget().
   using Listener = std::list<std::function<void()>>::iterator;
   Listener listen(std::function<void()> added);
   void forget(Listener listener);
 
-  /// Of the newest that is held, "" before run() has connected.
+  /// Id of the newest event held; "" before run() has connected.
   const std::string& newest() const { return newest_; }
-  /// Counts events while anything holds them.
+  /// Counts events while they are referenced.
   MemoryBudget& budget() const { return memory_; }
-  /// Those behind `after`, at most `most` and Options::page_bytes, that are held; absent: some behind it are not.
-  /// `after` of a stream that is further than this one: absent as well.
+  /// The held events after `after`, at most `most` and Options::page_bytes; empty optional if some of them are not
+  /// held, or if `after` is past the newest event.
   std::optional<OutsideEvents> held(const std::string& after, std::size_t most) const;
-  /// The same, from Redis where they are not held.
+  /// Result of since() and next().
   struct Since {
     OutsideEvents events;
-    bool missed = false;  ///< some behind `after` have been trimmed away, or the store has not come so far
-    std::string oldest, before_oldest;  ///< of missed, as of EventStream::Since
+    bool missed = false;  ///< some events after `after` have been trimmed, or `after` is past the store's newest
+    std::string oldest, before_oldest;  ///< if missed; see EventStream::Since
   };
   boost::asio::awaitable<StoreResult<Since>> since(std::string after, std::size_t most);
-  /// The one where it does, the other where not.
+  /// held(), or since() where that has not all.
   boost::asio::awaitable<StoreResult<Since>> next(std::string after, std::size_t most);
 
  private:
-  /// An event and when it was read.
+  /// An event and the time it was read.
   struct Held {
     std::shared_ptr<const OutsideEvent> event;
     std::chrono::steady_clock::time_point read;
@@ -82,7 +82,7 @@ class EventTail {
 
   const FeedHomes& homes_;
   Options options_;
-  Store tail_store_, store_;  // who waits for the next event has a connection of its own
+  Store tail_store_, store_;  // the wait for new events has its own connection
   std::deque<Held> held_;
   std::size_t bytes_ = 0;
   MemoryBudget& memory_;

@@ -12,8 +12,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::size_t batch_events = 500;  // looked through at once
-constexpr std::size_t most_woken = 500;    // by one call of a script
+constexpr std::size_t batch_events = 500;  // per batch
+constexpr std::size_t most_woken = 500;    // per script call
 
 }  // namespace
 
@@ -49,7 +49,7 @@ asio::awaitable<void> FanOut::run() {
   }
 }
 
-/// Who has not got it looks again only after a while, however many events come.
+/// Another worker tries for the lead only at intervals, however many events arrive.
 asio::awaitable<bool> FanOut::hold_lead() {
   if (Clock::now() < renew_at_) co_return leading_;
   const auto take = [&](Store& store) { return Subscribers(store).lead(options_.token, options_.lead); };
@@ -70,14 +70,14 @@ asio::awaitable<bool> FanOut::learn_changes() {
       co_return false;
     }
     index_.take(*changes);
-    // Told to begin anew: everything that there is comes again.
+    // The index restarts: all subscribers are sent again.
     changes_ = changes->anew ? 0 : changes->number;
     more = changes->more || changes->anew;
   }
   co_return true;
 }
 
-/// A batch of the stream: whom it concerns is due. True when there may be more at once.
+/// Makes the subscribers of one batch of events due. True if more events may be waiting.
 asio::awaitable<bool> FanOut::look_through() {
   if (!leading_) {
     const auto begin = [](Store& store) { return Subscribers(store).begin_leading(); };
@@ -91,7 +91,7 @@ asio::awaitable<bool> FanOut::look_through() {
     mark_ = *mark;
     leading_ = true;
   }
-  // First what came, then who is there: whom an event concerns was there before it, and is not passed over.
+  // Events first, then subscribers: a subscriber added before an event is then always known.
   const bool is_first = mark_.empty();
   const std::string newest = tail_.newest();
   StoreResult<EventTail::Since> read = EventTail::Since();
@@ -103,11 +103,11 @@ asio::awaitable<bool> FanOut::look_through() {
   if (is_first ? newest.empty() : !read->missed && read->events.empty()) co_return false;
   const bool learnt = co_await learn_changes();
   if (!learnt) co_return false;
-  // Nobody has ever looked the stream through: who was added before finds out what has happened since.
+  // First run on this stream: every subscriber finds its events since it was added.
   if (is_first) co_return co_await wake_all("0-0", newest);
-  // Each finds out for itself what it has missed.
+  // Every subscriber finds its own gap.
   if (read->missed) co_return co_await wake_all(mark_, read->before_oldest);
-  std::unordered_map<std::string, std::string> first;  // by id: where the first of these events stands
+  std::unordered_map<std::string, std::string> first;  // by id: the position before its first event
   std::string up_to = mark_;
   for (const auto& event : read->events) {
     for (std::string& id : index_.of(*event)) first.try_emplace(std::move(id), up_to);
@@ -125,7 +125,7 @@ asio::awaitable<bool> FanOut::wake_all(std::string before, std::string up_to) {
   co_return co_await wake(std::move(concerned), std::move(up_to));
 }
 
-/// In parts; the mark goes with the last, so that whoever leads next begins again with what was not done to its end.
+/// In parts; the last one moves the mark, so that the next leader repeats unfinished batches.
 asio::awaitable<bool> FanOut::wake(std::vector<Subscribers::Concerned> concerned, std::string mark) {
   for (std::size_t from = 0;;) {
     const std::size_t count = std::min(most_woken, concerned.size() - from);

@@ -1,5 +1,5 @@
-// Who is told of what: the stream of events is looked through by one worker at a time, which makes those due whom an
-// event concerns (WEBSUB U14). Nobody is asked anything here.
+// Finds the receivers of events: one worker at a time reads the stream and makes those subscribers due that receive an
+// event (WEBSUB U14). Sends no requests.
 #pragma once
 
 #include <chrono>
@@ -19,16 +19,16 @@
 
 namespace feedmill {
 
-/// Lives on one loop; what it is given outlives it.
+/// Lives on one loop; the constructor's arguments outlive it.
 class FanOut {
  public:
   struct Options {
     std::string token;  ///< of this worker, unique
-    Milliseconds look;  ///< how often it looks for events that nobody told it of
-    Milliseconds lead;  ///< how long it is the one without renewing that
+    Milliseconds look;  ///< how often it polls for missed events
+    Milliseconds lead;  ///< lease of the leader
   };
 
-  /// `due` is rung when somebody is due.
+  /// Rings `due` when subscribers are due.
   FanOut(const boost::asio::any_io_executor& executor, StoreCalls& store, EventTail& tail, Bell& due, Metrics& metrics,
          Options options);
   ~FanOut();
@@ -38,18 +38,18 @@ class FanOut {
   /// Until stop().
   boost::asio::awaitable<void> run();
   void stop();
-  /// After run(): another may lead at once.
+  /// Call after run(): another worker may lead at once.
   boost::asio::awaitable<void> let_go();
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// How often while another has it.
+  /// Interval of attempts while another worker leads.
   Milliseconds look_to_lead() const { return options_.lead / 5; }
   boost::asio::awaitable<bool> hold_lead();
   boost::asio::awaitable<bool> look_through();
   boost::asio::awaitable<bool> learn_changes();
-  // By value: the tail goes on meanwhile, and with it what it calls the newest.
+  // By value: the tail moves on, and its newest id with it.
   boost::asio::awaitable<bool> wake_all(std::string before, std::string up_to);
   boost::asio::awaitable<bool> wake(std::vector<Subscribers::Concerned> concerned, std::string mark);
   boost::asio::awaitable<void> keep_up();
@@ -63,8 +63,8 @@ class FanOut {
   Bell bell_;
 
   bool leading_ = false;
-  std::string mark_;           // the stream has been looked through up to there
-  std::uint64_t changes_ = 0;  // of the last change that the index knows
+  std::string mark_;           // the stream has been processed up to here
+  std::uint64_t changes_ = 0;  // number of the last change in the index
   ConcernedIndex index_;
   Clock::time_point renew_at_, upkeep_at_;
   bool stopping_ = false;

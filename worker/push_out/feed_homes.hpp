@@ -1,5 +1,5 @@
-// Where the feeds are that a stream of events speaks of: in the store that it is of, or, of the one stream of all
-// partitions (RELIABILITY L28), in several. What is asked of a feed is asked of the one that has it.
+// Where to look up the feeds of an event stream: in the stream's own store or, for the merged stream of all partitions
+// (RELIABILITY L28), in each feed's partition.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,11 @@ namespace feedmill {
 
 struct FeedHomes {
   unsigned partitions = 1;
-  /// Runs `work(store)` with the store of a partition, beside the loop; ends within the store's timeout.
+  /// Runs `work(store)` with a partition's store, off the loop; ends within the store's timeout.
   std::function<boost::asio::awaitable<void>(unsigned partition, std::function<void(Store&)> work)> at;
 
-  /// What `read(store, urls)` returns for the feeds of each partition, a value for each: all of them in the order of
-  /// `urls`, or the first error.
+  /// Calls `read(store, urls)` for each partition's feeds and returns all values in the order of `urls`, or the first
+  /// error.
   template <class Read, class Values = std::invoke_result_t<Read, Store&, std::span<const std::string>>>
   boost::asio::awaitable<Values> of_feeds(std::vector<std::string> urls, Read read) const {
     const auto shares = shares_of(urls, partitions);
@@ -41,7 +41,7 @@ struct FeedHomes {
   }
 };
 
-/// All in the store of `calls`, which outlives them.
+/// All feeds in the store of `calls`, which outlives them.
 inline FeedHomes all_in(StoreCalls& calls) {
   FeedHomes homes;
   homes.at = [&calls](unsigned, std::function<void(Store&)> work) {

@@ -1,4 +1,4 @@
-// What is new in a topic, as its subscribers get it: made once, however many they are.
+// New content of a topic as its subscribers receive it: made once for all of them.
 #pragma once
 
 #include <map>
@@ -19,20 +19,18 @@ namespace feedmill {
 /// Lives on the loop's thread.
 class NewContent {
  public:
-  /// `hub`: the address of the hub that documents name. `memory` counts them while they are kept or sent, and outlives
-  /// this.
+  /// `hub`: the hub's URL, named in documents. `memory` counts documents while they are kept or sent; outlives this.
   NewContent(const boost::asio::any_io_executor& executor, const StoreOptions& store, std::string hub,
              OutgoingMemory& memory)
       : store_(store), hub_(std::move(hub)), memory_(memory), making_(executor) {}
 
   struct Made {
-    std::size_t posts = 0;                           ///< of those asked for, from the first: more make it too large
-    std::shared_ptr<const Sender::Content> content;  ///< null: none of them is left, or may be re-published
-    bool no_memory = false;                          ///< nothing was made: to be asked for again later
+    std::size_t posts = 0;                           ///< requested posts that fit, from the first on
+    std::shared_ptr<const Sender::Content> content;  ///< null: all posts were removed or may not be re-published
+    bool no_memory = false;                          ///< nothing was made; retry later
   };
-  /// The document with these posts (`Entry:<n>`, in the order of their events) as of about now, the last one first; of
-  /// 1 MiB at most, as it is sent. `version` changes whenever one of them has. `of_memory`: the part of it, 0 to 1,
-  /// that such a document may fill up.
+  /// A current document of these posts (`Entry:<n>`, in event order), newest first, at most 1 MiB. `version` must
+  /// change whenever a post changes. `of_memory`: the share of the memory (0 to 1) that the document may fill.
   boost::asio::awaitable<StoreResult<Made>> of(const Subscriber& subscriber, std::vector<std::string> entry_ids,
                                                std::string version, double of_memory);
 
@@ -40,9 +38,9 @@ class NewContent {
   StoreCalls store_;
   const std::string hub_;
   OutgoingMemory& memory_;
-  OneAtATime making_;                 // a document: those who wait for the same one find it made
+  OneAtATime making_;                 // a document: concurrent requests for one find it made
   std::map<std::string, Made> made_;  // by topic, version and posts
-  std::size_t bytes_ = 0;             // of these
+  std::size_t bytes_ = 0;             // bytes of made_
 };
 
 }  // namespace feedmill

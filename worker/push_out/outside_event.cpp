@@ -18,7 +18,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// What of `data` is the address of a feed.
+/// Members of `data` that are feed URLs.
 bool is_feed_address(std::string_view member) {
   return member == "from" || member == "to" || member == "url";
 }
@@ -63,7 +63,7 @@ StoreResult<std::vector<FeedFacts>> read_facts(Store& store, std::span<const std
 }
 
 UnknownEvents::UnknownEvents(const std::vector<EventRecord>& records) {
-  std::map<std::string, std::size_t, std::less<>> places;  // of feeds, in `urls_`
+  std::map<std::string, std::size_t, std::less<>> places;  // index into `urls_` by feed
   for (const EventRecord& record : records) {
     auto one = std::make_shared<OutsideEvent>();
     one->id = one->prev = record.id;

@@ -1,5 +1,5 @@
-// Requests to receivers: signed messages for webhooks, content for subscribers of the hub, and the questions whether
-// they meant it (WEBSUB U4, U7, U9–U11; OPERATIONS B1, B2).
+// Requests to receivers: signed messages to webhooks, content to hub subscribers, and verification of their intent
+// (WEBSUB U4, U7, U9–U11; OPERATIONS B1, B2).
 #pragma once
 
 #include <chrono>
@@ -16,31 +16,31 @@
 
 namespace feedmill {
 
-/// What became of a request.
+/// Result of a request.
 struct Told {
   enum class Is {
     taken,     ///< 2xx
-    gone,      ///< 410: nobody wants to be told there any more
+    gone,      ///< 410: the receiver wants no further events
     failed,    ///< any other answer, or none
-    not_asked  ///< as many requests as may be are under way to that host: nothing was sent
+    not_asked  ///< not sent: the host has its maximum of requests in flight
   };
   Is is{};
   int status = 0;              ///< 0: no answer
-  bool sent = true;            ///< false: no byte of the request has left
-  std::string why;             ///< failed: for people, without secrets
-  Milliseconds retry_after{};  ///< asked for by the receiver; not_asked: until a place there is likely to be free
-  std::string answer;          ///< the start of the body of what was taken
+  bool sent = true;            ///< false: no byte of the request was sent
+  std::string why;             ///< if failed: for people, without secrets
+  Milliseconds retry_after{};  ///< the receiver's Retry-After; not_asked: until a slot is likely to be free
+  std::string answer;          ///< if taken: the start of the response body
 };
 
 /// Lives on the loop's thread.
 class Sender {
  public:
-  /// `per_host`: requests under way to one host; half of them to receivers that are not prompt. `fetcher` and
+  /// `per_host`: requests in flight to one host; at most half of them to receivers that are not prompt. `fetcher` and
   /// `memory` outlive this.
   Sender(Fetcher& fetcher, MemoryBudget& memory, std::size_t per_host, std::chrono::milliseconds timeout)
       : fetcher_(fetcher), memory_(memory), per_host_(per_host), timeout_(timeout) {}
 
-  /// One message. `id` is the same however often it is tried. `now`: Redis' clock.
+  /// Sends one message. Retries must use the same `id`. `now`: Redis' clock.
   boost::asio::awaitable<Told> tell(const Subscriber& webhook, std::string id, std::string body, Milliseconds now);
 
   /// New content of a topic.
@@ -50,34 +50,35 @@ class Sender {
   };
   boost::asio::awaitable<Told> deliver(const Subscriber& subscriber, const Content& content);
 
-  /// Asks whether the subscriber meant its intent, or tells it that it is denied. Taken: it has confirmed. `address`:
-  /// the only one to connect to, "" = any of its host's.
+  /// Asks the subscriber to confirm its intent, or sends it a denial. `taken`: confirmed. `address`: the only one to
+  /// connect to, "" = any of its host's.
   boost::asio::awaitable<Told> verify(const Subscriber& subscriber, const std::string& address);
 
-  /// The peer of a verification (Fetcher::peer_of).
+  /// Peer of a verification (Fetcher::peer_of).
   boost::asio::awaitable<Fetcher::Peer> peer_of(const Subscriber& subscriber);
 
-  /// Whether it made us wait the last time, as far as this process knows.
+  /// Whether its last request was slow, as far as this process knows.
   bool is_slow(const Subscriber& subscriber) const { return slow_.contains(subscriber.id); }
-  /// 0 when a request to it may be sent now, else until a place at its host is likely to be free: its turn, which those
-  /// that ask next come behind.
+  /// 0 if a request to it may be sent now, else the time until a slot at its host is likely to be free; reserves that
+  /// turn.
   Milliseconds wait_for_place(const Subscriber& subscriber);
-  /// How many found no place at its host since a request to it has been under way. Whoever sees it change leaves.
+  /// How often the host has refused a slot while it had requests in flight. A receiver that sees it change should
+  /// yield.
   std::size_t refused_at_host_of(const Subscriber& subscriber) const;
-  /// How many requests may be under way to its host, if none are to others there.
+  /// Most requests in flight to its host, if other receivers have none there.
   std::size_t places_for(const Subscriber& subscriber) const;
 
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds usual_time{50};
-  /// Requests under way to a host.
+  /// Requests in flight to a host.
   struct Host {
-    std::size_t all = 0, waited_for = 0;           ///< those to receivers that are not prompt
-    std::size_t refused = 0;                       ///< a place
-    Clock::duration took = usual_time;             ///< by the last that was answered
-    Clock::time_point turn = Clock::time_point();  ///< of the last that found no place
+    std::size_t all = 0, waited_for = 0;           ///< to receivers that are not prompt
+    std::size_t refused = 0;                       ///< refused slots
+    Clock::duration took = usual_time;             ///< duration of the last answered request
+    Clock::time_point turn = Clock::time_point();  ///< of the last receiver without a slot
   };
-  /// Whether it has taken what it was sent, and soon.
+  /// Whether it has accepted messages, and soon.
   bool is_prompt(const Subscriber& subscriber) const;
   boost::asio::awaitable<Told> send(const Subscriber& receiver, Fetcher::Outbound outbound);
 
@@ -86,10 +87,10 @@ class Sender {
   const std::size_t per_host_;
   const std::chrono::milliseconds timeout_;
   std::map<std::string, Host, std::less<>> under_way_;  // by host
-  std::unordered_set<std::string> slow_;                // ids of who made us wait the last time
+  std::unordered_set<std::string> slow_;                // ids of receivers that were slow last time
 };
 
-/// hub.callback with what is asked behind its own query (WEBSUB U4).
+/// hub.callback with the verification parameters appended to its own query (WEBSUB U4).
 std::string verification_url(const Subscriber& subscriber, std::string_view challenge);
 
 }  // namespace feedmill

@@ -10,7 +10,7 @@
 
 namespace feedmill {
 
-/// A connection to the store, asked beside the loop. Outlives every call under way; calls are not cancellable, they end
+/// A connection to the store, used off the loop. Outlives every running call. Calls are not cancellable; they end
 /// within the store's timeout.
 class StoreCalls {
  public:
@@ -24,8 +24,8 @@ class StoreCalls {
     return run_on(calls_, [this, work = std::move(work)]() mutable { return work(store_); });
   }
 
-  /// The same for work that may be done twice: where the connection turns out to be lost, as after a restart of Redis
-  /// that nobody has noticed, it is done once more over a new one.
+  /// As call(), for idempotent work: repeats it once over a new connection if the old one turns out to be closed, as
+  /// after a restart of Redis.
   template <class Work>
   auto call_again(Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
     return run_on(calls_, [this, work = std::move(work)]() mutable {

@@ -1,5 +1,4 @@
-// How often callbacks are verified at a site or in a network, and when nothing new of it is accepted, so that nobody can
-// use the hub as an amplifier (WEBSUB U19).
+// Rate limit for verifying callbacks at sites and networks, so that the hub is not an amplifier (WEBSUB U19).
 #pragma once
 
 #include <chrono>
@@ -13,8 +12,8 @@
 
 namespace feedmill {
 
-/// Limits by name: of a site (Subscriber::site), or of the network of the address that is connected to. Each gets one
-/// request a second, and after ten failures none for ten minutes. Lives on the loop's thread.
+/// Limits by name: a site (Subscriber::site), or the network of the address that is connected to. Each gets one request a
+/// second, and none for ten minutes after ten failures. Lives on the loop's thread.
 class VerificationLimit {
  public:
   enum class Outcome {
@@ -23,27 +22,27 @@ class VerificationLimit {
     not_asked  ///< no request was made
   };
 
-  /// What a confirmation does to the limit of its name. A network keeps it, because its other hosts may be victims: a
-  /// second between two requests is not needed until one fails, but failures count until ten minutes have passed.
+  /// Effect of a confirmation on the limit of its name. A network keeps the limit, because its other hosts may be
+  /// victims: requests need no second between them until one fails, but failures count until ten minutes have passed.
   enum class Confirmed { lifts, keeps };
 
-  /// `most`: names that are remembered. One that is closed is never forgotten for another: without room a new one waits.
+  /// `most`: names remembered. A closed name is never evicted; without room a new name waits.
   explicit VerificationLimit(std::size_t most = 10'000, Confirmed confirmed = Confirmed::lifts)
       : most_(most), confirmed_(confirmed) {}
 
-  /// Whether it is remembered that the site has confirmed, or has not.
+  /// Whether the site is remembered.
   bool knows(const std::string& site) const { return places_.contains(site); }
-  /// Remembers a site that was looked up; `confirmed`: it has an active subscription. False: there is no room for it.
+  /// Remembers a site after a lookup; `confirmed`: it has an active subscription. False: there is no room.
   bool add(const std::string& site, bool confirmed);
   bool has_confirmed(const std::string& site) const;
 
-  /// How long nothing of the site is to be taken or asked; 0 where that is not so.
+  /// How long to reject everything from the site; 0: it is not blocked.
   Milliseconds closed_for(const std::string& site);
-  /// 0: the site may be asked now, and leave() is called with the outcome. Else how long to wait.
+  /// 0: send the request now and call leave() with the outcome. Else the time to wait.
   Milliseconds enter(const std::string& site);
   void leave(const std::string& site, Outcome outcome);
 
-  /// enter() of a name that need not be known. `full`: how long to wait if there is no room for it.
+  /// enter() for a name, known or not. `full`: the wait if there is no room.
   Milliseconds enter(const std::string& name, Milliseconds full);
 
  private:
@@ -53,9 +52,9 @@ class VerificationLimit {
     bool confirmed = false;
     std::size_t failures = 0;
     std::size_t under_way = 0;  ///< requests
-    std::size_t waiting = 0;    ///< told to wait since the last request
-    Clock::time_point next{};   ///< request
-    Clock::time_point until{};  ///< failures count, or it is closed
+    std::size_t waiting = 0;    ///< callers that had to wait since the last request
+    Clock::time_point next{};   ///< earliest next request
+    Clock::time_point until{};  ///< end of the block, or of counting failures
   };
 
   Site* find(const std::string& site);

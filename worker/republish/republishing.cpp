@@ -16,7 +16,7 @@ bool has_secret(const std::string& url) {
   return redact(url) != url;
 }
 
-/// Why not anybody could have fetched it; "" when anybody could.
+/// Why the feed is not public; "" if anyone could have fetched it.
 std::string_view why_private(const std::string& feed_url, const FeedState& state, const FeedSettings& settings) {
   if (!settings.auth.empty()) return "it is fetched with credentials (auth)";
   if (!settings.headers.empty()) return "it is fetched with custom headers";

@@ -1,5 +1,5 @@
-// Whether others may be shown what a feed says (WEBSUB U15): asked wherever posts leave the store for strangers, be it
-// as documents, by a webhook or on a live stream.
+// Whether a feed's posts may be shown to others (WEBSUB U15): checked wherever posts leave the store, in documents,
+// webhooks and live streams.
 #pragma once
 
 #include <span>
@@ -15,23 +15,22 @@ namespace feedmill {
 
 struct Republishing {
   bool allowed = false;
-  bool registered = true;  ///< false: there is no such feed (any more)
-  std::string why_not;     ///< for people, who may set it otherwise; "" when it is allowed. Holds no secret
+  bool registered = true;  ///< false: the feed does not exist
+  std::string why_not;     ///< reason for operators, who may override it; "" if allowed. Holds no secrets
 
   bool operator==(const Republishing&) const = default;
 };
 
-/// What the feed's record says, `republish=yes` or `no`, decides. Without a word of it only what anybody could fetch is
-/// allowed: not what took credentials, headers or a policy of the operator's, what `egress.allow` has opened, what has
-/// a secret in its address, nor what nobody knows the origin of because it was not fetched since that is noted. Pure.
+/// `republish=yes` or `no` in the feed's record decides. Without it only public feeds are allowed: no credentials,
+/// custom headers or policy, not opened by `egress.allow`, no secret in the URL, and fetched since its origin is
+/// recorded. Pure.
 Republishing republishing_of(const std::string& feed_url, const FeedState& state);
 Republishing republishing_of(const FeedRecord& feed);
 
-/// Whether others may be told of an event: as `feed` says, which was read of its feed, or once that is removed, as the
-/// event itself does that tells of it.
+/// Whether an event may leave: by its feed's record `feed`, or after the feed's removal by the event's own field.
 bool may_be_told(const Event& event, const Republishing& feed);
 
-/// The same of each, in the order given; what is not registered is not allowed. Blocking.
+/// republishing_of() each feed, in order; unregistered feeds are not allowed. Blocking.
 StoreResult<std::vector<Republishing>> read_republishing(Store& store, std::span<const std::string> feed_urls);
 
 }  // namespace feedmill

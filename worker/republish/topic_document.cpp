@@ -30,13 +30,13 @@ namespace {
 namespace json = boost::json;
 using Pairs = std::span<const std::pair<std::string_view, std::string_view>>;
 
-// --- what is stored of a post, as both formats need it ---
+// --- stored fields of a post, for both formats ---
 
 TopicText text_of(const Fields& fields, std::string_view name) {
   return {std::string(field_of(fields, name)), is_markup(field_of(fields, std::string(name) + "_type"))};
 }
 
-/// The objects of a field that holds a JSON list of them; others are left out.
+/// The objects in a field that holds a JSON list; skips other elements.
 std::vector<json::object> objects_in(const Fields& fields, std::string_view name) {
   std::vector<json::object> objects;
   const std::string_view text = field_of(fields, name);
@@ -63,10 +63,10 @@ std::optional<std::uint64_t> whole_member(const json::object& object, std::strin
   return not_whole ? std::optional<std::uint64_t>() : number;
 }
 
-// What the formats can say of a value that somebody else wrote; "" when they cannot.
+// Converters of untrusted values; "" if the formats cannot express the value.
 
 std::string moment(std::int64_t seconds) {
-  constexpr std::int64_t last = 253'402'300'799;  // RFC 3339 has four digits for a year
+  constexpr std::int64_t last = 253'402'300'799;  // RFC 3339 years have four digits
   return rfc3339(std::chrono::seconds(std::clamp(seconds, std::int64_t{0}, last)));
 }
 
@@ -117,7 +117,7 @@ std::vector<std::string_view> trail_of(const RepublishedEntry& entry, const Topi
 
 // --- Atom ---
 
-/// A byte that may not stand in XML as it is, in text or attributes (XML 1.0 §2.2, §2.11, §3.3.3).
+/// Escapes a byte that XML text or attributes must not contain as is (XML 1.0 §2.2, §2.11, §3.3.3).
 std::string_view xml_reference(char c) {
   switch (c) {
     case '\n':
@@ -131,7 +131,7 @@ std::string_view xml_reference(char c) {
   }
 }
 
-/// Neither of the two characters below U+10000 that UTF-8 can say and XML cannot, U+FFFE and U+FFFF, nor a control.
+/// Control characters, U+FFFE and U+FFFF: valid UTF-8 below U+10000, but not XML.
 bool is_no_xml(std::string_view text, std::size_t at, std::size_t& length) {
   length = 1;
   const auto byte = static_cast<unsigned char>(text[at]);
@@ -173,7 +173,7 @@ class AtomWriter {
     escaped(text.value, false);
     close(name);
   }
-  /// Nothing without relation and address.
+  /// Skipped without relation and address.
   void link(std::string_view rel, std::string_view href, std::string_view type = {}, std::string_view hreflang = {},
             std::string_view title = {}, std::string_view length = {}) {
     const std::string relates = relation(rel), uri = address(href), media = media_type(type), lang = language(hreflang);
@@ -181,7 +181,7 @@ class AtomWriter {
         {{"rel", relates}, {"href", uri}, {"type", media}, {"hreflang", lang}, {"title", title}, {"length", length}}};
     if (!relates.empty() && !uri.empty()) empty("link", all);
   }
-  /// Nothing, and false, without anything to call them by.
+  /// Skipped, returning false, without a name, URL or address.
   bool person(std::string_view role, std::string_view name, std::string_view url = {}, std::string_view email = {}) {
     const std::string uri = address(url);
     email = mail_address(email);
@@ -206,7 +206,7 @@ class AtomWriter {
     }
   }
 
-  /// Line ends and tabs stay as they are in text, and would become spaces in attributes.
+  /// Line ends and tabs are kept in text; in attributes they would become spaces.
   void escaped(std::string_view text, bool in_attribute) {
     for (std::size_t i = 0, length = 1; i < text.size(); i += length) {
       if (is_no_xml(text, i, length)) continue;
@@ -226,7 +226,7 @@ void write_source(AtomWriter& xml, const TopicSource& source) {
   xml.open("source");
   xml.element("id", source.id);
   xml.element("title", source.title);
-  // RFC 4287 §4.1.2: where a post has no author, its source's holds.
+  // RFC 4287 §4.1.2: a post without an author has its source's.
   if (!xml.person("author", source.author)) xml.person("author", source.title.plain());
   xml.link("self", source.feed_url);
   xml.link("alternate", source.link);
@@ -269,7 +269,7 @@ void write_entry(AtomWriter& xml, const RepublishedEntry& entry, const TopicPage
   xml.link("replies", field_of(fields, "comments"), "text/html");
   xml.link("replies", field_of(fields, "comments_feed"));
   xml.link("license", field_of(fields, "license"));
-  std::set<std::string> pages{" "};  // RFC 4287 §4.1.2: one of a type and a language; the post's own says neither
+  std::set<std::string> pages{" "};  // RFC 4287 §4.1.2: one per type and language; the post's own has neither
   for (const json::object& one : objects_in(fields, "links")) {
     const std::string_view named = member(one, "rel"), rel = named.empty() ? "alternate" : named;
     const std::string_view type = member(one, "type"), hreflang = member(one, "hreflang");
@@ -279,7 +279,7 @@ void write_entry(AtomWriter& xml, const RepublishedEntry& entry, const TopicPage
   if (const auto rights = field_of(fields, "rights"); !rights.empty()) xml.element("rights", rights);
   for (const json::object& enclosure : objects_in(fields, "enclosures")) write_enclosure(xml, enclosure);
   if (const TopicText summary = text_of(fields, "summary"); !summary.value.empty()) xml.element("summary", summary);
-  // RFC 4287 §4.1.2: what has no page of its own has content, be it empty.
+  // RFC 4287 §4.1.2: a post without a link needs content, even if empty.
   const TopicText content = text_of(fields, "content");
   if (!content.value.empty() || link.empty()) xml.element("content", content);
   write_source(xml, source);
@@ -323,7 +323,7 @@ void put_address(JsonWriter& out, std::string_view key, std::string_view url) {
   put(out, key, address(url));
 }
 
-/// The format has no address of mail for people; readers take one from "mailto:".
+/// The format has no e-mail field; readers accept "mailto:".
 void put_authors(JsonWriter& out, const Fields& fields) {
   bool any = false;
   const auto add = [&](std::string_view name, std::string_view url, std::string_view email, std::string_view avatar) {
@@ -364,7 +364,7 @@ void put_attachments(JsonWriter& out, const Fields& fields) {
     if (url.empty()) continue;
     out.begin_object();
     out.string("url", url);
-    out.string("mime_type", type.empty() ? "application/octet-stream" : type);  // the format wants one
+    out.string("mime_type", type.empty() ? "application/octet-stream" : type);  // required by the format
     if (const std::string_view title = member(enclosure, "title"); !is_blank(title)) out.string("title", title);
     if (const auto length = whole_member(enclosure, "length")) out.number("size_in_bytes", *length);
     const json::value* const duration = enclosure.if_contains("duration");
@@ -384,7 +384,7 @@ void put_entry(JsonWriter& out, const RepublishedEntry& entry, const TopicPage& 
   for (const std::string_view name : {"external_url", "image", "banner_image"})
     put_address(out, name, field_of(fields, name));
   put(out, "title", text_of(fields, "title").plain());
-  // Its summary is plain text, and no item is without content.
+  // JSON Feed summaries are plain text, and every item needs content.
   const TopicText summary = text_of(fields, "summary");
   TopicText content = text_of(fields, "content");
   if (content.value.empty()) {

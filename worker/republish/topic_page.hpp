@@ -1,4 +1,4 @@
-// The posts of a topic, a page at a time, as far as others may have them (WEBSUB U1, U15).
+// Public posts of a topic in pages (WEBSUB U1, U15).
 #pragma once
 
 #include <chrono>
@@ -17,13 +17,13 @@ namespace feedmill {
 
 enum class TopicFormat { atom, json };
 
-/// How large a document may be that is made of a page.
+/// Size limit of the document made of a page.
 struct DocumentBound {
   TopicFormat format{};
   std::size_t bytes = 0;
 };
 
-/// A text of a feed or a post: plain, or sanitised HTML.
+/// A text of a feed or post: plain, or sanitised HTML.
 struct TopicText {
   std::string value;
   bool is_html = false;
@@ -32,59 +32,58 @@ struct TopicText {
   bool operator==(const TopicText&) const = default;
 };
 
-/// A feed that posts of a page are from.
+/// The feed of some posts on a page.
 struct TopicSource {
-  std::string feed_url;  ///< "" when it holds a secret: nobody is told
+  std::string feed_url;  ///< "" if it holds a secret
   std::string id;        ///< urn:uuid:…, of the feed as a topic
-  TopicText title;       ///< its address where it has none that is visible
+  TopicText title;       ///< its URL if it has no visible title
   std::string link, author;
 };
 
-/// A post as it is re-published.
+/// A re-published post.
 struct RepublishedEntry {
   std::string id;          ///< Entry:<n>, the key in the store
-  std::string urn;         ///< urn:uuid:…, the same for ever
-  Fields fields;           ///< as stored; markup that other rules than today's have stored is sanitised by today's
-  std::size_t source = 0;  ///< in TopicPage::sources
+  std::string urn;         ///< urn:uuid:…, permanent
+  Fields fields;           ///< as stored; markup stored under other rules is sanitised by today's
+  std::size_t source = 0;  ///< index into TopicPage::sources
 };
 
 struct TopicPage {
   Topic topic;
   std::string store_id;  ///< Store::id()
-  std::string id;        ///< urn:uuid:…, the same for ever
+  std::string id;        ///< urn:uuid:…, permanent
   TopicText title, description;
   std::string link, language, image, author;
-  std::optional<std::chrono::sys_seconds> updated;  ///< the newest change of the entries; absent without one
+  std::optional<std::chrono::sys_seconds> updated;  ///< newest change of the entries; absent without entries
   std::vector<TopicSource> sources;
   std::vector<RepublishedEntry> entries;
-  std::optional<EntryCursor> next;  ///< behind the last that was looked at, where there may be more
+  std::optional<EntryCursor> next;  ///< after the last post examined, if there may be more
 };
 
-/// The newest `limit` posts behind `before`, newest first; of a channel those of its index of all posts. Absent: there
-/// is no such feed or channel, or it is a feed that may not be re-published. Of a channel the posts of such feeds are
-/// left out: then there may be fewer than `limit`, or none, and a `next` all the same. Error `refused` while a
-/// channel's index is not built. Blocking; reads at most five times `limit` posts.
+/// The newest `limit` posts after `before`, newest first; for a channel from its index of all posts. Absent: the feed
+/// or channel does not exist, or the feed is private. A channel's private posts are skipped, so a page may have fewer
+/// than `limit` posts, or none, and still a `next`. Error `refused` until a channel's index is built. Blocking; reads
+/// at most five times `limit` posts.
 ///
-/// With a `bound` the page ends before the post that would make its document larger. A post that is alone too large for
-/// it goes without its content, and if that is not enough, without summary and lists. Reads five posts at a time.
+/// With a `bound` the page ends before the post that would exceed it. A single post that is too large loses its content
+/// and, if that is not enough, its summary and lists. Reads five posts at a time.
 StoreResult<std::optional<TopicPage>> read_topic_page(Store& store, const Topic& topic,
                                                       const std::optional<EntryCursor>& before, std::size_t limit,
                                                       const std::optional<DocumentBound>& bound = {});
 
-/// The place in a topic that `before` comes to: of the post that it names, where that was trimmed of the next newer
-/// one, so that the page behind it is the same. Absent: the topic begins behind it. Blocking.
+/// The position in a topic for `before`: its post, or if that was trimmed the next newer one, so that the page after it
+/// is equal. Absent: `before` is newer than all posts. Blocking.
 StoreResult<std::optional<EntryCursor>> resolve_place(Store& store, const Topic& topic, const EntryCursor& before);
 
-/// These entries (`Entry:<n>`) alone, in this order, without a `next`: what a hub delivers. Those that are gone, are
-/// not of the topic, or may not be re-published are left out. With a `bound`, which holds as for a page, it ends before
-/// the entry that no longer fits; `looked_at`, unless null, is how many of them it is made of, those left out included.
-/// Blocking.
+/// These entries (`Entry:<n>`), in this order, without `next`: for hub deliveries. Skips entries that were removed, are
+/// not in the topic or are private. With a `bound`, as for pages, ends before the first entry that does not fit;
+/// `looked_at`, unless null, gets the number of entries processed, including skipped ones. Blocking.
 StoreResult<std::optional<TopicPage>> read_topic_entries(Store& store, const Topic& topic,
                                                          std::span<const std::string> entry_ids,
                                                          const std::optional<DocumentBound>& bound = {},
                                                          std::size_t* looked_at = nullptr);
 
-/// "urn:uuid:…" of a name in a store: a version 5 UUID (RFC 9562 §5.5) in the namespace that the store's id is. Pure.
+/// "urn:uuid:…" of a name in a store: a version 5 UUID (RFC 9562 §5.5) with the store's id as namespace. Pure.
 std::string urn_of(const std::string& store_id, const std::string& name);
 
 }  // namespace feedmill

@@ -15,13 +15,13 @@ using SteadyClock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr Milliseconds look_for_right{75'000};  // that another owner has, who may be dead: longer than it outlives one
-constexpr Milliseconds look_again{1'000};       // for it, meanwhile
-constexpr Milliseconds look_again_late{5'000};  // the same, while another process looks for it
-constexpr Milliseconds look_again_soon{50};     // the same, when there is nothing else to wait for
-constexpr Milliseconds between_passes{200};     // over records that are for nobody
-constexpr Milliseconds least_unwanted{5'000};   // until the right and the stream are looked after again
-constexpr Milliseconds look_for_records{20};    // when the store is not to wait for them
+constexpr Milliseconds look_for_right{75'000};  // polls for the lease of an owner that may be dead: longer than a lease
+constexpr Milliseconds look_again{1'000};       // poll interval for the lease
+constexpr Milliseconds look_again_late{5'000};  // while another process polls for it
+constexpr Milliseconds look_again_soon{50};     // when finishing
+constexpr Milliseconds between_passes{200};     // over records without receivers
+constexpr Milliseconds least_unwanted{5'000};   // least wait until the next upkeep of lease and stream
+constexpr Milliseconds look_for_records{20};    // poll interval without blocking in Redis
 
 }  // namespace
 
@@ -41,7 +41,7 @@ void DeliverLoop::finish() {
   if (finishing_) return;
   finishing_ = go_on_ = broke_ = true;
   deliverer_.break_wait();
-  // An owner that was killed keeps its right until it runs out.
+  // The lease of a killed owner has to expire.
   give_up_at_ = SteadyClock::now() + options_.deliverer.right_for + Milliseconds(5'000);
   bear_until_ = SteadyClock::now() + (options_.wait_for_others ? Milliseconds(3'000) : Milliseconds(0));
   timer_.cancel();
@@ -56,12 +56,12 @@ void DeliverLoop::stop() {
 asio::awaitable<void> DeliverLoop::run() {
   while (!stopping_ && co_await take_step()) {
   }
-  if (store_down_) co_return;  // the right ends by itself
+  if (store_down_) co_return;  // the lease expires
   const StoreResult<void> gone = co_await run_on(calls_, [&] { return deliverer_.let_go(); });
   if (!gone) metrics_.store_error(gone.error());
 }
 
-/// False when there is no more to do.
+/// False: delivery has finished.
 asio::awaitable<bool> DeliverLoop::take_step() {
   const Milliseconds block = finishing_ ? Milliseconds(0) : options_.block;
   const bool last = finishing_;
@@ -105,7 +105,7 @@ asio::awaitable<bool> DeliverLoop::take_step() {
   co_return true;
 }
 
-/// Nobody is to be told of anything: whoever wants to be told is told of the next record. Whether one may have come.
+/// Without receivers there is nothing to deliver until a record arrives. True if one may have arrived.
 asio::awaitable<bool> DeliverLoop::wait_for_record(Milliseconds block) {
   const auto until = SteadyClock::now() + std::max(block, least_unwanted);
   bool come = false;
@@ -113,12 +113,12 @@ asio::awaitable<bool> DeliverLoop::wait_for_record(Milliseconds block) {
     const auto begin = [&] { return deliverer_.begin_to_wait(block); };
     const auto end = [&] { return deliverer_.has_come(); };
     const StoreResult<bool> heard = co_await wait_at_server(calls_, begin, end);
-    come = !heard || *heard;  // the next step meets an error
+    come = !heard || *heard;  // the next step will report the error
   }
   co_return come;
 }
 
-/// Another owner has it, and may be dead: it is looked for behind a record, which somebody must deliver.
+/// Another owner, possibly dead, has the lease: after a long wait try for it only once a record needs delivery.
 asio::awaitable<void> DeliverLoop::wait_for_right(Milliseconds block) {
   if (block.count() > 0 && SteadyClock::now() >= look_until_) {
     const bool come = co_await wait_for_record(block);

@@ -1,4 +1,4 @@
-// The deliver half of a running process (DESIGN §1): a Deliverer beside the loop, driven from it.
+// The delivering half of a running process (DESIGN §1): drives a Deliverer off the loop.
 #pragma once
 
 #include <atomic>
@@ -20,10 +20,10 @@ class DeliverLoop {
  public:
   struct Options {
     DelivererOptions deliverer;
-    Milliseconds block{2'000};     ///< longest wait in Redis for a record, which is handed to who waits: its right to
-                                   ///< deliver must last as long, or be renewed by its heartbeats; 0: none
-    bool wait_for_others = false;  ///< when told to finish while another owner delivers: wait until it has
-    bool tells_of_store = false;   ///< logs when Redis goes and comes back: nobody else in this process does
+    Milliseconds block{2'000};     ///< longest wait in Redis for a record; the lease must last longer or be renewed by
+                                   ///< heartbeats; 0: no wait
+    bool wait_for_others = false;  ///< when finishing while another owner delivers: wait until it is done
+    bool tells_of_store = false;   ///< logs outages of Redis: no other part of this process does
   };
 
   /// `metrics` and `log` outlive this.
@@ -32,15 +32,15 @@ class DeliverLoop {
   DeliverLoop(const DeliverLoop&) = delete;
   DeliverLoop& operator=(const DeliverLoop&) = delete;
 
-  /// Until finish() or stop() was called and heeded. Does not throw but for want of memory.
+  /// Runs until finish() or stop() takes effect. Throws only std::bad_alloc.
   boost::asio::awaitable<void> run();
-  /// Whether another process looks for the right to deliver first: this one seldom does then (RELIABILITY L30).
+  /// Whether another process polls for the lease first: this one then polls less often (RELIABILITY L30).
   void set_yields(bool yields) { yields_ = yields; }
-  /// Delivers what has been committed, then ends.
+  /// Delivers everything committed, then ends.
   void finish();
-  /// Ends after the step under way; what is left is delivered by the next.
+  /// Ends after the running step; the next owner delivers the rest.
   void stop();
-  /// Gives up a wait for a server that may not answer any more, and looks.
+  /// Ends a wait for a server that may be down, and checks.
   void break_wait() { deliverer_.break_wait(); }
 
  private:
@@ -59,16 +59,16 @@ class DeliverLoop {
   boost::asio::steady_timer timer_;
   bool yields_ = false;
   bool finishing_ = false;
-  bool go_on_ = false;                  // told to finish while nothing waited: the next pause is none
-  bool broke_ = false;                  // told to finish while it waited in Redis: that is no error
-  std::atomic<bool> stopping_ = false;  // read beside the loop as well
+  bool go_on_ = false;                  // finish() was called between waits: skip the next pause
+  bool broke_ = false;                  // finish() broke a wait in Redis: its error is expected
+  std::atomic<bool> stopping_ = false;  // also read off the loop
   RefusedWork refused_;
   bool store_down_ = false, outage_told_ = false, merge_down_ = false;
   std::uint64_t reconnects_ = 0;
   int attempts_ = 0;
-  std::chrono::steady_clock::time_point look_until_;  // for the right that another owner has
+  std::chrono::steady_clock::time_point look_until_;  // polling for another owner's lease
   std::chrono::steady_clock::time_point give_up_at_;  // waiting for another owner
-  std::chrono::steady_clock::time_point bear_until_;  // errors, when told to finish
+  std::chrono::steady_clock::time_point bear_until_;  // ignoring errors while finishing
   BlockingCalls calls_;
 };
 

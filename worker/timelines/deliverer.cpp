@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::size_t texts_per_trip = 20;                // entries may be large
 constexpr std::ptrdiff_t notices_per_trip = 500;          // RELIABILITY L15
-constexpr std::size_t max_text = std::size_t{64} << 10U;  // of a post's content that rules of words look at
+constexpr std::size_t max_text = std::size_t{64} << 10U;  // of a post's content that word rules examine
 
-/// Records as events; one that is none only moves the place on. Trimmed ones cannot be applied.
+/// Records as events; others only advance the position. Trimmed records cannot be applied.
 std::vector<Event> events_of(const std::vector<EventRecord>& records) {
   std::vector<Event> events;
   for (const EventRecord& record : records) {
@@ -27,7 +27,7 @@ std::vector<Event> events_of(const std::vector<EventRecord>& records) {
   return events;
 }
 
-/// Records so that none has more notices than are written at once.
+/// Splits records that have more notices than one write may hold.
 std::vector<NoticesOfRecord> in_parts(std::vector<NoticesOfRecord> records) {
   std::vector<NoticesOfRecord> parts;
   for (NoticesOfRecord& record : records) {
@@ -76,7 +76,7 @@ StoreResult<Deliverer::Step> Deliverer::begin_step(Milliseconds longest) {
   if (!held) {
     if (auto caught_up = catch_up(step_); !caught_up) return broken(caught_up.error());
   }
-  if (pending_) {  // read before and not acknowledged, by whomever
+  if (pending_) {  // read before by any owner, not acknowledged
     const auto records = deliveries_.pending(options_.batch);
     if (!records) return broken(records.error());
     pending_ = !records->empty();
@@ -120,13 +120,13 @@ StoreResult<Deliverer::Step> Deliverer::ended() {
   return step_;
 }
 
-/// Whatever went wrong: the next begins with what is pending.
+/// After any error the next step starts with the pending records.
 StoreResult<Deliverer::Step> Deliverer::broken(const StoreError& error) {
   holding_ = false;
   return error;
 }
 
-/// One batch; false when there may be more. The node of that stream may be another than ours.
+/// Copies one batch; false if there may be more. The merged stream may be on another node.
 bool Deliverer::merge(Step& step) {
   constexpr std::chrono::seconds between_tries{2};
   if (!merged_ || Clock::now() < merge_again_at_) return true;
@@ -156,8 +156,7 @@ StoreResult<void> Deliverer::join() {
   return begin_stories();
 }
 
-/// The index of stories is built of what is stored and kept up with what is told from now on; where nobody wants it,
-/// what there is of one goes.
+/// The story index is built from stored posts and kept up to date by events; if no longer configured, it is dropped.
 StoreResult<void> Deliverer::begin_stories() {
   stories_at_.reset();
   const auto state = stories_.state();
@@ -177,13 +176,13 @@ StoreResult<void> Deliverer::begin_stories() {
   return {};
 }
 
-/// True when all there is was for nobody, and is done.
+/// True if no record had a receiver, and all are acknowledged.
 StoreResult<bool> Deliverer::pass(Step& step) {
   if (options_.per_feed || options_.stories == StoryIndex::kept || Clock::now() < try_to_pass_at_) return false;
   const auto passed = deliveries_.pass();
   if (!passed) return passed.error();
   if (passed->answer == Passed::Answer::wanted) try_to_pass_at_ = Clock::now() + options_.upkeep_every;
-  // It may be for what another owner left pending after we took the right over.
+  // Another owner may have left them pending after we took the lease.
   if (passed->answer == Passed::Answer::unread) pending_ = true;
   step.unwanted = step.idle = passed->answer == Passed::Answer::passed;
   step.applied += passed->records;
@@ -201,7 +200,7 @@ StoreResult<bool> Deliverer::has_come() {
   return !records->empty();
 }
 
-/// What cannot be read from the stream any more, before the first record.
+/// Handles records trimmed before they were delivered. Call before the first record.
 StoreResult<void> Deliverer::catch_up(Step& step) {
   for (const DeliveryTarget target : targets_) {
     const auto place = deliveries_.place(target);
@@ -212,7 +211,7 @@ StoreResult<void> Deliverer::catch_up(Step& step) {
   return options_.stories == StoryIndex::kept ? catch_up_stories(step) : StoreResult<void>();
 }
 
-/// What was delivered meanwhile by somebody who does not keep the index, and will not come again.
+/// Events acknowledged by an owner that does not keep the index; they are not delivered again.
 StoreResult<void> Deliverer::catch_up_stories(Step& step) {
   while (!cancelled()) {
     const auto place = deliveries_.place(DeliveryTarget::stories);
@@ -251,8 +250,8 @@ StoreResult<void> Deliverer::deliver(DeliveryTarget target, const std::vector<Ev
   if (!done) return done.error();
   count(*done);
   for (Delivered last = *done; last.hole;) {
-    // Somebody else was handed what stands between, and has not applied it. It is read from the stream itself, up to
-    // where our records are repeated ones.
+    // Another owner was handed the records in between and has not applied them. Read them from the stream, up to our
+    // first repeated record.
     if (cancelled()) return StoreError{StoreError::Code::unavailable, "delivery was stopped"};
     const auto between = EventStream(store_).read(last.last, options_.batch, Milliseconds(0));
     if (!between) return between.error();
@@ -260,7 +259,7 @@ StoreResult<void> Deliverer::deliver(DeliveryTarget target, const std::vector<Ev
     if (!more) return more.error();
     count(*more);
     if (more->hole && more->applied == 0) {
-      const auto first = read_event(between->front());  // has a predecessor: that made the hole
+      const auto first = read_event(between->front());  // has a predecessor: that made the gap
       if (auto healed = heal(target, first->prev, step); !healed) return healed;
     } else if (between->empty()) {
       const auto place = deliveries_.place(target);
@@ -297,7 +296,7 @@ StoreResult<Delivered> Deliverer::apply(DeliveryTarget target, const std::vector
   return apply_notices(in_parts(std::move(*notices)));
 }
 
-/// Posts in the timelines of many channels, a bounded number of them at a time.
+/// Applies posts to the timelines of many channels, a bounded number at a time.
 StoreResult<Delivered> Deliverer::apply_posts(std::span<const Event> events, std::span<const EventRecord> publish) {
   Delivered all;
   for (all.part.emplace(); all.part;) {
@@ -310,7 +309,7 @@ StoreResult<Delivered> Deliverer::apply_posts(std::span<const Event> events, std
   return all;
 }
 
-/// Notices for many users likewise; what is of one record may stand in several of `records`.
+/// Writes notices for many users, a bounded number at a time; several of `records` may be parts of one record.
 StoreResult<Delivered> Deliverer::apply_notices(std::span<const NoticesOfRecord> records) {
   Delivered all;
   while (!records.empty() && !all.hole) {
@@ -327,7 +326,7 @@ StoreResult<Delivered> Deliverer::apply_notices(std::span<const NoticesOfRecord>
   return all;
 }
 
-/// Between the steps of long work: an error when it is to end here.
+/// Between the steps of long work: an error if it must end here.
 StoreResult<void> Deliverer::go_on() {
   const auto right = cancelled() ? StoreResult<bool>(false) : hold();
   if (!right) return right.error();
@@ -335,7 +334,7 @@ StoreResult<void> Deliverer::go_on() {
   return StoreError{StoreError::Code::unavailable, "delivery stopped midway; another worker continues"};
 }
 
-/// An error when it could not be done to the end.
+/// An error if it could not be completed.
 StoreResult<void> Deliverer::rebuild(const std::string& uid) {
   StoreResult<void> right;
   const auto may_go_on = [&] {
@@ -346,7 +345,7 @@ StoreResult<void> Deliverer::rebuild(const std::string& uid) {
   return right;
 }
 
-/// At most one channel whose index of all posts is not built, so that no record waits for long.
+/// Builds the index of all posts of at most one channel, so that records do not wait long.
 StoreResult<void> Deliverer::build(Step& step) {
   if (look_for_unbuilt_) {
     auto found = channels_.unbuilt();
@@ -361,7 +360,7 @@ StoreResult<void> Deliverer::build(Step& step) {
   return {};
 }
 
-/// A bounded step, so that no record waits for long.
+/// A bounded step, so that records do not wait long.
 StoreResult<void> Deliverer::build_stories() {
   if (!stories_at_) return {};
   const auto place = stories_.rebuild(*stories_at_);
@@ -372,7 +371,7 @@ StoreResult<void> Deliverer::build_stories() {
   return stories_.note(Stories::State::built);
 }
 
-/// Records up to `resume` cannot be had any more.
+/// Records up to `resume` are lost.
 StoreResult<void> Deliverer::heal(DeliveryTarget target, const std::string& resume, Step& step) {
   if (target == DeliveryTarget::notices) {
     step.missed = true;
@@ -405,7 +404,7 @@ StoreResult<void> Deliverer::read_rules() {
 
 StoreResult<std::vector<NoticesOfRecord>> Deliverer::notices_of(const std::vector<Event>& events) {
   if (auto read = read_rules(); !read) return read.error();
-  // News only: what a feed had listed before anybody subscribed to it is none.
+  // New posts only, without those that a feed listed when it was added.
   std::vector<const Event*> posts;
   for (const Event& event : events) {
     if (event.type == "post_created" && !event.initial) posts.push_back(&event);
@@ -436,7 +435,7 @@ StoreResult<std::vector<NoticesOfRecord>> Deliverer::notices_of(const std::vecto
     if (auto notice = operator_notice(event)) record.notices.push_back(std::move(*notice));
     if (event.type != "post_created" || event.initial) continue;
     const auto text = texts.find(event.entity_id);
-    // A post that went meanwhile is judged by its event.
+    // A removed post is matched by its event's title.
     const std::string said = text == texts.end() ? std::string(field_of(event.data, "title")) : text->second;
     for (NotificationMatcher::Match& match : watcher_->matches(event.feed_url, channels[event.feed_url], said)) {
       record.notices.push_back(post_notice(event, std::move(match.user), match.why));
@@ -445,13 +444,13 @@ StoreResult<std::vector<NoticesOfRecord>> Deliverer::notices_of(const std::vecto
   return all;
 }
 
-/// First the index is brought up to all of the records, so that posts which come together are told of as they stand
-/// then. A post that changed is told of again where it got another link or title.
+/// First indexes all of the records, so that posts in one batch see each other. A changed post is reported again if its
+/// link or title changed.
 StoreResult<std::vector<SameAsOfRecord>> Deliverer::same_as_of(const std::vector<Event>& events,
                                                                std::uint64_t& refused) {
   std::vector<SameAsOfRecord> all;
   std::vector<std::string> posts, told;
-  std::vector<std::size_t> places;  // of those in `told`
+  std::vector<std::size_t> places;  // in `all`, for each of `told`
   for (const Event& event : events) {
     const bool created = event.type == "post_created", modified = event.type == "post_modified";
     if (created || (modified && event.renamed)) {

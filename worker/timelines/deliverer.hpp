@@ -1,5 +1,4 @@
-// One pass after another over the events: timelines and notices from what was committed (RELIABILITY L13–L16).
-// Blocking.
+// Delivers committed events to timelines and notices, pass by pass (RELIABILITY L13–L16). Blocking.
 #pragma once
 
 #include <chrono>
@@ -20,24 +19,24 @@
 
 namespace feedmill {
 
-/// What becomes of the index of stories.
+/// Handling of the story index.
 enum class StoryIndex {
-  kept,    ///< up to date, and what it tells is told
-  left,    ///< as it is: somebody else may keep it
-  removed  ///< nobody keeps it up
+  kept,    ///< up to date; its events are written
+  left,    ///< unchanged: another process may keep it
+  removed  ///< dropped
 };
 
 struct DelivererOptions {
-  std::string token;      ///< whose the right to deliver is; unique
+  std::string token;      ///< owner of the delivery lease; unique
   bool per_feed = false;  ///< publish each event on "<type>:<feed_url>" as well
   StoryIndex stories = StoryIndex::removed;
-  bool merges = false;                ///< copy events into the one stream of all partitions
-  std::size_t batch = 200;            ///< records at once
-  Milliseconds right_for{30'000};     ///< how long the right lasts without being renewed
-  Milliseconds upkeep_every{15'000};  ///< how often old read marks go and the stream is trimmed
+  bool merges = false;                ///< copy events into the merged stream of all partitions
+  std::size_t batch = 200;            ///< records per step
+  Milliseconds right_for{30'000};     ///< duration of the lease without renewal
+  Milliseconds upkeep_every{15'000};  ///< how often old read marks expire and the stream is trimmed
 };
 
-/// Not thread-safe. May be killed anywhere, may run several times at once: every record is applied once, in order.
+/// Not thread-safe. May be killed at any point, and several may run at once: every record is applied once, in order.
 class Deliverer {
  public:
   Deliverer(const StoreOptions& store, DelivererOptions options);
@@ -45,38 +44,36 @@ class Deliverer {
   Deliverer& operator=(const Deliverer&) = delete;
 
   struct Step {
-    std::optional<ServerWait> waits{};  ///< for a record: end_step() ends it
-    bool waiting = false;               ///< another owner delivers
-    bool idle = false;                  ///< nothing is left to do
-    bool unwanted = false;              ///< nobody is to be told of anything: it did not wait for the next record
-    std::uint64_t applied = 0;          ///< records applied to the timelines
-    std::uint64_t repeated = 0;         ///< that had been before
-    std::uint64_t same_as = 0;          ///< events post_same_as written
-    std::uint64_t failed = 0;           ///< records that are no events, and writes refused by a key of the wrong type
-    bool rebuilt = false;               ///< records were missing: timelines were built anew
-    bool missed = false;                ///< records were missing: nobody got notices of them
-    bool unmerged = false;              ///< records were missing: they are not in the one stream of all partitions
-    std::optional<StoreError> merge_trouble{};  ///< why that one takes nothing; all else goes on
-    bool merges = false;                        ///< it was asked, and answered
+    std::optional<ServerWait> waits{};          ///< waits for a record: end_step() completes it
+    bool waiting = false;                       ///< another owner delivers
+    bool idle = false;                          ///< nothing left to do
+    bool unwanted = false;                      ///< no receivers: the step did not wait for a record
+    std::uint64_t applied = 0;                  ///< records applied to the timelines
+    std::uint64_t repeated = 0;                 ///< records applied before
+    std::uint64_t same_as = 0;                  ///< events post_same_as written
+    std::uint64_t failed = 0;                   ///< records that are not events, and writes to keys of the wrong type
+    bool rebuilt = false;                       ///< records were missing: timelines were rebuilt
+    bool missed = false;                        ///< records were missing: their notices are lost
+    bool unmerged = false;                      ///< records were missing from the merged stream
+    std::optional<StoreError> merge_trouble{};  ///< why the merged stream accepts no events; delivery continues
+    bool merges = false;                        ///< the merged stream has answered
   };
-  /// One batch of what there is; all of it while nobody is to be told of it. After an error call again: nothing is lost
-  /// by it.
+  /// Delivers one batch, or everything if there are no receivers. After an error call it again: nothing is lost.
   StoreResult<Step> step() { return begin_step(Milliseconds(0)); }
-  /// The same where a record may be waited for, up to `longest`. Where it `waits`, end_step() takes what has come, and
-  /// nothing else is called in between.
+  /// As step(), but may wait up to `longest` for a record. If the result has `waits`, call end_step() next.
   StoreResult<Step> begin_step(Milliseconds longest);
   StoreResult<Step> end_step();
-  /// Behind a step that was `unwanted` or `waiting`: waits up to `longest` for a record; then whether one has come.
+  /// After a step that was `unwanted` or `waiting`: waits up to `longest`; has_come(): whether a record arrived.
   StoreResult<ServerWait> begin_to_wait(Milliseconds longest);
   StoreResult<bool> has_come();
-  /// Gives the right back, so that another may go on at once; over another connection where this one is lost.
+  /// Releases the lease, so that another owner can continue at once; reconnects if necessary.
   StoreResult<void> let_go();
-  /// Whether all that is committed by now has been delivered, by whomever.
+  /// Whether everything committed so far has been delivered, by any owner.
   StoreResult<bool> is_done();
-  /// Asked between the steps of long work, on the thread that is in step(); true makes it end early.
+  /// Polled between the steps of long work, on the thread in step(); true ends it early.
   std::function<bool()> cancelled = [] { return false; };
 
-  /// From any thread: what waits for a record ends with an error, else the next one that would.
+  /// From any thread: ends a running wait for a record, else the next one, with an error.
   void break_wait() { store_.break_wait(); }
   std::uint64_t reconnects() const { return store_.reconnects(); }
 
@@ -116,14 +113,14 @@ class Deliverer {
   std::vector<DeliveryTarget> targets_;
   std::optional<MergedStream> merged_;
 
-  Step step_;              // under way
-  bool is_merged_ = true;  // in it, everything
-  std::string passed_;     // everything up to this place was for nobody, or is another's; "$" = all there is
+  Step step_;              // in progress
+  bool is_merged_ = true;  // everything is in the merged stream
+  std::string passed_;     // records up to here have no receivers or another owner; "$" = all
   bool holding_ = false, pending_ = false;
   Clock::time_point renew_at_, upkeep_at_, try_to_pass_at_, merge_again_at_;
   bool look_for_unbuilt_ = false;
-  std::vector<std::string> unbuilt_;          // channels whose index of all posts is to be built
-  std::optional<Stories::Place> stories_at_;  // while the index of stories is built
+  std::vector<std::string> unbuilt_;          // channels whose index of all posts must be built
+  std::optional<Stories::Place> stories_at_;  // while the story index is built
   std::optional<NotificationMatcher> watcher_;
   std::string rules_version_;
 };

@@ -1,4 +1,4 @@
-// Who wants to be told of a post: users' rules against what it says. Pure.
+// Matches posts against users' notification rules. Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,35 +13,35 @@
 
 namespace feedmill {
 
-/// The words of a text as they are compared: in lower case, a run of letters and digits each; where a script puts no
-/// spaces (Chinese, Japanese, Thai) every character is a word.
+/// The words of a text in comparable form: lower case, each a run of letters and digits; in scripts without spaces
+/// (Chinese, Japanese, Thai) every character is a word.
 std::vector<std::string> words_of(std::string_view text);
 
-/// What is wrong with the words of a rule, "" when nothing.
+/// The error in a rule's words, "" if valid.
 std::string_view unfit_words(std::string_view words);
 
-/// Rules, arranged so that a post is looked at once and not once per rule.
+/// An index of rules: a post is matched once, not once per rule.
 class NotificationMatcher {
  public:
   explicit NotificationMatcher(std::vector<Watch> rules);
 
-  /// Whether any rule needs to know the channels of a post's feed, or its text.
+  /// Whether any rule depends on the channels of a post's feed, or on its text.
   bool wants_channels() const { return !by_channel_.empty(); }
   bool wants_text() const { return !by_word_.empty(); }
 
-  /// A user, and why: their rules that fit, as "feed", "channel anna/news", "words redis cluster".
+  /// A user and the rules that match, as "feed", "channel anna/news", "words redis cluster".
   struct Match {
     std::string user;
     std::vector<std::string> why;
   };
-  /// Of a post of `feed_url`, which is in `channels`, and says `text`. Each user once, in the order of their names.
-  /// A rule of words fits when the text holds all of them, in any order; a word that is made of several, as
-  /// "open-source", only when these stand side by side. Linear in the text.
+  /// Matches of a post of `feed_url`, which is in `channels`, with this `text`: each user once, sorted by name. A word
+  /// rule matches if the text contains all of its words, in any order; the parts of a compound such as "open-source"
+  /// must be adjacent. Linear in the text.
   std::vector<Match> matches(const std::string& feed_url, std::span<const std::string> channels,
                              std::string_view text) const;
 
  private:
-  using Rules = std::vector<std::size_t>;  // places in rules_
+  using Rules = std::vector<std::size_t>;  // indices into rules_
   struct WordRule {
     std::size_t rule;
     std::vector<std::vector<std::string>> phrases;

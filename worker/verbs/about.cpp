@@ -21,7 +21,7 @@
 namespace feedmill {
 namespace {
 
-/// Names and versions of what we are made of (OPERATIONS U8). Those that worker/ may not know come from the build.
+/// Names and versions of our components (OPERATIONS U8). Those that worker/ must not include come from the build.
 std::vector<std::pair<std::string, std::string>> versions() {
   const curl_version_info_data* const curl = curl_version_info(CURLVERSION_NOW);
   std::vector<std::pair<std::string, std::string>> list;
@@ -38,7 +38,7 @@ std::vector<std::pair<std::string, std::string>> versions() {
   return list;
 }
 
-/// libcurl's features that decide what a fetch can do.
+/// libcurl features that fetches depend on.
 std::vector<std::string> curl_features() {
   const curl_version_info_data* const curl = curl_version_info(CURLVERSION_NOW);
   std::vector<std::string> features;
@@ -82,7 +82,7 @@ int run_verb(const ConfigCheckVerb&, const ConfigSources& sources, Terminal& ter
   const auto config = load_config(sources);
   if (!config.has_error()) {
     for (const std::string& warning : config->warnings) terminal.note("feedmill: warning: " + visible(warning));
-    // What only `run` needs, and refuses.
+    // Required, and rejected, only by `run`.
     if (const Finding kept = check_poison_directory(*config); kept.verdict == Verdict::fail) {
       tell(terminal, {"debug.keep_poison", config->debug.keep_poison.string(), config->origins.at("debug.keep_poison"),
                       kept.text + "; " + kept.remedy});

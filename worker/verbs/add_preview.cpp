@@ -22,14 +22,14 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::chrono::seconds lookup_timeout{5};  // with name servers
+constexpr std::chrono::seconds lookup_timeout{5};  // for name servers
 
-/// One feed of the preview.
+/// A feed in the preview.
 struct Previewed {
   FeedBehind behind;
-  std::string given;  ///< the argument that led to it, "" when that is its address to the letter
+  std::string given;  ///< the argument that led to it; "" if it equals the URL
   bool present = false;
-  FeedSettings settings;  ///< those it has, or would have
+  FeedSettings settings;  ///< current settings, or those it would get
   EgressView egress;
   HostRule host;
 };
@@ -99,7 +99,7 @@ void tell_words(Terminal& terminal, const Previewed& feed) {
   row("settings", settings);
 }
 
-/// The argument that `feed` comes from, "" when that says nothing new.
+/// The argument that led to `feed`; "" if that is not new information.
 std::string argument_of(const FeedBehind& feed, const std::vector<std::string>& arguments) {
   const std::string& wanted = feed.page.empty() ? feed.url : feed.page;
   for (const std::string& argument : arguments) {

@@ -1,4 +1,4 @@
-// `feedmill add --dry-run`: what would be added, and what would become of it.
+// `feedmill add --dry-run`: a preview of the feeds to add.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace feedmill {
 
-/// Tells of each feed whether it is there already, whether the egress policy lets it be fetched, what its host's limits
-/// and its settings would be. Looks names up and writes nothing. Returns the exit code `add` would have.
+/// Prints for each feed whether it exists, whether the egress policy allows it, its host's limits and its settings.
+/// Resolves names and writes nothing. Returns the exit code that `add` would return.
 int preview(const AddVerb& verb, const std::vector<FeedBehind>& feeds, const VerbContext& context);
 
 }  // namespace feedmill

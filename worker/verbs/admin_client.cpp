@@ -23,7 +23,7 @@ constexpr std::chrono::seconds answer_timeout{5};
 constexpr std::chrono::milliseconds between_looks{100};
 constexpr std::size_t most_bytes = 4U << 20;
 
-/// A listener on all addresses is asked on loopback.
+/// Uses loopback if the listener is bound to all addresses.
 tcp::endpoint reachable(const tcp::endpoint& listen) {
   if (!listen.address().is_unspecified()) return listen;
   if (listen.address().is_v4()) return {asio::ip::address_v4::loopback(), listen.port()};
@@ -53,7 +53,7 @@ AdminClient AdminClient::open(const Config& config) {
 }
 
 AdminAnswer AdminClient::get(const std::string& target, const std::function<bool()>& go_on) const {
-  std::string request = "GET " + target + " HTTP/1.0\r\nHost: localhost\r\n";  // 1.0: it closes when done
+  std::string request = "GET " + target + " HTTP/1.0\r\nHost: localhost\r\n";  // 1.0: the server closes
   if (!token_.empty()) request += "Authorization: Bearer " + token_ + "\r\n";
   request += "\r\n";
   std::string text;

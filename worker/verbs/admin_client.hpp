@@ -1,4 +1,4 @@
-// Asks the admin listener of the worker that runs here, for verbs: blocking, one question a connection.
+// Blocking client of the local worker's admin listener, for verbs; one connection per request.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace feedmill {
 
-/// What the listener answered; status 0 when it did not, `body` says why.
+/// The response; status 0 without one, with the reason in `body`.
 struct AdminAnswer {
   int status = 0;
   std::string body;
@@ -20,20 +20,20 @@ struct AdminAnswer {
 
 class AdminClient {
  public:
-  /// The listener of this configuration (admin.listen, admin.token_file), on loopback when it listens on all
-  /// addresses. Throws VerbFailure where there is none to ask.
+  /// For the configured listener (admin.listen, admin.token_file), on loopback if it is bound to all addresses. Throws
+  /// VerbFailure if none is configured.
   static AdminClient open(const Config& config);
 
-  /// GET `target`, with the token if there is one, 5 seconds at most. `go_on` is asked ten times a second and may end
-  /// the question by saying no or by throwing; it is no answer then. More than 4 MiB are not read.
+  /// GET `target`, with the token if set, within 5 s. `go_on` is called ten times a second and may cancel the request
+  /// by returning false or throwing; the status is then 0. Reads at most 4 MiB.
   AdminAnswer get(const std::string& target, const std::function<bool()>& go_on = {}) const;
 
-  /// The same of the partition that is meant (RELIABILITY L27), whether the worker serves all of them or that one.
+  /// get() for the configured partition (RELIABILITY L27), whether the worker serves all partitions or only that one.
   AdminAnswer get_of_store(const std::string& target, const std::function<bool()>& go_on = {}) const;
 
-  /// "127.0.0.1:9810", as asked.
+  /// "127.0.0.1:9810", as connected to.
   std::string address() const;
-  /// One sentence on an answer with status 0: who does not answer, why, what to do.
+  /// One sentence on a response with status 0: address, reason and remedy.
   std::string nobody(const AdminAnswer& answer) const;
 
  private:

@@ -26,7 +26,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// A file that appears under its name when it is complete (OPERATIONS U5). Throws std::system_error.
+/// A file that appears under its name once complete (OPERATIONS U5). Throws std::system_error.
 class NewFile {
  public:
   explicit NewFile(const std::string& name) : name_(name), scratch_(fmt::format("{}.{}.part", name, ::getpid())) {
@@ -34,7 +34,7 @@ class NewFile {
     if (!file_) fail();
   }
   ~NewFile() {
-    if (file_) ::unlink(scratch_.c_str());  // not complete
+    if (file_) ::unlink(scratch_.c_str());  // incomplete
   }
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
@@ -68,7 +68,7 @@ class NewFile {
   UniqueFd file_;
 };
 
-/// Lines of a file, none longer than an archive's by more than a block. Throws std::system_error.
+/// Lines of a file; overlong ones end at most a block past an archive's limit. Throws std::system_error.
 class Lines {
  public:
   explicit Lines(const std::string& name) : name_(name) {
@@ -120,7 +120,7 @@ Archive archive_of(std::span<const VerbContext> partitions) {
   return Archive(std::move(stores));
 }
 
-/// Ends where one of these feeds is not there.
+/// Throws if one of these feeds does not exist.
 void refuse_unknown(std::span<const VerbContext> partitions, const std::vector<std::string>& urls) {
   for (const auto& [partition, places] : shares_of(urls, static_cast<unsigned>(partitions.size()))) {
     std::vector<std::string> own;
@@ -211,7 +211,7 @@ int import(const StoreImportVerb& verb, const std::string& first, Lines& lines,
 
 int run_verb(const StoreImportVerb& verb, const Config& config, Terminal& terminal) try {
   note_interrupts();
-  // What is no export at all is told before a store is made.
+  // Reject a file that is not an export before a store is created.
   Lines lines(verb.file);
   std::string first;
   const bool any = lines.next(first);

@@ -21,7 +21,7 @@
 namespace feedmill {
 namespace {
 
-/// A secret that goes nowhere is most often a mistake, but the feed may redirect to where it goes.
+/// A secret that is never sent is usually a mistake, but the feed may redirect to its origin.
 void note_other_origin(const std::string& url, const FeedSettings& settings, const VerbContext& context) {
   const auto auth = context.config.feed_auth.find(settings.auth);
   if (auth == context.config.feed_auth.end() || origin_of(auth->second.origin) == origin_of(url)) return;
@@ -47,7 +47,7 @@ void tell_feed(Terminal& terminal, std::string_view result, const std::string& u
 int run_verb(const SetVerb& verb, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const std::string url = feed_url(terminal, verb.url, "nothing was set");
-  for (;;) {  // again when somebody else has changed the settings meanwhile
+  for (;;) {  // retry if the settings changed concurrently
     stop_if_interrupted();
     const auto records = known_records(context, {url}, "nothing was set");
     const std::string& stored = records.front().state.settings;
@@ -110,7 +110,7 @@ int run_verb(const ResumeVerb& verb, const VerbContext& context) {
       tell_feed(terminal, "not paused", record.feed_url, record.due.value_or(Milliseconds(0)), now);
     } else if (verb.dry_run) {
       tell_feed(terminal, "would resume", record.feed_url, {}, now);
-    } else {  // many at once are spread as those of an import are (HTTP P12)
+    } else {  // spread many feeds as an import does (HTTP P12)
       const std::uint64_t rate = context.config.schedule.import_rate;
       const std::uint64_t wait = rate == 0 ? 0 : feeds.size() * 1000 / rate;
       feeds.push_back({record.feed_url, Milliseconds(static_cast<std::int64_t>(wait))});

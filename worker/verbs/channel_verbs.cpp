@@ -19,7 +19,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// A partition alone knows of a channel only where it has a feed of it.
+/// A single partition knows only the channels of its own feeds.
 std::string which_alone(std::span<const VerbContext> stores) {
   const Partition mine = stores.front().config.partition();
   return stores.size() > 1 || mine.is_whole() ? "" : fmt::format(" in partition {}", mine.index);
@@ -37,7 +37,7 @@ void tell_no_channels(std::span<const VerbContext> stores) {
                     : fmt::format("no channels{}; without --partition, those of all partitions are listed", which));
 }
 
-/// Where several may be missing. In the name of all verbs below `channel`, as it is where one ends a verb.
+/// For verbs that may miss several channels. Reports under `channel`, as the verbs below do.
 int tell_missing(const std::string& uid, std::span<const VerbContext> stores) {
   Terminal& terminal = stores.front().terminal;
   terminal.speak_for(ChannelVerb::fails_as);
@@ -132,7 +132,7 @@ int run_verb(const ChannelRemoveVerb& verb, std::span<const VerbContext> stores)
   return code;
 }
 
-/// Those named first, then the others as they stand.
+/// The named channels first, then the others in their order.
 int run_verb(const ChannelOrderVerb& verb, std::span<const VerbContext> stores) {
   const ChannelsOfAll channels(stores);
   const auto all = channels.list();
@@ -151,7 +151,7 @@ int run_verb(const ChannelOrderVerb& verb, std::span<const VerbContext> stores) 
 
 namespace {
 
-/// Puts feeds into a channel, unless one of them is unknown; the exit code.
+/// Puts feeds into a channel, unless any is unknown; returns the exit code.
 int add_feeds(const std::string& uid, const std::vector<std::string>& urls, std::span<const VerbContext> stores) {
   Terminal& terminal = stores.front().terminal;
   const ChannelsOfAll channels(stores);
@@ -184,7 +184,7 @@ int run_verb(const ChannelFeedsVerb& verb, std::span<const VerbContext> stores) 
     tell_feed(uid, channels.unfollow({uid, url}) ? "removed" : "not in the channel", url, terminal);
   }
   if (!both.empty()) return exits::done;
-  constexpr std::size_t stretch = 50'000;  // each look goes over all feeds of the channel
+  constexpr std::size_t stretch = 50'000;  // each call scans all feeds of the channel
   std::string after;
   for (std::size_t found = stretch; found == stretch;) {
     stop_if_interrupted();

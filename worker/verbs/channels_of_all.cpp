@@ -36,7 +36,7 @@ void ChannelsOfAll::order(std::span<const std::string> uids) const {
   for (const std::string& uid : uids) by_home[home_of_channel(uid, count())].push_back(uid);
   for (const auto& [home, own] : by_home) {
     Channels channels(stores_[home].store);
-    if (count() > 1) or_fail(channels.add(own));  // one that has feeds of other partitions alone has no place yet
+    if (count() > 1) or_fail(channels.add(own));  // a channel with feeds of other partitions only has no position yet
     or_fail(channels.order(own));
   }
 }
@@ -114,7 +114,7 @@ std::size_t ChannelsOfAll::mark(const std::string& uid, As as, std::span<const s
     Store& store = stores_[partition].store;
     std::vector<std::string> ids;
     for (const std::string& entry : entries) {
-      const auto named = count() > 1 ? partition_of_key(entry, count()) : std::nullopt;  // else any may have it
+      const auto named = count() > 1 ? partition_of_key(entry, count()) : std::nullopt;  // none: in any partition
       if (named.value_or(partition) == partition) ids.push_back(Entries(store).id_of(entry));
     }
     if (ids.empty()) continue;

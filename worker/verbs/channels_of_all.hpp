@@ -1,4 +1,4 @@
-// The channels of a deployment as verbs see them, whether its store is in one piece or in partitions (RELIABILITY L31).
+// The channels of a deployment for verbs, with or without partitions (RELIABILITY L31).
 #pragma once
 
 #include <cstddef>
@@ -14,38 +14,38 @@
 
 namespace feedmill {
 
-/// Over the stores that with_stores() gives, which outlive this: those of all partitions in their order, or one.
-/// All members throw VerbFailure where a store does not answer.
+/// For the stores of with_stores(), which outlive this: all partitions in order, or one store. All members throw
+/// VerbFailure if a store does not answer.
 class ChannelsOfAll {
  public:
   explicit ChannelsOfAll(std::span<const VerbContext> stores) : stores_(stores) {}
 
   std::vector<ChannelRecord> list() const;
   bool is_known(const std::string& uid) const;
-  /// True where it was new to its home.
+  /// True if its home did not know it.
   bool add(const std::string& uid) const;
-  /// False where it was unknown.
+  /// False if it was unknown.
   bool remove(const std::string& uid) const;
-  /// Numbers channels in the order given: those of each user, where there are partitions.
+  /// Numbers channels in the given order; with partitions separately for each user.
   void order(std::span<const std::string> uids) const;
 
-  /// The first `most` feeds of a channel behind `after`, sorted.
+  /// The first `most` feeds of a channel after `after`, sorted.
   std::vector<std::string> feeds_after(const std::string& uid, const std::string& after, std::size_t most) const;
-  /// The first of these canonical URLs that is no feed.
+  /// The first of these canonical URLs that is not a feed.
   std::optional<std::string> unknown_feed(std::span<const std::string> urls) const;
   /// Puts feeds into a channel, as Channels::follow().
   std::vector<std::optional<bool>> follow(const std::string& uid, std::span<const std::string> urls) const;
-  /// Whether it was in it.
+  /// Whether the feed was in the channel.
   bool unfollow(const Membership& membership) const;
 
-  /// What is unread or all, newest first, at most `most`, after `before` when given.
+  /// Unread or all entries, newest first, at most `most`, before `before` if given.
   std::vector<StoredEntry> entries(const std::string& uid, Channels::Of which, std::size_t most,
                                    const std::optional<EntryCursor>& before) const;
-  /// Which of these are the first of their stories there (Stories::is_first_told()), each within its partition.
+  /// Whether each entry is the first about its story (Stories::is_first_told()), within its partition.
   std::vector<bool> are_first_told(const std::string& uid, Channels::Of which,
                                    const std::vector<StoredEntry>& entries) const;
   enum class As { read, unread };
-  /// Marks entries, given by id or number; returns how many changed.
+  /// Marks entries, given by id or number; returns the number changed.
   std::size_t mark(const std::string& uid, As as, std::span<const std::string> entries) const;
   std::size_t mark_all_read(const std::string& uid) const;
 

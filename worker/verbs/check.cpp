@@ -32,7 +32,7 @@ namespace json = boost::json;
 
 constexpr std::size_t shown_entries = 5;
 
-/// What a worker would decide that sees the feed for the first time.
+/// A worker's decision on the first fetch of the feed.
 Decision first_decision(const Look& look, const Config& config, Milliseconds now) {
   Claim claim;
   claim.feed_url = look.request.feed_url;
@@ -54,7 +54,7 @@ struct Checked {
     if (const auto* unreadable = std::get_if<Unreadable>(&look.reading)) return unreadable->print;
     return {};
   }
-  /// As a worker would understand it.
+  /// Hub links as a worker would find them.
   HubLinks links() const {
     if (!look.feed || look.response() == nullptr) return {look.page.hubs, look.page.self};
     const FetchResponse& response = *look.response();
@@ -67,7 +67,7 @@ struct Checked {
   }
 };
 
-/// What tells of the feed but is not acted on, without its secrets (SECURITY K1).
+/// Untrusted text for display, without secrets (SECURITY K1).
 std::string told(std::string_view text) {
   return visible(redact(text));
 }

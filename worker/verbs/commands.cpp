@@ -26,7 +26,7 @@ ConfigSources sources_of(const CommandLine& line) {
 boost::system::result<Config, int> configuration(const ConfigSources& sources, Terminal& terminal) {
   auto config = load_config(sources);
   if (config.has_error()) {
-    if (is_end_waiting()) return exits::done;  // `run` was told to stop while it waited for a pipe: nothing had begun
+    if (is_end_waiting()) return exits::done;  // `run` was stopped while it read a pipe: nothing had begun
     for (const ConfigProblem& problem : config.error()) terminal.error(visible(to_string(problem)));
     return exits::configuration;
   }
@@ -39,7 +39,7 @@ int carry_out(const VersionVerb& verb, const ConfigSources&, Terminal& terminal)
   return run_verb(verb, terminal);
 }
 
-/// What the verb needs is what its run_verb() takes.
+/// Passes the arguments that the verb's run_verb() takes.
 template <class Kind>
 int carry_out(const Kind& verb, const ConfigSources& sources, Terminal& terminal) {
   if constexpr (requires { run_verb(verb, terminal); }) {

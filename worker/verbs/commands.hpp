@@ -1,4 +1,4 @@
-// The verbs: from a command line to an exit code.
+// Runs verbs: from a command line to an exit code.
 #pragma once
 
 #include "worker/base/terminal.hpp"
@@ -6,11 +6,11 @@
 
 namespace feedmill {
 
-/// Carries out what the command line asks for: reads the configuration and opens the store for the verbs that need
-/// them. Errors are told on stderr, one line each. Returns the exit code; throws Interrupted and OutputClosed.
+/// Runs the verb; reads the configuration and opens the store if it needs them. Prints errors on stderr, one line each.
+/// Returns the exit code; throws Interrupted and OutputClosed.
 int run_verb(const CommandLine& line, Terminal& terminal);
 
-/// Help on stdout when it was asked for, else on stderr; what is wrong on stderr. Returns the exit code.
+/// Prints requested help on stdout, errors and other help on stderr. Returns the exit code.
 int tell(const NoCommand& nothing, Terminal& terminal);
 
 }  // namespace feedmill

@@ -28,7 +28,7 @@ void tell_found(Terminal& terminal, const std::string& page, const std::vector<F
   }
 }
 
-/// One address of `add`: the feed to add for it; none when an operator must choose, which was told.
+/// The feed to add for one URL of `add`; empty if the operator must choose, after printing the choices.
 std::optional<FeedBehind> feed_behind(Probe& probe, const std::string& url, const AddVerb& verb, Terminal& terminal) {
   Discovery discovery;
   discover(probe, url, discovery);
@@ -100,7 +100,7 @@ std::vector<FeedBehind> feeds_behind(const std::vector<std::string>& urls, const
   for (const std::string& url : urls) {
     std::optional<FeedBehind> feed = FeedBehind{url, "", {}, ""};
     if (std::find(doubtful.begin(), doubtful.end(), url) != doubtful.end()) {
-      if (context.terminal.err_is_terminal()) context.terminal.note("fetching" + visible(url));
+      if (context.terminal.err_is_terminal()) context.terminal.note("fetching " + visible(url));
       feed = feed_behind(*probe, url, verb, context.terminal);
     }
     if (!feed) {

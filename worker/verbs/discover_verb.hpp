@@ -1,4 +1,4 @@
-// discover, and what add makes of the address of a web page.
+// `discover`, and how `add` finds the feed of a web page.
 #pragma once
 
 #include <optional>
@@ -14,14 +14,14 @@ namespace feedmill {
 /// A feed to add.
 struct FeedBehind {
   std::string url;                 ///< canonical
-  std::string page;                ///< the address that was given, when that is a page which names the feed
-  std::optional<FoundFeed> found;  ///< what it was when it was looked at
-  std::string trouble;             ///< why it could not be looked at, not cleaned
+  std::string page;                ///< the given URL, if it is a page that links to the feed
+  std::optional<FoundFeed> found;  ///< as found by the fetch
+  std::string trouble;             ///< why the fetch failed, unescaped
 };
 
-/// The feeds to add for `urls`. An address that says feed, or is registered, stands for itself and is not asked for.
-/// Any other is looked at: of a page its one feed is taken, of several the first if `first`; what cannot be reached is
-/// taken as it stands, and told. Writes nothing. Throws VerbFailure, also where a page had no feed or several.
+/// The feeds to add for `urls`. A URL that looks_like_feed() or is registered is used as is. Others are fetched: for a
+/// page its only feed is used, or the first if `first`; an unreachable URL is used as is, with a note. Writes nothing.
+/// Throws VerbFailure, also if a page has no feed or several.
 std::vector<FeedBehind> feeds_behind(const std::vector<std::string>& urls, const AddVerb& verb,
                                      const VerbContext& context);
 

@@ -15,7 +15,7 @@
 namespace feedmill {
 namespace {
 
-/// "partition 3 of 16", "partitions 0 to 4, 7 of 16" or "all 16 partitions". `some`: ascending, each once.
+/// "partition 3 of 16", "partitions 0 to 4, 7 of 16" or "all 16 partitions". `some`: ascending, without duplicates.
 std::string partitions_text(const std::vector<unsigned>& some, std::size_t count) {
   if (some.size() == count) return fmt::format("all {} partitions", count);
   std::string text;
@@ -81,7 +81,7 @@ void DoctorReport::of_all() {
   kept_.clear();
 }
 
-/// Of a check that is well in many ways, with other figures in each partition, only that it is.
+/// If a check passed with many different details, prints only that it passed.
 void DoctorReport::tell_check(std::span<const Kept> kept) {
   constexpr std::ptrdiff_t most_ways = 4;
   const auto is_well = [](const Kept& one) { return one.finding.verdict == Verdict::ok; };

@@ -1,4 +1,4 @@
-// What doctor says of its findings.
+// Prints the findings of doctor.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +11,23 @@
 
 namespace feedmill {
 
-/// Tells findings as they come and remembers the worst. As text, what is found of many partitions is told once.
+/// Prints findings as they arrive and remembers the worst. Text output merges equal findings of several partitions.
 class DoctorReport {
  public:
-  /// `terminal` outlives this. `partitions`: that the store has.
+  /// `terminal` outlives this. `partitions`: number of the store's.
   DoctorReport(Terminal& terminal, std::size_t partitions) : terminal_(terminal), partitions_(partitions) {}
 
-  /// What follows is of a partition of several, until of_all(): only rows of JSON are written at once.
+  /// Until of_all(), findings belong to this partition: only JSON rows are printed at once.
   void of(unsigned partition) { partition_ = partition; }
   void of_all();
 
   void tell(const Finding& finding);
   void tell(const std::vector<Finding>& findings);
-  /// Of the process: `no` where something fails.
+  /// Exit code: `no` if a check failed.
   int exit() const;
 
  private:
-  /// What was found of these partitions alike; they ascend.
+  /// A finding shared by these partitions, ascending.
   struct Kept {
     Finding finding;
     std::vector<unsigned> partitions;
@@ -40,7 +40,7 @@ class DoctorReport {
   Terminal& terminal_;
   const std::size_t partitions_;
   std::optional<unsigned> partition_;
-  std::vector<Kept> kept_;  // those of one check stand together
+  std::vector<Kept> kept_;  // adjacent for each check
   bool failed_ = false;
 };
 

@@ -35,9 +35,8 @@
 namespace feedmill {
 namespace {
 
-/// Finds the hosts whose feeds cannot fit: in a first look over all feeds those that have too many should each be
-/// polled as often as any is, in a second, over the feeds of these, what they want. Memory: of the first look 8 MiB,
-/// and the marks of the hosts.
+/// Finds hosts that cannot serve all their feeds. A first pass over all feeds selects hosts that could not poll each at
+/// the shortest interval; a second pass sums the demand of their feeds. Memory: 8 MiB and a mark per host.
 class CrowdedHosts {
  public:
   explicit CrowdedHosts(PlanOptions options) : options_(std::move(options)), rows_(std::size_t{1} << 20U) {}
@@ -51,12 +50,12 @@ class CrowdedHosts {
     if (possible > 0 && (row.possible_a_day == 0 || possible < row.possible_a_day)) row.possible_a_day = possible;
   }
   std::size_t hosts() const { return hosts_.size(); }
-  /// Once all have been counted.
+  /// Call after count() of all feeds.
   bool any_may_be() const {
     return std::ranges::any_of(rows_, [&](const Row& row) { return may_be(row); });
   }
   bool may_be(const std::string& url) { return may_be(row_of(options_.hosts.of(server_of(url)).gate)); }
-  /// A feed of which it may be so.
+  /// A feed of a selected host.
   void add(const FeedRecord& record) {
     const HostRule own = options_.hosts.of(server_of(record.feed_url));
     HostLoad& load = loads_.try_emplace(own.gate, HostLoad{own.gate, 0, 0, 0, 0}).first->second;
@@ -68,7 +67,7 @@ class CrowdedHosts {
     respect(*feed, options_.hosts.of(feed->host));
     load.wanted_a_day += polls_a_day(*feed, options_.schedule, options_.start);
   }
-  /// Those that cannot fit, by what they want.
+  /// Hosts that cannot serve their feeds, by demand.
   std::vector<HostLoad> unfit() const {
     std::vector<HostLoad> unfit;
     for (const auto& [gate, load] : loads_) {
@@ -81,10 +80,10 @@ class CrowdedHosts {
   }
 
  private:
-  /// Of a host, or of several: then one of them may seem to have too many, and is looked at for nothing.
+  /// Counts one host, or several with equal hashes: such hosts may be selected needlessly.
   struct Row {
     std::uint32_t feeds = 0;
-    float possible_a_day = 0;  ///< of the slowest; 0 = any number
+    float possible_a_day = 0;  ///< of the slowest; 0 = unlimited
   };
   Row& row_of(const std::string& gate) { return rows_[std::hash<std::string>()(gate) & (rows_.size() - 1)]; }
   bool may_be(const Row& row) const {
@@ -98,7 +97,7 @@ class CrowdedHosts {
   std::unordered_map<std::string, HostLoad> loads_;  // by gate
 };
 
-/// What is wrong, and behind the last semicolon what to do about it, as failures of the store are worded.
+/// The problem, and after the last semicolon its remedy, as store failures are worded.
 Finding store_finding(const VerbFailure& failure) {
   constexpr std::string_view rest = "checks that need the store were skipped";
   const std::size_t at = failure.text.rfind("; ");
@@ -107,8 +106,8 @@ Finding store_finding(const VerbFailure& failure) {
           fmt::format("{} ({})", failure.text.substr(at + 2), rest)};
 }
 
-/// The servers of feeds, as far as the policy tells them apart. Of those whose names must be looked up, and of the
-/// others, a sample is kept.
+/// Feed servers, distinguished as far as the policy does. Keeps a sample of those that need a name look-up, and one of
+/// the others.
 class FeedServers {
  public:
   explicit FeedServers(const Config& config) : viewer_(look_options(config)) {}
@@ -124,7 +123,7 @@ class FeedServers {
       ++known->feeds;
       return;
     }
-    if (!all_.insert(name)) return;  // left out of the sample
+    if (!all_.insert(name)) return;  // not in the sample
     Asked asked{std::move(host), {}, 1};
     asked.question.url = url;
     asked.question.settings.policy = std::move(settings.policy);
@@ -138,7 +137,7 @@ class FeedServers {
 
   std::size_t size() const { return all_.size(); }
 
-  /// Views of the sample, by host.
+  /// The policy's verdicts on the sample, sorted by host.
   std::vector<FeedServer> look() {
     std::vector<Asked> asked;
     for (auto* const sample : {&names_, &others_}) {
@@ -164,7 +163,7 @@ class FeedServers {
     EgressQuestion question;
     std::size_t feeds = 0;
   };
-  /// By a mark that spreads them: the lowest are kept.
+  /// By hash: the lowest are kept.
   using Sample = std::map<std::size_t, Asked>;
 
   Asked* find(std::size_t mark) {
@@ -179,9 +178,9 @@ class FeedServers {
   Sample names_, others_;
 };
 
-constexpr std::string_view usual_name = "example.com";  // that always exists
+constexpr std::string_view usual_name = "example.com";  // always exists
 
-/// Has `work` done; that the store fails is a finding.
+/// Runs `work`; a store failure becomes a finding.
 template <class Work>
 void attempt(DoctorReport& report, Work work) {
   try {
@@ -191,7 +190,7 @@ void attempt(DoctorReport& report, Work work) {
   }
 }
 
-/// All that hangs on the feeds, looked at page by page. Returns a name that this deployment looks up.
+/// Checks that depend on feeds, in pages. Returns a host name that this deployment resolves.
 std::string check_feeds(const Config& config, Store& store, Milliseconds now, DoctorReport& report) {
   std::string name(usual_name);
   CrowdedHosts crowded(plan_options(config, now, 1));
@@ -225,19 +224,19 @@ void check_webhooks(const Config& config, Store& store, DoctorReport& report) {
   report.tell(check_push_out(config, counts, or_fail(subscribers.is_led())));
 }
 
-/// Of all partitions, what belongs to the one stream of their events (RELIABILITY L28).
+/// Checks of the merged stream of all partitions (RELIABILITY L28).
 void check_of_all(const Config& config, DoctorReport& report) {
   attempt(report, [&] {
     StoreSession session = StoreSession::prepare(config, StoreUse::change, true);
     or_fail(session.store().open(false));
     Config its = config;
-    its.push_out.listen.reset();  // documents and the hub are of a partition each
+    its.push_out.listen.reset();  // documents and the hub belong to one partition each
     check_webhooks(its, session.store(), report);
   });
 }
 
-/// All that hangs on Redis. Returns a name that this deployment looks up; one that always exists when it has none.
-/// Where the store answers, it is told to `placed`.
+/// Checks that depend on Redis. Returns a host name that this deployment resolves, or one that always exists. Adds the
+/// store to `placed` if it answers.
 std::string check_store(const Config& config, DoctorReport& report, std::vector<PlacedPartition>& placed) {
   std::string name(usual_name);
   attempt(report, [&] {

@@ -28,7 +28,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t longest_input = std::size_t{64} << 20;
-constexpr std::size_t change_page = 200;  // entries per store call: each may have 2 MiB
+constexpr std::size_t change_page = 200;  // entries per store call: each may take 2 MiB
 
 std::string counted(std::uint64_t number, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", number, number == 1 ? one : many);
@@ -76,7 +76,7 @@ std::uint64_t bytes_of(const StoredEntry& entry) {
   return leading_number<std::uint64_t>(entry.get("bytes"));
 }
 
-/// How many of a feed's entries an expiry would take: the store's rule, read out newest first.
+/// Number of a feed's entries that an expiry would remove: applies the store's rule newest first.
 std::uint64_t would_go(Store& store, const std::string& url, const Expiry& expiry) {
   const auto now = or_fail(store.now());
   const std::int64_t oldest = expiry.age ? (now - *expiry.age).count() / 1000 : 0;

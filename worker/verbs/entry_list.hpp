@@ -1,4 +1,4 @@
-// Lists of entries, a page at a time.
+// Paged lists of entries.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace feedmill {
 
-/// The next entries, at most so many; fewer are the last.
+/// Returns the next entries, at most `most`; fewer at the end.
 using EntryPages = std::function<std::vector<StoredEntry>(std::size_t most, const std::optional<EntryCursor>& before)>;
 
-/// Which of these are shown.
+/// Returns which of these entries to show.
 using EntryFilter = std::function<std::vector<bool>(const std::vector<StoredEntry>&)>;
 
-/// Shows what is asked for of `pages`, and at the end how to go on: `words` and --before.
+/// Prints the requested entries of `pages`, and finally how to continue: `words` and --before.
 void tell_entries(const EntryPage& asked_for, const std::string& words, Terminal& terminal, const EntryPages& pages,
                   const EntryFilter& filter = {});
 

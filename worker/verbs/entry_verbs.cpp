@@ -19,9 +19,9 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t page_size = 200;  // entries per store call: each may have 2 MiB
+constexpr std::size_t page_size = 200;  // entries per store call: each may take 2 MiB
 
-/// Text of many lines, each cleaned, line breaks kept.
+/// Escapes text but keeps its line breaks.
 std::string visible_lines(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -34,7 +34,7 @@ std::string visible_lines(std::string_view text) {
   return out;
 }
 
-/// Where a field stands when people read an entry: what it is about first, long texts last.
+/// Display order of a field: the subject first, long texts last.
 std::size_t rank(std::string_view name) {
   constexpr std::array<std::string_view, 5> first = {"title", "link", "author", "date_published", "date_updated"};
   constexpr std::array<std::string_view, 2> last = {"summary", "content"};
@@ -45,7 +45,7 @@ std::size_t rank(std::string_view name) {
   return is_last ? first.size() + 1 + place(last) : place(first);
 }
 
-/// Fields that hold a unix time (DESIGN §3).
+/// Fields that hold unix times (DESIGN §3).
 bool is_time(std::string_view name) {
   return name == "timestamp" || name == "first_seen" || name == "last_changed" || name == "saved";
 }
@@ -54,7 +54,7 @@ void tell(Terminal& terminal, const StoredEntry& entry, const std::vector<std::s
   if (terminal.json()) return terminal.line(entry_json(entry, same_as));
   terminal.line(terminal.bold(visible(entry.id)));
   Fields fields = entry.fields;
-  std::erase_if(fields, [](const auto& field) { return field.first == "title_type"; });  // which is told without markup
+  std::erase_if(fields, [](const auto& field) { return field.first == "title_type"; });  // shown without markup
   std::sort(fields.begin(), fields.end(),
             [](const auto& a, const auto& b) { return std::pair(rank(a.first), a) < std::pair(rank(b.first), b); });
   for (const auto& [name, value] : fields) {
@@ -88,7 +88,7 @@ void tell_entries(const EntryPage& asked_for, const std::string& words, Terminal
       if (!wanted[i]) continue;
       const StoredEntry& entry = page[i];
       ++shown;
-      if (terminal.json()) {  // which is much longer than the cells
+      if (terminal.json()) {  // much longer than the cells
         terminal.line(entry_json(entry));
       } else {
         table.row(entry_cells(entry));

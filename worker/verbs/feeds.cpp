@@ -25,12 +25,12 @@
 namespace feedmill {
 namespace {
 
-/// One feed and what was done with it.
+/// Prints a feed and the result for it.
 void tell(Terminal& terminal, std::string_view result, const std::string& url) {
   terminal.tell({{"url", url}, {"result", result}}, fmt::format("{} {}", result, visible(url)));
 }
 
-/// The same of one that may have gone into a channel.
+/// Prints the result for a feed that may have been put into a channel.
 void tell_added(Terminal& terminal, std::string_view result, const std::string& url, const std::string& channel) {
   if (channel.empty()) return tell(terminal, result, url);
   terminal.tell({{"url", url}, {"result", result}, {"channel", channel}},
@@ -87,8 +87,7 @@ int run_verb(const AddVerb& verb, const VerbContext& context) {
 
 namespace {
 
-/// Ends what an interrupted removal has left, to which somebody had said yes, and takes those feeds off `urls`
-/// (RELIABILITY L17).
+/// Completes interrupted removals, which were confirmed before, and takes those feeds off `urls` (RELIABILITY L17).
 void finish_removals_of(std::vector<std::string>& urls, const VerbContext& context) {
   const auto records = or_fail(Feeds(context.store).records(urls));
   std::vector<std::string> left;
@@ -134,7 +133,7 @@ int run_verb(const RemoveVerb& verb, const VerbContext& context) {
 
 namespace {
 
-/// What happens to a feed next, or when it is fetched.
+/// The feed's next step, or the time of its next fetch.
 std::string next_of(const FeedRecord& record, Milliseconds now) {
   if (!record.claim.empty()) return "fetching";
   if (!record.due) return "-";
@@ -146,7 +145,7 @@ std::string next_of(const FeedRecord& record, Milliseconds now) {
 
 int run_verb(const ListVerb& verb, std::span<const VerbContext> stores) {
   Terminal& terminal = stores.front().terminal;
-  // On a narrow terminal the address is worth more than the title, than how many entries there are, than the answer.
+  // A narrow terminal drops the title first, then the number of entries, then the answer; never the URL.
   const std::size_t width = terminal.width();
   const bool titles = width == 0 || width >= 130, entries = width == 0 || width >= 90, last = width == 0 || width >= 76;
   std::vector<Columns::Column> columns = {{"STATE", 11}};
@@ -164,7 +163,7 @@ int run_verb(const ListVerb& verb, std::span<const VerbContext> stores) {
     const Partition mine = context.config.partition();
     feeds += over_all_feeds(context.store, [&](const auto& page) {
       for (const std::optional<FeedRecord>& record : or_fail(Feeds(context.store).records(page))) {
-        if (!record) continue;  // removed meanwhile
+        if (!record) continue;  // removed since
         if (!verb.state.empty() && record->state.state != verb.state) continue;
         if (!verb.host.empty() && host_of(record->feed_url) != verb.host) continue;
         if (verb.due && !is_due(*record, now)) continue;

@@ -13,7 +13,7 @@
 namespace feedmill {
 namespace {
 
-/// What /readyz?verbose lists; none of an answer that is not ours.
+/// The checks in /readyz?verbose; empty if the response is not a worker's.
 boost::json::array checks_of(const std::string& body) {
   boost::system::error_code error;
   const boost::json::value answer = boost::json::parse(body, error);

@@ -29,17 +29,17 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t shown_places = 20;  // lines about bad rows, unless -v
+constexpr std::size_t shown_places = 20;  // lines on bad rows, unless -v
 
 struct Counts {
   std::size_t added = 0, present = 0, repaired = 0, refused = 0, merged = 0, broken = 0;
-  std::size_t elsewhere = 0;  // of other partitions
+  std::size_t elsewhere = 0;  // in other partitions
 };
 
-/// A list to import as it is read (OPERATIONS O8): OPML in one part, a plain list of any length in many.
+/// A list being imported (OPERATIONS O8): OPML in one part, a plain list of any length in many.
 class ListToImport {
  public:
-  /// Reads as much as shows what it is, of OPML all: what cannot be read is told before a store is asked for.
+  /// Reads enough to recognise the format, OPML completely: errors are reported before a store is opened.
   explicit ListToImport(const std::string& file) : input_(file) {
     constexpr std::size_t most_blank = std::size_t{1} << 20U;
     std::optional<bool> is_opml;
@@ -60,13 +60,13 @@ class ListToImport {
   ListToImport(const ListToImport&) = delete;
   ListToImport& operator=(const ListToImport&) = delete;
 
-  /// The next part, nothing at the end.
+  /// The next part, empty at the end.
   std::optional<SubscriptionList> next() {
     return rows_ ? rows_->next() : std::exchange(whole_, std::optional<SubscriptionList>());
   }
-  /// How many feeds it names; 0 = that shows at its end.
+  /// Number of feeds; 0 = unknown until the end.
   std::size_t size() const { return whole_ ? whole_->feeds.size() : 0; }
-  /// The addresses of the feeds that were read.
+  /// The URLs of the feeds read.
   const AddressSet& named() const { return named_; }
 
  private:
@@ -77,13 +77,13 @@ class ListToImport {
 
   InputFile input_;
   std::string beginning_;
-  bool begun_ = false;  // its beginning has been handed on
+  bool begun_ = false;  // the beginning has been returned
   AddressSet named_;
   std::optional<PlainList> rows_;
   std::optional<SubscriptionList> whole_;
 };
 
-/// Which of `batch` are new; adds them unless it is a dry run.
+/// Which feeds of `batch` are new; adds them unless it is a dry run.
 std::vector<bool> add_or_look(const SubscriptionBatch& batch, const SubscriptionList& list, std::size_t added,
                               bool dry_run, const VerbContext& context) {
   if (!dry_run) return or_fail(add_batch(context.store, batch, list, added, context.config.schedule.import_rate));
@@ -112,7 +112,7 @@ void tell_feed(Terminal& terminal, const Subscription& subscription, bool is_new
   }
 }
 
-/// Rows of one kind that are no feeds: all are counted and told to programs, people see the first.
+/// Invalid rows of one kind: all are counted and printed as JSON; text output shows the first few.
 class BadRows {
  public:
   BadRows(Terminal& terminal, std::string_view result) : terminal_(terminal), result_(result) {}
@@ -129,7 +129,7 @@ class BadRows {
     terminal_.error(text.empty() ? fmt::format("line {}: {}: {}", row.line, result_, reason)
                                  : fmt::format("line {}: {}: \"{}\": {}", row.line, result_, text, reason));
   }
-  /// All have been told.
+  /// Call after the last row.
   void end() const {
     if (rows_ <= shown_places || terminal_.verbose()) return;
     terminal_.error(fmt::format("{} more rows {} (-v shows all)", rows_ - shown_places, result_));
@@ -154,7 +154,7 @@ void tell_summary(Terminal& terminal, const Counts& counts, bool dry_run) {
                                             in_other_partitions(counts.elsewhere)));
 }
 
-/// Above so many feeds no worker starts before it is said who fetches (HTTP P19).
+/// A worker with more feeds does not start without a contact (HTTP P19).
 void warn_of_contact(std::uint64_t feeds, const VerbContext& context) {
   if (feeds > feeds_without_contact && context.config.fetch.contact.empty()) {
     context.terminal.error(fmt::format(
@@ -163,7 +163,7 @@ void warn_of_contact(std::uint64_t feeds, const VerbContext& context) {
   }
 }
 
-/// How far the fetching of all feeds has come; and what will keep the worker from it.
+/// Progress of fetching all feeds, and what will keep the worker from it.
 void tell_progress(const VerbContext& context) {
   const FleetFigures fleet = or_fail(Fleet(context.store).figures());
   const auto in_state = [&](std::string_view state) {
@@ -189,7 +189,7 @@ json::object export_json(const FeedRecord& record, const FeedSettings& settings)
           {"settings", embedded_json(settings_json(settings))}};
 }
 
-/// Removes the feeds that a list without a fault does not name (OPERATIONS O7).
+/// Removes feeds that a flawless list does not contain (OPERATIONS O7).
 int prune(const ImportVerb& verb, const AddressSet& named, const Counts& counts, const VerbContext& context) {
   if (counts.refused > 0 || counts.broken > 0 || named.size() == 0) {
     throw VerbFailure{exits::bad_input,
@@ -231,7 +231,7 @@ int prune(const ImportVerb& verb, const AddressSet& named, const Counts& counts,
   });
 }
 
-/// Brings one part of a list in, batch by batch.
+/// Imports one part of a list in batches.
 void import_part(const ImportVerb& verb, const SubscriptionList& list, std::size_t total, Counts& counts,
                  Progress& progress, const VerbContext& context) {
   for (std::size_t begin = 0; begin < list.feeds.size();) {
@@ -261,7 +261,7 @@ void import_part(const ImportVerb& verb, const SubscriptionList& list, std::size
   }
 }
 
-/// `stores`: of all partitions, or of one.
+/// `stores`: all partitions, or one.
 int import(const ImportVerb& verb, ListToImport& list, std::span<const VerbContext> stores) {
   Terminal& terminal = stores.front().terminal;
   if (verb.prune && !verb.yes && !verb.dry_run && !terminal.can_ask()) {
@@ -271,12 +271,12 @@ int import(const ImportVerb& verb, ListToImport& list, std::span<const VerbConte
   Counts counts;
   BadRows refused(terminal, "refused"), broken(terminal, "broken");
   {
-    std::vector<RefusedRow> places;  // of OPML alone, the first hundred
+    std::vector<RefusedRow> places;  // of OPML only, the first hundred
     const std::size_t total = list.size();
     Progress progress(terminal, "importing", total);
     std::set<std::string> made;
     for (std::optional<SubscriptionList> part = list.next(); part; part = list.next()) {
-      // In the order of the list, which no partition sees whole (RELIABILITY L31).
+      // In list order, which no partition sees completely (RELIABILITY L31).
       if (stores.size() > 1 && !verb.dry_run) {
         for (const std::string& uid : channels_in({part->feeds.begin(), part->feeds.end()}, verb.user)) {
           if (made.insert(uid).second) ChannelsOfAll(stores).add(uid);

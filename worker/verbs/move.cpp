@@ -16,7 +16,7 @@ namespace {
 
 void tell_moved(const std::string& url, const VerbContext& context) {
   const std::optional<FeedRecord> record = all_records(context.store, {url}).front();
-  if (!record || record->state.address.moves.empty()) throw no_such_feed(context.store, url);  // removed at this moment
+  if (!record || record->state.address.moves.empty()) throw no_such_feed(context.store, url);  // removed concurrently
   const Move& move = record->state.address.moves.back();
   context.terminal.tell({{"url", url},
                          {"result", "moved"},
@@ -28,7 +28,7 @@ void tell_moved(const std::string& url, const VerbContext& context) {
   warn_of_refusals({move.to}, read_settings(record->state.settings), context);
 }
 
-/// Whether another partition of the deployment has it: there nobody notices that two are to be one.
+/// Whether another partition has the feed: the store would not notice that a move makes two feeds one.
 bool is_feed_elsewhere(const std::string& url, const Config& config) {
   const unsigned its = partition_of(url, config.redis.partitions);
   return its != config.partition().index && has_all(config, its, {url});

@@ -37,7 +37,7 @@ bool is_read(const json::object& object) {
   return read != nullptr && *read == true;
 }
 
-/// One line for people: when, which, what of, and why or what to do.
+/// One line: time, type, subject, and reason or remedy.
 std::string line_of(const StoredNotice& notice, const json::object& object) {
   Milliseconds time{};
   if (const json::value* const seconds = object.if_contains("timestamp"); seconds != nullptr && seconds->is_int64()) {
@@ -65,7 +65,7 @@ void tell_notices(const std::string& user, bool unread, std::span<const VerbCont
   Terminal& terminal = stores.front().terminal;
   bool any = false;
   for (const StoredNotice& notice : notices_of(user, stores)) {
-    // A feed's address may hold a secret, and operators read this aloud (SECURITY K1).
+    // A feed's URL may hold a secret, and operators may share this output (SECURITY K1).
     const json::object object =
         user == operator_user ? without_secrets(object_of(notice)).as_object() : object_of(notice);
     if (unread && is_read(object)) continue;
@@ -75,7 +75,7 @@ void tell_notices(const std::string& user, bool unread, std::span<const VerbCont
   if (!any) terminal.note(unread ? "no unread notices" : "no notices");
 }
 
-/// Changes these notices of a user, all where none are named, in all partitions; returns how many changed.
+/// Changes these notices of a user, or all if `ids` is empty, in all partitions; returns the number changed.
 using Edit = StoreResult<std::size_t> (Notifications::*)(const std::string& user, std::span<const std::string> ids);
 std::size_t edit(Edit how, const std::string& user, const std::vector<std::string>& ids,
                  std::span<const VerbContext> stores) {
@@ -88,7 +88,7 @@ void tell_count(Terminal& terminal, const std::string& user, std::string_view na
   terminal.tell({{"user", user}, {name, number}}, fmt::format("{} {}", name, number));
 }
 
-/// The rules a command line asks for.
+/// The rules of a command line.
 std::vector<Watch> rules_of(const NotifyRulesVerb& verb, Terminal& terminal) {
   std::vector<Watch> rules;
   for (const std::string& url : feed_urls(terminal, verb.feeds, "nothing was changed")) {
@@ -121,7 +121,7 @@ void remove_at(const VerbContext& at, const Watch& rule) {
   }
 }
 
-/// Removes a rule from the partitions that have copies of it.
+/// Removes a rule's copies from their partitions.
 void remove_copies(const Watch& rule, std::span<const VerbContext> stores) {
   for (const unsigned copy : copies_of(rule, stores)) remove_at(stores[copy], rule);
 }
@@ -131,7 +131,7 @@ bool is_at_home(const Watch& rule, std::span<const VerbContext> stores) {
   return std::ranges::any_of(all, [&](const Watch& one) { return is_same_rule(one, rule); });
 }
 
-/// False where the user has as many rules as there may be.
+/// False if the user has the maximum number of rules.
 bool add_rule(const Watch& rule, std::span<const VerbContext> stores) {
   Notifications home(home_of(rule.user, stores).store);
   if (!or_fail(home.watch(rule))) return false;
@@ -141,11 +141,11 @@ bool add_rule(const Watch& rule, std::span<const VerbContext> stores) {
     remove_at(home_of(rule.user, stores), rule);
     return false;
   }
-  // Whoever removes it meanwhile may have been at home before, and elsewhere after us.
+  // A concurrent removal may have passed the home before us and the copies after us: add it again.
   return stores.size() == 1 || or_fail(home.watch(rule));
 }
 
-/// False where there is no rule with that id. The home forgets it last: who is interrupted removes it once more.
+/// False if there is no rule with that id. The home is last, so that an interrupted removal can be repeated.
 bool remove_rule(const std::string& user, const std::string& id, std::span<const VerbContext> stores) {
   Notifications home(home_of(user, stores).store);
   const auto all = or_fail(home.watches(user));
@@ -153,7 +153,7 @@ bool remove_rule(const std::string& user, const std::string& id, std::span<const
   if (rule == all.end()) return false;
   remove_copies(*rule, stores);
   const bool is_gone = or_fail(home.unwatch(user, std::span(&id, 1))) > 0;
-  // Whoever adds it meanwhile may have been at home before, and elsewhere after us.
+  // A concurrent addition may have passed the home before us and the copies after us.
   if (stores.size() > 1 && !is_at_home(*rule, stores)) remove_copies(*rule, stores);
   return is_gone;
 }

@@ -22,10 +22,10 @@ namespace {
 
 namespace json = boost::json;
 
-/// More than any response body may have (OPERATIONS fetch.max_body).
+/// Larger than any response body (OPERATIONS fetch.max_body).
 constexpr std::size_t max_document_bytes = std::size_t{64} << 20;
 
-/// First header of that name, "" when absent.
+/// The first header with that name, "" if absent.
 std::string_view header(const ParseVerb& verb, std::string_view name) {
   for (const auto& [given, value] : verb.headers) {
     if (iequals(given, name)) return value;
@@ -33,7 +33,7 @@ std::string_view header(const ParseVerb& verb, std::string_view name) {
   return {};
 }
 
-/// The statements about a feed, a line each; no line end at the end.
+/// One line per statement about the feed, without a final line end.
 std::string explanation(const Feed& feed, bool as_json) {
   std::string lines;
   for (const Statement& statement : explain(feed)) {
@@ -56,7 +56,7 @@ Feed read_file(const ParseVerb& verb) {
   hints.content_location = header(verb, "Content-Location");
   hints.content_language = header(verb, "Content-Language");
   hints.html = verb.html();
-  hints.whole_values = !verb.explain;  // caps are the store's: here the whole document is wanted
+  hints.whole_values = !verb.explain;  // caps belong to the store: show the whole document
   auto feed = read_feed(body, hints);
   if (feed.has_value()) return std::move(*feed);
   const std::string name = verb.file == "-" ? "stdin" : visible(verb.file);

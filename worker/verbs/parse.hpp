@@ -1,12 +1,11 @@
-// `feedmill parse`: one document read and printed, or explained, without Redis, network or configuration (conformance
-// contract).
+// `feedmill parse`: prints or explains one document, without Redis, network or configuration (conformance contract).
 #pragma once
 
 #include <string>
 
 namespace feedmill {
 
-/// Answers one request of `parse --pipe`, {"argv":[…]}, with {"rc":…,"out":…,"err":…}. No newline at the end.
+/// Answers a request of `parse --pipe`, {"argv":[…]}, with {"rc":…,"out":…,"err":…}, without a final newline.
 std::string answer_request(const std::string& request);
 
 }  // namespace feedmill

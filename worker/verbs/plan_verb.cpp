@@ -38,7 +38,7 @@ struct PlannedFleet {
   std::string source;  ///< for people
 };
 
-/// Reads the quotas of the feeds' gates.
+/// Reads the quotas of the gates.
 void learn_quotas(Store& store, std::span<const PlannedFeed> feeds, Simulation& simulation) {
   std::set<std::string> shared;
   for (const PlannedFeed& feed : feeds) shared.insert(simulation.rules().of(feed.host).gate);
@@ -81,7 +81,7 @@ PlannedFleet made_up(const PlanVerb& verb, std::uint64_t number, const PlanOptio
   return fleet;
 }
 
-/// As an import would begin with them: first fetches spread, rates made up.
+/// As after an import: first fetches spread, rates made up.
 PlannedFleet listed(const PlanVerb& verb, const PlanOptions& options, std::uint64_t rate) {
   const SubscriptionList list =
       read_subscriptions(read_input(verb.feeds, max_opml_bytes, " (--feeds takes a number or a file)"));
@@ -170,7 +170,7 @@ std::string count_text(std::uint64_t number) {
   return grouped(static_cast<std::int64_t>(number));
 }
 
-/// A line an hour for one day, else a line a day.
+/// Prints a line per hour for one day, else a line per day.
 void tell_hours(const Plan& plan, Terminal& terminal) {
   const auto line = [&](const std::string& name, const std::string& value) {
     terminal.line(fmt::format("{:<16}{}", name, value));

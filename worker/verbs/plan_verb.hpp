@@ -1,4 +1,4 @@
-// plan: days of the schedule in virtual time (HTTP E3).
+// `plan`: simulates days of the schedule (HTTP E3).
 #pragma once
 
 #include "worker/base/terminal.hpp"
@@ -7,7 +7,7 @@
 
 namespace feedmill {
 
-/// The simulation's options as the configuration says them, from `start` on.
+/// Simulation options from the configuration, starting at `start`.
 PlanOptions plan_options(const Config& config, Milliseconds start, unsigned days);
 
 }  // namespace feedmill

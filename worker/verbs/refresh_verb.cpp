@@ -31,38 +31,38 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds look_interval{200}, host_interval{3'000};
 
-/// A feed that a worker was asked to fetch, and what its record said before.
+/// A feed that a worker was asked to fetch, and its record before.
 struct Awaited {
   std::string url;
   Milliseconds last_at{};
   std::uint64_t total_new = 0;
-  bool claimed = false;  ///< somebody was at it when it was last looked at
-  bool fails = false;    ///< its last fetch did
+  bool claimed = false;  ///< claimed by a worker when last checked
+  bool fails = false;    ///< its last fetch failed
 };
 
-/// The feeds whose results are waited for: those that are looked at, and behind them those of `refresh --all` that a
-/// second walk finds again. So a million of them are 24 bytes each, not a URL each (OPERATIONS U10).
+/// Feeds with awaited results: those polled now, and a queue for `refresh --all`, whose URLs a second walk finds
+/// again: 24 bytes per feed instead of a URL (OPERATIONS U10).
 class Waiting {
  public:
   /// `store` outlives this.
   explicit Waiting(Store& store) : walk_(store) {}
 
   void add(Awaited feed) { looked_at.push_back(std::move(feed)); }
-  /// A feed that the walk will meet.
+  /// Adds a feed to the queue.
   void add_behind(const Awaited& feed) { behind_.push_back({hash_of(feed.url), feed.last_at, feed.total_new}); }
-  /// Once all were added, which it counts.
+  /// Call after the last feed; returns their number.
   std::size_t close() {
     std::ranges::sort(behind_, {}, &Before::url);
     left_ = behind_.size();
     return looked_at.size() + left_;
   }
-  /// Moves feeds up from behind for as long as few are looked at.
+  /// Moves feeds from the queue while few are polled.
   void refill() {
     constexpr std::size_t few = 10'000;
     while (left_ != 0 && looked_at.size() < few) {
       stop_if_interrupted();
       const std::vector<std::string> page = or_fail(walk_.next());
-      if (page.empty()) left_ = 0;  // the others were removed meanwhile
+      if (page.empty()) left_ = 0;  // the others were removed
       for (const std::string& url : page) {
         const auto found = std::ranges::lower_bound(behind_, hash_of(url), {}, &Before::url);
         if (found == behind_.end() || found->url != hash_of(url) || left_ == 0) continue;
@@ -89,7 +89,7 @@ class Waiting {
   std::size_t left_ = 0;
 };
 
-/// How one refresh ended, whoever did it.
+/// Result of a refresh by any worker.
 struct Result {
   std::string url, outcome, error, detail;
   int status = 0;
@@ -97,10 +97,10 @@ struct Result {
   Milliseconds next_due{};  // 0 = unknown
 };
 
-/// What the results that were told come to.
+/// Summary of the printed results.
 struct Tally {
   bool failed = false, put_off = false;
-  bool too_early = false;      ///< one was fetched so short a time ago that it was not asked again (HTTP P22) …
+  bool too_early = false;      ///< a feed was fetched too recently to be fetched again (HTTP P22) …
   bool known_to_fail = false;  ///< … and that fetch had failed
 
   void count(const Result& result) {
@@ -108,7 +108,7 @@ struct Tally {
     put_off =
         put_off || result.outcome == to_string(Outcome::deferred) || result.outcome == to_string(Outcome::aborted);
   }
-  /// Once all has been told (OPERATIONS §1): the answer is no when a fetch failed, else to be tried again.
+  /// Exit code (OPERATIONS §1): `no` if a fetch failed, else `unfinished` if one was deferred.
   int exit() const { return failed ? exits::no : put_off ? exits::unfinished : exits::done; }
 };
 
@@ -131,7 +131,7 @@ void tell(Terminal& terminal, const Result& result, Tally& tally) {
   terminal.flush();
 }
 
-/// A feed that is not fetched now: too early, or only made due.
+/// Prints a feed that is not fetched now: too early, or only made due.
 void tell_wake(Terminal& terminal, const std::string& url, const Wake& wake, Milliseconds now) {
   const char* const word = wake.result == Wake::Result::too_early ? "too_early"
                            : wake.result == Wake::Result::noted   ? "noted"
@@ -171,8 +171,8 @@ Result result_of(const Report& report, Milliseconds now) {
           now + report.next_in};
 }
 
-/// Shows the feeds' results as others bring them. Takes those that are done out of `awaited`, of which it looks at so
-/// many from `at` on, round and round: looking must not cost the store more than fetching does.
+/// Prints results of workers and removes these feeds from `awaited`. Polls a limited number of feeds from `at` on,
+/// cyclically: polling must not cost the store more than fetching.
 void look(std::vector<Awaited>& awaited, std::size_t& at, const VerbContext& context, Tally& tally) {
   constexpr std::size_t most = 5'000, at_once = 500;
   const auto now = or_fail(context.store.now());
@@ -188,9 +188,9 @@ void look(std::vector<Awaited>& awaited, std::size_t& at, const VerbContext& con
     for (; begin < next; ++begin) {
       Awaited& feed = awaited[begin];
       const std::optional<FeedRecord>& record = records[records.size() - (next - begin)];
-      feed.claimed = record && !record->claim.empty() && record->due > now;  // else the lease is over
+      feed.claimed = record && !record->claim.empty() && record->due > now;  // else the lease has ended
       const bool is_paused = record && record->state.state == "paused" && !feed.claimed;
-      if (!record || is_paused) {  // meanwhile
+      if (!record || is_paused) {  // removed or paused since
         tell_wake(context.terminal, feed.url, {is_paused ? Wake::Result::paused : Wake::Result::unknown, {}}, now);
         tally.put_off = true;
         continue;
@@ -208,14 +208,14 @@ void look(std::vector<Awaited>& awaited, std::size_t& at, const VerbContext& con
   at = kept;
 }
 
-/// Until when no request to a host starts that an operator waits for, as far as is known.
+/// Time until which the host accepts no manual refresh, as far as known.
 Milliseconds left_alone_until(const HostState& host, const std::string& egress) {
   const auto quota = std::ranges::find(host.quotas, egress, &HostQuota::egress);
   return quota == host.quotas.end() || quota->open_to_wish ? host.not_before : std::max(host.not_before, quota->hold);
 }
 
-/// Takes those out of `awaited` whose hosts are left alone for longer than a result is waited for, and says until when;
-/// of the first that are looked at.
+/// Removes feeds from `awaited` if their hosts back off for longer than we wait, and prints until when. Checks only the
+/// first 500 feeds.
 void leave_backing_off(std::vector<Awaited>& awaited, const VerbContext& context, std::chrono::milliseconds patience,
                        Tally& tally) {
   constexpr std::size_t most = 500;
@@ -244,8 +244,8 @@ void leave_backing_off(std::vector<Awaited>& awaited, const VerbContext& context
   std::erase_if(awaited, [&](const Awaited& feed) { return left.contains(feed.url); });
 }
 
-/// Waits for running workers, and for whoever else is at a feed. Gives up when nothing has come for longer than a fetch
-/// may take. At the end nothing is waited for, or no worker lives and nobody is at some feed that is looked at.
+/// Waits for workers to fetch the feeds. Gives up if no result arrives for longer than a fetch may take. Returns when
+/// no result is awaited, or when no worker lives and some polled feed is unclaimed.
 void wait_for_others(Waiting& waiting, const VerbContext& context, Tally& tally) {
   Terminal& terminal = context.terminal;
   const std::size_t total = waiting.size();
@@ -285,7 +285,7 @@ Awaited as_it_is(const FeedRecord& record) {
           .fails = !record.state.last.error.empty()};
 }
 
-/// The registered feeds among `urls`, with what they look like now; tells those that are none.
+/// The registered feeds of `urls` with their current records; reports the others as errors.
 std::vector<Awaited> registered(const std::vector<std::string>& urls, const VerbContext& context) {
   const auto records = all_records(context.store, urls);
   std::vector<Awaited> known;
@@ -300,7 +300,7 @@ std::vector<Awaited> registered(const std::vector<std::string>& urls, const Verb
   return known;
 }
 
-/// Makes feeds due. Those whose results are to be waited for go to `waiting`; of the others it is told what became.
+/// Makes feeds due. Adds those that will be fetched to `waiting` and prints the result of the others.
 void make_due(std::span<const Awaited> feeds, const RefreshVerb& verb, const VerbContext& context, Milliseconds now,
               Waiting& waiting, Tally& tally) {
   std::vector<std::string> urls;
@@ -312,7 +312,7 @@ void make_due(std::span<const Awaited> feeds, const RefreshVerb& verb, const Ver
     if (verb.defer || !comes) tell_wake(context.terminal, urls[i], wake, now);
     tally.too_early = tally.too_early || wake.result == Wake::Result::too_early;
     tally.known_to_fail = tally.known_to_fail || (wake.result == Wake::Result::too_early && feeds[i].fails);
-    tally.failed = tally.failed || (wake.result == Wake::Result::paused && !verb.all);  // it was asked for by name
+    tally.failed = tally.failed || (wake.result == Wake::Result::paused && !verb.all);  // requested by name
     if (!comes || verb.defer) continue;
     if (verb.all) {
       waiting.add_behind(feeds[i]);
@@ -322,8 +322,8 @@ void make_due(std::span<const Awaited> feeds, const RefreshVerb& verb, const Ver
   }
 }
 
-/// Shows the results of feeds that are due as they come, from a worker or from here. Returns exits::done, however the
-/// fetches ended: that is in `tally`.
+/// Prints results as workers or this process produce them. Returns exits::done regardless of the fetches, whose results
+/// are in `tally`.
 int await(Waiting waiting, const VerbContext& context, Milliseconds now, Tally& tally) {
   Terminal& terminal = context.terminal;
   terminal.flush();
@@ -332,8 +332,8 @@ int await(Waiting waiting, const VerbContext& context, Milliseconds now, Tally& 
   for (;;) {
     wait_for_others(waiting, context, tally);
     if (waiting.empty()) return exits::done;
-    // No worker lives, or it has gone meanwhile: what nobody is at is done here.
-    constexpr std::size_t most = 2'000;  // whose names a claim may look at in one go
+    // Without a living worker this process fetches the unclaimed feeds.
+    constexpr std::size_t most = 2'000;  // feeds that one claim may examine
     std::set<std::string> idle, told;
     for (const Awaited& feed : awaited) {
       if (!feed.claimed && idle.size() < most) idle.insert(feed.url);
@@ -349,7 +349,7 @@ int await(Waiting waiting, const VerbContext& context, Milliseconds now, Tally& 
     while (at < awaited.size());
     std::erase_if(awaited, [&](const Awaited& feed) {
       if (feed.claimed || !idle.contains(feed.url)) return false;
-      tally.put_off = true;  // it can be had neither here nor from somebody else
+      tally.put_off = true;  // fetched neither here nor by a worker
       tell_wake(terminal, feed.url, {Wake::Result::noted, now}, now);
       return true;
     });
@@ -398,8 +398,8 @@ int refresh_added(const std::vector<std::string>& feed_urls, const std::vector<s
     std::vector<Awaited> present;
     for (Awaited& feed : registered(feed_urls, context)) {
       if (added.contains(feed.url)) {
-        // Adding it has made it due. A wake would come too late once a worker has claimed it: the publisher would be
-        // asked again for the same wish (RELIABILITY L10).
+        // Adding a feed makes it due. A wake after a worker has claimed it would fetch it twice for one wish
+        // (RELIABILITY L10).
         waiting.add({.url = std::move(feed.url)});
       } else {
         present.push_back(std::move(feed));

@@ -1,4 +1,4 @@
-// What the egress policy refuses, said to whoever gives the address.
+// Warns of URLs that the egress policy refuses.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace feedmill {
 
-/// Says on stderr which of these addresses will never be requested, and why: the worker would say so when nobody looks.
-/// Looks up at most 20 names, for 2 s; of more addresses only those that hold an IP address are judged.
+/// Warns on stderr of URLs that will never be requested, and why: otherwise only the worker's log has it.
+/// Resolves at most 20 names, within 2 s; beyond that judges only URLs with an IP address.
 void warn_of_refusals(const std::vector<std::string>& urls, const FeedSettings& settings, const VerbContext& context);
 
 }  // namespace feedmill

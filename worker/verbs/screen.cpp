@@ -13,7 +13,7 @@
 namespace feedmill {
 namespace {
 
-// xterm's control sequences, understood by all that is in use: alternate screen, cursor, automatic line breaks.
+// xterm control sequences, understood by all current terminals: alternate screen, cursor, line wrap.
 constexpr std::string_view enter_text = "\x1B[?1049h\x1B[?25l\x1B[?7l";
 constexpr std::string_view leave_text = "\x1B[?7h\x1B[?25h\x1B[?1049l";
 
@@ -36,7 +36,7 @@ void Screen::enter() {
     now.c_cc[VTIME] = 0;
     tcsetattr(STDIN_FILENO, TCSADRAIN, &now);
   }
-  // Not by way of `terminal_`: it may throw, and then nobody would leave.
+  // Not by `terminal_`: it may throw, and ~Screen would not run.
   [[maybe_unused]] const ssize_t written = ::write(terminal_.out(), enter_text.data(), enter_text.size());
 }
 
@@ -75,7 +75,7 @@ char Screen::key(std::chrono::milliseconds wait) {
 
 void Screen::suspend() {
   leave();
-  std::raise(SIGTSTP);  // until SIGCONT
+  std::raise(SIGTSTP);  // returns after SIGCONT
   enter();
 }
 

@@ -1,4 +1,4 @@
-// The whole terminal, while something is shown live.
+// Full-screen terminal for live views.
 #pragma once
 
 #include <chrono>
@@ -13,8 +13,8 @@
 
 namespace feedmill {
 
-/// Takes the other screen of a terminal, hides the cursor and reads keys as they are struck, Ctrl-C and Ctrl-Z among
-/// them; ~Screen gives all of it back, however it comes to its end.
+/// Switches to the alternate screen, hides the cursor and reads keys unbuffered, including Ctrl-C and Ctrl-Z; ~Screen
+/// restores everything.
 class Screen {
  public:
   struct Size {
@@ -29,12 +29,12 @@ class Screen {
   Screen& operator=(const Screen&) = delete;
 
   Size size() const;
-  /// From the top; what does not fit is left out. Lines are no wider than the screen. Throws as Terminal::flush().
+  /// Draws from the top; cuts lines below the screen. Lines must fit its width. Throws as Terminal::flush().
   void draw(std::span<const std::string> lines);
-  /// The next key within so long; 0 when none was struck, or a signal came. Throws OutputClosed when the terminal has
-  /// gone.
+  /// The next key within `wait`; 0 if none was pressed or a signal arrived. Throws OutputClosed if the terminal is
+  /// closed.
   char key(std::chrono::milliseconds wait);
-  /// Stops this process as Ctrl-Z does, the terminal given back meanwhile.
+  /// Suspends the process as Ctrl-Z does, and restores the terminal during that time.
   void suspend();
 
  private:
@@ -42,7 +42,7 @@ class Screen {
   void leave();
 
   Terminal& terminal_;
-  std::optional<termios> before_;  ///< of the keyboard; nothing when stdin is no terminal
+  std::optional<termios> before_;  ///< keyboard settings; empty if stdin is not a terminal
 };
 
 }  // namespace feedmill

@@ -26,7 +26,7 @@ double seconds_since(std::optional<Milliseconds> then, Milliseconds now) {
   return then ? std::max(0.0, std::chrono::duration<double>(now - *then).count()) : 0;
 }
 
-/// What there is to tell of a store, or of all partitions together.
+/// Figures of a store, or sums over all partitions.
 struct Figures {
   FleetFigures fleet;
   StreamFigures stream;
@@ -37,7 +37,7 @@ Figures figures_of(Store& store) {
   return {or_fail(Fleet(store).figures()), or_fail(EventStream(store).figures()), or_fail(Subscribers(store).counts())};
 }
 
-/// Those whose age matters are as old as the oldest. Workers serve several partitions: as many as one partition has.
+/// Adds sums; ages take the maximum. Workers serve several partitions, so their number is that of one partition.
 void add(Figures& all, const Figures& one) {
   FleetFigures& fleet = all.fleet;
   for (const auto& [state, count] : one.fleet.states) {

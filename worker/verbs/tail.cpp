@@ -24,7 +24,7 @@ namespace json = boost::json;
 
 constexpr std::size_t records_per_read = 500;
 constexpr std::string_view all_there_are = "0";
-constexpr Milliseconds read_block{500};  // so that Ctrl-C is noticed soon
+constexpr Milliseconds read_block{500};  // lets Ctrl-C take effect soon
 constexpr Milliseconds first_wait{500};
 constexpr Milliseconds longest_wait{10'000};
 
@@ -34,14 +34,14 @@ json::object object_of(const EventRecord& record) {
   return error || !value.is_object() ? json::object() : std::move(value.as_object());
 }
 
-/// Whether `verb` asks for this type. What is internal to the store is for programs, or who asks for it.
+/// Whether to print this type. Internal types are shown as JSON, with -v, or on request.
 bool wanted(const TailVerb& verb, const EventRecord& record, const Terminal& terminal) {
   const bool internal = record.type == "post_trimmed" || record.type.ends_with("_mended");
   if (verb.types.empty()) return !internal || terminal.json() || terminal.verbose();
   return std::find(verb.types.begin(), verb.types.end(), record.type) != verb.types.end();
 }
 
-/// Sleeps, but wakes for Ctrl-C.
+/// Sleeps; Ctrl-C ends it.
 void wait(Milliseconds time) {
   const auto end = std::chrono::steady_clock::now() + time;
   while (std::chrono::steady_clock::now() < end) {
@@ -50,7 +50,7 @@ void wait(Milliseconds time) {
   }
 }
 
-/// The stream as one reader follows it: remembers how far it came, and outlives Redis going and coming back.
+/// Follows the stream as one reader: keeps its position across outages of Redis.
 class Follower {
  public:
   Follower(const TailVerb& verb, const Config& config, StoreSession session, Terminal& terminal)
@@ -58,7 +58,7 @@ class Follower {
 
   int follow() {
     if (last_ == "$") {
-      // Named now: after a reconnect "$" would skip what came meanwhile.
+      // Resolved now: after a reconnect "$" would skip events.
       last_ = or_fail(EventStream(session_.store()).last_id());
     }
     for (;;) {
@@ -101,10 +101,10 @@ class Follower {
     pause_ = std::min(pause_ * 2, longest_wait);
     session_.store().disconnect();
     if (!config_.embedded()) return;
-    // The private server may have ended with the worker that watched over it, or moved: adopt or start it.
+    // The private server may have ended with its worker, or moved: adopt or start it.
     try {
       session_ = StoreSession::open(config_, StoreUse::read);
-    } catch (const VerbFailure&) {  // the next attempt will do
+    } catch (const VerbFailure&) {  // the next attempt may succeed
     }
   }
 

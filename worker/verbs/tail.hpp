@@ -1,4 +1,4 @@
-// `feedmill tail`: events as they come, without a hole (DESIGN §4).
+// `feedmill tail`: prints events as they arrive, without gaps (DESIGN §4).
 #pragma once
 
 #include "storage/records/stream_records.hpp"
@@ -6,10 +6,10 @@
 
 namespace feedmill {
 
-/// An event for people, one line: its time, type, feed or post.
+/// An event as one line of text: time, type, feed or post.
 std::string signal_line(const EventRecord& record);
 
-/// An event for programs: the record's object with `schema` in front.
+/// An event as JSON: the record's object with `schema` first.
 std::string signal_json(const EventRecord& record);
 
 }  // namespace feedmill

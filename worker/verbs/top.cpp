@@ -28,12 +28,12 @@ namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds usual_interval{2000};
-constexpr std::chrono::milliseconds between_looks{100};  // at size, keys and events
-constexpr double rate_seconds = 10;                      // what rates of the moment reach back
+constexpr std::chrono::milliseconds between_looks{100};  // for size, keys and signals
+constexpr double rate_seconds = 10;                      // period of current rates
 
 constexpr char ctrl_c = 0x03, ctrl_l = 0x0C, ctrl_z = 0x1A, ctrl_backslash = 0x1C;
 
-/// What the worker says of itself, or why it could not be had.
+/// The worker's status, or why it is not available.
 using StatusAnswer = boost::system::result<json::object, std::string>;
 
 StatusAnswer ask(const AdminClient& client, const std::function<bool()>& go_on) {
@@ -54,16 +54,16 @@ bool not_interrupted() {
   return true;
 }
 
-/// Sleeps, but wakes for Ctrl-C.
+/// Sleeps; Ctrl-C ends it.
 void wait_until(Clock::time_point end, Terminal& terminal) {
   for (auto now = Clock::now(); now < end; now = Clock::now()) {
     stop_if_interrupted();
-    terminal.flush();  // notices that nobody reads any more
+    terminal.flush();  // notices a closed output
     std::this_thread::sleep_for(std::min<Clock::duration>(between_looks, end - now));
   }
 }
 
-/// A line of JSON each time; outlives the worker's going and coming back.
+/// Prints a line of JSON per interval, across restarts of the worker.
 int repeat(const AdminClient& client, const json::object& first, std::chrono::milliseconds interval,
            Terminal& terminal) {
   auto asked_at = Clock::now();
@@ -130,7 +130,7 @@ class LiveScreen {
   }
 
  private:
-  /// False: it was `q`.
+  /// False: quit.
   bool obey(Screen& screen, char key) {
     stop_if_interrupted();
     if (key == ctrl_c || key == ctrl_backslash) throw Interrupted{};
@@ -139,12 +139,12 @@ class LiveScreen {
     return key != 'q' && key != 'Q';
   }
 
-  /// Keeps what rates are reckoned from: the oldest moment that is not too old.
+  /// Keeps the statuses for rates: the first one is the oldest within the period.
   void take(json::object status) {
     moments_.push_back(std::move(status));
     while (moments_.size() > 1 && !seconds_between(moments_.front(), moments_.back())) moments_.pop_front();
     while (moments_.size() > 2 && seconds_between(moments_[1], moments_.back()) >= rate_seconds) moments_.pop_front();
-    // An answer that the worker had kept says nothing new.
+    // A cached response brings no news.
     if (moments_.size() >= 2 && seconds_between(moments_[moments_.size() - 2], moments_.back()) == 0.0)
       moments_.erase(moments_.end() - 2);
   }

@@ -27,13 +27,13 @@ using Lines = std::vector<TopLine>;
 using Tone = TopLine::Tone;
 
 constexpr std::size_t label_width = 10, rate_width = 10;
-constexpr std::size_t usual_width = 80;  // of a frame that nothing cuts
+constexpr std::size_t usual_width = 80;  // if the width is unlimited
 constexpr std::size_t two_columns_from = 110;
-constexpr std::size_t all_figures_from = 36;  // lines; below, what belongs together stands on one
+constexpr std::size_t all_figures_from = 36;  // lines; with fewer, related figures share a line
 constexpr std::size_t most_concerns = 4, most_rows = 10, usual_rows = 5;
-constexpr double most_number = 1e15;  // beyond, it is no figure
+constexpr double most_number = 1e15;  // beyond it, not a figure
 
-/// A place in the answer that may not be there.
+/// A value in the response that may be missing.
 class Node {
  public:
   Node(const json::object& object) : object_(&object) {}
@@ -50,7 +50,7 @@ class Node {
     return std::isfinite(number) && number >= 0 && number <= most_number ? std::optional(number) : std::nullopt;
   }
   bool is(bool wanted) const { return value_ != nullptr && value_->is_bool() && value_->get_bool() == wanted; }
-  /// As it came; "" when it is no text.
+  /// Unescaped; "" if it is not a string.
   std::string_view raw() const {
     if (value_ == nullptr || !value_->is_string()) return {};
     return {value_->get_string().data(), value_->get_string().size()};
@@ -88,7 +88,7 @@ std::string rate_text(std::optional<double> rate) {
   return grouped(std::llround(*rate));
 }
 
-/// `text` and spaces up to `width` columns, those before it when `right`.
+/// Pads `text` with spaces to `width` columns, on the left if `right`.
 std::string padded(const std::string& text, std::size_t width, bool right = false) {
   const std::string spaces(width - std::min(columns(text), width), ' ');
   return right ? spaces + text : text + spaces;
@@ -98,7 +98,7 @@ std::string labelled(std::string_view label, std::string_view text) {
   return padded(std::string(label), label_width) + " " + std::string(text);
 }
 
-/// "[###.......]": how full something is.
+/// "[###.......]": fill level.
 std::string bar(double part, double whole) {
   constexpr std::size_t cells = 10;
   if (whole <= 0) return {};
@@ -106,7 +106,7 @@ std::string bar(double part, double whole) {
   return fmt::format("  [{}{}]", std::string(filled, '#'), std::string(cells - filled, '.'));
 }
 
-/// "12 active, 1 pending" of {"active":12,"pending":1}; "" of none.
+/// "12 active, 1 pending" for {"active":12,"pending":1}; "" if missing.
 std::string counts_text(const Node& counts) {
   std::string text;
   if (counts.object() == nullptr) return text;
@@ -152,7 +152,7 @@ void add_head(const Node& now, const TopFrame& frame, Lines& lines) {
     lines.push_back({fmt::format("and {} more, see /status", concerns.size() - most_concerns), Tone::aside});
 }
 
-/// "▂▃▇ ▁": the newest `cells` of `values`, the highest of them as high as a line; "" when there is nothing to see.
+/// "▂▃▇ ▁": the newest `cells` of `values`, scaled to the highest; "" if all are 0.
 std::string spark(const std::vector<double>& values, std::size_t cells) {
   constexpr std::array<std::string_view, 9> heights = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   const std::size_t first = values.size() - std::min(values.size(), cells);
@@ -167,8 +167,7 @@ std::string spark(const std::vector<double>& values, std::size_t cells) {
   return text;
 }
 
-/// Rates since an earlier moment, and over the stretches that the worker reckons itself; their bars take what is left
-/// of `width`.
+/// Rates since `earlier`, and over the stretches that the worker reports; their chart uses the rest of `width`.
 void add_rates(const json::object& now, const json::object* earlier, std::size_t width, Lines& lines) {
   const Node worker = Node(now)["worker"];
   const auto span = earlier == nullptr ? std::nullopt : seconds_between(*earlier, now);
@@ -191,7 +190,7 @@ void add_rates(const json::object& now, const json::object* earlier, std::size_t
       {cells("rates", has_rates ? fmt::format("last {:.0f} s", std::max(1.0, *span)) : "now", "10 min", "1 h") + reach,
        Tone::heading});
   lines.push_back({cells("", "a second", "a minute", "a minute"), Tone::aside});
-  // A younger worker has had less time.
+  // A younger worker has covered less time.
   const double up = std::max(Node(now)["uptime_seconds"].number().value_or(0) / 60, 1.0);
   constexpr std::pair<const char*, const char*> rows[] = {
       {"refreshes", "refreshes"}, {"new posts", "entries_created"}, {"failures", "failed"}, {"pushes", "pushes"}};
@@ -222,7 +221,7 @@ void add_rates(const json::object& now, const json::object* earlier, std::size_t
   }
 }
 
-/// `brief`: what belongs together stands on one line.
+/// `brief`: related figures share a line.
 void add_figures(const Node& now, bool brief, Lines& lines) {
   const Node worker = now["worker"], store = now["store"], feeds = store["feeds"];
   if (store.object() == nullptr) {
@@ -281,13 +280,13 @@ void add_figures(const Node& now, bool brief, Lines& lines) {
   lines.push_back({labelled("workers", std::to_string(workers.size()) + beats)});
 }
 
-/// A list with a heading, all of whose rows there is no room for.
+/// A list with a heading; shows as many rows as fit.
 struct Block {
   TopLine heading;
   Lines rows;
 };
 
-/// The first cell takes what the others leave of `width`.
+/// The first cell gets the rest of `width`.
 std::string row_of(const std::string& first, const std::string& rest, std::size_t width) {
   const std::size_t taken = columns(rest) + 1;
   const std::size_t room = width > taken ? width - taken : 0;
@@ -361,7 +360,7 @@ Lines lines_of(const Block& block, std::size_t rows) {
   return lines;
 }
 
-/// Two blocks next to each other, the left one `width` columns wide.
+/// Two blocks side by side, the left one `width` columns wide.
 Lines beside(const Lines& left, const Lines& right, std::size_t width) {
   Lines lines;
   for (std::size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
@@ -375,7 +374,7 @@ Lines beside(const Lines& left, const Lines& right, std::size_t width) {
   return lines;
 }
 
-/// All lists with so many rows each.
+/// All lists with at most `rows` rows each.
 Lines lists(const std::vector<Block>& blocks, std::size_t rows, std::size_t left_width) {
   Lines lines;
   for (std::size_t i = 0; i < blocks.size();) {
@@ -409,7 +408,7 @@ std::vector<TopLine> top_view(const json::object& now, const json::object* earli
   const bool two = width >= two_columns_from;
   const std::size_t block_width = two ? (width - 2) / 2 : width;
   const Node worker = Node(now)["worker"], store = Node(now)["store"];
-  // What is looked for first stands first: those at the end are left out where there is no room.
+  // Most important first: the last ones are cut if there is no room.
   std::vector<Block> blocks;
   if (store.object() != nullptr) {
     blocks.push_back(posts_block(store, frame.width > 0 ? block_width : std::string::npos));
@@ -435,7 +434,7 @@ std::vector<TopLine> top_view(const json::object& now, const json::object* earli
 
   std::string last = frame.footer;
   if (frame.height > 0 && lines.size() + footer > frame.height) {
-    const std::size_t left_out = lines.size() + 1 - frame.height;  // the last line says so
+    const std::size_t left_out = lines.size() + 1 - frame.height;  // reported by the last line
     lines.resize(frame.height - 1);
     last += fmt::format("{}{} lines more in a taller window", last.empty() ? "" : "; ", left_out);
   }

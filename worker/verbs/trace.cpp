@@ -23,11 +23,11 @@
 namespace feedmill {
 namespace {
 
-constexpr Milliseconds trace_block{500};  // so that Ctrl-C is noticed soon
-constexpr Milliseconds mark{30'000};      // what a follower that is killed leaves
+constexpr Milliseconds trace_block{500};  // lets Ctrl-C take effect soon
+constexpr Milliseconds mark{30'000};      // expiry after a killed follower
 constexpr std::size_t lines_per_read = 500;
 
-/// Each step is a name with one or more lines; programs get an object a line.
+/// Prints each step as a name with one or more lines, or as one JSON object per line.
 class Printer {
  public:
   explicit Printer(Terminal& terminal) : terminal_(terminal) {}
@@ -44,27 +44,27 @@ class Printer {
   std::string last_step_;
 };
 
-/// What the gate of the feed's host says now.
+/// Prints the current state of the host's gate.
 void tell_host(const FeedRecord& record, Milliseconds now, const VerbContext& context, TraceText& trace) {
   const auto host = or_fail(read_host(context.store, HostRules(context.config), record));
   trace.tell("host", host_text(host, now));
 }
 
-/// The mark that has workers write a feed's refreshes down; taken away at the end, whatever the end is.
+/// Mark that makes workers trace a feed's refreshes; the destructor removes it.
 class Mark {
  public:
   Mark(Traces& traces, const std::string& url, std::chrono::steady_clock::time_point end)
       : traces_(traces), url_(url), end_(end) {}
   ~Mark() {
     try {
-      if (until_) static_cast<void>(traces_.leave(url_, *until_));  // else it ends by itself
+      if (until_) static_cast<void>(traces_.leave(url_, *until_));  // else it expires
     } catch (const std::bad_alloc&) {
     }
   }
   Mark(const Mark&) = delete;
   Mark& operator=(const Mark&) = delete;
 
-  /// For a while from now on; false when the feed has gone.
+  /// Extends the mark; false if the feed was removed.
   bool renew() {
     const auto left = std::chrono::ceil<Milliseconds>(end_ - std::chrono::steady_clock::now());
     const auto until = or_fail(traces_.follow(url_, std::clamp(left, Milliseconds(1), mark)));
@@ -79,7 +79,7 @@ class Mark {
   std::optional<Milliseconds> until_;
 };
 
-/// Refreshes of the feed by whichever worker, until the time is over.
+/// Prints the feed's refreshes by any worker until the time is over.
 int follow(const TraceVerb& verb, const FeedRecord& record, Milliseconds now, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const std::string& url = record.feed_url;
@@ -94,7 +94,7 @@ int follow(const TraceVerb& verb, const FeedRecord& record, Milliseconds now, co
   bool told = false;
   while (std::chrono::steady_clock::now() < end) {
     stop_if_interrupted();
-    terminal.flush();  // says when whoever reads has gone
+    terminal.flush();  // throws if the output is closed
     if (!followed.renew()) throw VerbFailure{exits::no, fmt::format("{} has been removed", visible(url))};
     const auto records =
         or_fail(traces.read(url, last, lines_per_read, std::min(trace_block, context.config.redis.timeout / 2)));
@@ -137,7 +137,7 @@ int run_verb(const TraceVerb& verb, const VerbContext& context) {
     try {
       printer.tell(ms, step, text);
     } catch (const OutputClosed&) {
-      closed = true;  // whoever reads has seen enough; the refresh goes on
+      closed = true;  // the reader has left; the refresh continues
     }
   });
   tell_host(*record, now, context, trace);

@@ -46,7 +46,7 @@ json::value optional_bytes(const std::optional<std::string>& bytes) {
   return bytes ? byte_text(*bytes) : json::value();
 }
 
-/// The file that says what each repair replaces, on disk before the repair is made. It appears with the first line.
+/// A journal of replaced values, written to disk before each repair. The file is created with the first line.
 class Journal {
  public:
   explicit Journal(std::string path) : path_(std::move(path)) {}
@@ -178,7 +178,7 @@ int run_verb(const VerifyVerb& verb, const VerbContext& context) {
   const auto urls = feed_urls(terminal, verb.feeds, "nothing was checked");
 
   Journal journal(verb.journal.empty() ? usual_journal(context.config.partition()) : verb.journal);
-  std::string problem;  // with the journal
+  std::string problem;  // of the journal
   Progress progress(terminal, "verifying", 0);
   VerifyOptions options;
   options.feed_urls = urls;
@@ -191,7 +191,7 @@ int run_verb(const VerifyVerb& verb, const VerbContext& context) {
     options.markup = [&](const std::string& url) -> StoreResult<GivenMarkup> {
       const auto records = Feeds(context.store).records(std::vector{url});
       if (records.has_error()) return records.error();
-      const std::optional<FeedRecord>& record = records->front();  // gone meanwhile: its posts go, too
+      const std::optional<FeedRecord>& record = records->front();  // removed since: its posts go, too
       const auto own = record ? read_settings(record->state.settings).html_policy : std::nullopt;
       return GivenMarkup{own.value_or(context.config.html.policy), context.config.html.keep_class};
     };
@@ -213,7 +213,7 @@ int run_verb(const VerifyVerb& verb, const VerbContext& context) {
     throw failure_of(summary.error());
   }
   std::uint64_t left = summary->violations;
-  if (summary->repaired > 0) {  // what the repairs have left, or brought
+  if (summary->repaired > 0) {  // violations left or caused by repairs
     options.journal = nullptr;
     options.found = [&](const Violation& violation) {
       if (!violation.changes.empty()) tell(violation, terminal);

@@ -20,7 +20,7 @@ StoreSession session_of(const Config& config, unsigned partition) {
 
 int tell(Store& store, unsigned partition, const Config& config, Terminal& terminal) {
   const auto opened = store.open(false);
-  if (!opened && opened.error().code == StoreError::Code::unsupported) or_fail(opened);  // it has another shape
+  if (!opened && opened.error().code == StoreError::Code::unsupported) or_fail(opened);  // the store has another layout
   const auto found = opened ? store.node() : opened;
   const std::string node = found ? *found : "";
   const bool in_cluster = config.redis.url.find("+cluster://") != std::string::npos;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view sample_type = "post_created";
 
-/// Members as every event has them (DESIGN §4). The post is made up as all of it is: no key of the store.
+/// The members of every event (DESIGN §4). A made-up post: not a key of the store.
 std::string sample_event(std::int64_t unix_seconds) {
   const std::string post = std::string("Entry") + ":1";
   const std::string seq = std::to_string(unix_seconds * 1000) + "-0";

@@ -20,7 +20,7 @@ constexpr std::string_view shared_prefix = "whsec_", signing_prefix = "whsk_", p
 constexpr std::size_t least_shared = 24, most_shared = 64;  // Standard Webhooks, "Signature scheme"
 constexpr std::size_t seed_size = 32, public_size = 32, signature_size = 64;
 
-/// Bytes that are wiped when they go.
+/// Bytes that are wiped on destruction.
 class Bytes {
  public:
   explicit Bytes(std::size_t size) : bytes_(size) {}
@@ -40,14 +40,14 @@ class Bytes {
 };
 
 std::string base64(std::span<const unsigned char> bytes) {
-  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // it writes a NUL behind
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // EVP_EncodeBlock appends a NUL
   const int size =
       EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), bytes.data(), static_cast<int>(bytes.size()));
   text.resize(static_cast<std::size_t>(size));
   return text;
 }
 
-/// Nothing of what is no base64 with its padding, or too long for any secret.
+/// Empty if `text` is not padded base64 or is longer than any secret.
 std::optional<Bytes> read_base64(std::string_view text) {
   constexpr std::size_t longest = 88;  // of 64 bytes
   if (text.empty() || text.size() > longest || text.size() % 4 != 0) return std::nullopt;
@@ -78,7 +78,7 @@ std::array<unsigned char, public_size> public_part(const EVP_PKEY* key) {
   return bytes;
 }
 
-/// The key of "whsk_…", null when it is none.
+/// The key of "whsk_…", null if invalid.
 Key read_signing_key(std::string_view secret) {
   Key none(nullptr, EVP_PKEY_free);
   if (!secret.starts_with(signing_prefix)) return none;
