@@ -196,7 +196,8 @@ TEST_F(Reloading, AFileThatIsRefusedChangesNothing) {
   EXPECT_EQ(hear("READY=1").find("not reloaded"), std::string::npos);
   EXPECT_TRUE(eventually([&] {
     const std::string now = get(address, "/status.json");
-    return now.find("rejected:") == std::string::npos && now.find("not in effect yet: worker.lanes") != std::string::npos;
+    return now.find("rejected:") == std::string::npos &&
+           now.find("not in effect yet: worker.lanes") != std::string::npos;
   }));
   worker.signal(SIGTERM);
   EXPECT_EQ(worker.wait().exit, 0);

@@ -115,7 +115,8 @@ TEST_F(Verbs, RunSaysAtOnceThatItCannotKeepWhatMeetsABug) {
                              "\" (environment FEEDMILL_DEBUG_KEEP_POISON): " + nowhere +
                              " does not exist; create it for the worker's user, or leave debug.keep_poison empty\n");
   EXPECT_EQ(world.run({"list"}, {{"FEEDMILL_DEBUG_KEEP_POISON", nowhere}}).exit, 0) << "a verb needs it not";
-  EXPECT_NE(done.err.find("debug.keep_poison: " + nowhere + " does not exist; create it"), std::string::npos) << done.err;
+  EXPECT_NE(done.err.find("debug.keep_poison: " + nowhere + " does not exist; create it"), std::string::npos)
+      << done.err;
   EXPECT_EQ(world.run({"run", "--once"}, {{"FEEDMILL_DEBUG_KEEP_POISON", world.redis.directory().string()}}).exit, 0);
 }
 

@@ -25,9 +25,9 @@ std::string key_in(std::string_view field);
 /// A name for a request whose program gives none: a UUID.
 std::string random_ref();
 
-/// Does what `op`, the call's parameters and `body` (a JSON object, "" = none) ask for, if one script does it; the reply,
-/// also if it makes no sense or was answered before. Else appends it to stream:requests: absent, and `ask.id` is set.
-/// Blocking; linear in the body. `key`: the client's, "" = none.
+/// Does what `op`, the call's parameters and `body` (a JSON object, "" = none) ask for, if one script does it; the
+/// reply, also if it makes no sense or was answered before. Else appends it to stream:requests: absent, and `ask.id` is
+/// set. Blocking; linear in the body. `key`: the client's, "" = none.
 StoreResult<std::optional<ApiReply>> begin_asking(Store& store, std::string_view op, const ApiCall& call,
                                                   std::string_view body, const std::string& key,
                                                   const RequestRules& rules, ApiAsk& ask);

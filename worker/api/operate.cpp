@@ -1,5 +1,5 @@
-// Operations over HTTP. They change the store themselves: a secret, or a URL that nobody can guess, has no place in a
-// stream of requests that every program reads (OPERATIONS A2, B4).
+// Operations over HTTP. They change the store directly: secrets and unguessable URLs must not appear in
+// stream:requests, which every program reads (OPERATIONS A2, B4).
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -19,7 +19,7 @@ namespace {
 namespace asio = boost::asio;
 namespace json = boost::json;
 
-constexpr std::size_t calls_per_ask = 5;  // as which a request to somebody else counts
+constexpr std::size_t calls_per_ask = 5;  // charge of a request to another server
 
 std::string named(const OperationField& field) {
   return std::string(field.name);
@@ -57,7 +57,7 @@ std::optional<ApiReply> take_body(const Operation& operation, const json::object
   return std::nullopt;
 }
 
-/// What a call gives; what is wrong with it instead.
+/// Reads the arguments of a call; returns the error, if any.
 std::optional<ApiReply> take(const Operation& operation, const ApiCall& call, const json::object& body,
                              OperationValues& given) {
   if (auto wrong = take_query(operation, call, given)) return wrong;
@@ -101,12 +101,12 @@ asio::awaitable<ApiReply> Api::operate(const Operation& operation, const ApiCall
     }
     asking.emplace(*this, call.app);
   }
-  const FetchOptions fetching = looks_.fetching();  // a reload may replace them
+  const FetchOptions fetching = looks_.fetching();  // a reload may replace the options
   const std::string public_url = public_url_;
   const std::chrono::milliseconds patience = sample_patience_;
   OperationOutcome outcome;
   std::optional<OperationRefused> refused;
-  do {  // others are answered between two parts
+  do {  // other calls run between two parts
     const auto run = [&](Store& store) -> StoreResult<OperationOutcome> {
       try {
         return operation.run({store, fetching, public_url, patience, outcome.progress}, given);

@@ -67,8 +67,14 @@ std::span<const ApiRoute> api_routes() {
     std::vector<ApiRoute> routes = own_routes();
     for (const OperationFamily& family : operation_families()) {
       for (const Operation& one : family.operations) {
-        routes.push_back({boost::beast::http::string_to_verb(one.method), std::string(one.path), parameters_of(one),
-                          nullptr, {}, ApiList::none, &one, family.of_all});
+        routes.push_back({boost::beast::http::string_to_verb(one.method),
+                          std::string(one.path),
+                          parameters_of(one),
+                          nullptr,
+                          {},
+                          ApiList::none,
+                          &one,
+                          family.of_all});
       }
     }
     return routes;
@@ -84,7 +90,8 @@ bool is_at(const ApiRoute& route, std::string_view path, std::string& item) {
   const std::size_t brace = route.path.find('{');
   if (brace == std::string::npos) return path == route.path;  // at the end of a path, where there is one
   const std::string_view rest = path.substr(std::min(brace, path.size()));
-  if (!path.starts_with(std::string_view(route.path).substr(0, brace)) || rest.empty() || rest.find('/') != std::string_view::npos) {
+  if (!path.starts_with(std::string_view(route.path).substr(0, brace)) || rest.empty() ||
+      rest.find('/') != std::string_view::npos) {
     return false;
   }
   item = rest;

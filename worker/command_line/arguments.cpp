@@ -63,7 +63,8 @@ void Arguments::add_argument(const std::string& name, std::string& to, std::stri
   last_ = &node_.arguments.emplace_back(CommandArgument{name, std::string(about), required, false, {}}).values;
 }
 
-void Arguments::add_argument(const std::string& name, std::vector<std::string>& to, std::string_view about, bool required) {
+void Arguments::add_argument(const std::string& name, std::vector<std::string>& to, std::string_view about,
+                             bool required) {
   app_.add_option(plain(name), to);
   last_ = &node_.arguments.emplace_back(CommandArgument{name, std::string(about), required, true, {}}).values;
 }

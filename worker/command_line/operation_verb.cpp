@@ -60,7 +60,8 @@ void OperationVerb::take_argument(const OperationField& field, Arguments& line) 
 void OperationVerb::take_flag(const OperationField& field, Arguments& line) {
   const std::string flag(field.flag), unit(field.unit), about(field.about);
   if (field.kind == Kind::truth) {
-    line.flag(flag, [this, &field] { given.take_text(field, "yes"); }, about);
+    line.flag(
+        flag, [this, &field] { given.take_text(field, "yes"); }, about);
     return;
   }
   const auto read = [this, &field](const std::string& text) { put(given, field, called(field), text); };
@@ -87,8 +88,8 @@ void OperationVerb::take_assignments(Arguments& line) {
 void OperationVerb::assign(const std::string& assignment) {
   const std::size_t sign = assignment.find('=');
   const std::string key = assignment.substr(0, sign);
-  const auto field = std::ranges::find_if(
-      operation->fields, [&](const OperationField& one) { return !one.is_key && one.key() == key; });
+  const auto field = std::ranges::find_if(operation->fields,
+                                          [&](const OperationField& one) { return !one.is_key && one.key() == key; });
   if (sign == std::string::npos || field == operation->fields.end())
     refuse(fmt::format("\"{}\" cannot be set: write key=value", visible(key.substr(0, 100))));
   put(given, *field, key, std::string_view(assignment).substr(sign + 1));

@@ -1,4 +1,4 @@
-// A verb that is an operation: what the command line makes of its row.
+// A verb made from an operation's row.
 #pragma once
 
 #include <map>
@@ -19,12 +19,10 @@ struct OperationVerb {
   const Operation* operation;
   VerbRow row;
   OperationValues given;
-  bool yes = false;  ///< a person is not to be asked
+  bool yes = false;  ///< skip the confirmation
 
   void take(Arguments& line);
-  StoreUse use() const {
-    return operation->access == Operation::Access::change ? StoreUse::change : StoreUse::read;
-  }
+  StoreUse use() const { return operation->access == Operation::Access::change ? StoreUse::change : StoreUse::read; }
   bool is_of_all() const { return family->of_all; }
 
  private:
@@ -33,7 +31,7 @@ struct OperationVerb {
   void take_assignments(Arguments& line);
   void assign(const std::string& assignment);
 
-  std::map<std::string_view, std::string> arguments_;  // by field: as they were given
+  std::map<std::string_view, std::string> arguments_;  // by field, as typed
   std::vector<std::string> assignments_;
 };
 

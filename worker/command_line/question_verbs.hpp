@@ -92,7 +92,8 @@ struct ParseVerb {
       one_of("--html-policy", text, html_policies);
       html_policy = text;
     };
-    line.value("--html-policy", "POLICY", read_policy, "strict (default); classic: as feedparser sanitises, only to compare parsers");
+    line.value("--html-policy", "POLICY", read_policy,
+               "strict (default); classic: as feedparser sanitises, only to compare parsers");
     line.among(html_policies);
     line.flag("--explain", explain, "Explain repairs and decisions in words instead of printing the document");
     line.flag("--pipe", pipe, "Answer JSON requests from stdin, one per line");

@@ -182,11 +182,10 @@ Finding check_poison_directory(const Config& config) {
   if (directory.empty()) return ok(check, "off: documents that trigger a bug are not kept");
   std::error_code error;
   if (!fs::is_directory(directory, error)) {
-    return {
-        check, Verdict::fail,
-        fmt::format("{} {}", directory.string(),
-                    fs::exists(directory, error) ? "is not a directory" : "does not exist"),
-        "create it for the worker's user, or leave debug.keep_poison empty"};
+    return {check, Verdict::fail,
+            fmt::format("{} {}", directory.string(),
+                        fs::exists(directory, error) ? "is not a directory" : "does not exist"),
+            "create it for the worker's user, or leave debug.keep_poison empty"};
   }
   if (::access(directory.c_str(), W_OK | X_OK) == 0) return ok(check, directory.string());
   if (errno == EROFS) {  // under the service almost all directories are read-only (ProtectSystem=strict)

@@ -13,10 +13,10 @@ namespace feedmill {
 OperationFamily webhook_family();
 OperationFamily topic_family();
 
-/// Looks like the id of a webhook.
+/// Whether the text has the form of a webhook id.
 bool is_webhook_id(std::string_view id);
 
-/// Notes that nobody pushes out yet, where no living worker does.
+/// Adds a note if no live worker pushes out.
 void note_without_push_out(Store& store, std::vector<std::string>& notes);
 
 }  // namespace feedmill

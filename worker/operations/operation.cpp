@@ -31,7 +31,7 @@ std::string url_objection(const OperationField& field, std::string& text) {
   return {};
 }
 
-/// What is wrong with a text, which is brought into the spelling that is kept.
+/// The error in a text, "" = none; changes the text to its canonical spelling.
 std::string text_objection(const OperationField& field, std::string& text) {
   switch (field.kind) {
     case Kind::url:
@@ -50,8 +50,9 @@ std::string text_objection(const OperationField& field, std::string& text) {
     case Kind::duration: {
       const auto span = read_duration(text);
       const std::chrono::milliseconds most(field.most);
-      return span && *span <= most ? std::string()
-                                   : fmt::format("expected a duration of at most {}, such as 24h", format_duration(most));
+      return span && *span <= most
+                 ? std::string()
+                 : fmt::format("expected a duration of at most {}, such as 24h", format_duration(most));
     }
     default:
       if (text.size() <= static_cast<std::size_t>(field.most) && is_clean_text(text)) return {};

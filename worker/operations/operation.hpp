@@ -1,5 +1,5 @@
-// What can be asked of a store, each operation said once: the command line, /api/v1 and the pages about them loop over
-// these rows (OPERATIONS §1, A5).
+// Operations on a store, one row each: the command line, /api/v1 and their reference pages loop over the rows
+// (OPERATIONS §1, A5).
 #pragma once
 
 #include <chrono>
@@ -21,12 +21,12 @@
 
 namespace feedmill {
 
-/// A value that an operation takes.
+/// A parameter of an operation.
 struct OperationField {
   enum class Kind {
     text,      ///< UTF-8 without control characters, at most `most` bytes
-    url,       ///< an absolute http or https URL, kept in its canonical spelling
-    feed,      ///< the same, of a feed
+    url,       ///< an absolute http or https URL, in canonical spelling
+    feed,      ///< the URL of a feed, in canonical spelling
     channel,   ///< the name of a channel
     webhook,   ///< the id of a webhook
     duration,  ///< "24h", at most `most` milliseconds
@@ -35,56 +35,55 @@ struct OperationField {
     choice     ///< one of `choices`
   };
 
-  std::string_view name;  ///< its member in JSON, its parameter in a query
+  std::string_view name;  ///< in JSON and in a query
   Kind kind = Kind::text;
   std::string_view flag{};  ///< "--type"; "" = an argument without a flag
-  std::string_view unit{};  ///< what help calls its value: "TYPE"
+  std::string_view unit{};  ///< the value's name in help: "TYPE"
   std::string_view about{};
   bool required = false;
-  bool either = false;   ///< excludes the others that are so; with `required`, one of them is needed
+  bool either = false;   ///< excludes the other `either` fields; if `required`, exactly one is needed
   bool repeats = false;  ///< a list in JSON, of at most `most`
-  bool is_key = false;   ///< names what the operation is about, under any name that may be stored: HTTP has it in the
-                         ///< query
+  bool is_key = false;   ///< names an existing thing, by any name that may be stored; in the query over HTTP
   std::int64_t least = 0, most = 0;
   std::span<const std::string_view> choices{};
 
-  /// Its KEY in KEY=VALUE: "feed" of "--feed", whatever the list is called in JSON.
+  /// Its KEY in KEY=VALUE, from its flag: "feed" for "--feed".
   std::string key() const;
 };
 
-/// The values that were given: of the kind, within the bounds and in the spelling of their fields.
+/// Arguments of a call, checked against the kinds and bounds of their fields, in canonical spelling.
 class OperationValues {
  public:
   bool has(std::string_view name) const { return values_.contains(name); }
-  /// "" where it was not given.
+  /// "" if not given.
   std::string text(std::string_view name) const;
   std::vector<std::string> texts(std::string_view name) const;
   bool truth(std::string_view name) const;
   std::int64_t number(std::string_view name, std::int64_t otherwise) const;
   std::chrono::milliseconds duration(std::string_view name, std::chrono::milliseconds otherwise) const;
 
-  /// Takes a value as the command line and queries have it; one more of a list, which "" empties. What is wrong with
-  /// it, for people and not cleaned, "" when nothing is. So does the next.
+  /// Sets a value from the command line or a query, or appends it to a list; "" empties a list. Returns the error for
+  /// people, not cleaned; "" = none.
   std::string take_text(const OperationField& field, std::string_view text);
-  /// The same as JSON has it; null empties a list.
+  /// Sets a value from JSON; null empties a list. Returns the error like take_text().
   std::string take_json(const OperationField& field, const boost::json::value& value);
 
  private:
   boost::json::object values_;
 };
 
-/// Why an operation was not carried out. Operations throw it.
+/// Thrown by operations that refuse a call.
 struct OperationRefused {
-  std::string_view reason;  ///< no_such_webhook: HTTP's status and the exit code follow from it
+  std::string_view reason;  ///< a row of reasons.cpp: gives the HTTP status and the exit code
   std::string detail;       ///< for people, not cleaned
 };
 
-/// A store that did not answer, or refused. Operations throw it.
+/// Thrown by operations if the store fails or does not answer.
 struct StoreFailure {
   StoreError error;
 };
 
-/// What the store answered. Throws StoreFailure.
+/// The store's answer. Throws StoreFailure.
 template <class T>
 T answered(StoreResult<T> answer) {
   if (answer.has_error()) throw StoreFailure{answer.error()};
@@ -92,81 +91,81 @@ T answered(StoreResult<T> answer) {
 }
 
 struct OperationOutcome {
-  std::string_view result{};               ///< "added"; "" of what only reads
-  std::vector<boost::json::object> rows{}; ///< what programs are told; people read names and values
-  std::vector<std::string_view> shown{};   ///< of a change: members that people read besides the first
-  std::string next{};                      ///< of a list: `after` of the next page, "" at the end
-  std::vector<std::string> notes{};        ///< for people, not cleaned
-  bool is_no = false;                      ///< the answer is no: exit code 1
-  std::string made{};                      ///< where HTTP finds what is new: "/webhook?id=wh_…"
-  /// Not done yet: to be called again with this as `progress`, so that others have their turn.
+  std::string_view result{};                ///< "added"; "" for reads
+  std::vector<boost::json::object> rows{};  ///< JSON for programs, names and values for people
+  std::vector<std::string_view> shown{};    ///< of a change: members shown to people after the first
+  std::string next{};                       ///< of a list: `after` for the next page, "" at the end
+  std::vector<std::string> notes{};         ///< for people, not cleaned
+  bool is_no = false;                       ///< exit code 1
+  std::string made{};                       ///< path of a new resource: "/webhook?id=wh_…"
+  /// Not empty: unfinished; call run() again with it as `progress`, after other callers.
   std::string progress{};
-  /// What is left: a request to somebody else, on the caller's loop, which must not wait for it.
+  /// The rest of the operation, which sends a request; runs on the caller's loop.
   std::function<boost::asio::awaitable<OperationOutcome>(Fetcher& fetcher)> then{};
 };
 
-/// What an operation works with; all of it outlives the call.
+/// Environment of a call; outlives it.
 struct OperationContext {
   Store& store;
-  const FetchOptions& fetching;        ///< which addresses may be reached
-  const std::string& public_url;       ///< push_out.public_url, of the store's partition
-  std::chrono::milliseconds patience;  ///< with a receiver: push_out.timeout
-  std::string_view progress{};         ///< of the outcome before, "" at first
+  const FetchOptions& fetching;        ///< egress policy
+  const std::string& public_url;       ///< push_out.public_url of the store's partition
+  std::chrono::milliseconds patience;  ///< push_out.timeout
+  std::string_view progress{};         ///< OperationOutcome::progress of the previous call, "" at first
 };
 
 struct OperationColumn {
   std::string_view member;
-  std::size_t width;             ///< 0: as wide as it comes (the last)
-  std::string_view otherwise{};  ///< the member to show where a row has none of that name
+  std::size_t width;             ///< 0: unlimited (the last column)
+  std::string_view otherwise{};  ///< member shown instead if a row lacks it
   bool right = false;
 };
 
 struct Operation {
   enum class Access {
-    read,   ///< plain keys; no other right is needed (SECURITY §10)
-    ask,    ///< the same, and a request to somebody else: no token that only reads may cause it
+    read,   ///< reads plain keys (SECURITY §10)
+    ask,    ///< reads, and sends a request: not allowed to read-only tokens
     change  ///< writes
   };
 
-  std::string_view verb;             ///< "webhook add"
-  std::string_view method, path;     ///< "POST", "/webhooks"
-  std::string_view about;            ///< one line without a full stop
-  std::string_view example;          ///
-  Access access{};                   ///
+  std::string_view verb;          ///< "webhook add"
+  std::string_view method, path;  ///< "POST", "/webhooks"
+  std::string_view about;         ///< one line without a full stop
+  std::string_view example;       ///
+  Access access{};                ///
   std::span<const OperationField> fields{};
   /// Blocking and bounded. Throws OperationRefused and StoreFailure.
   OperationOutcome (*run)(const OperationContext& context, const OperationValues& given) = nullptr;
-  bool assigns = false;              ///< the command line takes what is no key as KEY=VALUE
-  std::string_view question{};       ///< a person must say yes to it; {} stands for what is named
-  std::string_view unasked{};        ///< where nobody can be asked, what it would do
-  std::string_view rows{};           ///< of a list: what HTTP calls its rows, "webhooks"
+  bool assigns = false;                        ///< the command line sets all fields except keys by KEY=VALUE
+  std::string_view question{};                 ///< confirmation asked of people; {} becomes the keys
+  std::string_view unasked{};                  ///< the consequence, printed if no person can be asked
+  std::string_view rows{};                     ///< of a list: name of its rows over HTTP, "webhooks"
   std::span<const OperationColumn> columns{};  ///< of a list
-  std::string_view none{};                     ///< of a list: what people read where it is empty
-  std::string_view exits{};                    ///< what its exit code says besides the usual
+  std::string_view none{};                     ///< of a list: message if it is empty
+  std::string_view exits{};                    ///< exit codes with a special meaning
 
   bool is_list() const { return !rows.empty(); }
 };
 
-/// Operations on one kind of thing, verbs below one word.
+/// Operations on one kind of resource; verbs below one word.
 struct OperationFamily {
   std::string_view verb, about;  ///< "webhook" and its line of help
-  std::string_view group;        ///< the heading that it stands under
-  bool of_all = false;           ///< it is about the one stream of all partitions (RELIABILITY L28)
+  std::string_view group;        ///< heading in help
+  bool of_all = false;           ///< applies to the merged stream of all partitions (RELIABILITY L28)
   std::span<const Operation> operations;
 };
 
-/// All of them, in the order of the help; constant for the life of the program.
+/// All families in the order of the help; constant for the life of the program.
 std::span<const OperationFamily> operation_families();
 
-/// What is still missing of the values, or excludes each other; "" = nothing. `called` says what a surface calls a
-/// field.
+/// The error in the combination of values: missing or conflicting fields; "" = none. `called` returns the surface's
+/// name of a field.
 std::string objection_to(const Operation& operation, const OperationValues& given,
                          const std::function<std::string(const OperationField&)>& called);
 
-/// The feed that the operation is about, canonical; "" where it is about none.
+/// The feed URL among the values, canonical; "" = none.
 std::string feed_of(const Operation& operation, const OperationValues& given);
 
-/// A page of a list: `after` and `limit`, which every list takes over HTTP.
+/// Fields of every list over HTTP: `after`, `limit`.
 std::span<const OperationField> page_fields();
 inline constexpr std::size_t usual_page = 50, most_page = 200;
 

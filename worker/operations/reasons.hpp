@@ -1,13 +1,13 @@
-// Why something asked for was not done, as programs go by it: one word each, with what HTTP and a shell make of it.
+// Reasons of refusals as programs read them, with their HTTP status and exit code.
 #pragma once
 
 #include <string_view>
 
 namespace feedmill {
 
-/// HTTP's status for a reason; 500 where it is none of docs/API.md.
+/// The HTTP status of a reason; 500 if docs/API.md does not list it.
 unsigned status_of(std::string_view reason);
-/// The exit code for one (OPERATIONS §1).
+/// The exit code of a reason (OPERATIONS §1).
 int exit_of(std::string_view reason);
 
 }  // namespace feedmill

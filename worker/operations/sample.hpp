@@ -1,4 +1,4 @@
-// Trying a webhook: one signed sample, sent now (OPERATIONS B5).
+// Sends a signed sample to a webhook (OPERATIONS B5).
 #pragma once
 
 #include <chrono>
@@ -10,9 +10,9 @@
 
 namespace feedmill {
 
-/// Sends it by the rules of `fetcher`, which outlives this: its egress policy holds, redirects are not followed. `now`:
-/// by Redis' clock, for the time and the secrets that it is signed with. `patience`: with the answer. The outcome is
-/// `taken` or `not_taken`, and has no secret in it.
+/// Sends it through `fetcher`, which outlives the call: its egress policy applies, redirects are not followed. `now`:
+/// Redis' clock, for the timestamp and the secrets in use. `patience`: time limit of the response. The outcome is
+/// `taken` or `not_taken` and contains no secret.
 boost::asio::awaitable<OperationOutcome> send_sample(Fetcher& fetcher, Subscriber webhook, Milliseconds now,
                                                      std::chrono::milliseconds patience);
 

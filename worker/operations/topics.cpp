@@ -1,4 +1,6 @@
-// Topics: what of the store others may subscribe to (WEBSUB §10).
+// Topics: shared feeds and channels (WEBSUB §10).
+#include "storage/push_out/topics.hpp"
+
 #include <array>
 #include <optional>
 #include <span>
@@ -8,7 +10,6 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "storage/push_out/subscribers.hpp"
-#include "storage/push_out/topics.hpp"
 #include "storage/timelines/channels.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/operations/families.hpp"
@@ -26,7 +27,8 @@ using Kind = OperationField::Kind;
 constexpr std::size_t denied_at_once = 200;
 
 constexpr std::array of_any{
-    OperationField{.name = "url", .kind = Kind::feed, .unit = "URL", .about = "Feed URL", .either = true, .is_key = true},
+    OperationField{
+        .name = "url", .kind = Kind::feed, .unit = "URL", .about = "Feed URL", .either = true, .is_key = true},
     OperationField{.name = "channel",
                    .kind = Kind::channel,
                    .flag = "--channel",
@@ -49,7 +51,7 @@ constexpr std::array subscriber_columns{OperationColumn{"state", 9}, OperationCo
                                         OperationColumn{"failures", 8, {}, true}, OperationColumn{"url", 32, "channel"},
                                         OperationColumn{"callback", 0}};
 
-/// The one that was given.
+/// The topic among the arguments, if any.
 std::optional<Topic> given_topic(const OperationValues& given) {
   if (given.has("channel")) return Topic{TopicKind::channel, given.text("channel")};
   if (given.has("url")) return Topic{TopicKind::feed, given.text("url")};
@@ -61,8 +63,8 @@ json::object named(const Topic& topic) {
   return {{is_feed ? "url" : "channel", topic.name}, {"kind", is_feed ? "feed" : "channel"}};
 }
 
-/// Where a topic is found: its documents, the hub that tells of them, its live stream. Its URLs are secrets, shown to
-/// who may see all that they lead to.
+/// URLs of a topic: its documents, its hub, its live stream. They are secrets; callers of operations may see everything
+/// that they lead to.
 json::object row_of(const TopicAddress& address, const std::string& public_url) {
   json::object row = named(address.topic);
   const std::string document = public_url + "/t/" + address.token;
@@ -73,7 +75,7 @@ json::object row_of(const TopicAddress& address, const std::string& public_url) 
   return row;
 }
 
-/// No secret, and its callback without those in it (SECURITY K1).
+/// Without its secret and the secrets in its callback (SECURITY K1).
 json::object row_of(const Subscriber& subscriber) {
   json::object row{{"id", subscriber.id}, {"state", to_string(subscriber.state)}, {"callback", redact(subscriber.url)}};
   for (const auto& [name, value] : named(subscriber.topic)) row[name] = value;
@@ -88,9 +90,9 @@ json::object row_of(const Subscriber& subscriber) {
   return row;
 }
 
-/// It exists, and others may be shown it.
+/// Refuses an unknown topic, and a feed that must not be re-published.
 void check(Store& store, const Topic& topic) {
-  if (topic.kind == TopicKind::channel) {  // feeds that are not republished are left out of it
+  if (topic.kind == TopicKind::channel) {  // its private feeds are left out of its document
     if (!answered(Channels(store).is_known(topic.name)))
       throw OperationRefused{"no_such_channel", "no such channel: " + topic.name};
     return;
@@ -132,7 +134,7 @@ OperationOutcome list(const OperationContext& context, const OperationValues& gi
   return outcome;
 }
 
-/// Subscribers are told first, a part at a time.
+/// Denies its subscribers first, some per call.
 OperationOutcome remove(const OperationContext& context, const OperationValues& given) {
   const Topic topic = *given_topic(given);
   const OperationRefused unshared{"no_such_topic", topic.name + " is not shared (see feedmill topic list)"};

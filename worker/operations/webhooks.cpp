@@ -1,4 +1,4 @@
-// Webhooks: who is sent events as signed POSTs (OPERATIONS B3 to B6).
+// Webhooks: URLs that receive events as signed POSTs (OPERATIONS B3 to B6).
 #include <algorithm>
 #include <array>
 
@@ -45,8 +45,9 @@ constexpr OperationField signature{.name = "signature",
                                    .kind = Kind::choice,
                                    .flag = "--signature",
                                    .unit = "SCHEME",
-                                   .about = "v1: HMAC-SHA256 with a shared secret (default); v1a: ed25519, where the "
-                                            "receiver gets only the public key",
+                                   .about =
+                                       "v1: HMAC-SHA256 with a shared secret (default); v1a: ed25519, where the "
+                                       "receiver gets only the public key",
                                    .choices = signatures};
 constexpr OperationField feeds{.name = "feeds",
                                .kind = Kind::feed,
@@ -79,8 +80,7 @@ constexpr OperationField with_private{
     .kind = Kind::truth,
     .flag = "--private",
     .about = "Also events of feeds that are not re-published: those with credentials or a secret URL"};
-constexpr OperationField name{
-    .name = "name", .flag = "--name", .unit = "NAME", .about = "Display name", .most = 200};
+constexpr OperationField name{.name = "name", .flag = "--name", .unit = "NAME", .about = "Display name", .most = 200};
 constexpr OperationField at_once{.name = "at_once",
                                  .kind = Kind::number,
                                  .flag = "--at-once",
@@ -104,9 +104,9 @@ constexpr OperationField new_url = [] {
 }();
 constexpr std::array of_set{id, new_url, name, feeds, channels, types, initial, with_private, at_once};
 constexpr std::array of_rotate{id, old_for};
-constexpr std::array columns{OperationColumn{"id", 29},      OperationColumn{"state", 9},
+constexpr std::array columns{OperationColumn{"id", 29},           OperationColumn{"state", 9},
                              OperationColumn{"last_success", 20}, OperationColumn{"failures", 8, {}, true},
-                             OperationColumn{"name", 16},    OperationColumn{"url", 0}};
+                             OperationColumn{"name", 16},         OperationColumn{"url", 0}};
 
 json::array redacted(const std::vector<std::string>& texts) {
   json::array all;
@@ -114,7 +114,7 @@ json::array redacted(const std::vector<std::string>& texts) {
   return all;
 }
 
-/// All that may be shown of a webhook: no secret, and its URL without those in it (SECURITY K1).
+/// A webhook without its secret and the secrets in its URL (SECURITY K1).
 json::object row_of(const Subscriber& webhook, Milliseconds now) {
   const std::string public_key = public_key_of(webhook.secret);
   const bool signs_with_old = secrets_in_use(webhook, now).size() > 1;
@@ -154,7 +154,7 @@ Subscriber known(const OperationContext& context, const OperationValues& given) 
   return std::move(*webhook);
 }
 
-/// Names are looked up at each request, not now.
+/// Host names are not resolved here but at each request.
 void check_address(const OperationContext& context, const std::string& address, std::vector<std::string>& notes) {
   const EgressView view = EgressViewer(context.fetching).of_text({address, {}});
   if (view.verdict == EgressView::Verdict::refused) {
@@ -166,7 +166,7 @@ void check_address(const OperationContext& context, const std::string& address, 
   if (address.starts_with("http:")) notes.emplace_back("the URL is not https: events are sent in clear text");
 }
 
-/// As Feeds::records(), each from the partition that has it.
+/// Feeds::records() across partitions.
 std::vector<std::optional<FeedRecord>> records_of(Store& store, const std::vector<std::string>& urls) {
   if (!store.is_of_all()) return answered(Feeds(store).records(urls));
   std::vector<std::optional<FeedRecord>> all(urls.size());
@@ -180,7 +180,7 @@ std::vector<std::optional<FeedRecord>> records_of(Store& store, const std::vecto
   return all;
 }
 
-/// Whether there is a channel of that name, in any partition where it is asked of all.
+/// Whether the channel exists, in any partition of a merged store.
 bool is_known_channel(Store& store, const std::string& uid) {
   if (!store.is_of_all()) return answered(Channels(store).is_known(uid));
   for (unsigned i = 0; i < store.options_at(0).partition.count; ++i) {
@@ -190,7 +190,7 @@ bool is_known_channel(Store& store, const std::string& uid) {
   return false;
 }
 
-/// Notes what of its filter is not sent, or not yet; an unknown feed is a mistake, a channel may come later.
+/// Refuses unknown feeds. Notes private feeds, and channels that do not exist yet.
 void check_filter(Store& store, const Subscriber& webhook, std::vector<std::string>& notes) {
   std::size_t left_out = 0;
   const auto note = [&](std::string text) {
@@ -205,9 +205,9 @@ void check_filter(Store& store, const Subscriber& webhook, std::vector<std::stri
     const std::string feed = redact(urls[i]);
     if (!records[i]) {
       const auto its = store.is_of_all() ? std::nullopt : store.elsewhere(urls[i]);
-      throw OperationRefused{
-          "no_such_feed", its ? fmt::format("partition {} has {}, but the webhook belongs to another", *its, feed)
-                              : fmt::format("no such feed: {}; add it first", feed)};
+      throw OperationRefused{"no_such_feed",
+                             its ? fmt::format("partition {} has {}, but the webhook belongs to another", *its, feed)
+                                 : fmt::format("no such feed: {}; add it first", feed)};
     }
     const Republishing republishing = republishing_of(*records[i]);
     if (!webhook.with_private && !republishing.allowed)
@@ -219,7 +219,7 @@ void check_filter(Store& store, const Subscriber& webhook, std::vector<std::stri
   if (left_out > 0) notes.push_back(fmt::format("and {} more", left_out));
 }
 
-/// Puts what was given into `webhook`, and notes what of it does not hold yet.
+/// Applies the arguments to `webhook`; returns notes.
 std::vector<std::string> take(const OperationContext& context, const OperationValues& given, Subscriber& webhook) {
   if (given.has("url")) webhook.url = given.text("url");
   if (given.has("name")) webhook.name = given.text("name");
@@ -237,14 +237,14 @@ std::vector<std::string> take(const OperationContext& context, const OperationVa
   return notes;
 }
 
-/// It as it is stored now.
+/// The stored webhook after a change.
 OperationOutcome changed(std::string_view result, const OperationContext& context, const std::string& its_id) {
   const auto webhook = answered(Subscribers(context.store).get(its_id));
   if (!webhook) throw no_such_webhook(context, its_id);
   return {.result = result, .rows = {row_of(*webhook, answered(context.store.now()))}};
 }
 
-/// With what the receiver is configured with, which is shown this once.
+/// Shows the receiver's key, which is shown only once.
 void show_key(OperationOutcome& outcome, const std::string& secret) {
   const std::string public_key = public_key_of(secret);
   const std::string_view member = public_key.empty() ? "secret" : "public_key";
@@ -309,8 +309,9 @@ OperationOutcome rotate(const OperationContext& context, const OperationValues& 
   OperationOutcome outcome = changed("rotated", context, webhook.id);
   show_key(outcome, secret);
   if (had_two) {
-    outcome.notes.push_back(fmt::format(
-        "only the newest two secrets sign: the previous one, valid until {}, no longer signs", rfc3339(webhook.old_until)));
+    outcome.notes.push_back(
+        fmt::format("only the newest two secrets sign: the previous one, valid until {}, no longer signs",
+                    rfc3339(webhook.old_until)));
   }
   return outcome;
 }

@@ -33,7 +33,7 @@ constexpr Milliseconds turn{10'000};           // then the subscriber yields its
 constexpr Milliseconds least_back_off{60'000}, most_back_off{std::chrono::hours(24)};
 constexpr std::uint32_t most_verifications = 3;
 constexpr std::uint32_t most_rest = 30'000;  // ms, of a verification without a lane
-constexpr std::size_t told_at_once = 5;  // events per webhook between two checks of re-publishing
+constexpr std::size_t told_at_once = 5;      // events per webhook between two checks of re-publishing
 
 bool is_webhook(const Subscriber& subscriber) {
   return subscriber.kind == Subscriber::Kind::webhook;

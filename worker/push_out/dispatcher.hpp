@@ -102,8 +102,7 @@ class Dispatcher {
   boost::asio::awaitable<void> lane();
   boost::asio::awaitable<SubscriberSettlement> serve(Served& served);
   enum class Turn { now, later, never };
-  boost::asio::awaitable<Turn> turn_at_site(Served& served, SubscriberSettlement& end,
-                                            Fetcher::Peer& peer);
+  boost::asio::awaitable<Turn> turn_at_site(Served& served, SubscriberSettlement& end, Fetcher::Peer& peer);
   boost::asio::awaitable<Next> confirm(Served& served, SubscriberSettlement& end);
   boost::asio::awaitable<Next> tell_page(Served& served, SubscriberSettlement& end, const EventTail::Since& page);
   boost::asio::awaitable<Next> tell_webhook(Served& served, SubscriberSettlement& end, const OutsideEvents& wanted);

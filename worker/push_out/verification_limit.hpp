@@ -12,8 +12,8 @@
 
 namespace feedmill {
 
-/// Limits by name: a site (Subscriber::site), or the network of the address that is connected to. Each gets one request a
-/// second, and none for ten minutes after ten failures. Lives on the loop's thread.
+/// Limits by name: a site (Subscriber::site), or the network of the address that is connected to. Each gets one request
+/// a second, and none for ten minutes after ten failures. Lives on the loop's thread.
 class VerificationLimit {
  public:
   enum class Outcome {

@@ -11,7 +11,7 @@ namespace feedmill {
 namespace {
 
 constexpr Milliseconds look_for_memory{1'000};
-constexpr std::size_t most_sought = 2;      // pages, at once: each is in hand, as whatever a worker may die of
+constexpr std::size_t most_sought = 2;  // pages, at once: each is in hand, as whatever a worker may die of
 
 }  // namespace
 

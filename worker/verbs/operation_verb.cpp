@@ -1,4 +1,6 @@
-// What people and programs are told of an operation that was called as a verb.
+// Runs an operation as a verb and prints its outcome.
+#include "worker/command_line/operation_verb.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <exception>
@@ -16,7 +18,6 @@
 #include <fmt/ranges.h>
 
 #include "worker/base/json_text.hpp"
-#include "worker/command_line/operation_verb.hpp"
 #include "worker/operations/reasons.hpp"
 #include "worker/process/run_options.hpp"
 #include "worker/verbs/open_store.hpp"
@@ -35,7 +36,7 @@ std::string words(std::string_view member) {
   return text;
 }
 
-/// A value as people read it; "" = nothing.
+/// A value for people; "" = none.
 std::string text_of(const json::value& value) {
   if (value.is_null()) return {};
   if (value.is_string()) return std::string(value.get_string());
@@ -45,7 +46,7 @@ std::string text_of(const json::value& value) {
 
 using Lines = std::vector<std::pair<std::string, std::string>>;
 
-/// A line for each value, of a list for each of its values.
+/// One line per value; a list gets one line per element.
 void add_lines(std::string_view member, const json::value& value, Lines& lines) {
   if (const json::array* const list = value.if_array()) {
     for (const json::value& one : *list) lines.emplace_back(words(member), text_of(one));
@@ -72,7 +73,7 @@ void tell_row(const OperationOutcome& outcome, Terminal& terminal) {
     terminal.tell(std::move(told), lines, widest_label);
 }
 
-/// Does what is left of an outcome on a loop of its own. Throws Interrupted.
+/// Runs OperationOutcome::then on a loop of its own. Throws Interrupted.
 OperationOutcome finished(const OperationOutcome& begun, const FetchOptions& fetching) {
   asio::io_context loop(1);
   Fetcher fetcher(loop.get_executor(), fetching);
@@ -80,12 +81,13 @@ OperationOutcome finished(const OperationOutcome& begun, const FetchOptions& fet
   std::exception_ptr failed;
   bool ended = false;
   asio::cancellation_signal cancel;
-  asio::co_spawn(loop, begun.then(fetcher),
-                 asio::bind_cancellation_slot(cancel.slot(), [&](const std::exception_ptr& error, OperationOutcome end) {
-                   ended = true;
-                   failed = error;
-                   outcome = std::move(end);
-                 }));
+  asio::co_spawn(
+      loop, begun.then(fetcher),
+      asio::bind_cancellation_slot(cancel.slot(), [&](const std::exception_ptr& error, OperationOutcome end) {
+        ended = true;
+        failed = error;
+        outcome = std::move(end);
+      }));
   while (!ended) {
     loop.run_one_for(interrupt_interval);
     if (interrupted()) cancel.emit(asio::cancellation_type::terminal);  // libcurl lets go of the transfer first
@@ -95,7 +97,7 @@ OperationOutcome finished(const OperationOutcome& begun, const FetchOptions& fet
   return std::move(*outcome);
 }
 
-/// A verb that was called, over an open store.
+/// A call of a verb over an open store.
 class Call {
  public:
   Call(const OperationVerb& verb, const VerbContext& context)
@@ -121,8 +123,8 @@ class Call {
     do {
       stop_if_interrupted();
       const std::string progress = std::move(outcome.progress);
-      outcome = operation_.run(
-          {context_.store, fetching_, public_url_, context_.config.push_out.timeout, progress}, given_);
+      outcome =
+          operation_.run({context_.store, fetching_, public_url_, context_.config.push_out.timeout, progress}, given_);
     } while (!outcome.progress.empty());
     return outcome;
   }
@@ -169,7 +171,7 @@ class Call {
   const std::string public_url_;
 };
 
-/// The values that name what an operation is about.
+/// The given keys, joined.
 std::string keys_of(const OperationVerb& verb) {
   std::vector<std::string> keys;
   for (const OperationField& field : verb.operation->fields) {

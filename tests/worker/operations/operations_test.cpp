@@ -1,6 +1,4 @@
 // What operations take, and that each is said in full (OPERATIONS A5, B3, B4).
-#include "worker/operations/operation.hpp"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "worker/operations/families.hpp"
+#include "worker/operations/operation.hpp"
 
 namespace feedmill::operations_test {
 namespace {
@@ -41,7 +40,8 @@ std::string take(const std::vector<std::string>& assignments, OperationValues& g
 std::string take_json(const std::string& object, OperationValues& given) {
   const json::value parsed = json::parse(object);
   for (const auto& [name, value] : parsed.as_object()) {
-    const auto field = std::ranges::find(operation("webhook set").fields, std::string_view(name), &OperationField::name);
+    const auto field =
+        std::ranges::find(operation("webhook set").fields, std::string_view(name), &OperationField::name);
     if (field == operation("webhook set").fields.end()) return "no such member";
     std::string wrong = given.take_json(*field, value);
     if (!wrong.empty()) return wrong;
@@ -52,8 +52,7 @@ std::string take_json(const std::string& object, OperationValues& given) {
 TEST(OperationValues, AreTheSameFromTextAndFromJson) {
   OperationValues text, object;
   EXPECT_EQ(take({"url=HTTPS://Example.org/hook", "name=One", "feed=http://example.org", "feed=http://example.org/",
-                  "channel=anna/news", "type=post_created", "type=feed_gone", "initial=yes", "private=no",
-                  "at_once=5"},
+                  "channel=anna/news", "type=post_created", "type=feed_gone", "initial=yes", "private=no", "at_once=5"},
                  text),
             "");
   EXPECT_EQ(take_json(R"({"url":"https://example.org/hook","name":"One","feeds":["http://example.org/"],
