@@ -106,5 +106,43 @@ TEST_F(ApiOfAWorker, CallsThatWaitKeepNoProbeWaiting) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
+/// A worker that is killed at a point of a call, which the client repeats.
+class CrashesInACall : public ApiOfAWorker, public testing::WithParamInterface<const char*> {
+ protected:
+  HttpAnswer ask_to(const std::string& verb, const std::string& address) const {
+    return ask({"POST",
+                "http://" + address + "/api/v1/feed/" + verb + "?url=https://example.org/",
+                {{"Authorization", "Bearer " + token}, {"Idempotency-Key", verb + "-once"}}});
+  }
+  std::uint64_t answers() { return std::stoull(world.redis_text({"XLEN", "stream:signals"})); }
+};
+
+TEST_P(CrashesInACall, RepeatingItHasOneEffectAndTheSameAnswer) {  // OPERATIONS A2
+  write(with_token());
+  ASSERT_EQ(world.run({"add", "https://example.org/"}).exit, 0);
+  auto dying = world.environment;
+  dying["FEEDMILL_CRASH_AT"] = std::string(GetParam()) + ":1";
+  const bool is_done = std::string(GetParam()) == "S18";
+  {
+    Program worker(arguments(), dying);
+    const std::string address = listening_at(worker);
+    EXPECT_EQ(ask_to("pause", address).status, 0) << "no answer came";
+    EXPECT_EQ(worker.wait().exit, -SIGKILL);
+  }
+  EXPECT_EQ(world.redis_text({"HGET", "state:feed:https://example.org/", "state"}) == "paused", is_done);
+  Program worker(arguments(), world.environment);
+  const std::string address = listening_at(worker);
+  const HttpAnswer again = ask_to("pause", address);
+  EXPECT_EQ(again.status, 200) << again.body;
+  EXPECT_NE(again.body.find("\"result\":\"paused\""), std::string::npos) << again.body;
+  EXPECT_EQ(again.body.find("\"repeated\":true") != std::string::npos, is_done) << again.body;
+  const std::uint64_t events = answers();
+  EXPECT_EQ(ask_to("pause", address).status, 200);
+  EXPECT_EQ(answers(), events) << "it is answered from memory";
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().exit, 0);
+}
+INSTANTIATE_TEST_SUITE_P(Points, CrashesInACall, testing::Values("S17", "S18"));
+
 }  // namespace
 }  // namespace feedmill::test::api_test

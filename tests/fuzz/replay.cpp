@@ -10,10 +10,10 @@
 
 using FuzzTarget = int (*)(const std::uint8_t* data, std::size_t size);
 
-// FEEDMILL_FUZZ_TARGETS(X) is X(name) for each target, from CMake.
-#define DECLARE(name) int name(const std::uint8_t* data, std::size_t size);
-FEEDMILL_FUZZ_TARGETS(DECLARE)
-#undef DECLARE
+// targets.inc, from CMake, is TARGET(name) for each.
+#define TARGET(name) int name(const std::uint8_t* data, std::size_t size);
+#include "targets.inc"
+#undef TARGET
 
 namespace {
 
@@ -22,9 +22,11 @@ struct Row {
   FuzzTarget target;
 };
 
-#define ROW(name) Row{#name, name},
-constexpr Row rows[] = {FEEDMILL_FUZZ_TARGETS(ROW)};
-#undef ROW
+#define TARGET(name) Row{#name, name},
+constexpr Row rows[] = {
+#include "targets.inc"
+};
+#undef TARGET
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "storage/records/json_member.hpp"
+#include "storage/redis/test_point.hpp"
 #include "worker/api/routes.hpp"
 #include "worker/base/json_text.hpp"
 #include "worker/base/terminal.hpp"
@@ -153,7 +154,9 @@ StoreResult<std::optional<ApiReply>> carry_out(Store& store, const Request& requ
                                                const ApiAsk& ask) {
   Requests requests(store, {.token = "", .keep = rules.config.requests.keep});
   InParts parts;
+  test_point("S17");
   const auto done = RequestActions(store, requests).carry_out(request, "", parts, rules);
+  test_point("S18");
   if (!done && !Requests::is_in_other_hands(done.error())) return done.error();
   const auto answer = RequestStream(store).answer(ask.app, ask.ref);
   if (!answer) return answer.error();

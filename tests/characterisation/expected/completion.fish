@@ -255,7 +255,7 @@ complete -c feedmill -n '__feedmill_at "parse"' -l url -r -d 'URL it was fetched
 complete -c feedmill -n '__feedmill_at "parse"' -l content-type -r -d 'Its Content-Type header'
 complete -c feedmill -n '__feedmill_at "parse"' -l header -r -d 'Another response header; may be repeated'
 complete -c feedmill -n '__feedmill_at "parse"' -l raw-html -d 'Leave markup unchanged'
-complete -c feedmill -n '__feedmill_at "parse"' -l html-policy -r -f -a 'strict classic' -d 'strict, or classic: like feedparser'
+complete -c feedmill -n '__feedmill_at "parse"' -l html-policy -r -f -a 'strict classic' -d 'strict (default); classic: as feedparser sanitises, only to compare parsers'
 complete -c feedmill -n '__feedmill_at "parse"' -l explain -d 'Explain repairs and decisions in words instead of printing the document'
 complete -c feedmill -n '__feedmill_at "parse"' -l pipe -d 'Answer JSON requests from stdin, one per line'
 complete -c feedmill -n '__feedmill_at "plan"' -s h -l help -d 'Show help; after a verb, help for that verb'
