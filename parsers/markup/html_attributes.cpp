@@ -1,9 +1,11 @@
 #include "parsers/markup/html_attributes.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "parsers/markup/sanitise.hpp"
 #include "parsers/text/media_type.hpp"
+#include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
 
@@ -22,46 +24,6 @@ constexpr std::string_view form_members[] = {"button", "fieldset", "form",   "im
 template <class List>
 bool contains(const List& list, std::string_view word) {
   return std::find(std::begin(list), std::end(list), word) != std::end(list);
-}
-
-// Whether `digits` is a plain whole number of at most `most`. An empty one is not.
-bool is_number(std::string_view digits, unsigned most) {
-  unsigned value = 0;
-  for (const char c : digits) {
-    if (!is_digit(c) || value > most) return false;
-    value = value * 10 + static_cast<unsigned>(c - '0');
-  }
-  return !digits.empty() && value <= most;
-}
-
-bool is_ipv4(std::string_view text) {
-  int parts = 0;
-  for (bool more = true; more; ++parts) {
-    more = text.find('.') != npos;
-    if (!is_number(take_until(text, '.'), 255)) return false;
-  }
-  return parts == 4;
-}
-
-// Counts the 16-bit groups in part of an IPv6 address, two for an IPv4 address at its end; 9 if invalid.
-int ipv6_groups(std::string_view text, bool at_end) {
-  int groups = 0;
-  for (bool more = !text.empty(); more && groups <= 8;) {
-    more = text.find(':') != npos;
-    const std::string_view group = take_until(text, ':');
-    const bool hex = !group.empty() && group.size() <= 4 &&
-                     std::all_of(group.begin(), group.end(), [](char c) { return hex_value(c) >= 0; });
-    if (!hex && (more || !at_end || !is_ipv4(group))) return 9;
-    groups += hex ? 1 : 2;
-  }
-  return groups;
-}
-
-// RFC 4291 §2.2: eight groups, or fewer around one "::".
-bool is_ipv6(std::string_view text) {
-  const std::size_t gap = text.find("::");
-  if (gap == npos) return ipv6_groups(text, true) == 8;
-  return ipv6_groups(text.substr(0, gap), false) + ipv6_groups(text.substr(gap + 2), true) < 8;
 }
 
 // Whether UTF-8 text contains a bidirectional control or invisible character. Joiners are allowed, as host names have
@@ -95,7 +57,8 @@ bool is_plain_authority(std::string_view authority) {
   const std::size_t colon = authority.ends_with(']') ? npos : authority.rfind(':');
   const std::string_view port = colon == npos ? std::string_view{} : authority.substr(colon + 1);
   const std::string_view host = authority.substr(0, colon);
-  if (!port.empty() && !is_number(port, 65535)) return false;
+  std::uint16_t number = 0;
+  if (!port.empty() && !read_number(port, number)) return false;
   if (has_format_control(host)) return false;
   if (host.starts_with('[')) return host.ends_with(']') && is_ipv6(host.substr(1, host.size() - 2));
   constexpr std::string_view forbidden = "#%/:<>?@[\\]^|\x7f";

@@ -1,12 +1,13 @@
 #include "parsers/text/url.hpp"
 
 #include <algorithm>
-#include <arpa/inet.h>
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <utility>
 
+#include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
 
 namespace feedmill {
@@ -126,10 +127,43 @@ namespace {
 /// RFC 3986 §2: unreserved and reserved, except "[", "]", "#" and "%", which depend on their position.
 constexpr ByteSet uri_characters("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?@!$&'()*+,;=");
 
-bool is_ipv6(std::string_view text) {
-  in6_addr address{};
-  return inet_pton(AF_INET6, std::string(text).c_str(), &address) == 1;
+}  // namespace
+
+bool is_ipv4(std::string_view text) {
+  int parts = 0;
+  for (bool more = true; more; ++parts) {
+    more = text.find('.') != npos;
+    std::uint8_t part = 0;
+    if (!read_number(take_until(text, '.'), part)) return false;
+  }
+  return parts == 4;
 }
+
+namespace {
+
+/// Counts the 16-bit groups in part of an IPv6 address, two for an IPv4 address at its end; 9 if invalid.
+int ipv6_groups(std::string_view text, bool at_end) {
+  int groups = 0;
+  for (bool more = !text.empty(); more && groups <= 8;) {
+    more = text.find(':') != npos;
+    const std::string_view group = take_until(text, ':');
+    const bool hex = !group.empty() && group.size() <= 4 &&
+                     std::all_of(group.begin(), group.end(), [](char c) { return hex_value(c) >= 0; });
+    if (!hex && (more || !at_end || !is_ipv4(group))) return 9;
+    groups += hex ? 1 : 2;
+  }
+  return groups;
+}
+
+}  // namespace
+
+bool is_ipv6(std::string_view text) {
+  const std::size_t gap = text.find("::");
+  if (gap == npos) return ipv6_groups(text, true) == 8;
+  return ipv6_groups(text.substr(0, gap), false) + ipv6_groups(text.substr(gap + 2), true) < 8;
+}
+
+namespace {
 
 /// RFC 3986 §3.2, before percent-encoding: [user@]host[:port], the host a name or an IPv6 address in brackets.
 bool is_authority(std::string_view authority, bool needs_host) {

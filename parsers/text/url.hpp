@@ -42,6 +42,12 @@ class UrlBase {
   std::string folder_;  // from the scheme up to, not including, the path's last "/"; no dot segments
 };
 
+/// Whether the text is an IPv4 address of four decimal parts.
+bool is_ipv4(std::string_view text);
+
+/// Whether the text is an IPv6 address (RFC 4291 §2.2): eight groups, or fewer around one "::".
+bool is_ipv6(std::string_view text);
+
 /// `url` in RFC 3986 form: bytes not allowed in a URI (spaces, quotes, < and >, controls, all non-ASCII) and a % that
 /// escapes nothing are percent-encoded. "" if the authority holds such ASCII or is malformed (`host:port`, `[zz]`),
 /// or an http URL has no host, since no server has that name. At most three times as long; a valid URI is unchanged.

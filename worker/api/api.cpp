@@ -133,7 +133,7 @@ class Api::Waiting {
 };
 
 Api::Api(asio::any_io_executor executor, Options options, const Config& config, Looks& looks, MemoryBudget& memory,
-         std::function<void()> asked, std::function<void(const char*)> bug)
+         std::function<void(bool answered)> asked, std::function<void(const char*)> bug)
     : executor_(std::move(executor)),
       options_(std::move(options)),
       asked_(std::move(asked)),
@@ -397,8 +397,9 @@ asio::awaitable<ApiReply> Api::ask(const ApiRoute& route, const ApiCall& call, c
   const auto begin = [&](Store& store) { return begin_asking(store, route.op, call, body, key, *rules, asking); };
   const auto at_once = co_await with_store(call.app, begin);
   if (!at_once) co_return store_is_away(at_once.error());
+  if (asking.answered) asked_(true);
   if (*at_once) co_return **at_once;
-  asked_();
+  asked_(false);
   std::optional<Waiting> waiting;
   if (waiting_ < options_.waiting) {  // it keeps nobody else from being answered
     waiting.emplace(waiting_);

@@ -47,9 +47,10 @@ class Api {
   };
 
   /// `config` has the tokens and host rules. `looks` runs probes for programs; it and `memory` must outlive this.
-  /// `asked` is called after a request was stored, `bug` with a description of an internal error.
+  /// `asked` is called after a request was stored (false) or answered (true), `bug` with a description of an internal
+  /// error.
   Api(boost::asio::any_io_executor executor, Options options, const Config& config, Looks& looks, MemoryBudget& memory,
-      std::function<void()> asked, std::function<void(const char*)> bug);
+      std::function<void(bool answered)> asked, std::function<void(const char*)> bug);
   Api(const Api&) = delete;
   Api& operator=(const Api&) = delete;
 
@@ -221,7 +222,7 @@ class Api {
   Named<ApiToken> tokens_;
   HostRules hosts_;
   std::shared_ptr<const RequestRules> rules_;  // a call under way keeps those it began with
-  std::function<void()> asked_;
+  std::function<void(bool answered)> asked_;
   std::function<void(const char*)> bug_;
   std::map<std::string, Bucket, std::less<>> buckets_;  // by token's name
   std::size_t calls_ = 0, waiting_ = 0;                 // under way

@@ -151,12 +151,13 @@ namespace {
 
 /// Carries out what one script does. A call that another with its key overtook has that one's answer.
 StoreResult<std::optional<ApiReply>> carry_out(Store& store, const Request& request, const RequestRules& rules,
-                                               const ApiAsk& ask) {
+                                               ApiAsk& ask) {
   Requests requests(store, {.token = "", .keep = rules.config.requests.keep});
   InParts parts;
   test_point("S17");
   const auto done = RequestActions(store, requests).carry_out(request, "", parts, rules);
   test_point("S18");
+  ask.answered = done.has_value();
   if (!done && !Requests::is_in_other_hands(done.error())) return done.error();
   const auto answer = RequestStream(store).answer(ask.app, ask.ref);
   if (!answer) return answer.error();

@@ -15,8 +15,9 @@ namespace feedmill {
 /// A call that asks for something.
 struct ApiAsk {
   std::string app, ref;
-  std::string hash;  ///< of its content
-  std::string id;    ///< of the request, "" where none was made
+  std::string hash;       ///< of its content
+  std::string id;         ///< of the request in its stream, "" if there is none
+  bool answered = false;  ///< the call carried it out
 };
 
 /// An Idempotency-Key as it stands, or as a string in quotes.

@@ -26,7 +26,7 @@ OfAllPartitions::OfAllPartitions(ServedStores stores, Log& log)
       metrics_({FEEDMILL_VERSION, curl_version_info(CURLVERSION_NOW)->version, ""}),
       api_(
           first_.parts().loop.get_executor(), api_options_of_all(first_.parts()), first_.parts().config,
-          first_.parts().looks, first_.parts().memory, [] {},
+          first_.parts().looks, first_.parts().memory, [](bool) {},
           [this](const char* what) { first_.parts().report_bug("api", what); }),
       push_out_(push_out(stores, log)) {}
 

@@ -49,7 +49,8 @@ class ServedApi {
     config.api_tokens["reader"] = {.file = {}, .asks = false, .token = std::string(reading_token)};
     options.store.url = redis.url();
     api = std::make_unique<Api>(
-        loop_.get_executor(), options, config, *looks, memory, [] {}, [](const char* what) { ADD_FAILURE() << what; });
+        loop_.get_executor(), options, config, *looks, memory, [](bool) {},
+        [](const char* what) { ADD_FAILURE() << what; });
     const boost::asio::ip::tcp::endpoint any(boost::asio::ip::address_v4::loopback(), 0);
     listener_ = *Listener::open(loop_.get_executor(), any, "here");
     Listener::Host host;
