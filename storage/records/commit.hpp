@@ -76,11 +76,11 @@ struct HostAnswer {
   std::string cause;
   Milliseconds retry_at{};                           ///< refused: end of its Retry-After, 0 = none
   bool document = false;                             ///< the response was a 200
-  bool moved_here = false;                           ///< the feed moved here from another site: shows no limits
   bool needs_identity = false, needs_http1 = false;  ///< remembered for 7 days (HTTP §4, P20)
   bool over_quota = false;                           ///< refused: possibly for too many requests
   std::string egress{};                              ///< egress name of the request, "" = none
   std::optional<ToldQuota> quota{};                  ///< announced by the response
+  bool moved_here = false;                           ///< the feed moved here from another site: shows no limits
 };
 
 /// The atomic write at the end of a refresh (RELIABILITY L4).

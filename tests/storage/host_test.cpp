@@ -567,14 +567,17 @@ TEST_F(HostQuotas, AreThoseOfOnePort) {
 
 TEST_F(HostQuotas, StayUntilAFeedOfTheHostItselfIsServedWithoutOne) {
   add_many(3);
-  tell(next(), Is::served, ToldQuota{minutes(2), minutes(1), minutes(5)});
-  set("60000 1 0 1");
+  const auto told = [this] {  // a minute apart, for five minutes; the last start is long ago
+    const std::int64_t now = store.now()->count();
+    return "60000 1 60000 0 0 0 0 0 0 " + std::to_string(now) + " " + std::to_string(now + 300'000);
+  };
+  set(told());
   Commit moved = plan(next(), {});
   moved.host.is = Is::served;
   moved.host.moved_here = true;
   send(moved);
-  EXPECT_TRUE(quota().told) << "a feed that moved here from another site knows nothing of it";
-  set("60000 1 0 1");
+  EXPECT_TRUE(quota().told) << "the feed moved here from another site";
+  set(told());
   tell(next(), Is::served);
   EXPECT_EQ(quota(), HostQuota());
 }

@@ -490,7 +490,8 @@ TEST_F(ApiTest, WhoWaitsForAnAnswerKeepsNobodyWaiting) {
   const auto ask = [&](int count) {
     for (int i = 0; i < count; ++i) {
       asking.emplace_back([this, name = std::to_string(asking.size())] {
-        EXPECT_EQ(outcome(served->post("/feeds", R"({"url":"https://a.example/)" + name + R"("})")), "201 added");
+        const std::string target = "/api/v1/feed?url=https://a.example/" + name;
+        EXPECT_EQ(outcome(served->call({"DELETE", target})), "404 no_such_feed");
       });
     }
     const auto asked = std::to_string(asking.size());

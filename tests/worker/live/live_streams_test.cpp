@@ -491,7 +491,7 @@ TEST_F(LiveStreamsTest, CountTheClientsOfAProxyAndNotTheProxy) {
     return client("/events", "X-Client: " + address + "\r\n").hear("too many streams").starts_with("HTTP/1.1 503");
   };
   Client first = open_of("192.0.2.1"), second = open_of("198.51.100.1");
-  EXPECT_TRUE(refused_of("192.0.2.9")) << "its /24 has one";
+  EXPECT_TRUE(refused_of("192.0.2.1"));
   Client third = open(), fourth = open();
 }
 
