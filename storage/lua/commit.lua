@@ -479,7 +479,8 @@ local function note_hosts()
   local first, claim_hosts = gate_of(fetch_url), mine[6]
   local _, egress = read_marks(commit.marks)
   if answering ~= first then  -- the first host has answered too, with a redirect
-    note_answer(read_host(first, now, egress), url, claim, now, 'served', '', 0, '')
+    local moved = string.match(commit.marks, '^%w*m') and 'm' or ''
+    note_answer(read_host(first, now, egress), url, claim, now, 'served', '', 0, moved)
   end
   if commit.is ~= 'served' or commit.cause ~= '' or not nothing_to_note(host_key(answering), commit.marks, now) then
     done.host_event, done.host_until = note_answer(read_host(answering, now, egress), url, claim, now, commit.is,

@@ -567,9 +567,10 @@ TEST_F(HostQuotas, AreThoseOfOnePort) {
 
 TEST_F(HostQuotas, StayUntilAFeedOfTheHostItselfIsServedWithoutOne) {
   add_many(3);
-  const auto told = [this] {  // a minute apart, for five minutes; the last start is long ago
+  const auto told = [this] {  // a minute apart, for five minutes; the last start was two minutes ago
     const std::int64_t now = store.now()->count();
-    return "60000 1 60000 0 0 0 0 0 0 " + std::to_string(now) + " " + std::to_string(now + 300'000);
+    return "60000 " + std::to_string(now - 120'000) + " 60000 0 0 0 0 0 0 " + std::to_string(now) + " " +
+           std::to_string(now + 300'000);
   };
   set(told());
   Commit moved = plan(next(), {});

@@ -79,7 +79,7 @@ ServedParts::ServedParts(ServeTask task, SharedByStores its_shared)
                request_rules(config), wait_in_redis(shared.stores), looks, metrics, log),
       api(
           loop.get_executor(), api_options(config, redis_url), config, looks, shared.memory,
-          [this](bool answered) { answered ? metrics.requests_answered(1) : requests.look(); },
+          [this](bool answered) { answered ? metrics.answered_requests(1) : requests.look(); },
           [this](const char* what) { report_bug("api", what); }) {}
 
 IngestTask ServedParts::ingest_task(std::string worker, EgressPolicies egress) {
