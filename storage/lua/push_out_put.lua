@@ -4,12 +4,13 @@
 -- Writes a subscriber. ARGV: prefix, 'add' | 'edit' | 'rotate' | 'resume' | 'ask', id, maximum numbers: in all, of one
 -- site, unverified, unverified of one site; how long an old secret signs ms, fields (count, then name, value each).
 -- add: a webhook, starting at the end of the stream. ask: the request of a hub subscriber, served next; for an existing
--- one nothing else is changed (WEBSUB U5), and no limits apply. Returns 1; if nothing was written: 0 unknown id, 2 too
--- many, 3 too many of that site, 4 too many unverified.
+-- one nothing else is changed (WEBSUB U5), and no limits apply. edit: the field `was` holds the settings that are
+-- replaced. Returns 1; if nothing was written: 0 unknown id or other settings, 2 too many, 3 too many of that site,
+-- 4 too many unverified.
 local op, id, most, old_for = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[8])
 local fields, given = {}, {}
 for i = 10, 9 + 2 * tonumber(ARGV[9]), 2 do
-  fields[#fields + 1], fields[#fields + 2] = ARGV[i], ARGV[i + 1]
+  if ARGV[i] ~= 'was' then fields[#fields + 1], fields[#fields + 2] = ARGV[i], ARGV[i + 1] end
   given[ARGV[i]] = ARGV[i + 1]
 end
 local key, now = subscriber_key(id), clock()
@@ -41,6 +42,13 @@ elseif op == 'ask' then
   fields = wanted
 elseif kind ~= 'webhook' then
   return 0
+end
+if op == 'edit' then
+  local was = ''
+  for _, value in ipairs(redis.call('HMGET', key, 'url', 'name', 'filter', 'private', 'at_once')) do
+    was = was .. (value or '') .. '\n'
+  end
+  if was ~= given.was then return 0 end
 end
 if op == 'rotate' and record[3] then
   redis.call('HSET', key, 'old_secret', record[3], 'old_until', text(now + old_for))

@@ -155,8 +155,12 @@ StoreResult<std::string> Subscribers::add(const Subscriber& webhook) {
   return id;
 }
 
-StoreResult<bool> Subscribers::edit(const Subscriber& webhook) {
-  return put(impl_, "edit", webhook.id, settings_of(webhook));
+StoreResult<bool> Subscribers::edit(const Subscriber& webhook, const Subscriber& was) {
+  Fields fields = settings_of(webhook);
+  std::string known;
+  for (const auto& [name, value] : settings_of(was)) known += value + '\n';
+  fields.emplace_back("was", std::move(known));
+  return put(impl_, "edit", webhook.id, std::move(fields));
 }
 
 StoreResult<bool> Subscribers::rotate(const std::string& id, const std::string& secret, Milliseconds old_for) {

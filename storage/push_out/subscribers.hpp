@@ -148,8 +148,9 @@ class Subscribers {
 
   /// Adds a webhook at the end of the stream and returns its new id. `unsupported` if there are too many subscribers.
   StoreResult<std::string> add(const Subscriber& webhook);
-  /// Updates url, name, filter, with_private and at_once of a webhook. False if the id is unknown.
-  StoreResult<bool> edit(const Subscriber& webhook);
+  /// Replaces the settings `was` of a webhook: url, name, filter, with_private and at_once. False: no such webhook, or
+  /// another call has changed its settings.
+  StoreResult<bool> edit(const Subscriber& webhook, const Subscriber& was);
   /// Replaces the secret; the old one also signs for `old_for`. False if the webhook is unknown.
   StoreResult<bool> rotate(const std::string& id, const std::string& secret, Milliseconds old_for);
   /// Resumes a suspended webhook at its cursor. False if it is unknown.

@@ -298,6 +298,10 @@ bool Requests::needs_memory(RequestOp op) {
   return !std::string_view(script_rows[static_cast<std::size_t>(script)].text).starts_with("#!lua flags=allow-oom\n");
 }
 
+bool Requests::must_queue(const StoreError& error) {
+  return error.code == StoreError::Code::refused && error.detail.starts_with("QUEUE");
+}
+
 bool Requests::is_in_other_hands(const StoreError& error) {
   return error.code == StoreError::Code::refused && error.detail.starts_with("ANSWERED");
 }

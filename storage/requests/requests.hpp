@@ -167,6 +167,8 @@ class Requests {
   static bool needs_memory(RequestOp op);
   /// The answer of a step that did nothing because the request is in another hand, or was answered.
   static bool is_in_other_hands(const StoreError& error);
+  /// Whether the error of a call without the stream means that requests wait in the stream: it must join them.
+  static bool must_queue(const StoreError& error);
 
  private:
   StoreResult<TakenRequests> take_from(const std::string& place, std::uint64_t most);

@@ -209,7 +209,7 @@ TEST_F(Users, OnlyWorkersSeeSubscribersAndTheirSecrets) {
 
   // And the worker needs no other right for any of it.
   redis({"ACL", "LOG", "RESET"});
-  EXPECT_TRUE(subscribers.edit(webhook));
+  EXPECT_TRUE(subscribers.edit(webhook, webhook));
   EXPECT_TRUE(subscribers.rotate(*id, "whsec_bmV3", Milliseconds(1000)));
   EXPECT_TRUE(subscribers.resume(*id));
   EXPECT_TRUE(subscribers.get(*id));

@@ -80,7 +80,8 @@ TEST_F(PushOutStore, KeepsAWebhookAsItWasGiven) {
   Subscriber changed = **read;
   changed.url = "https://receiver.example/other";
   changed.filter = {};
-  EXPECT_TRUE(*subscribers.edit(changed));
+  EXPECT_TRUE(*subscribers.edit(changed, **read));
+  EXPECT_FALSE(*subscribers.edit(changed, **read)) << "these are no longer its settings";
   EXPECT_TRUE(*subscribers.rotate(id, "whsec_bmV3", std::chrono::hours(24)));
   read = subscribers.get(id);
   ASSERT_TRUE(read && *read);
@@ -93,7 +94,7 @@ TEST_F(PushOutStore, KeepsAWebhookAsItWasGiven) {
   EXPECT_TRUE(subscribers.list(Subscriber::Kind::webhook, id, 10)->empty());
   EXPECT_TRUE(*subscribers.remove(id));
   EXPECT_FALSE(*subscribers.remove(id));
-  EXPECT_FALSE(*subscribers.edit(changed));
+  EXPECT_FALSE(*subscribers.edit(changed, changed));
   EXPECT_FALSE(*subscribers.get(id));
   EXPECT_EQ(subscribers.counts()->webhooks_active, 0U);
 }

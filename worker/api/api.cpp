@@ -417,7 +417,7 @@ asio::awaitable<ApiReply> Api::ask(const ApiRoute& route, const ApiCall& call, c
 }
 
 void Api::note_error(const StoreError& error) {
-  if (!is_transient(error)) return;
+  if (!is_transient(error) || error.code == StoreError::Code::out_of_memory) return;  // reads still work
   last_error_ = error;
   last_error_at_ = Clock::now();
 }

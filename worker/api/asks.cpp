@@ -63,7 +63,7 @@ std::optional<ApiReply> add_members(const json::object& body, Fields& fields) {
       text.emplace();
       for (const json::value& one : value.get_array()) {
         const auto id = one.is_string() || one.is_int64() ? as_text(one) : std::nullopt;
-        if (!id) return problem("bad_value", shown + ": expected ids, or the string all");
+        if (!id || *id == "all") return problem("bad_value", shown + ": expected ids, or the string all");
         *text += (text->empty() ? "" : " ") + *id;
       }
     }
@@ -149,7 +149,8 @@ std::string random_ref() {
 
 namespace {
 
-/// Carries out what one script does. A call that another with its key overtook has that one's answer.
+/// Carries out what one script does. A call overtaken by another with its key returns that one's answer. Empty:
+/// requests wait in the stream, and the call must join them.
 StoreResult<std::optional<ApiReply>> carry_out(Store& store, const Request& request, const RequestRules& rules,
                                                ApiAsk& ask) {
   Requests requests(store, {.token = "", .keep = rules.config.requests.keep});
@@ -158,6 +159,7 @@ StoreResult<std::optional<ApiReply>> carry_out(Store& store, const Request& requ
   const auto done = RequestActions(store, requests).carry_out(request, "", parts, rules);
   test_point("S18");
   ask.answered = done.has_value();
+  if (!done && Requests::must_queue(done.error())) return std::optional<ApiReply>();
   if (!done && !Requests::is_in_other_hands(done.error())) return done.error();
   const auto answer = RequestStream(store).answer(ask.app, ask.ref);
   if (!answer) return answer.error();
@@ -190,7 +192,10 @@ StoreResult<std::optional<ApiReply>> begin_asking(Store& store, std::string_view
     if (*answer) return std::optional(reply_of(ask, **answer, true));
   }
   if (request.problem) return std::optional(problem(request.problem->reason, request.problem->detail));
-  if (is_one_step(request)) return carry_out(store, request, rules, ask);
+  if (is_one_step(request)) {
+    auto reply = carry_out(store, request, rules, ask);
+    if (!reply || *reply) return reply;
+  }
   const auto id = stream.ask(record.fields, most_waiting);
   if (!id) return id.error();
   if (!*id) return std::optional(problem("queue_full", fmt::format("{} requests are already waiting", most_waiting)));

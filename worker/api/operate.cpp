@@ -62,11 +62,12 @@ std::optional<ApiReply> take(const Operation& operation, const ApiCall& call, co
                              OperationValues& given) {
   if (auto wrong = take_query(operation, call, given)) return wrong;
   if (auto wrong = take_body(operation, body, given)) return wrong;
-  const std::string missing = objection_to(operation, given, named);
-  if (missing.empty()) return std::nullopt;
+  const OperationObjection objection = objection_to(operation, given, named);
+  if (objection.text.empty()) return std::nullopt;
   const bool in_query = std::ranges::all_of(
       operation.fields, [&](const OperationField& field) { return !field.required || is_in_query(operation, field); });
-  return problem(in_query ? "missing_parameter" : "missing_field", missing);
+  const std::string_view missing = in_query ? "missing_parameter" : "missing_field";
+  return problem(objection.is_missing ? missing : in_query ? "bad_parameter" : "bad_value", objection.text);
 }
 
 ApiReply reply_of(const Operation& operation, const OperationOutcome& outcome) {
@@ -90,7 +91,9 @@ ApiReply reply_of(const Operation& operation, const OperationOutcome& outcome) {
 
 asio::awaitable<ApiReply> Api::operate(const Operation& operation, const ApiCall& call, Visit& visit) {
   json::object body;
-  if (auto refused = co_await read_object(visit, body)) co_return *refused;
+  if (operation.method != "GET") {
+    if (auto refused = co_await read_object(visit, body)) co_return *refused;
+  }
   if (visit.gone()) co_return ApiReply();
   OperationValues given;
   if (auto wrong = take(operation, call, body, given)) co_return *wrong;

@@ -41,7 +41,7 @@ void OperationVerb::take(Arguments& line) {
   if (operation->assigns) take_assignments(line);
   if (!operation->question.empty()) line.flag("--yes", yes, "Do not ask");
   line.check([this] {
-    if (const std::string wrong = objection_to(*operation, given, called); !wrong.empty()) refuse(wrong);
+    if (const auto wrong = objection_to(*operation, given, called); !wrong.text.empty()) refuse(wrong.text);
   });
 }
 
@@ -64,7 +64,10 @@ void OperationVerb::take_flag(const OperationField& field, Arguments& line) {
         flag, [this, &field] { given.take_text(field, "yes"); }, about);
     return;
   }
-  const auto read = [this, &field](const std::string& text) { put(given, field, called(field), text); };
+  const auto read = [this, &field](const std::string& text) {
+    if (text.empty()) refuse(called(field) + " is empty");  // an unset variable of a shell must not mean "all"
+    put(given, field, called(field), text);
+  };
   if (field.repeats)
     line.values(flag, unit, read, about);
   else
@@ -77,7 +80,7 @@ void OperationVerb::take_assignments(Arguments& line) {
   for (const OperationField& field : operation->fields) {
     if (!field.is_key) keys.push_back(field.key());
   }
-  line.required("KEY=VALUE", assignments_, fmt::format("Keys: {}", fmt::join(keys, " ")));
+  line.required("KEY=VALUE", assignments_, fmt::format("Keys: {}", fmt::join(keys, " ")), "no change is given");
   const std::vector<std::string_view> words(keys.begin(), keys.end());
   line.among(words, "=");
   line.check([this] {

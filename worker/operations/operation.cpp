@@ -21,11 +21,13 @@ namespace {
 namespace json = boost::json;
 using Kind = OperationField::Kind;
 
+constexpr std::size_t longest_shown = 200;  // bytes of a wrong value
+
 std::string url_objection(const OperationField& field, std::string& text) {
   const auto canonical = canonical_feed_url(text);
   if (!canonical) {
-    return fmt::format("\"{}\" is not a {} URL: {}", redact(text), field.kind == Kind::feed ? "feed" : "usable",
-                       canonical.error());
+    return fmt::format("\"{}\" is not a {} URL: {}", redact(text).substr(0, longest_shown),
+                       field.kind == Kind::feed ? "feed" : "usable", canonical.error());
   }
   text = *canonical;
   return {};
@@ -39,13 +41,14 @@ std::string text_objection(const OperationField& field, std::string& text) {
       return url_objection(field, text);
     case Kind::channel: {
       const std::string_view wrong = field.is_key ? unfit_name(text) : unfit_text_name(text);
-      return wrong.empty() ? std::string() : fmt::format("invalid channel name \"{}\": {}", text, wrong);
+      return wrong.empty() ? std::string()
+                           : fmt::format("invalid channel name \"{}\": {}", text.substr(0, longest_shown), wrong);
     }
     case Kind::webhook:
       return is_webhook_id(text) ? "" : "expected a webhook id, as webhook list shows it";
     case Kind::choice:
       if (std::ranges::find(field.choices, text) != field.choices.end()) return {};
-      return fmt::format("unknown {} \"{}\"; one of: {}", field.key(), text.substr(0, 100),
+      return fmt::format("unknown {} \"{}\"; one of: {}", field.key(), text.substr(0, longest_shown),
                          fmt::join(field.choices, " "));
     case Kind::duration: {
       const auto span = read_duration(text);
@@ -125,7 +128,10 @@ std::string OperationValues::take_text(const OperationField& field, std::string_
   }
   json::value& list = values_[field.name];
   if (list.is_null()) list.emplace_array();
-  if (text.empty()) return {};
+  if (text.empty()) {
+    list.get_array().clear();
+    return {};
+  }
   std::string wrong = text_objection(field, kept);
   if (!wrong.empty()) return wrong;
   json::array& all = list.get_array();
@@ -137,12 +143,12 @@ std::string OperationValues::take_text(const OperationField& field, std::string_
 
 std::string OperationValues::take_json(const OperationField& field, const json::value& value) {
   if (field.repeats) {
-    if (!value.is_null() && !value.is_array()) return "expected a list of strings";
+    if (!value.is_null() && !value.is_array()) return "expected a list of non-empty strings";
     std::string wrong = take_text(field, "");
     if (value.is_null()) return wrong;
     for (const json::value& one : value.get_array()) {
-      if (!one.is_string()) return "expected a list of strings";
-      if (wrong.empty() && !one.get_string().empty()) wrong = take_text(field, one.get_string());
+      if (!one.is_string() || one.get_string().empty()) return "expected a list of non-empty strings";
+      if (wrong.empty()) wrong = take_text(field, one.get_string());
     }
     return wrong;
   }
@@ -159,8 +165,8 @@ std::string OperationValues::take_json(const OperationField& field, const json::
   return take_text(field, value.get_string());
 }
 
-std::string objection_to(const Operation& operation, const OperationValues& given,
-                         const std::function<std::string(const OperationField&)>& called) {
+OperationObjection objection_to(const Operation& operation, const OperationValues& given,
+                                const std::function<std::string(const OperationField&)>& called) {
   std::vector<std::string> choice;
   std::size_t chosen = 0;
   bool needs_one = false;
@@ -170,11 +176,11 @@ std::string objection_to(const Operation& operation, const OperationValues& give
       needs_one = needs_one || field.required;
       chosen += given.has(field.name) ? 1 : 0;
     } else if (field.required && !given.has(field.name)) {
-      return called(field) + " is missing";
+      return {called(field) + " is missing", true};
     }
   }
-  if (chosen > 1) return fmt::format("{} exclude each other", fmt::join(choice, " and "));
-  if (chosen == 0 && needs_one) return fmt::format("{} is missing (or {})", choice.front(), choice.back());
+  if (chosen > 1) return {fmt::format("{} exclude each other", fmt::join(choice, " and "))};
+  if (chosen == 0 && needs_one) return {fmt::format("{} is missing (or {})", choice.front(), choice.back()), true};
   return {};
 }
 

@@ -157,10 +157,14 @@ struct OperationFamily {
 /// All families in the order of the help; constant for the life of the program.
 std::span<const OperationFamily> operation_families();
 
-/// The error in the combination of values: missing or conflicting fields; "" = none. `called` returns the surface's
-/// name of a field.
-std::string objection_to(const Operation& operation, const OperationValues& given,
-                         const std::function<std::string(const OperationField&)>& called);
+/// The error in the combination of values, for people; no text: none.
+struct OperationObjection {
+  std::string text;
+  bool is_missing = false;  ///< a field is missing; else given fields exclude each other
+};
+/// `called` returns the surface's name of a field.
+OperationObjection objection_to(const Operation& operation, const OperationValues& given,
+                                const std::function<std::string(const OperationField&)>& called);
 
 /// The feed URL among the values, canonical; "" = none.
 std::string feed_of(const Operation& operation, const OperationValues& given);

@@ -99,13 +99,14 @@ void check(Store& store, const Topic& topic) {
   }
   if (!answered(Feeds(store).is_registered(topic.name))) {
     const auto its = store.elsewhere(topic.name);
-    throw OperationRefused{"no_such_feed", its ? fmt::format("{} is in partition {}; ask there", topic.name, *its)
-                                               : "no such feed: " + topic.name};
+    throw OperationRefused{"no_such_feed",
+                           its ? fmt::format("{} is in partition {}; ask there", redact(topic.name), *its)
+                               : "no such feed: " + redact(topic.name)};
   }
   const auto republishing = answered(read_republishing(store, std::span(&topic.name, 1)));
   if (!republishing.front().allowed) {
     throw OperationRefused{"not_republished",
-                           fmt::format("{} is not shared: {}", topic.name, republishing.front().why_not)};
+                           fmt::format("{} is not shared: {}", redact(topic.name), republishing.front().why_not)};
   }
 }
 
@@ -137,7 +138,7 @@ OperationOutcome list(const OperationContext& context, const OperationValues& gi
 /// Denies its subscribers first, some per call.
 OperationOutcome remove(const OperationContext& context, const OperationValues& given) {
   const Topic topic = *given_topic(given);
-  const OperationRefused unshared{"no_such_topic", topic.name + " is not shared (see feedmill topic list)"};
+  const OperationRefused unshared{"no_such_topic", redact(topic.name) + " is not shared (see feedmill topic list)"};
   Topics topics(context.store);
   if (!answered(topics.find(topic))) throw unshared;
   std::string progress(context.progress);

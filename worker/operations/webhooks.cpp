@@ -26,7 +26,9 @@ namespace json = boost::json;
 using Access = Operation::Access;
 using Kind = OperationField::Kind;
 
-constexpr std::size_t most_notes = 5, most_names = 1000;
+constexpr std::size_t most_notes = 5, most_names = 1000, records_at_once = 10;
+constexpr std::size_t enough_bytes = std::size_t{2} << 20U;  // of a page
+constexpr int most_tries = 10;
 constexpr std::int64_t longest_rotation = std::int64_t{30} * 24 * 3600 * 1000;
 constexpr std::array<std::string_view, 2> signatures{"v1", "v1a"};
 
@@ -279,10 +281,18 @@ OperationOutcome list(const OperationContext& context, const OperationValues& gi
   const std::string after = given.text("after");
   if (!after.empty() && !is_webhook_id(after))
     throw OperationRefused{"bad_parameter", "after: expected `next` of the previous page"};
-  const auto page = answered(Subscribers(context.store).list(Subscriber::Kind::webhook, after, most));
   const Milliseconds now = answered(context.store.now());
-  for (const Subscriber& webhook : page) outcome.rows.push_back(row_of(webhook, now));
-  if (page.size() == most) outcome.next = page.back().id;
+  outcome.next = after;
+  for (std::size_t bytes = 0; outcome.rows.size() < most && bytes < enough_bytes;) {
+    const std::size_t wanted = std::min(records_at_once, most - outcome.rows.size());
+    const auto page = answered(Subscribers(context.store).list(Subscriber::Kind::webhook, outcome.next, wanted));
+    for (const Subscriber& webhook : page) {
+      bytes += to_json(webhook.filter).size();
+      outcome.rows.push_back(row_of(webhook, now));
+    }
+    outcome.next = page.size() < wanted ? "" : page.back().id;
+    if (outcome.next.empty()) break;
+  }
   return outcome;
 }
 
@@ -291,12 +301,16 @@ OperationOutcome show(const OperationContext& context, const OperationValues& gi
 }
 
 OperationOutcome set(const OperationContext& context, const OperationValues& given) {
-  Subscriber webhook = known(context, given);
-  std::vector<std::string> notes = take(context, given, webhook);
-  if (!answered(Subscribers(context.store).edit(webhook))) throw no_such_webhook(context, webhook.id);
-  OperationOutcome outcome = changed("set", context, webhook.id);
-  outcome.notes = std::move(notes);
-  return outcome;
+  for (int i = 0; i < most_tries; ++i) {  // retry if another call changed it
+    const Subscriber was = known(context, given);
+    Subscriber webhook = was;
+    std::vector<std::string> notes = take(context, given, webhook);
+    if (!answered(Subscribers(context.store).edit(webhook, was))) continue;
+    OperationOutcome outcome = changed("set", context, webhook.id);
+    outcome.notes = std::move(notes);
+    return outcome;
+  }
+  throw OperationRefused{"busy", "other calls keep changing this webhook; try again"};
 }
 
 OperationOutcome rotate(const OperationContext& context, const OperationValues& given) {
@@ -369,7 +383,8 @@ constexpr Operation operations[] = {
     {.verb = "webhook set",
      .method = "PATCH",
      .path = "/webhook",
-     .about = "Change a webhook: key=value; values given for a key replace all its old ones, key= clears it",
+     .about =
+         "Change a webhook: key=value; values given for a key replace all its old ones, key= clears a list or the name",
      .example = "feedmill webhook set wh_aaaaaaaaaaaaaaaaaaaaaaaaaa type=post_created type=post_modified feed=",
      .access = Access::change,
      .fields = of_set,

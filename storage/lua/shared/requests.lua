@@ -65,8 +65,10 @@ local function answered(work)
   for i = last, last - 9, -1 do ARGV[i] = nil end
   local token, times, note = mine, 0, ''
   if asked.id ~= '' then token, times, note = hand_of(asked.id) end
-  if token ~= mine or (asked.id == '' and redis.call('EXISTS', ref_key(asked.ref)) == 1) then
-    return redis.error_reply('ANSWERED ' .. asked.id)
+  if token ~= mine then return redis.error_reply('ANSWERED ' .. asked.id) end
+  if asked.id == '' then  -- called without the stream: it must not overtake a waiting request
+    if redis.call('EXISTS', ref_key(asked.ref)) == 1 then return redis.error_reply('ANSWERED ' .. asked.ref) end
+    if redis.call('XLEN', requests_key) > 0 then return redis.error_reply('QUEUE ' .. asked.ref) end
   end
   local result = work()
   local code, second = result, nil

@@ -509,6 +509,25 @@ TEST_F(ApiTest, WhoWaitsForAnAnswerKeepsNobodyWaiting) {
   for (std::thread& thread : asking) thread.join();
 }
 
+TEST_F(ApiTest, CallsDoNotOvertakeWaitingRequests) {
+  add(0, 2);
+  served->resting = true;
+  const auto call = [&](const std::string& method, const std::string& path, const std::string& key) {
+    const std::string target = "/api/v1" + path + "?url=" + percent_encoded(url(0));
+    return outcome(served->call({method, target, "", {{"Idempotency-Key", key}, {"Prefer", "respond-async"}}}));
+  };
+  EXPECT_EQ(call("DELETE", "/feed", "first"), "202 waiting");
+  EXPECT_EQ(call("POST", "/feed/pause", "first"), "202 waiting") << "the key may have been used";
+  EXPECT_EQ(call("POST", "/feed/pause", "second"), "202 waiting");
+  served->resting = false;
+  const std::string added = outcome(served->post("/feeds", R"({"url":")" + url(0) + R"("})"));
+  EXPECT_EQ(added, "201 added") << "it was removed before";
+  EXPECT_EQ(call("POST", "/feed/pause", "first"), "422 ref_reused");
+  EXPECT_EQ(call("POST", "/feed/pause", "second"), "404 no_such_feed") << "answered after the removal";
+  EXPECT_EQ(call("DELETE", "/feed", "first"), "200 removed") << "repeated";
+  EXPECT_EQ(served->get("/feed?url=" + percent_encoded(url(0))).status, 200);
+}
+
 TEST_F(ApiTest, SlowBodiesOfOneTokenLeaveRoomForOthers) {
   boost::asio::io_context io;
   std::vector<boost::asio::ip::tcp::socket> slow;

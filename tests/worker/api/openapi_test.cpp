@@ -553,7 +553,7 @@ void OpenApi::what_is_refused_of_some() {
     EXPECT_EQ(talk_with("addTopic", std::string(body)), "422 bad_value") << body;
   }
   EXPECT_EQ(talk_with("addTopic", std::string("{}")), "422 missing_field");
-  EXPECT_EQ(talk_with("addTopic", R"({"url":"https://example.org/","channel":"a"})"), "422 missing_field");
+  EXPECT_EQ(talk_with("addTopic", R"({"url":"https://example.org/","channel":"a"})"), "422 bad_value");
   EXPECT_EQ(talk_with("addTopic", R"({"url":"https://example.org/none.xml"})"), "404 no_such_feed");
   EXPECT_EQ(talk_with("addTopic", R"({"channel":"nobody"})"), "404 no_such_channel");
   EXPECT_EQ(talk("removeTopic", {"DELETE", "/topic?channel=a%01"}), "400 bad_parameter");

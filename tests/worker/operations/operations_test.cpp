@@ -72,7 +72,7 @@ TEST(OperationValues, AreTheSameFromTextAndFromJson) {
     EXPECT_EQ(given.duration("old_for", 2h), 2h) << "it was not given";
   }
   OperationValues cleared;
-  EXPECT_EQ(take({"feed=", "name="}, cleared), "");
+  EXPECT_EQ(take({"feed=https://example.org/", "feed=", "name="}, cleared), "");
   EXPECT_EQ(take_json(R"({"types":null,"channels":[]})", cleared), "");
   for (const char* list : {"feeds", "types", "channels"}) {
     EXPECT_TRUE(cleared.has(list)) << list;
@@ -89,8 +89,9 @@ TEST(OperationValues, AreBounded) {
     EXPECT_NE(objection, "") << wrong;
     EXPECT_EQ(objection.find("user:canary"), std::string::npos) << objection;
   }
-  for (const char* wrong : {R"({"at_once":0})", R"({"at_once":1e3})", R"({"at_once":"2"})", R"({"initial":"yes"})",
-                            R"({"url":null})", R"({"feeds":"x"})", R"({"feeds":[1]})", R"({"types":{}})"}) {
+  for (const char* wrong :
+       {R"({"at_once":0})", R"({"at_once":1e3})", R"({"at_once":"2"})", R"({"initial":"yes"})", R"({"url":null})",
+        R"({"feeds":"x"})", R"({"feeds":[1]})", R"({"types":{}})", R"({"types":[""]})"}) {
     OperationValues given;
     EXPECT_NE(take_json(wrong, given), "") << wrong;
   }
@@ -104,12 +105,14 @@ TEST(OperationValues, OfAChoiceExcludeEachOther) {
   const Operation& add = operation("topic add");
   const auto called = [](const OperationField& field) { return std::string(field.name); };
   OperationValues given;
-  EXPECT_EQ(objection_to(add, given, called), "url is missing (or channel)");
-  EXPECT_EQ(objection_to(operation("topic subscribers"), given, called), "") << "neither is needed";
+  EXPECT_EQ(objection_to(add, given, called).text, "url is missing (or channel)");
+  EXPECT_TRUE(objection_to(add, given, called).is_missing);
+  EXPECT_EQ(objection_to(operation("topic subscribers"), given, called).text, "") << "neither is needed";
   EXPECT_EQ(given.take_text(add.fields[0], "https://example.org/"), "");
-  EXPECT_EQ(objection_to(add, given, called), "");
+  EXPECT_EQ(objection_to(add, given, called).text, "");
   EXPECT_EQ(given.take_text(add.fields[1], "anna/news"), "");
-  EXPECT_EQ(objection_to(add, given, called), "url and channel exclude each other");
+  EXPECT_EQ(objection_to(add, given, called).text, "url and channel exclude each other");
+  EXPECT_FALSE(objection_to(add, given, called).is_missing);
 }
 
 TEST(Operations, AreSaidInFull) {

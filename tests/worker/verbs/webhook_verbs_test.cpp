@@ -146,6 +146,7 @@ TEST_F(WebhookVerbs, AddRefusesWhatNothingWouldBeSentTo) {
                                                {hook, "--type", "post_mended"},
                                                {hook, "--channel", std::string(1, '\x01')},
                                                {hook, "--channel", "\xff"},
+                                               {hook, "--type", ""},
                                                {hook, "--at-once", "0"},
                                                {hook, "--at-once", "101"},
                                                {hook, "--name", std::string(201, 'a')}}) {
