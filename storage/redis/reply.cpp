@@ -98,6 +98,7 @@ StoreError redis_error(std::string_view text) {
       Row{"ERR invalid password", Code::auth},
       Row{"WRONGTYPE", Code::refused},
       Row{"ANSWERED", Code::refused},  // another worker has the request now (storage/requests)
+      Row{"QUEUE", Code::refused},     // requests wait that a call must not overtake (storage/requests)
       Row{"ERR max number of clients", Code::unavailable},
   };
   for (const Row& row : rows) {

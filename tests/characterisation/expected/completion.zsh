@@ -135,7 +135,7 @@ _feedmill() {
       verbs=('rules:A user'\''s rules: a feed, a channel or words to watch' 'list:A user'\''s notices, newest first' 'read:Mark notices read' 'delete:Delete notices'); _describe 'Users' verbs && none=0
       ;;
     'webhook')
-      verbs=('add:Register a webhook; prints its id and, once, its signing secret' 'list:List all webhooks, one per line' 'show:Show everything about one webhook except its secret' 'set:Change a webhook: key=value; values given for a key replace all its old ones, key= clears it' 'rotate:Create a new secret, printed once; the old one also signs for a while' 'resume:Resume a suspended webhook where it stopped' 'remove:Delete a webhook' 'test:Send a signed sample to a webhook now, from this machine'); _describe 'Pushing out' verbs && none=0
+      verbs=('add:Register a webhook; prints its id and, once, its signing secret' 'list:List all webhooks, one per line' 'show:Show everything about one webhook except its secret' 'set:Change a webhook: key=value; values given for a key replace all its old ones, key= clears a list or the name' 'rotate:Create a new secret, printed once; the old one also signs for a while' 'resume:Resume a suspended webhook where it stopped' 'remove:Delete a webhook' 'test:Send a signed sample to a webhook now, from this machine'); _describe 'Pushing out' verbs && none=0
       ;;
     'topic')
       verbs=('add:Share a feed'\''s or a channel'\''s posts; prints their URLs' 'list:List all shared topics with their URLs' 'remove:Stop sharing: the URL stops working, subscriptions are denied' 'subscribers:List hub subscribers of all topics or of one'); _describe 'Pushing out' verbs && none=0
