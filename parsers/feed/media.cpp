@@ -1,4 +1,8 @@
 // Media RSS 1.5: a group's children count as the entry's own.
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
 #include "parsers/feed/fields.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
@@ -205,6 +209,20 @@ constexpr ElementRow media_elements[] = {
 
 std::span<const ElementRow> media_rows() {
   return media_elements;
+}
+
+bool is_media_value(std::string_view attribute, std::string_view value) {
+  using Words = std::initializer_list<std::string_view>;
+  const auto is_among = [&](const Words& words) {
+    return std::ranges::any_of(words, [&](std::string_view word) { return iequals(word, value); });
+  };
+  constexpr std::array<std::string_view, 8> numbers{"file_size", "bitrate",  "frame_rate", "sampling_rate",
+                                                    "channels",  "duration", "height",     "width"};
+  if (attribute == "medium") return is_among({"image", "audio", "video", "document", "executable"});
+  if (attribute == "expression") return is_among({"sample", "full", "nonstop"});
+  if (attribute == "is_default") return is_among({"true", "false"});
+  if (std::ranges::find(numbers, attribute) == numbers.end()) return true;
+  return std::ranges::all_of(value, [](char c) { return is_digit(c) || c == '.' || c == ':' || c == ',' || c == '%'; });
 }
 
 }  // namespace feedmill

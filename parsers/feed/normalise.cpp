@@ -1,8 +1,6 @@
 #include "parsers/feed/normalise.hpp"
 
 #include <algorithm>
-#include <array>
-#include <initializer_list>
 #include <unordered_map>
 
 #include <openssl/sha.h>
@@ -420,22 +418,12 @@ class Normaliser {
     }
   }
 
-  // Of an attribute that is no text for people: "" unless its value is of the attribute's type.
+  // Clears a value that is not of its attribute's type.
   void spell_attribute(std::string_view name, std::string& value) {
-    using Words = std::initializer_list<std::string_view>;
-    const auto keep = [&](const Words& words) {
-      if (std::ranges::none_of(words, [&](std::string_view word) { return iequals(word, value); })) value.clear();
-    };
-    const auto is_of_number = [](char c) { return is_digit(c) || c == '.' || c == ':' || c == ',' || c == '%'; };
-    constexpr std::array<std::string_view, 8> numbers{"file_size", "bitrate",  "frame_rate", "sampling_rate",
-                                                      "channels",  "duration", "height",     "width"};
     if (name == "url" || name == "href") spell_url(value);
     if (name == "lang") value = language_tag(std::move(value));
     if (name == "scheme") spell_scheme(value);
-    if (name == "medium") keep({"image", "audio", "video", "document", "executable"});
-    if (name == "expression") keep({"sample", "full", "nonstop"});
-    if (name == "is_default") keep({"true", "false"});
-    if (std::ranges::find(numbers, name) != numbers.end() && !std::ranges::all_of(value, is_of_number)) value.clear();
+    if (!is_media_value(name, value)) value.clear();
   }
 
   static void spell(SharedText& language) {

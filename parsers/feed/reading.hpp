@@ -227,6 +227,9 @@ std::span<const ElementRow> module_feed_rows();
 std::span<const ElementRow> module_entry_rows();
 std::span<const ElementRow> itunes_rows();
 std::span<const ElementRow> media_rows();
+/// Whether a value fits its Media RSS attribute, by its name in JSON: numbers, true or false, medium, expression. True
+/// for attributes of any text and for URLs.
+bool is_media_value(std::string_view attribute, std::string_view value);
 std::span<const ElementRow> geo_rows();
 
 /// A format's tables: its own vocabulary first, then the other one and the modules.

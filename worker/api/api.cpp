@@ -156,7 +156,7 @@ void Api::set_config(const Config& config) {
   rules_ = std::make_shared<RequestRules>(RequestRules{config, EgressViewer(looks_.fetching())});
   import_rate_ = config.schedule.import_rate;
   public_url_ = config.url_of_partition(config.push_out.public_url);
-  sample_patience_ = config.push_out.timeout;
+  receiver_patience_ = config.push_out.timeout;
 }
 
 /// Each token is compared, whichever it is.

@@ -231,7 +231,7 @@ class Api {
   bool exporting_ = false;                              // likewise: it takes long
   std::uint64_t import_rate_ = 0;
   std::string public_url_;  // of what others subscribe to
-  std::chrono::milliseconds sample_patience_{};
+  std::chrono::milliseconds receiver_patience_{};
   std::vector<Api*> partitions_;  // empty: there is but this
   Api* of_all_ = nullptr;
   Looks& looks_;

@@ -106,7 +106,7 @@ asio::awaitable<ApiReply> Api::operate(const Operation& operation, const ApiCall
   }
   const FetchOptions fetching = looks_.fetching();  // a reload may replace the options
   const std::string public_url = public_url_;
-  const std::chrono::milliseconds patience = sample_patience_;
+  const std::chrono::milliseconds patience = receiver_patience_;
   OperationOutcome outcome;
   std::optional<OperationRefused> refused;
   do {  // other calls run between two parts

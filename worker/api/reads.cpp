@@ -23,7 +23,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t usual_limit = 50;
 constexpr std::size_t events_at_once = 50;  // an event may have 64 KiB
 
 ApiReply bad_url(std::string_view error) {
@@ -39,13 +38,13 @@ ApiReply no_such_feed(const Store& store, const std::string& url) {
 }  // namespace
 
 std::size_t limit_of(const ApiCall& call) {
-  if (call.get("limit").empty()) return usual_limit;
+  if (call.get("limit").empty()) return usual_page;
   std::size_t limit = 0;
-  return read_number(std::string_view(call.get("limit")), limit) && limit <= most_limit ? limit : 0;
+  return read_number(std::string_view(call.get("limit")), limit) && limit <= most_page ? limit : 0;
 }
 
 ApiReply bad_limit() {
-  return problem("bad_parameter", fmt::format("limit: 1 to {}", most_limit));
+  return problem("bad_parameter", fmt::format("limit: 1 to {}", most_page));
 }
 
 std::size_t size_of(const Fields& fields) {

@@ -76,9 +76,7 @@ bool is_at(const ApiRoute& route, std::string_view path, std::string& item);
 extern const std::string_view api_description;
 
 // What reads share: pages.
-inline constexpr std::size_t most_limit = 200;
-inline constexpr std::size_t entries_at_once = 10;                 ///< per store call: each may have 2 MiB
-inline constexpr std::size_t enough_bytes = std::size_t{2} << 20;  ///< a page ends behind what passes it
+inline constexpr std::size_t entries_at_once = 10;  ///< per store call: each may have 2 MiB
 /// How many are wanted; 0 = what is given makes no sense.
 std::size_t limit_of(const ApiCall& call);
 ApiReply bad_limit();

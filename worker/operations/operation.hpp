@@ -172,5 +172,7 @@ std::string feed_of(const Operation& operation, const OperationValues& given);
 /// Fields of every list over HTTP: `after`, `limit`.
 std::span<const OperationField> page_fields();
 inline constexpr std::size_t usual_page = 50, most_page = 200;
+/// Bytes after which a page ends: it holds at most one row more.
+inline constexpr std::size_t enough_bytes = std::size_t{2} << 20U;
 
 }  // namespace feedmill

@@ -27,7 +27,6 @@ using Access = Operation::Access;
 using Kind = OperationField::Kind;
 
 constexpr std::size_t most_notes = 5, most_names = 1000, records_at_once = 10;
-constexpr std::size_t enough_bytes = std::size_t{2} << 20U;  // of a page
 constexpr int most_tries = 10;
 constexpr std::int64_t longest_rotation = std::int64_t{30} * 24 * 3600 * 1000;
 constexpr std::array<std::string_view, 2> signatures{"v1", "v1a"};

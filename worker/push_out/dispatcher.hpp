@@ -111,6 +111,7 @@ class Dispatcher {
   boost::asio::awaitable<StoreResult<void>> leave_private(const Subscriber& subscriber, OutsideEvents& events);
 
   Next judge(Served& served, SubscriberSettlement& end, const Told& told);
+  static void set(Fields& fields, std::string_view name, std::string value);
   void came(Served& served, const std::string& cursor);
   void note_success(Served& served);
   void tell_operators(const Subscriber& subscriber, std::string_view what, const std::string& why);

@@ -39,7 +39,7 @@ std::span<const PushStateText> push_state_texts();
 /// One line, "" if there is no hub; not cleaned.
 std::string push_text(const FeedRecord& record, const std::optional<PushRecord>& subscription, Milliseconds now);
 
-/// An object; null if there is no hub and no subscription.
+/// JSON object; null without hub and subscription.
 boost::json::value push_json(const FeedRecord& record, const std::optional<PushRecord>& subscription);
 
 }  // namespace feedmill

@@ -55,8 +55,8 @@ local function read_quota(written)
     if quota_fields[i] then quota[quota_fields[i]] = tonumber(number) or 0 end
   end
   for _, name in ipairs(quota_fields) do quota[name] = quota[name] or 0 end
-  if quota.told_at > 0 and quota.told_until == 0 then quota.told_until = quota.told_at + day_ms end  -- by an earlier
-                                                                                                     -- build
+  -- An earlier build wrote no end.
+  if quota.told_at > 0 and quota.told_until == 0 then quota.told_until = quota.told_at + day_ms end
   return quota
 end
 local function write_quota(gate)
