@@ -1,4 +1,4 @@
-"""What is there without any feed: help, manual page, completion, configuration, complaints about wrong commands."""
+"""Output without any feed: versions, configuration, errors of wrong commands. docs/CLI.md has the help."""
 import re
 
 from transcript import Transcript, read_text
@@ -20,13 +20,6 @@ def all_verbs(world, verb=()):
 def without_last_lines(text):
     """How many blank ones end a help differs between versions of CLI11."""
     return re.sub(r"\n+\Z", "\n", text)
-
-
-def help_of(world, masks, verbs):
-    told = Transcript(world, masks, without_last_lines)
-    for verb in verbs:
-        told.run(*verb, "--help")
-    return str(told)
 
 
 def wrong_lines(world, masks, verbs):
@@ -227,14 +220,8 @@ def about(world, masks):
 
 
 def observe(world, masks):
-    verbs = all_verbs(world)
-    seen = {
+    return {
         "version.txt": about(world, masks),
-        "help.txt": help_of(world, masks, verbs),
-        "wrong_lines.txt": wrong_lines(world, masks, verbs),
+        "wrong_lines.txt": wrong_lines(world, masks, all_verbs(world)),
         "configuration.txt": configuration(world, masks),
-        "manual.txt": masks.text(world.run("man").stdout.decode()),
     }
-    for shell in ("bash", "zsh", "fish"):
-        seen[f"completion.{shell}"] = world.run("completion", shell).stdout.decode()
-    return seen
