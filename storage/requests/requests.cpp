@@ -68,6 +68,10 @@ std::optional<RequestOp> request_op(std::string_view word) {
   return row == op_rows.end() ? std::nullopt : std::optional(row->op);
 }
 
+std::string_view request_word(RequestOp op) {
+  return op_rows[static_cast<std::size_t>(op)].word;
+}
+
 std::string content_hash(const Fields& fields) {
   std::vector<std::string> parts;
   for (const auto& [name, value] : fields) {

@@ -40,6 +40,7 @@ enum class RequestOp {
   watch_remove
 };
 std::optional<RequestOp> request_op(std::string_view word);
+std::string_view request_word(RequestOp op);
 
 inline constexpr std::uint64_t longest_request = std::uint64_t{512} << 10U;  ///< names and values together
 

@@ -1007,6 +1007,12 @@ TEST_F(Partitions, HaveChannelsTogether) {
   EXPECT_EQ(call("POST", "/channels/order", R"({"channels":["anna/found","zoe/news","yan/news","xia/a","wim/b"]})")
                 .at("reason"),
             "bad_value");
+  const auto elsewhere = std::ranges::find_if(
+      urls, [&](const auto& url) { return partition_of(url, partitions) != partition_of(urls[0], partitions); });
+  ASSERT_NE(elsewhere, urls.end());
+  const std::string move = "/feed/move?url=" + percent_encoded(urls[0]);
+  EXPECT_EQ(call("POST", move, R"({"to":")" + *elsewhere + R"("})").at("reason"), "taken");
+  EXPECT_EQ(call("POST", move, R"({"undo":true})").at("reason"), "not_moved");
   const auto order = [&] {
     std::string uids;
     std::istringstream rows(world.run({"channel", "list", "--user", "anna", "--json"}).out);

@@ -25,7 +25,7 @@
 #include "worker/discovery/looks.hpp"
 #include "worker/listener/connection.hpp"
 #include "worker/lists/subscriptions.hpp"
-#include "worker/requests/request_actions.hpp"
+#include "worker/operations/request.hpp"
 
 namespace feedmill {
 
@@ -90,6 +90,13 @@ class Api {
   };
   class Place;
   class Waiting;
+  /// A call that becomes a request.
+  struct Change {
+    const Operation* operation;
+    OperationValues given;
+    std::string key;                 ///< Idempotency-Key, "" = none
+    std::chrono::milliseconds wait;  ///< for the answer
+  };
   /// Of which stores a list is read: all partitions in their order, or one.
   using Parts = std::span<Api* const>;
   /// A row of a timeline; not wanted where its post went meanwhile, or its story was told before.
@@ -101,9 +108,10 @@ class Api {
   const std::pair<const std::string, ApiToken>* token_of(const Visit::Header& head) const;
   bool may_call(const std::string& app);
   boost::asio::awaitable<ApiReply> call(Visit& visit);
-  boost::asio::awaitable<ApiReply> lead(const ApiRoute& route, ApiCall call, Visit& visit, std::optional<Place>& place);
-  boost::asio::awaitable<ApiReply> carry_out(const ApiRoute& route, const ApiCall& call, Visit& visit,
-                                             std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> lead(const ApiRoute& route, ApiCall call, const Change& change, Visit& visit,
+                                        std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> carry_out(const ApiRoute& route, const ApiCall& call, const Change& change,
+                                             Visit& visit, std::optional<Place>& place);
   boost::asio::awaitable<ApiReply> read(const ApiRoute& route, const ApiCall& call);
   boost::asio::awaitable<ApiReply> read_list(ApiList list, const ApiCall& call, Parts parts);
   boost::asio::awaitable<ApiReply> list_feeds(const ApiCall& call, Parts parts);
@@ -119,48 +127,42 @@ class Api {
                                                                         std::span<const EntryCursor> places);
   /// Which of the parts have the channel that the call names.
   boost::asio::awaitable<StoreResult<std::vector<bool>>> parts_with_channel(const ApiCall& call, Parts parts);
-  boost::asio::awaitable<ApiReply> ask_of_channel(const ApiRoute& route, const ApiCall& call, Visit& visit,
+  boost::asio::awaitable<ApiReply> ask_of_channel(const Change& change, const ApiCall& call,
                                                   std::optional<Place>& place);
-  boost::asio::awaitable<ApiReply> mark_channel(const ApiRoute& route, const ApiCall& call, Visit& visit,
-                                                std::optional<Place>& place);
-  boost::asio::awaitable<ApiReply> ask_of_membership(const ApiRoute& route, const ApiCall& call, Visit& visit,
-                                                     std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> mark_channel(const Change& change, const ApiCall& call, std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> follow(const Change& change, const ApiCall& call, std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> unfollow(const Change& change, const ApiCall& call, std::optional<Place>& place);
   boost::asio::awaitable<StoreResult<std::vector<unsigned>>> partitions_with(const ApiCall& call,
                                                                              const std::vector<std::string>& entries);
   boost::asio::awaitable<ApiReply> unless_known(const ApiCall& call, const ApiReply& unknown,
                                                 boost::json::object instead);
-  boost::asio::awaitable<ApiReply> ask_of_user(const ApiRoute& route, const ApiCall& call, Visit& visit,
-                                               std::optional<Place>& place);
-  boost::asio::awaitable<ApiReply> add_rule(const ApiRoute& route, const ApiCall& call, Visit& visit,
-                                            std::optional<Place>& place);
-  boost::asio::awaitable<ApiReply> remove_rule(const ApiRoute& route, const ApiCall& call, const Visit::Header& head,
-                                               std::optional<Place>& place);
-  struct PartAsk {
-    unsigned partition = 0;
-    ApiCall call;
-    std::string body;
-  };
+  boost::asio::awaitable<ApiReply> ask_of_user(const Change& change, const ApiCall& call, std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> add_rule(const Change& change, const ApiCall& call, std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> remove_rule(const Change& change, const ApiCall& call, std::optional<Place>& place);
+  /// Refuses to move a feed of `partition` to the URL of a feed of another.
+  boost::asio::awaitable<std::optional<ApiReply>> refuse_taken(const Change& change, const ApiCall& call,
+                                                               unsigned partition);
+  using PartChange = std::pair<unsigned, Change>;
   /// Asks partitions at once, and puts together what they answer: 200 without a body where there are none.
-  boost::asio::awaitable<ApiReply> ask_parts(const ApiRoute& route, const std::vector<PartAsk>& parts,
-                                             const Visit::Header& head, std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> ask_parts(const std::vector<PartChange>& parts, const ApiCall& call,
+                                             std::optional<Place>& place);
   /// Gives channels of one user that have parts elsewhere alone a place among the others.
   boost::asio::awaitable<StoreResult<void>> give_places(const ApiCall& call, const std::vector<std::string>& uids);
   boost::asio::awaitable<ApiReply> import(const ApiCall& call, Visit& visit, Parts parts);
   boost::asio::awaitable<StoreResult<void>> make_channels(const ApiCall& call, const SubscriptionList& list,
                                                           Parts parts);
   boost::asio::awaitable<ApiReply> export_list(const ApiCall& call, Visit& visit, Parts parts);
-  boost::asio::awaitable<ApiReply> operate(const Operation& operation, const ApiCall& call, Visit& visit);
+  /// Reads the arguments of a call; the problem, if any, or an empty reply if the client is gone.
+  boost::asio::awaitable<std::optional<ApiReply>> read_values(const Operation& operation, const ApiCall& call,
+                                                              Visit& visit, OperationValues& given);
+  boost::asio::awaitable<ApiReply> operate(const Operation& operation, const ApiCall& call,
+                                           const OperationValues& given);
   boost::asio::awaitable<ApiReply> discover(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<std::optional<ApiReply>> read_body(Visit& visit, std::uint64_t most);
   boost::asio::awaitable<std::optional<ApiReply>> read_object(Visit& visit, boost::json::object& body);
-  boost::asio::awaitable<ApiReply> ask(const ApiRoute& route, const ApiCall& call, Visit& visit,
-                                       std::optional<Place>& place);
-  /// The same with what was read of the visit.
-  boost::asio::awaitable<ApiReply> ask(const ApiRoute& route, const ApiCall& call, const Visit::Header& head,
-                                       const std::string& body, std::optional<Place>& place);
-  /// The same of a partition. Where it waits still, Location names the partition.
-  boost::asio::awaitable<ApiReply> ask_partition(unsigned partition, const ApiRoute& route, const ApiCall& call,
-                                                 const Visit::Header& head, const std::string& body,
+  boost::asio::awaitable<ApiReply> ask(const Change& change, const ApiCall& call, std::optional<Place>& place);
+  /// ask() in a partition. If the request still waits, Location names the partition.
+  boost::asio::awaitable<ApiReply> ask_partition(unsigned partition, const Change& change, const ApiCall& call,
                                                  std::optional<Place>& place);
   ApiReply store_is_away(const StoreError& error);
 

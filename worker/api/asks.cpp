@@ -13,7 +13,6 @@
 #include "worker/base/json_text.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/listener/query.hpp"
-#include "worker/requests/read_request.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
@@ -23,74 +22,6 @@ namespace json = boost::json;
 
 constexpr std::uint64_t most_waiting = 100'000;  // of all programs
 constexpr std::size_t most_fields = 200;         // of a request (docs/REQUESTS.md)
-
-/// A scalar as a request has it; nothing of anything else.
-std::optional<std::string> as_text(const json::value& value) {
-  if (value.is_string()) return std::string(value.get_string());
-  if (value.is_bool()) return value.get_bool() ? "yes" : "no";
-  if (value.is_null()) return std::string();
-  if (value.is_number()) return json_text(value);
-  return std::nullopt;
-}
-
-/// A setting, where truth is written otherwise.
-std::optional<std::string> as_setting(const json::value& value) {
-  return value.is_bool() ? std::string(value.get_bool() ? "true" : "false") : as_text(value);
-}
-
-/// Adds the members of a body to the fields of a request; what is wrong instead.
-std::optional<ApiReply> add_members(const json::object& body, Fields& fields) {
-  for (const auto& [key, value] : body) {
-    const std::string name(key);
-    const std::string shown = visible(name.substr(0, 100));
-    if (fields.size() > most_fields) return problem("too_long", fmt::format("at most {} values", most_fields));
-    if (name == "op" || name == "app" || name == "ref" || name.starts_with("set.")) {
-      return problem("unknown_field", shown + " is not a member of the body");
-    }
-    if (value.is_null()) continue;
-    if (name == "settings" && value.is_object()) {
-      for (const auto& [setting, wanted] : value.get_object()) {
-        const auto text = as_setting(wanted);
-        if (!text) return problem("bad_value", "settings: expected strings, numbers, true, false or null");
-        fields.emplace_back("set." + std::string(setting), *text);
-      }
-      continue;
-    }
-    std::optional<std::string> text = as_text(value);
-    if (name == "entry" && value.is_object()) text = json::serialize(value);
-    if (name == "channels" && value.is_array()) text = json::serialize(value);
-    if ((name == "entries" || name == "notices") && value.is_array()) {
-      text.emplace();
-      for (const json::value& one : value.get_array()) {
-        const auto id = one.is_string() || one.is_int64() ? as_text(one) : std::nullopt;
-        if (!id || *id == "all") return problem("bad_value", shown + ": expected ids, or the string all");
-        *text += (text->empty() ? "" : " ") + *id;
-      }
-    }
-    if (!text) return problem("bad_value", shown + ": expected a string");
-    fields.emplace_back(name, *text);
-  }
-  return std::nullopt;
-}
-
-/// All that a request says; what is wrong instead.
-std::optional<ApiReply> fields_of(std::string_view op, const ApiCall& call, std::string_view body, Fields& fields) {
-  for (const auto& [name, value] : call.parameters) fields.emplace_back(name, value);
-  if (!call.item.empty()) fields.emplace_back("id", call.item);
-  if (!body.empty()) {
-    boost::system::error_code error;
-    const json::value value = json::parse(body, error);
-    if (error) return problem("bad_json", "the body is not valid JSON: " + error.message());
-    if (!value.is_object()) return problem("bad_json", "the body is not a JSON object");
-    if (auto wrong = add_members(value.get_object(), fields)) return wrong;
-  }
-  const std::size_t bytes = op.size() + call.app.size() + size_of(fields);
-  if (bytes > longest_request - 1024 || fields.size() > most_fields - 3) {
-    return problem("too_long",
-                   fmt::format("a request has at most {} KiB and {} values", longest_request >> 10U, most_fields));
-  }
-  return std::nullopt;
-}
 
 /// The members of what was answered, behind `ref`.
 json::object told(const ApiAsk& ask, const RequestStream::Answer& answer) {
@@ -156,7 +87,7 @@ StoreResult<std::optional<ApiReply>> carry_out(Store& store, const Request& requ
   Requests requests(store, {.token = "", .keep = rules.config.requests.keep});
   InParts parts;
   test_point("S17");
-  const auto done = RequestActions(store, requests).carry_out(request, "", parts, rules);
+  const auto done = feedmill::carry_out({store, requests, request, "", parts, rules, {}});
   test_point("S18");
   ask.answered = done.has_value();
   if (!done && Requests::must_queue(done.error())) return std::optional<ApiReply>();
@@ -169,34 +100,26 @@ StoreResult<std::optional<ApiReply>> carry_out(Store& store, const Request& requ
 
 }  // namespace
 
-StoreResult<std::optional<ApiReply>> begin_asking(Store& store, std::string_view op, const ApiCall& call,
-                                                  std::string_view body, const std::string& key,
+StoreResult<std::optional<ApiReply>> begin_asking(Store& store, const Request& request, bool may_be_repeated,
                                                   const RequestRules& rules, ApiAsk& ask) {
-  RequestRecord record;
-  record.fields = {{"op", std::string(op)}, {"app", call.app}};
-  if (auto wrong = fields_of(op, call, body, record.fields)) return wrong;
-  ask.app = call.app;
-  ask.ref = key.empty() ? random_ref() : key;
-  record.fields.emplace_back("ref", ask.ref);
-  const Request request = read_request(record);
-  if (request.asked.ref != ask.ref) {
+  ask = {request.asked.app, request.asked.ref, request.asked.hash, "", false};
+  Fields fields = request_fields(*request.operation, request.given);
+  if (size_of(fields) > longest_request - 1024 || fields.size() > most_fields - 3) {
     return std::optional(problem(
-        "bad_key",
-        "Idempotency-Key: 1 to 128 ASCII letters, digits, dots, colons, dashes and underscores, such as a UUID"));
+        "too_long", fmt::format("a request has at most {} KiB and {} values", longest_request >> 10U, most_fields)));
   }
-  ask.hash = request.asked.hash;
   RequestStream stream(store);
-  if (!key.empty()) {
+  if (may_be_repeated) {
     const auto answer = stream.answer(ask.app, ask.ref);
     if (!answer) return answer.error();
     if (*answer) return std::optional(reply_of(ask, **answer, true));
   }
-  if (request.problem) return std::optional(problem(request.problem->reason, request.problem->detail));
   if (is_one_step(request)) {
     auto reply = carry_out(store, request, rules, ask);
     if (!reply || *reply) return reply;
   }
-  const auto id = stream.ask(record.fields, most_waiting);
+  fields.insert(fields.begin(), {{"op", request.asked.op}, {"app", ask.app}, {"ref", ask.ref}});
+  const auto id = stream.ask(fields, most_waiting);
   if (!id) return id.error();
   if (!*id) return std::optional(problem("queue_full", fmt::format("{} requests are already waiting", most_waiting)));
   ask.id = **id;

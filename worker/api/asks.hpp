@@ -8,7 +8,7 @@
 #include "storage/requests/requests.hpp"
 #include "storage/store/store.hpp"
 #include "worker/api/call.hpp"
-#include "worker/requests/request_actions.hpp"
+#include "worker/operations/request.hpp"
 
 namespace feedmill {
 
@@ -26,11 +26,10 @@ std::string key_in(std::string_view field);
 /// A name for a request whose program gives none: a UUID.
 std::string random_ref();
 
-/// Does what `op`, the call's parameters and `body` (a JSON object, "" = none) ask for, if one script does it; the
-/// reply, also if it makes no sense or was answered before. Else appends it to stream:requests: absent, and `ask.id` is
-/// set. Blocking; linear in the body. `key`: the client's, "" = none.
-StoreResult<std::optional<ApiReply>> begin_asking(Store& store, std::string_view op, const ApiCall& call,
-                                                  std::string_view body, const std::string& key,
+/// Carries out a request (request_of) if one script does it; the reply, also if it was answered before. Else appends it
+/// to stream:requests: absent, and `ask.id` is set. Blocking; linear in the request. `may_be_repeated`: its ref is the
+/// client's.
+StoreResult<std::optional<ApiReply>> begin_asking(Store& store, const Request& request, bool may_be_repeated,
                                                   const RequestRules& rules, ApiAsk& ask);
 
 /// What became of it; absent while it waits. Blocking.

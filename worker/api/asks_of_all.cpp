@@ -1,7 +1,6 @@
 // What is asked for of all partitions together: each that has a part of a channel, a rule or a list of notices is asked
 // for its own (RELIABILITY L31, L32).
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,8 +9,9 @@
 
 #include <boost/json.hpp>
 
+#include "parsers/text/numbers.hpp"
 #include "storage/entries/entries.hpp"
-#include "storage/records/json_member.hpp"
+#include "storage/feeds/feeds.hpp"
 #include "storage/records/stored_entry.hpp"
 #include "storage/requests/requests.hpp"
 #include "storage/store/partition.hpp"
@@ -22,8 +22,7 @@
 #include "worker/api/asks.hpp"
 #include "worker/base/at_once.hpp"
 #include "worker/base/json_text.hpp"
-#include "worker/egress/web_url.hpp"
-#include "worker/requests/read_request.hpp"
+#include "worker/operations/families.hpp"
 
 namespace feedmill {
 
@@ -32,47 +31,11 @@ namespace json = boost::json;
 
 namespace {
 
-/// Empty where a body is no object: whoever is asked says so.
+/// The members of an answer; empty if it has none.
 json::object object_in(const std::string& body) {
   boost::system::error_code error;
   const json::value value = json::parse(body, error);
   return error || !value.is_object() ? json::object() : value.get_object();
-}
-
-/// The names in its member `channels`.
-std::vector<std::string> channels_in(const json::object& body) {
-  std::vector<std::string> names;
-  const json::value* const list = body.if_contains("channels");
-  if (list == nullptr || !list->is_array()) return names;
-  for (const json::value& one : list->get_array()) {
-    if (one.is_string()) names.emplace_back(one.get_string());
-  }
-  return names;
-}
-
-/// The entries that `body` names, where that is a request which can be carried out; else whoever is asked says why not.
-std::vector<std::string> entries_in(const json::object& body) {
-  const json::value* const entries = body.if_contains("entries");
-  if (entries == nullptr || !entries->is_array() || entries->get_array().size() > most_entries_of_request) return {};
-  std::vector<std::string> ids;
-  for (const json::value& one : entries->get_array()) {
-    ids.push_back(one.is_string() ? std::string(one.get_string()) : json_text(one));
-    if (!is_entry_id(ids.back())) return {};
-  }
-  return ids;
-}
-
-/// The bodies that mark the entries of `body`, each for the partition that has them: one for each entry.
-std::map<unsigned, std::string> marks_by_partition(json::object body, const std::vector<unsigned>& partitions) {
-  const json::array entries = body.at("entries").as_array();
-  std::map<unsigned, json::array> shares;
-  for (std::size_t i = 0; i < partitions.size(); ++i) shares[partitions[i]].push_back(entries[i]);
-  std::map<unsigned, std::string> bodies;
-  for (auto& [partition, share] : shares) {
-    body["entries"] = std::move(share);
-    bodies[partition] = json::serialize(body);
-  }
-  return bodies;
 }
 
 /// What the parts have answered, as one: the first that was not done, else how much changed in all.
@@ -173,53 +136,53 @@ asio::awaitable<StoreResult<void>> Api::give_places(const ApiCall& call, const s
   co_return StoreResult<void>();
 }
 
-asio::awaitable<ApiReply> Api::ask_of_channel(const ApiRoute& route, const ApiCall& call, Visit& visit,
-                                              std::optional<Place>& place) {
-  if (auto refused = co_await read_body(visit, longest_request)) co_return *refused;
-  if (visit.gone()) co_return ApiReply();
-  if (call.parameters.contains("url")) co_return co_await ask_of_membership(route, call, visit, place);
-  if (route.op == "channel_mark") co_return co_await mark_channel(route, call, visit, place);
+asio::awaitable<ApiReply> Api::ask_of_channel(const Change& change, const ApiCall& call, std::optional<Place>& place) {
   const auto count = static_cast<unsigned>(partitions_.size());
-  const json::object body = object_in(visit.body());
-  std::vector<PartAsk> parts;
-  if (route.op == "channel_add") {
-    parts.push_back({home_of_channel(string_member(body, "channel"), count), call, visit.body()});
-  } else if (route.op == "channel_order") {
-    const std::vector<std::string> uids = channels_in(body);
+  const RequestOp op = change.operation->request;
+  if (op == RequestOp::channel_follow) co_return co_await follow(change, call, place);
+  if (op == RequestOp::channel_unfollow) co_return co_await unfollow(change, call, place);
+  if (op == RequestOp::channel_mark) co_return co_await mark_channel(change, call, place);
+  if (op == RequestOp::channel_add) {
+    const unsigned home = home_of_channel(change.given.text("channel"), count);
+    co_return co_await ask_partition(home, change, call, place);
+  }
+  if (op == RequestOp::channel_order) {
+    const std::vector<std::string> uids = change.given.texts("channels");
     const auto home = [count](const std::string& uid) { return home_of_channel(uid, count); };
     if (std::ranges::adjacent_find(uids, std::ranges::not_equal_to(), home) != uids.end())
       co_return problem("bad_value", "channels: in a store with partitions, only of one user at a time");
-    if (!uids.empty() && uids.size() <= most_channels_of_request) {
-      const auto given = co_await give_places(call, uids);
-      if (!given) co_return store_is_away(given.error());
-    }
-    parts.push_back({uids.empty() ? 0 : home_of_channel(uids.front(), count), call, visit.body()});
-  } else {
-    // Each: rules that watch a channel are in partitions, too, that have nothing else of it.
-    for (unsigned partition = 0; partition < count; ++partition) parts.push_back({partition, call, visit.body()});
+    const auto given = co_await give_places(call, uids);
+    if (!given) co_return store_is_away(given.error());
+    co_return co_await ask_partition(home(uids.front()), change, call, place);
   }
-  co_return co_await ask_parts(route, parts, visit.head(), place);
+  // Each: rules that watch a channel are in partitions, too, that have nothing else of it.
+  std::vector<PartChange> parts;
+  for (unsigned partition = 0; partition < count; ++partition) parts.emplace_back(partition, change);
+  co_return co_await ask_parts(parts, call, place);
 }
 
-asio::awaitable<ApiReply> Api::mark_channel(const ApiRoute& route, const ApiCall& call, Visit& visit,
-                                            std::optional<Place>& place) {
+asio::awaitable<ApiReply> Api::mark_channel(const Change& change, const ApiCall& call, std::optional<Place>& place) {
   const auto count = static_cast<unsigned>(partitions_.size());
-  std::vector<PartAsk> parts;
-  const json::object marks = object_in(visit.body());
-  if (const std::vector<std::string> entries = entries_in(marks); !entries.empty()) {
+  std::vector<PartChange> parts;
+  if (const auto entries = change.given.texts("entries"); !entries.empty()) {
     const auto its = co_await partitions_with(call, entries);
     if (!its) co_return store_is_away(its.error());
-    for (auto& [partition, body] : marks_by_partition(marks, *its)) parts.push_back({partition, call, body});
+    std::map<unsigned, json::array> shares;
+    for (std::size_t i = 0; i < entries.size(); ++i) shares[(*its)[i]].emplace_back(json::string(entries[i]));
+    for (auto& [partition, share] : shares) {
+      parts.emplace_back(partition, change);
+      parts.back().second.given.put("entries", std::move(share));
+    }
   } else {
     const auto known = co_await parts_with_channel(call, partitions_);
     if (!known) co_return store_is_away(known.error());
     // Where it is gone, each tells what it has answered to this key before.
     const bool is_gone = std::ranges::find(*known, true) == known->end();
     for (unsigned partition = 0; partition < count; ++partition) {
-      if (is_gone || (*known)[partition]) parts.push_back({partition, call, visit.body()});
+      if (is_gone || (*known)[partition]) parts.emplace_back(partition, change);
     }
   }
-  const ApiReply reply = co_await ask_parts(route, parts, visit.head(), place);
+  const ApiReply reply = co_await ask_parts(parts, call, place);
   const json::object nothing{{"result", "marked"}, {"changed", 0}};
   if (reply.status == 404) co_return co_await unless_known(call, reply, nothing);
   co_return reply;
@@ -234,63 +197,53 @@ asio::awaitable<ApiReply> Api::unless_known(const ApiCall& call, const ApiReply&
   co_return resource(instead);
 }
 
-asio::awaitable<ApiReply> Api::ask_of_membership(const ApiRoute& route, const ApiCall& call, Visit& visit,
-                                                 std::optional<Place>& place) {
+asio::awaitable<ApiReply> Api::follow(const Change& change, const ApiCall& call, std::optional<Place>& place) {
   const auto count = static_cast<unsigned>(partitions_.size());
-  const unsigned home = home_of_channel(call.get("channel"), count);
-  const auto url = canonical_feed_url(call.get("url"));
-  const unsigned its = url ? partition_of(*url, count) : home;
-  if (url && route.op == "channel_follow") {
-    // It would be made there.
-    Api* const likely[] = {partitions_[home], partitions_[its]};
-    auto known = co_await parts_with_channel(call, likely);
-    const bool is_likely = known && std::ranges::find(*known, true) != known->end();
-    if (!is_likely) known = co_await parts_with_channel(call, partitions_);
-    if (!known) co_return store_is_away(known.error());
-    if (std::ranges::find(*known, true) == known->end()) {
-      const std::string key = key_in(visit.head()["Idempotency-Key"]);
-      const auto look = [&](Store& store) { return RequestStream(store).answer(call.app, key); };
-      const auto answer = co_await partitions_[its]->with_store(call.app, look);
-      if (!answer) co_return store_is_away(answer.error());
-      if (!*answer) co_return problem("no_such_channel", "no such channel");
-    }
+  const unsigned home = home_of_channel(change.given.text("channel"), count);
+  const unsigned its = partition_of(change.given.text("url"), count);
+  // The partition would create the channel.
+  Api* const likely[] = {partitions_[home], partitions_[its]};
+  auto known = co_await parts_with_channel(call, likely);
+  const bool is_likely = known && std::ranges::find(*known, true) != known->end();
+  if (!is_likely) known = co_await parts_with_channel(call, partitions_);
+  if (!known) co_return store_is_away(known.error());
+  if (std::ranges::find(*known, true) == known->end()) {
+    const auto look = [&](Store& store) { return RequestStream(store).answer(call.app, change.key); };
+    const auto answer = co_await partitions_[its]->with_store(call.app, look);
+    if (!answer) co_return store_is_away(answer.error());
+    if (!*answer) co_return problem("no_such_channel", "no such channel");
   }
-  const ApiReply reply = co_await ask_partition(its, route, call, visit.head(), visit.body(), place);
-  if (!url || route.op != "channel_unfollow" || reply.status != 404) co_return reply;
-  const json::object nothing{{"result", "not_followed"}, {"url", *url}};
+  co_return co_await ask_partition(its, change, call, place);
+}
+
+asio::awaitable<ApiReply> Api::unfollow(const Change& change, const ApiCall& call, std::optional<Place>& place) {
+  const std::string url = change.given.text("url");
+  const unsigned its = partition_of(url, static_cast<unsigned>(partitions_.size()));
+  const ApiReply reply = co_await ask_partition(its, change, call, place);
+  if (reply.status != 404) co_return reply;
+  const json::object nothing{{"result", "not_followed"}, {"url", url}};
   co_return co_await unless_known(call, reply, nothing);
 }
 
-asio::awaitable<ApiReply> Api::ask_of_user(const ApiRoute& route, const ApiCall& call, Visit& visit,
-                                           std::optional<Place>& place) {
-  if (auto refused = co_await read_body(visit, longest_request)) co_return *refused;
-  if (visit.gone()) co_return ApiReply();
-  if (route.op == "watch_remove") co_return co_await remove_rule(route, call, visit.head(), place);
-  const auto count = static_cast<unsigned>(partitions_.size());
-  std::vector<PartAsk> parts;
-  if (route.op == "notice_mark") {
-    for (unsigned partition = 0; partition < count; ++partition) parts.push_back({partition, call, visit.body()});
-    co_return co_await ask_parts(route, parts, visit.head(), place);
-  }
-  co_return co_await add_rule(route, call, visit, place);
+asio::awaitable<ApiReply> Api::ask_of_user(const Change& change, const ApiCall& call, std::optional<Place>& place) {
+  const RequestOp op = change.operation->request;
+  if (op == RequestOp::watch_add) co_return co_await add_rule(change, call, place);
+  if (op == RequestOp::watch_remove) co_return co_await remove_rule(change, call, place);
+  std::vector<PartChange> parts;
+  for (unsigned partition = 0; partition < partitions_.size(); ++partition) parts.emplace_back(partition, change);
+  co_return co_await ask_parts(parts, call, place);
 }
 
-asio::awaitable<ApiReply> Api::add_rule(const ApiRoute& route, const ApiCall& call, Visit& visit,
-                                        std::optional<Place>& place) {
+asio::awaitable<ApiReply> Api::add_rule(const Change& change, const ApiCall& call, std::optional<Place>& place) {
   const auto count = static_cast<unsigned>(partitions_.size());
-  const unsigned home = home_of_user(call.get("user"), count);
-  // It says whether the rule makes sense and is one too many, and gives the id.
-  const ApiReply first = co_await ask_partition(home, route, call, visit.head(), visit.body(), place);
+  const Watch rule = rule_of(change.given);
+  const unsigned home = home_of_user(rule.user, count);
+  // It says whether the rule is one too many, and gives the id.
+  const ApiReply first = co_await ask_partition(home, change, call, place);
   if (first.status != 200 && first.status != 202) co_return first;
-  const json::object body = object_in(visit.body());
-  Watch rule{call.get("user"), "", Watch::Kind::words, std::string(string_member(body, "words"))};
-  if (const auto url = canonical_feed_url(string_member(body, "url")))
-    rule = {rule.user, "", Watch::Kind::feed, *url};
-  else if (const std::string_view channel = string_member(body, "channel"); !channel.empty())
-    rule = {rule.user, "", Watch::Kind::channel, std::string(channel)};
-  std::vector<PartAsk> parts;
-  for (const unsigned copy : copies_of_rule(rule, count)) parts.push_back({copy, call, visit.body()});
-  const ApiReply others = co_await ask_parts(route, parts, visit.head(), place);
+  std::vector<PartChange> parts;
+  for (const unsigned copy : copies_of_rule(rule, count)) parts.emplace_back(copy, change);
+  const ApiReply others = co_await ask_parts(parts, call, place);
   if (others.status != 200) co_return others;
   if (first.status != 200) co_return first;
   // Whoever removes it meanwhile may have been at home before, and elsewhere after us.
@@ -300,28 +253,28 @@ asio::awaitable<ApiReply> Api::add_rule(const ApiRoute& route, const ApiCall& ca
   co_return first;
 }
 
-asio::awaitable<ApiReply> Api::remove_rule(const ApiRoute& route, const ApiCall& call, const Visit::Header& head,
-                                           std::optional<Place>& place) {
+asio::awaitable<ApiReply> Api::remove_rule(const Change& change, const ApiCall& call, std::optional<Place>& place) {
   const auto count = static_cast<unsigned>(partitions_.size());
-  const std::string& user = call.get("user");
+  const std::string user = change.given.text("user");
+  const std::string id = std::to_string(change.given.number("id", 0));
   const unsigned home = home_of_user(user, count);
   const auto read = [&](const ApiReading& reading, std::size_t) { return Notifications(reading.store).watches(user); };
   const auto all = co_await of_each<std::vector<Watch>>(partitions_, call, read);
   if (!all) co_return store_is_away(all.error());
-  std::vector<PartAsk> parts;
-  const auto rule = std::ranges::find((*all)[home], call.item, &Watch::id);
+  std::vector<PartChange> parts;
+  const auto rule = std::ranges::find((*all)[home], id, &Watch::id);
   const bool is_there = rule != (*all)[home].end();
   for (const unsigned copy : is_there ? copies_of_rule(*rule, count) : std::vector<unsigned>()) {
     const auto same = [&](const Watch& one) { return is_same_rule(one, *rule); };
     const auto its = std::ranges::find_if((*all)[copy], same);
     if (its == (*all)[copy].end()) continue;
-    parts.push_back({copy, call, ""});
-    parts.back().call.item = its->id;
+    parts.emplace_back(copy, change);
+    parts.back().second.given.put("id", leading_number<std::int64_t>(its->id));
   }
-  const ApiReply copies = co_await ask_parts(route, parts, head, place);
+  const ApiReply copies = co_await ask_parts(parts, call, place);
   const bool are_gone = copies.status == 200 || copies.status == 404 || copies.status == 202;
   if (!are_gone) co_return copies;
-  const ApiReply last = co_await ask_partition(home, route, call, head, "", place);  // until then it can be repeated
+  const ApiReply last = co_await ask_partition(home, change, call, place);  // until then it can be repeated
   if (!is_there || last.status != 200) co_return last;
   // Whoever adds it meanwhile may have been at home before, and elsewhere after us.
   const auto still = co_await of_each<std::vector<Watch>>(partitions_, call, read);
@@ -338,11 +291,27 @@ asio::awaitable<ApiReply> Api::remove_rule(const ApiRoute& route, const ApiCall&
   co_return last;
 }
 
-asio::awaitable<ApiReply> Api::ask_parts(const ApiRoute& route, const std::vector<PartAsk>& parts,
-                                         const Visit::Header& head, std::optional<Place>& place) {
+asio::awaitable<std::optional<ApiReply>> Api::refuse_taken(const Change& change, const ApiCall& call,
+                                                           unsigned partition) {
+  const std::string target = change.given.text("to");
+  const unsigned its = target.empty() ? partition : partition_of(target, static_cast<unsigned>(partitions_.size()));
+  if (its == partition) co_return std::nullopt;
+  const auto look = [&](Store& store) { return Feeds(store).is_registered(target); };
+  const auto is_feed = co_await partitions_[its]->with_store(call.app, look);
+  if (!is_feed) co_return store_is_away(is_feed.error());
+  if (!*is_feed) co_return std::nullopt;
+  const auto look_again = [&](Store& store) { return RequestStream(store).answer(call.app, change.key); };
+  const auto answer = co_await partitions_[partition]->with_store(call.app, look_again);
+  if (!answer) co_return store_is_away(answer.error());
+  if (*answer) co_return std::nullopt;  // it was moved before the other was added
+  co_return problem("taken", "the new URL is a feed of its own");
+}
+
+asio::awaitable<ApiReply> Api::ask_parts(const std::vector<PartChange>& parts, const ApiCall& call,
+                                         std::optional<Place>& place) {
   std::vector<ApiReply> replies(parts.size());
   const auto ask = [&](std::size_t i) -> asio::awaitable<void> {
-    replies[i] = co_await ask_partition(parts[i].partition, route, parts[i].call, head, parts[i].body, place);
+    replies[i] = co_await ask_partition(parts[i].first, parts[i].second, call, place);
   };
   co_await at_once(executor_, parts.size(), ask);
   co_return replies.empty() ? ApiReply() : together(replies);

@@ -2,22 +2,19 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 
 #include "worker/api/routes.hpp"
 
 namespace feedmill {
-
-/// Whether what a call of this route is about stands in its body.
-bool names_feed_in_body(const ApiRoute& route);
 
 /// Whether a call names an entry and does not say what partition it is in: where numbers were given out before there
 /// were as many, that is to be asked.
 bool names_entry_by_number(const ApiRoute& route, const ApiCall& call, unsigned count);
 
 /// The partition that `partition` in the query names, else the one of the feed or the entry that the call names; of
-/// `count`, or `count` where there is no such. Nothing where it names neither. `body`: "" where it does not matter.
-std::optional<unsigned> partition_of_call(const ApiRoute& route, const ApiCall& call, std::string_view body,
+/// `count`, or `count` where there is no such. Nothing where it names neither. `given`: the values of the route's
+/// operation.
+std::optional<unsigned> partition_of_call(const ApiRoute& route, const ApiCall& call, const OperationValues& given,
                                           unsigned count);
 
 }  // namespace feedmill

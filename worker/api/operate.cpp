@@ -25,17 +25,27 @@ std::string named(const OperationField& field) {
   return std::string(field.name);
 }
 
+/// The reason of a bad value outside of the body.
+std::string_view bad_in_query(const Operation& operation) {
+  return operation.answer != nullptr ? "bad_value" : "bad_parameter";
+}
+
 std::optional<ApiReply> take_query(const Operation& operation, const ApiCall& call, OperationValues& given) {
   const auto take = [&](const OperationField& field) -> std::optional<ApiReply> {
     const auto value = call.parameters.find(field.name);
     if (value == call.parameters.end()) return std::nullopt;
     const std::string wrong = given.take_text(field, value->second);
     if (wrong.empty()) return std::nullopt;
-    return problem("bad_parameter", visible(fmt::format("{}: {}", field.name, wrong)));
+    return problem(bad_in_query(operation), visible(fmt::format("{}: {}", field.name, wrong)));
   };
   for (const OperationField& field : operation.fields) {
     if (!is_in_query(operation, field)) continue;
     if (auto wrong = take(field)) return wrong;
+  }
+  for (const OperationField& field : operation.fields) {
+    if (!is_in_path(operation, field)) continue;
+    const std::string wrong = given.take_text(field, call.item);
+    if (!wrong.empty()) return problem(bad_in_query(operation), visible(fmt::format("{}: {}", field.name, wrong)));
   }
   if (!operation.is_list()) return std::nullopt;
   for (const OperationField& field : page_fields()) {
@@ -48,22 +58,24 @@ std::optional<ApiReply> take_body(const Operation& operation, const json::object
   for (const auto& [member, value] : body) {
     const std::string_view name = member;
     const auto field = std::ranges::find(operation.fields, name, &OperationField::name);
-    if (field == operation.fields.end() || is_in_query(operation, *field)) {
+    if (field == operation.fields.end() || is_in_path(operation, *field) || is_in_query(operation, *field)) {
       return problem("unknown_field", visible(fmt::format("{} is not a member of the body", name.substr(0, 100))));
     }
+    const bool is_empty = value.is_null() || (value.is_string() && value.get_string().empty());
+    if (is_empty && operation.answer != nullptr) continue;  // as in a request
     const std::string wrong = given.take_json(*field, value);
     if (!wrong.empty()) return problem("bad_value", visible(fmt::format("{}: {}", name, wrong)));
   }
   return std::nullopt;
 }
 
-/// Reads the arguments of a call; returns the error, if any.
 std::optional<ApiReply> take(const Operation& operation, const ApiCall& call, const json::object& body,
                              OperationValues& given) {
   if (auto wrong = take_query(operation, call, given)) return wrong;
   if (auto wrong = take_body(operation, body, given)) return wrong;
   const OperationObjection objection = objection_to(operation, given, named);
   if (objection.text.empty()) return std::nullopt;
+  if (operation.answer != nullptr) return problem("missing_field", objection.text);
   const bool in_query = std::ranges::all_of(
       operation.fields, [&](const OperationField& field) { return !field.required || is_in_query(operation, field); });
   const std::string_view missing = in_query ? "missing_parameter" : "missing_field";
@@ -89,14 +101,23 @@ ApiReply reply_of(const Operation& operation, const OperationOutcome& outcome) {
 
 }  // namespace
 
-asio::awaitable<ApiReply> Api::operate(const Operation& operation, const ApiCall& call, Visit& visit) {
+asio::awaitable<std::optional<ApiReply>> Api::read_values(const Operation& operation, const ApiCall& call, Visit& visit,
+                                                          OperationValues& given) {
   json::object body;
   if (operation.method != "GET") {
     if (auto refused = co_await read_object(visit, body)) co_return *refused;
   }
   if (visit.gone()) co_return ApiReply();
-  OperationValues given;
   if (auto wrong = take(operation, call, body, given)) co_return *wrong;
+  try {
+    if (operation.check != nullptr) operation.check(given);
+  } catch (const OperationRefused& refused) {
+    co_return problem(refused.reason, visible(refused.detail));
+  }
+  co_return std::nullopt;
+}
+
+asio::awaitable<ApiReply> Api::operate(const Operation& operation, const ApiCall& call, const OperationValues& given) {
   std::optional<Looking> asking;
   if (operation.access == Operation::Access::ask) {
     if (looking_.size() >= most_looks || looking_.contains(call.app)) {

@@ -10,34 +10,16 @@ using boost::beast::http::verb;
 const std::vector<ApiRoute>& own_routes() {
   static const std::vector<ApiRoute> routes{
       {verb::get, "/feeds", "after limit", nullptr, {}, ApiList::feeds},
-      {verb::post, "/feeds", "", nullptr, "add"},
       {verb::get, "/feed", "url!", read_feed},
-      {verb::patch, "/feed", "url!", nullptr, "set"},
-      {verb::delete_, "/feed", "url!", nullptr, "remove"},
       {verb::get, "/feed/explain", "url!", read_explanation},
-      {verb::post, "/feed/pause", "url!", nullptr, "pause"},
-      {verb::post, "/feed/resume", "url!", nullptr, "resume"},
-      {verb::post, "/feed/refresh", "url!", nullptr, "refresh"},
-      {verb::post, "/feed/move", "url!", nullptr, "move"},
       {verb::get, "/feed/entries", "url! before limit", read_feed_entries},
       {verb::get, "/feed/entry", "url! guid!", read_entry_by_guid},
-      {verb::post, "/entries", "", nullptr, "entry_put"},
       {verb::get, "/entries/{id}", "", read_entry},
-      {verb::delete_, "/entries/{id}", "", nullptr, "entry_remove"},
       {verb::get, "/channels", "user after limit", nullptr, {}, ApiList::channels},
-      {verb::post, "/channels", "", nullptr, "channel_add"},
-      {verb::post, "/channels/order", "", nullptr, "channel_order"},
-      {verb::delete_, "/channel", "channel!", nullptr, "channel_remove"},
       {verb::get, "/channel/feeds", "channel! after limit", nullptr, {}, ApiList::channel_feeds},
-      {verb::put, "/channel/feed", "channel! url!", nullptr, "channel_follow"},
-      {verb::delete_, "/channel/feed", "channel! url!", nullptr, "channel_unfollow"},
       {verb::get, "/channel/entries", "channel! before limit once", nullptr, {}, ApiList::timeline},
-      {verb::post, "/channel/marks", "channel!", nullptr, "channel_mark"},
       {verb::get, "/notices", "user!", nullptr, {}, ApiList::notices},
-      {verb::post, "/notices/marks", "user!", nullptr, "notice_mark"},
       {verb::get, "/rules", "user!", nullptr, {}, ApiList::rules},
-      {verb::post, "/rules", "user!", nullptr, "watch_add"},
-      {verb::delete_, "/rules/{id}", "user!", nullptr, "watch_remove"},
       {verb::get, "/events", "after limit", read_events, {}, ApiList::none, nullptr, true},
       {verb::get, "/snapshot", "after limit", read_snapshot},
       {verb::get, "/requests/{ref}", "id", read_answer},
@@ -82,8 +64,13 @@ std::span<const ApiRoute> api_routes() {
   return all;
 }
 
+bool is_in_path(const Operation& operation, const OperationField& field) {
+  return operation.path.find('{' + std::string(field.name) + '}') != std::string_view::npos;
+}
+
 bool is_in_query(const Operation& operation, const OperationField& field) {
-  return field.is_key || operation.method == "GET" || operation.method == "DELETE";
+  const bool is_query = field.is_key || operation.method == "GET" || operation.method == "DELETE";
+  return is_query && !is_in_path(operation, field);
 }
 
 bool is_at(const ApiRoute& route, std::string_view path, std::string& item) {

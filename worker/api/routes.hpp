@@ -50,7 +50,7 @@ struct ApiRoute {
   std::string parameters;  ///< of its query, as read_parameters() takes them
   /// Reads, blocking and bounded; or null, and
   StoreResult<ApiReply> (*read)(const ApiReading& reading) = nullptr;
-  /// the operation that is asked for (docs/REQUESTS.md), or `import`, `export`, `discover`; or "", and
+  /// `import`, `export`, `discover`; or "", and
   std::string_view op = {};
   /// the list that is read; or none, and
   ApiList list = ApiList::none;
@@ -61,7 +61,9 @@ struct ApiRoute {
   bool is_of_none() const { return read == nullptr && op.empty() && list == ApiList::none && operation == nullptr; }
 };
 
-/// Whether HTTP has a value in the query: else in the body.
+/// Whether HTTP has a value in the path.
+bool is_in_path(const Operation& operation, const OperationField& field);
+/// Whether HTTP has a value in the query; else in the path or the body.
 bool is_in_query(const Operation& operation, const OperationField& field);
 
 inline constexpr std::string_view api_base = "/api/v1";

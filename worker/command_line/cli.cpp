@@ -43,7 +43,9 @@ class Tree {
     take_configuration(everywhere);
     std::apply([this](auto... groups) { (add_group(groups), ...); }, VerbGroups());
     for (const OperationFamily& family : operation_families()) {
-      for (const Operation& operation : family.operations) add_operation(family, operation);
+      for (const Operation& operation : family.operations) {
+        if (!operation.verb.empty()) add_operation(family, operation);
+      }
     }
     std::apply([this](auto... groups) { (add_group(groups), ...); }, LaterVerbGroups());
   }

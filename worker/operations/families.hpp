@@ -1,17 +1,37 @@
 // The families of operations, one file each.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "storage/push_out/subscribers.hpp"
+#include "storage/timelines/notifications.hpp"
 #include "worker/operations/operation.hpp"
 
 namespace feedmill {
 
+OperationFamily feed_family();
+OperationFamily entry_family();
+OperationFamily channel_family();
+OperationFamily user_family();
 OperationFamily webhook_family();
 OperationFamily topic_family();
+
+inline constexpr std::array<std::string_view, 2> as_choices{"read", "unread"};
+/// Field "as" of marks.
+inline constexpr OperationField as_field{.name = "as",
+                                         .kind = OperationField::Kind::choice,
+                                         .unit = "HOW",
+                                         .about = "read or unread",
+                                         .required = true,
+                                         .choices = as_choices};
+/// Refuses to mark all unread. `list`: the field with the ids.
+void check_as(const OperationValues& given, std::string_view list);
+
+/// The rule that the values describe, without an id.
+Watch rule_of(const OperationValues& given);
 
 /// Whether the text has the form of a webhook id.
 bool is_webhook_id(std::string_view id);

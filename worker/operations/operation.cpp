@@ -8,8 +8,11 @@
 #include <fmt/ranges.h>
 
 #include "parsers/text/numbers.hpp"
+#include "storage/records/notice.hpp"
+#include "storage/records/stored_entry.hpp"
 #include "storage/redis/utf8.hpp"
 #include "storage/timelines/channels.hpp"
+#include "worker/base/json_text.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/base/units.hpp"
 #include "worker/egress/web_url.hpp"
@@ -33,17 +36,43 @@ std::string url_objection(const OperationField& field, std::string& text) {
   return {};
 }
 
+std::string name_objection(const OperationField& field, const std::string& name) {
+  const bool is_user = field.kind == Kind::user || field.kind == Kind::new_user;
+  std::string_view wrong = field.kind == Kind::new_channel ? unfit_new_channel(name)
+                           : field.is_key                  ? unfit_name(name)
+                                                           : unfit_text_name(name);
+  if (wrong.empty() && field.kind == Kind::new_user) wrong = objection_to_user(name);
+  if (wrong.empty()) return {};
+  return fmt::format("invalid {} name \"{}\": {}", is_user ? "user" : "channel", name.substr(0, longest_shown), wrong);
+}
+
+bool is_notice_id(std::string_view id) {
+  return id.size() <= 64 && std::ranges::all_of(id, [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+         });
+}
+
+/// The error in an id of a list, "" = none.
+std::string id_objection(const OperationField& field, std::string_view id) {
+  if (field.kind == Kind::notices)
+    return is_notice_id(id) ? std::string() : "expected a notice id such as 1795398540945-1";
+  if (is_entry_id(id)) return {};
+  return fmt::format("expected an entry id such as Entry:17 or 17, not {}", id.substr(0, longest_shown));
+}
+
 /// The error in a text, "" = none; changes the text to its canonical spelling.
 std::string text_objection(const OperationField& field, std::string& text) {
   switch (field.kind) {
     case Kind::url:
     case Kind::feed:
       return url_objection(field, text);
-    case Kind::channel: {
-      const std::string_view wrong = field.is_key ? unfit_name(text) : unfit_text_name(text);
-      return wrong.empty() ? std::string()
-                           : fmt::format("invalid channel name \"{}\": {}", text.substr(0, longest_shown), wrong);
-    }
+    case Kind::channel:
+    case Kind::new_channel:
+    case Kind::user:
+    case Kind::new_user:
+      return name_objection(field, text);
+    case Kind::entry:
+      return id_objection(field, text);
     case Kind::webhook:
       return is_webhook_id(text) ? "" : "expected a webhook id, as webhook list shows it";
     case Kind::choice:
@@ -57,15 +86,70 @@ std::string text_objection(const OperationField& field, std::string& text) {
                  ? std::string()
                  : fmt::format("expected a duration of at most {}, such as 24h", format_duration(most));
     }
+    case Kind::opaque:
+      if (text.size() <= static_cast<std::size_t>(field.most)) return {};
+      return fmt::format("expected at most {} bytes", field.most);
     default:
       if (text.size() <= static_cast<std::size_t>(field.most) && is_clean_text(text)) return {};
       return fmt::format("expected at most {} bytes of valid UTF-8 without control characters", field.most);
   }
 }
 
-std::string number_objection(const OperationField& field, std::int64_t number) {
-  if (number >= field.least && number <= field.most) return {};
-  return fmt::format("expected a number from {} to {}", field.least, field.most);
+/// The ids of a text, with spaces between.
+json::array ids_in(std::string_view text) {
+  json::array ids;
+  while (!text.empty()) {
+    const std::size_t space = std::min(text.find(' '), text.size());
+    if (space > 0) ids.emplace_back(json::string(text.substr(0, space)));
+    text.remove_prefix(std::min(space + 1, text.size()));
+  }
+  return ids;
+}
+
+/// OperationValues::take_json() of ids.
+std::string take_ids(const OperationField& field, const json::value& value, json::object& values) {
+  json::array ids;
+  const bool all = value.is_string() && value.get_string() == "all";
+  if (value.is_array()) {
+    for (const json::value& one : value.get_array()) {
+      if (!one.is_string() && !one.is_int64()) return "expected ids, or all";
+      ids.emplace_back(json::string(one.is_string() ? std::string(one.get_string()) : json_text(one)));
+    }
+  }
+  if (!all && (ids.empty() || ids.size() > static_cast<std::size_t>(field.most)))
+    return fmt::format("expected 1 to {} ids, or all", field.most);
+  for (const json::value& id : ids) {
+    if (std::string wrong = id_objection(field, id.get_string()); !wrong.empty()) return wrong;
+  }
+  values[field.name] = std::move(ids);
+  return {};
+}
+
+std::string take_channels(const OperationField& field, const json::value& value, json::object& values) {
+  std::vector<std::string> names;
+  for (const json::value& one : value.is_array() ? value.get_array() : json::array()) {
+    names.emplace_back(one.is_string() ? one.get_string() : json::string());
+  }
+  const bool are_names = std::ranges::all_of(names, [](const auto& name) { return unfit_text_name(name).empty(); });
+  std::vector<std::string> sorted = names;
+  std::ranges::sort(sorted);
+  if (!names.empty() && names.size() <= static_cast<std::size_t>(field.most) && are_names &&
+      std::ranges::adjacent_find(sorted) == sorted.end()) {
+    values[field.name] = json::array(names.begin(), names.end());
+    return {};
+  }
+  return fmt::format("expected a JSON array of 1 to {} channels, each once", field.most);
+}
+
+std::string take_settings(const OperationField& field, const json::value& value, json::object& values) {
+  if (!value.is_object()) return "expected an object";
+  json::object settings;
+  for (const auto& [name, wanted] : value.get_object()) {
+    if (wanted.is_structured()) return "expected strings, numbers, true, false or null";
+    settings[name] = wanted.is_string() ? wanted : wanted.is_null() ? json::value("") : json::value(json_text(wanted));
+  }
+  values[field.name] = std::move(settings);
+  return {};
 }
 
 constexpr std::array pages{
@@ -108,7 +192,20 @@ std::chrono::milliseconds OperationValues::duration(std::string_view name, std::
   return value == nullptr ? otherwise : *read_duration(value->as_string());
 }
 
+json::object OperationValues::object(std::string_view name) const {
+  const json::value* const value = values_.if_contains(name);
+  return value == nullptr ? json::object() : value->as_object();
+}
+
 std::string OperationValues::take_text(const OperationField& field, std::string_view text) {
+  if (field.kind == Kind::entries || field.kind == Kind::notices) {
+    return take_json(field, text == "all" ? json::value("all") : json::value(ids_in(text)));
+  }
+  if (field.kind == Kind::channels || field.kind == Kind::object) {
+    boost::system::error_code error;
+    const json::value value = json::parse(text, error);
+    return error ? "not valid JSON: " + error.message() : take_json(field, value);
+  }
   if (field.kind == Kind::truth) {
     if (text != "yes" && text != "no") return "expected yes or no";
     values_[field.name] = text == "yes";
@@ -117,13 +214,12 @@ std::string OperationValues::take_text(const OperationField& field, std::string_
   if (field.kind == Kind::number) {
     std::int64_t number = field.least - 1;
     if (!read_number(text, number)) number = field.least - 1;
-    values_[field.name] = number;
-    return number_objection(field, number);
+    return take_number(field, number);
   }
   std::string kept(text);
   if (!field.repeats) {
     std::string wrong = text_objection(field, kept);
-    values_[field.name] = kept;
+    if (wrong.empty()) values_[field.name] = kept;
     return wrong;
   }
   json::value& list = values_[field.name];
@@ -141,7 +237,22 @@ std::string OperationValues::take_text(const OperationField& field, std::string_
   return {};
 }
 
+std::string OperationValues::take_number(const OperationField& field, std::int64_t number) {
+  if (number < field.least || number > field.most)
+    return fmt::format("expected a number from {} to {}", field.least, field.most);
+  values_[field.name] = number;
+  return {};
+}
+
 std::string OperationValues::take_json(const OperationField& field, const json::value& value) {
+  if (field.kind == Kind::entries || field.kind == Kind::notices) return take_ids(field, value, values_);
+  if (field.kind == Kind::channels) return take_channels(field, value, values_);
+  if (field.kind == Kind::settings) return take_settings(field, value, values_);
+  if (field.kind == Kind::object) {
+    if (!value.is_object()) return "expected an object";
+    values_[field.name] = value;
+    return {};
+  }
   if (field.repeats) {
     if (!value.is_null() && !value.is_array()) return "expected a list of non-empty strings";
     std::string wrong = take_text(field, "");
@@ -152,14 +263,14 @@ std::string OperationValues::take_json(const OperationField& field, const json::
     }
     return wrong;
   }
+  if (field.kind == Kind::choice && value.is_bool()) return take_text(field, value.get_bool() ? "yes" : "no");
   if (field.kind == Kind::truth) {
     if (!value.is_bool()) return "expected true or false";
     values_[field.name] = value;
     return {};
   }
   if (field.kind == Kind::number) {
-    values_[field.name] = value;
-    return number_objection(field, value.is_int64() ? value.get_int64() : field.least - 1);
+    return take_number(field, value.is_int64() ? value.get_int64() : field.least - 1);
   }
   if (!value.is_string()) return "expected a string";
   return take_text(field, value.get_string());
@@ -184,6 +295,34 @@ OperationObjection objection_to(const Operation& operation, const OperationValue
   return {};
 }
 
+Fields request_fields(const Operation& operation, const OperationValues& given) {
+  Fields fields;
+  for (const OperationField& field : operation.fields) {
+    if (!given.has(field.name)) continue;
+    const std::string name(field.name);
+    if (field.kind == Kind::settings) {
+      for (const auto& [setting, value] : given.object(name)) {
+        fields.emplace_back("set." + std::string(setting), value.as_string());
+      }
+    } else if (field.kind == Kind::entries || field.kind == Kind::notices) {
+      const std::vector<std::string> ids = given.texts(name);
+      fields.emplace_back(name, ids.empty() ? "all" : fmt::format("{}", fmt::join(ids, " ")));
+    } else if (field.kind == Kind::channels) {
+      const std::vector<std::string> names = given.texts(name);
+      fields.emplace_back(name, json::serialize(json::array(names.begin(), names.end())));
+    } else if (field.kind == Kind::object) {
+      fields.emplace_back(name, json::serialize(given.object(name)));
+    } else if (field.kind == Kind::truth) {
+      fields.emplace_back(name, given.truth(name) ? "yes" : "no");
+    } else if (field.kind == Kind::number) {
+      fields.emplace_back(name, std::to_string(given.number(name, 0)));
+    } else {
+      fields.emplace_back(name, given.text(name));
+    }
+  }
+  return fields;
+}
+
 std::string feed_of(const Operation& operation, const OperationValues& given) {
   for (const OperationField& field : operation.fields) {
     if (field.kind == Kind::feed && !field.repeats && given.has(field.name)) return given.text(field.name);
@@ -196,7 +335,8 @@ std::span<const OperationField> page_fields() {
 }
 
 std::span<const OperationFamily> operation_families() {
-  static const std::array families{webhook_family(), topic_family()};
+  static const std::array families{feed_family(), entry_family(),   channel_family(),
+                                   user_family(), webhook_family(), topic_family()};
   return families;
 }
 

@@ -16,6 +16,8 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/json/object.hpp>
 
+#include "storage/redis/values.hpp"
+#include "storage/requests/requests.hpp"
 #include "storage/store/store.hpp"
 #include "worker/http/fetch.hpp"
 
@@ -24,15 +26,25 @@ namespace feedmill {
 /// A parameter of an operation.
 struct OperationField {
   enum class Kind {
-    text,      ///< UTF-8 without control characters, at most `most` bytes
-    url,       ///< an absolute http or https URL, in canonical spelling
-    feed,      ///< the URL of a feed, in canonical spelling
-    channel,   ///< the name of a channel
-    webhook,   ///< the id of a webhook
-    duration,  ///< "24h", at most `most` milliseconds
-    number,    ///< from `least` to `most`
-    truth,     ///< a flag without a value; "yes" or "no" in KEY=VALUE
-    choice     ///< one of `choices`
+    text,         ///< UTF-8 without control characters, at most `most` bytes
+    opaque,       ///< any UTF-8, at most `most` bytes
+    url,          ///< an absolute http or https URL, in canonical spelling
+    feed,         ///< the URL of a feed, in canonical spelling
+    channel,      ///< the name of a channel
+    new_channel,  ///< likewise, of one that may be created
+    user,         ///< the name of a user
+    new_user,     ///< likewise, of one that may get notices
+    webhook,      ///< the id of a webhook
+    entry,        ///< the id or number of an entry
+    entries,      ///< a list of such, 1 to `most`, or "all", which is empty; as text with spaces between
+    notices,      ///< likewise, of ids of notices
+    channels,     ///< a list of different channels, 1 to `most`; as text a JSON array
+    settings,     ///< of a feed: names and values as text; a request has a field "set.<name>" for each
+    object,       ///< a JSON object
+    duration,     ///< "24h", at most `most` milliseconds
+    number,       ///< from `least` to `most`
+    truth,        ///< a flag without a value; "yes" or "no" in KEY=VALUE
+    choice        ///< one of `choices`
   };
 
   std::string_view name;  ///< in JSON and in a query
@@ -44,6 +56,7 @@ struct OperationField {
   bool either = false;   ///< excludes the other `either` fields; if `required`, exactly one is needed
   bool repeats = false;  ///< a list in JSON, of at most `most`
   bool is_key = false;   ///< names an existing thing, by any name that may be stored; in the query over HTTP
+  bool told = false;     ///< repeated in the answer to a request
   std::int64_t least = 0, most = 0;
   std::span<const std::string_view> choices{};
 
@@ -61,6 +74,10 @@ class OperationValues {
   bool truth(std::string_view name) const;
   std::int64_t number(std::string_view name, std::int64_t otherwise) const;
   std::chrono::milliseconds duration(std::string_view name, std::chrono::milliseconds otherwise) const;
+  /// Of settings and object; empty if not given.
+  boost::json::object object(std::string_view name) const;
+  /// Replaces a value with one that a field of that name accepts.
+  void put(std::string_view name, boost::json::value value) { values_[name] = std::move(value); }
 
   /// Sets a value from the command line or a query, or appends it to a list; "" empties a list. Returns the error for
   /// people, not cleaned; "" = none.
@@ -69,6 +86,8 @@ class OperationValues {
   std::string take_json(const OperationField& field, const boost::json::value& value);
 
  private:
+  std::string take_number(const OperationField& field, std::int64_t number);
+
   boost::json::object values_;
 };
 
@@ -113,6 +132,8 @@ struct OperationContext {
   std::string_view progress{};         ///< OperationOutcome::progress of the previous call, "" at first
 };
 
+struct RequestCall;
+
 struct OperationColumn {
   std::string_view member;
   std::size_t width;             ///< 0: unlimited (the last column)
@@ -127,14 +148,21 @@ struct Operation {
     change  ///< writes
   };
 
-  std::string_view verb;          ///< "webhook add"
-  std::string_view method, path;  ///< "POST", "/webhooks"
+  std::string_view verb{};        ///< "webhook add"; "" = the command line has other verbs
+  std::string_view method, path;  ///< "POST", "/webhooks"; {…} is the field of that name
   std::string_view about;         ///< one line without a full stop
-  std::string_view example;       ///
+  std::string_view example{};     ///< of the verb
   Access access{};                ///
   std::span<const OperationField> fields{};
   /// Blocking and bounded. Throws OperationRefused and StoreFailure.
   OperationOutcome (*run)(const OperationContext& context, const OperationValues& given) = nullptr;
+  /// In place of `run`, of operations on stream:requests: carries one out and answers it. Blocking and bounded;
+  /// of a long one a part.
+  /// Throws like run().
+  void (*answer)(const RequestCall& call) = nullptr;
+  RequestOp request{};  ///< of these
+  /// Of these: refuses values that do not go together. Throws OperationRefused.
+  void (*check)(const OperationValues& given) = nullptr;
   bool assigns = false;                        ///< the command line sets all fields except keys by KEY=VALUE
   std::string_view question{};                 ///< confirmation asked of people; {} becomes the keys
   std::string_view unasked{};                  ///< the consequence, printed if no person can be asked
@@ -148,9 +176,9 @@ struct Operation {
 
 /// Operations on one kind of resource; verbs below one word.
 struct OperationFamily {
-  std::string_view verb, about;  ///< "webhook" and its line of help
-  std::string_view group;        ///< heading in help
-  bool of_all = false;           ///< applies to the merged stream of all partitions (RELIABILITY L28)
+  std::string_view verb{}, about{};  ///< "webhook" and its line of help
+  std::string_view group{};          ///< heading in help
+  bool of_all = false;               ///< applies to the merged stream of all partitions (RELIABILITY L28)
   std::span<const Operation> operations;
 };
 
@@ -165,6 +193,9 @@ struct OperationObjection {
 /// `called` returns the surface's name of a field.
 OperationObjection objection_to(const Operation& operation, const OperationValues& given,
                                 const std::function<std::string(const OperationField&)>& called);
+
+/// The values as a request has them, in the order of the operation's fields.
+Fields request_fields(const Operation& operation, const OperationValues& given);
 
 /// The feed URL among the values, canonical; "" = none.
 std::string feed_of(const Operation& operation, const OperationValues& given);

@@ -16,8 +16,9 @@ std::uint64_t hash_of(char kind, const std::string& name) {
 RequestNames names_of(const Request& request, const std::string& entry_feed) {
   const std::string ref = request.asked.ref.empty() ? std::string() : request.asked.app + ":" + request.asked.ref;
   if (request.problem) return {hash_of('r', ref)};
-  return {hash_of('r', ref), hash_of('f', request.url.empty() ? entry_feed : request.url), hash_of('f', request.to),
-          hash_of('c', request.channel)};
+  const std::string url = request.given.text("url");
+  return {hash_of('r', ref), hash_of('f', url.empty() ? entry_feed : url), hash_of('f', request.given.text("to")),
+          hash_of('c', request.given.text("channel"))};
 }
 
 bool RequestOrder::comes_before(const RequestNames& names) const {

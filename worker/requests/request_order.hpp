@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "worker/requests/read_request.hpp"
+#include "worker/operations/request.hpp"
 
 namespace feedmill {
 

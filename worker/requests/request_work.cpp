@@ -76,7 +76,7 @@ std::size_t RequestWork::sought() const {
 
 /// Null until the page is found: step() hands it out to be probed.
 const FoundPage* RequestWork::page_of(const Request& request) {
-  const auto [page, is_new] = pages_.try_emplace(request.asked.id, Page{request.url, std::nullopt});
+  const auto [page, is_new] = pages_.try_emplace(request.asked.id, Page{request.given.text("url"), std::nullopt});
   return page->second.found ? &*page->second.found : nullptr;
 }
 
@@ -93,15 +93,14 @@ StoreResult<void> RequestWork::take_on(const RequestRecord& record, const Reques
   if (!named) return named.error();
   const bool needs_memory = !request.problem && Requests::needs_memory(request.op);
   // What is refused as it stands is answered without waiting for a look at others.
-  const bool is_page =
-      !request.problem && request.page != Request::Page::no && !refusal_of(request.url, FeedSettings(), rules);
+  const bool has_page = !request.problem && is_page(request) && !is_refused_page(request, rules);
   if (!order_.comes_before(*named) && !(needs_memory && is_short_of_memory()) &&
-      !(is_page && sought() >= most_sought)) {
+      !(has_page && sought() >= most_sought)) {
     const auto came = work_on(request, rules, step);
     if (!came) return came.error();
     if (*came == Came::to_its_end) return {};
   }
-  order_.put({record.id, *named, needs_memory, is_page});
+  order_.put({record.id, *named, needs_memory, has_page});
   return {};
 }
 
@@ -150,7 +149,7 @@ StoreResult<void> RequestWork::go_on(const RequestRules& rules, RequestStep& ste
 StoreResult<RequestNames> RequestWork::names(const Request& request) {
   std::string feed_url;
   if (request.op == RequestOp::entry_remove && !request.problem && !order_.empty()) {
-    const auto entry = entries_.get(entries_.id_of(request.entries.front()));
+    const auto entry = entries_.get(entries_.id_of(request.given.text("id")));
     if (!entry) return entry.error();
     if (*entry) feed_url = (*entry)->get("feed_url");
   }
@@ -174,7 +173,7 @@ StoreResult<RequestWork::Came> RequestWork::work_on(const Request& request, cons
     return !cancelled() && (std::exchange(first, false) || Clock::now() < until);
   };
   const PageOf page_of_it = [this](const Request& one) { return page_of(one); };
-  auto done = actions_.carry_out(request, begun->note, parts, rules, page_of_it);
+  auto done = carry_out({store_, requests_, request, begun->note, parts, rules, page_of_it});
   const bool part_way = done && parts.ended_early;
   if (!done && Requests::is_in_other_hands(done.error())) return ended(request.asked.id);
   const auto page = pages_.find(request.asked.id);

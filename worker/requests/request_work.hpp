@@ -12,7 +12,7 @@
 #include "storage/redis/server_wait.hpp"
 #include "storage/requests/requests.hpp"
 #include "storage/store/store.hpp"
-#include "worker/requests/request_actions.hpp"
+#include "worker/operations/request.hpp"
 #include "worker/requests/request_order.hpp"
 
 namespace feedmill {
@@ -78,7 +78,6 @@ class RequestWork {
 
   Store store_;
   Requests requests_;
-  RequestActions actions_{store_, requests_};
   Entries entries_{store_};
   bool holding_ = false;
 

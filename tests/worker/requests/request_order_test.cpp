@@ -9,9 +9,9 @@ namespace {
 Request request_of(RequestOp op, const std::string& url, const std::string& channel = {}, const std::string& to = {}) {
   Request request;
   request.op = op;
-  request.url = url;
-  request.channel = channel;
-  request.to = to;
+  request.given.put("url", boost::json::string(url));
+  request.given.put("channel", boost::json::string(channel));
+  request.given.put("to", boost::json::string(to));
   return request;
 }
 
@@ -62,7 +62,7 @@ TEST(RequestOrder, TheSameRefAndThePostsFeedAreWaitedFor) {
   other.asked.app = "reader";
   other.asked.ref = "1";
   EXPECT_TRUE(order.comes_before(names_of(other)));
-  other.problem = RequestProblem{"bad_value", ""};
+  other.problem = OperationRefused{"bad_value", ""};
   EXPECT_TRUE(order.comes_before(names_of(other))) << "it may have been answered";
   other.asked.app = "mailer";
   EXPECT_FALSE(order.comes_before(names_of(other)));

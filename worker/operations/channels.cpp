@@ -1,0 +1,184 @@
+// Changes of channels (docs/REQUESTS.md).
+#include "storage/timelines/channels.hpp"
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "storage/entries/entries.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/redis/test_point.hpp"
+#include "worker/operations/families.hpp"
+#include "worker/operations/request.hpp"
+
+namespace feedmill {
+namespace channel_operations {
+namespace {
+
+using Access = Operation::Access;
+using Kind = OperationField::Kind;
+
+constexpr OperationField feed{.name = "url",
+                              .kind = Kind::feed,
+                              .unit = "URL",
+                              .about = "Feed URL",
+                              .required = true,
+                              .is_key = true,
+                              .told = true};
+constexpr OperationField channel{.name = "channel",
+                                 .kind = Kind::channel,
+                                 .unit = "CHANNEL",
+                                 .about = "Name of a channel",
+                                 .required = true,
+                                 .is_key = true,
+                                 .told = true};
+constexpr OperationField new_channel{.name = "channel",
+                                     .kind = Kind::new_channel,
+                                     .unit = "CHANNEL",
+                                     .about = "Name of a channel; a user's own channel is USER/NAME",
+                                     .required = true,
+                                     .told = true};
+
+constexpr std::array of_new{new_channel};
+constexpr std::array of_one{channel};
+constexpr std::array of_membership{feed, channel};
+constexpr std::array of_order{OperationField{.name = "channels",
+                                             .kind = Kind::channels,
+                                             .unit = "CHANNELS",
+                                             .about = "Channels in their new order",
+                                             .required = true,
+                                             .most = 500}};
+constexpr std::array of_mark{channel, as_field,
+                             OperationField{.name = "entries",
+                                            .kind = Kind::entries,
+                                            .unit = "IDS",
+                                            .about = "Ids of entries; all, to mark all read",
+                                            .required = true,
+                                            .most = 500}};
+
+void add(const RequestCall& call) {
+  const auto step = call.step();
+  const std::string uid = call.given().text("channel");
+  answered(Channels(call.store).add(std::span(&uid, 1)));
+}
+
+void remove(const RequestCall& call) {
+  {
+    const auto step = call.step();
+    if (!answered(Channels(call.store).remove(call.given().text("channel")))) return;  // the script has answered
+  }
+  test_point("S17");
+  answered(call.requests.done(call.request.asked, "removed"));
+}
+
+void order(const RequestCall& call) {
+  const auto step = call.step();
+  answered(Channels(call.store).order_among(call.given().texts("channels")));
+}
+
+Membership membership_of(const RequestCall& call) {
+  return {call.given().text("channel"), call.given().text("url")};
+}
+
+void follow(const RequestCall& call) {
+  const Membership membership = membership_of(call);
+  if (!answered(Feeds(call.store).is_registered(membership.feed_url)))
+    throw OperationRefused{"no_such_feed", "add it, with this channel in the same request"};
+  const auto step = call.step();
+  answered(Channels(call.store).follow(std::span(&membership, 1)));
+}
+
+void unfollow(const RequestCall& call) {
+  bool was_in_it = !call.note.empty();
+  {
+    const auto step = call.step();
+    const auto removed = answered(Channels(call.store).unfollow(membership_of(call), call.parts));
+    if (call.parts.ended_early || !removed) return;  // the script has answered that there is no such channel
+    was_in_it = was_in_it || *removed;
+  }
+  test_point("S17");
+  answered(call.requests.done(call.request.asked, was_in_it ? "unfollowed" : "not_followed"));
+}
+
+void mark(const RequestCall& call) {
+  Channels channels(call.store);
+  const std::string uid = call.given().text("channel");
+  std::vector<std::string> ids = call.given().texts("entries");
+  if (ids.empty()) {
+    // Posts that came since the request began stay unread.
+    const std::string up_to = call.note.empty() ? answered(channels.highest_score(uid)) : call.note;
+    const auto step = call.step(up_to);
+    answered(channels.mark_read_up_to(uid, up_to, call.parts));
+    return;
+  }
+  for (std::string& id : ids) id = Entries(call.store).id_of(id);
+  const auto step = call.step();
+  answered(call.given().text("as") == "unread" ? channels.mark_unread(uid, ids) : channels.mark_read(uid, ids));
+}
+
+void check_marks(const OperationValues& given) {
+  check_as(given, "entries");
+}
+
+constexpr Operation operations[] = {
+    {.method = "POST",
+     .path = "/channels",
+     .about = "Create a channel",
+     .access = Access::change,
+     .fields = of_new,
+     .answer = add,
+     .request = RequestOp::channel_add},
+    {.method = "POST",
+     .path = "/channels/order",
+     .about = "Reorder channels among the places they have",
+     .access = Access::change,
+     .fields = of_order,
+     .answer = order,
+     .request = RequestOp::channel_order},
+    {.method = "DELETE",
+     .path = "/channel",
+     .about = "Delete a channel with its read marks and rules",
+     .access = Access::change,
+     .fields = of_one,
+     .answer = remove,
+     .request = RequestOp::channel_remove},
+    {.method = "PUT",
+     .path = "/channel/feed",
+     .about = "Put a feed into a channel",
+     .access = Access::change,
+     .fields = of_membership,
+     .answer = follow,
+     .request = RequestOp::channel_follow},
+    {.method = "DELETE",
+     .path = "/channel/feed",
+     .about = "Take a feed out of a channel",
+     .access = Access::change,
+     .fields = of_membership,
+     .answer = unfollow,
+     .request = RequestOp::channel_unfollow},
+    {.method = "POST",
+     .path = "/channel/marks",
+     .about = "Mark entries of a channel read or unread",
+     .access = Access::change,
+     .fields = of_mark,
+     .answer = mark,
+     .request = RequestOp::channel_mark,
+     .check = check_marks},
+};
+
+}  // namespace
+}  // namespace channel_operations
+
+void check_as(const OperationValues& given, std::string_view list) {
+  if (given.text("as") == "unread" && given.texts(list).empty())
+    throw OperationRefused{"bad_value", fmt::format("{}: all can only be marked read", list)};
+}
+
+OperationFamily channel_family() {
+  return {.operations = channel_operations::operations};
+}
+
+}  // namespace feedmill
