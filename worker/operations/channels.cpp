@@ -18,23 +18,8 @@ namespace feedmill {
 namespace channel_operations {
 namespace {
 
-using Access = Operation::Access;
 using Kind = OperationField::Kind;
 
-constexpr OperationField feed{.name = "url",
-                              .kind = Kind::feed,
-                              .unit = "URL",
-                              .about = "Feed URL",
-                              .required = true,
-                              .is_key = true,
-                              .told = true};
-constexpr OperationField channel{.name = "channel",
-                                 .kind = Kind::channel,
-                                 .unit = "CHANNEL",
-                                 .about = "Name of a channel",
-                                 .required = true,
-                                 .is_key = true,
-                                 .told = true};
 constexpr OperationField new_channel{.name = "channel",
                                      .kind = Kind::new_channel,
                                      .unit = "CHANNEL",
@@ -43,15 +28,15 @@ constexpr OperationField new_channel{.name = "channel",
                                      .told = true};
 
 constexpr std::array of_new{new_channel};
-constexpr std::array of_one{channel};
-constexpr std::array of_membership{feed, channel};
+constexpr std::array of_one{channel_field};
+constexpr std::array of_membership{feed_field, channel_field};
 constexpr std::array of_order{OperationField{.name = "channels",
                                              .kind = Kind::channels,
                                              .unit = "CHANNELS",
                                              .about = "Channels in their new order",
                                              .required = true,
                                              .most = 500}};
-constexpr std::array of_mark{channel, as_field,
+constexpr std::array of_mark{channel_field, as_field,
                              OperationField{.name = "entries",
                                             .kind = Kind::entries,
                                             .unit = "IDS",
@@ -123,50 +108,17 @@ void check_marks(const OperationValues& given) {
   check_as(given, "entries");
 }
 
-constexpr Operation operations[] = {
-    {.method = "POST",
-     .path = "/channels",
-     .about = "Create a channel",
-     .access = Access::change,
-     .fields = of_new,
-     .answer = add,
-     .request = RequestOp::channel_add},
-    {.method = "POST",
-     .path = "/channels/order",
-     .about = "Reorder channels among the places they have",
-     .access = Access::change,
-     .fields = of_order,
-     .answer = order,
-     .request = RequestOp::channel_order},
-    {.method = "DELETE",
-     .path = "/channel",
-     .about = "Delete a channel with its read marks and rules",
-     .access = Access::change,
-     .fields = of_one,
-     .answer = remove,
-     .request = RequestOp::channel_remove},
-    {.method = "PUT",
-     .path = "/channel/feed",
-     .about = "Put a feed into a channel",
-     .access = Access::change,
-     .fields = of_membership,
-     .answer = follow,
-     .request = RequestOp::channel_follow},
-    {.method = "DELETE",
-     .path = "/channel/feed",
-     .about = "Take a feed out of a channel",
-     .access = Access::change,
-     .fields = of_membership,
-     .answer = unfollow,
-     .request = RequestOp::channel_unfollow},
-    {.method = "POST",
-     .path = "/channel/marks",
-     .about = "Mark entries of a channel read or unread",
-     .access = Access::change,
-     .fields = of_mark,
-     .answer = mark,
-     .request = RequestOp::channel_mark,
-     .check = check_marks},
+constexpr std::array operations = {
+    request(RequestOp::channel_add, "POST", "/channels", "Create a channel", of_new, add),
+    request(RequestOp::channel_order, "POST", "/channels/order", "Reorder channels among the places they have",
+            of_order, order),
+    request(RequestOp::channel_remove, "DELETE", "/channel", "Delete a channel with its read marks and rules", of_one,
+            remove),
+    request(RequestOp::channel_follow, "PUT", "/channel/feed", "Put a feed into a channel", of_membership, follow),
+    request(RequestOp::channel_unfollow, "DELETE", "/channel/feed", "Take a feed out of a channel", of_membership,
+            unfollow),
+    request(RequestOp::channel_mark, "POST", "/channel/marks", "Mark entries of a channel read or unread", of_mark,
+            mark, check_marks),
 };
 
 }  // namespace

@@ -17,14 +17,12 @@ namespace feedmill {
 namespace entry_operations {
 namespace {
 
-using Access = Operation::Access;
 using Kind = OperationField::Kind;
 
 constexpr std::size_t longest_shown = 100;  // bytes of an error that may quote the post
 
 constexpr std::array of_put{
-    OperationField{
-        .name = "url", .kind = Kind::feed, .unit = "URL", .about = "Feed URL", .required = true, .told = true},
+    in_body(feed_field, "Feed URL"),
     OperationField{.name = "entry",
                    .kind = Kind::object,
                    .unit = "OBJECT",
@@ -81,22 +79,9 @@ void remove(const RequestCall& call) {
   answered(entries.remove(id));
 }
 
-constexpr Operation operations[] = {
-    {.method = "POST",
-     .path = "/entries",
-     .about = "Store a post, or change a stored one",
-     .access = Access::change,
-     .fields = of_put,
-     .answer = put,
-     .request = RequestOp::entry_put,
-     .check = check_put},
-    {.method = "DELETE",
-     .path = "/entries/{id}",
-     .about = "Remove a post",
-     .access = Access::change,
-     .fields = of_remove,
-     .answer = remove,
-     .request = RequestOp::entry_remove},
+constexpr std::array operations = {
+    request(RequestOp::entry_put, "POST", "/entries", "Store a post, or change a stored one", of_put, put, check_put),
+    request(RequestOp::entry_remove, "DELETE", "/entries/{id}", "Remove a post", of_remove, remove),
 };
 
 }  // namespace

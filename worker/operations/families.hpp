@@ -19,6 +19,29 @@ OperationFamily user_family();
 OperationFamily webhook_family();
 OperationFamily topic_family();
 
+/// Field "url": a stored feed.
+inline constexpr OperationField feed_field{.name = "url",
+                                           .kind = OperationField::Kind::feed,
+                                           .unit = "URL",
+                                           .about = "Feed URL",
+                                           .required = true,
+                                           .is_key = true,
+                                           .told = true};
+/// Field "channel": a stored channel.
+inline constexpr OperationField channel_field{.name = "channel",
+                                              .kind = OperationField::Kind::channel,
+                                              .unit = "CHANNEL",
+                                              .about = "Name of a channel",
+                                              .required = true,
+                                              .is_key = true,
+                                              .told = true};
+/// A field in the body of a call that is a key elsewhere.
+constexpr OperationField in_body(OperationField field, std::string_view about) {
+  field.is_key = false;
+  field.about = about;
+  return field;
+}
+
 inline constexpr std::array<std::string_view, 2> as_choices{"read", "unread"};
 /// Field "as" of marks.
 inline constexpr OperationField as_field{.name = "as",

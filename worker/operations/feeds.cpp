@@ -23,26 +23,12 @@ namespace feed_operations {
 namespace {
 
 namespace json = boost::json;
-using Access = Operation::Access;
 using Kind = OperationField::Kind;
 
 constexpr std::size_t longest_title = 1024;
 constexpr std::size_t longest_offer = 200;  // bytes of the title of a feed that a page offers
 constexpr std::array<std::string_view, 3> page_choices{"yes", "first", "no"};
 
-constexpr OperationField feed{.name = "url",
-                              .kind = Kind::feed,
-                              .unit = "URL",
-                              .about = "Feed URL",
-                              .required = true,
-                              .is_key = true,
-                              .told = true};
-constexpr OperationField new_feed = [] {
-  OperationField field = feed;
-  field.about = "Absolute http or https URL";
-  field.is_key = false;
-  return field;
-}();
 constexpr OperationField channel{.name = "channel",
                                  .kind = Kind::new_channel,
                                  .unit = "CHANNEL",
@@ -76,10 +62,10 @@ constexpr OperationField undo{.name = "undo",
                               .required = true,
                               .either = true};
 
-constexpr std::array of_one{feed};
-constexpr std::array of_add{new_feed, channel, title, page, settings};
-constexpr std::array of_set{feed, changes};
-constexpr std::array of_move{feed, to, undo};
+constexpr std::array of_one{feed_field};
+constexpr std::array of_add{in_body(feed_field, "Absolute http or https URL"), channel, title, page, settings};
+constexpr std::array of_set{feed_field, changes};
+constexpr std::array of_move{feed_field, to, undo};
 
 std::string offers_json(const std::vector<FoundFeed>& feeds) {
   json::array offers;
@@ -219,57 +205,16 @@ void move(const RequestCall& call) {
   }
 }
 
-constexpr Operation operations[] = {
-    {.method = "POST",
-     .path = "/feeds",
-     .about = "Add a feed",
-     .access = Access::change,
-     .fields = of_add,
-     .answer = add,
-     .request = RequestOp::add},
-    {.method = "PATCH",
-     .path = "/feed",
-     .about = "Change settings of a feed; an empty value removes a setting",
-     .access = Access::change,
-     .fields = of_set,
-     .answer = set,
-     .request = RequestOp::set},
-    {.method = "DELETE",
-     .path = "/feed",
-     .about = "Remove a feed and everything stored for it",
-     .access = Access::change,
-     .fields = of_one,
-     .answer = remove,
-     .request = RequestOp::remove},
-    {.method = "POST",
-     .path = "/feed/pause",
-     .about = "Stop fetching a feed until it is resumed",
-     .access = Access::change,
-     .fields = of_one,
-     .answer = pause,
-     .request = RequestOp::pause},
-    {.method = "POST",
-     .path = "/feed/resume",
-     .about = "Fetch a paused feed again",
-     .access = Access::change,
-     .fields = of_one,
-     .answer = resume,
-     .request = RequestOp::resume},
-    {.method = "POST",
-     .path = "/feed/refresh",
-     .about = "Fetch a feed soon",
-     .access = Access::change,
-     .fields = of_one,
-     .answer = refresh,
-     .request = RequestOp::refresh},
-    {.method = "POST",
-     .path = "/feed/move",
-     .about = "Fetch a feed from another URL; its keys and entries stay",
-     .access = Access::change,
-     .fields = of_move,
-     .answer = move,
-     .request = RequestOp::move,
-     .check = check_move},
+constexpr std::array operations = {
+    request(RequestOp::add, "POST", "/feeds", "Add a feed", of_add, add),
+    request(RequestOp::set, "PATCH", "/feed", "Change settings of a feed; an empty value removes a setting", of_set,
+            set),
+    request(RequestOp::remove, "DELETE", "/feed", "Remove a feed and everything stored for it", of_one, remove),
+    request(RequestOp::pause, "POST", "/feed/pause", "Stop fetching a feed until it is resumed", of_one, pause),
+    request(RequestOp::resume, "POST", "/feed/resume", "Fetch a paused feed again", of_one, resume),
+    request(RequestOp::refresh, "POST", "/feed/refresh", "Fetch a feed soon", of_one, refresh),
+    request(RequestOp::move, "POST", "/feed/move", "Fetch a feed from another URL; its keys and entries stay", of_move,
+            move, check_move),
 };
 
 }  // namespace

@@ -174,6 +174,17 @@ struct Operation {
   bool is_list() const { return !rows.empty(); }
 };
 
+/// The row of an operation on stream:requests.
+constexpr Operation request(RequestOp op, std::string_view method, std::string_view path, std::string_view about,
+                            std::span<const OperationField> fields, void (*answer)(const RequestCall&),
+                            void (*check)(const OperationValues&) = nullptr) {
+  Operation row{.method = method, .path = path, .about = about, .access = Operation::Access::change, .fields = fields};
+  row.answer = answer;
+  row.request = op;
+  row.check = check;
+  return row;
+}
+
 /// Operations on one kind of resource; verbs below one word.
 struct OperationFamily {
   std::string_view verb{}, about{};  ///< "webhook" and its line of help

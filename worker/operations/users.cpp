@@ -14,7 +14,6 @@ namespace feedmill {
 namespace user_operations {
 namespace {
 
-using Access = Operation::Access;
 using Kind = OperationField::Kind;
 
 constexpr OperationField user{.name = "user",
@@ -36,21 +35,13 @@ constexpr std::array of_notices{user, as_field,
                                                .about = "Ids of notices; all, to mark all read",
                                                .required = true,
                                                .most = 500}};
-constexpr std::array of_rule{watching_user,
-                             OperationField{.name = "url",
-                                            .kind = Kind::feed,
-                                            .unit = "URL",
-                                            .about = "Watch this feed",
-                                            .required = true,
-                                            .either = true,
-                                            .told = true},
-                             OperationField{.name = "channel",
-                                            .kind = Kind::channel,
-                                            .unit = "CHANNEL",
-                                            .about = "Watch this channel",
-                                            .required = true,
-                                            .either = true,
-                                            .told = true},
+constexpr OperationField watched(const OperationField& field, std::string_view about) {
+  OperationField one = in_body(field, about);
+  one.either = true;
+  return one;
+}
+constexpr std::array of_rule{watching_user, watched(feed_field, "Watch this feed"),
+                             watched(channel_field, "Watch this channel"),
                              OperationField{.name = "words",
                                             .kind = Kind::opaque,
                                             .unit = "WORDS",
@@ -96,30 +87,12 @@ void remove(const RequestCall& call) {
   answered(Notifications(call.store).unwatch(call.given().text("user"), std::span(&id, 1)));
 }
 
-constexpr Operation operations[] = {
-    {.method = "POST",
-     .path = "/notices/marks",
-     .about = "Mark a user's notices read or unread",
-     .access = Access::change,
-     .fields = of_notices,
-     .answer = mark,
-     .request = RequestOp::notice_mark,
-     .check = check_notices},
-    {.method = "POST",
-     .path = "/rules",
-     .about = "Add a rule: what a user wants notices about",
-     .access = Access::change,
-     .fields = of_rule,
-     .answer = add,
-     .request = RequestOp::watch_add,
-     .check = check_rule},
-    {.method = "DELETE",
-     .path = "/rules/{id}",
-     .about = "Remove a user's rule",
-     .access = Access::change,
-     .fields = of_removal,
-     .answer = remove,
-     .request = RequestOp::watch_remove},
+constexpr std::array operations = {
+    request(RequestOp::notice_mark, "POST", "/notices/marks", "Mark a user's notices read or unread", of_notices, mark,
+            check_notices),
+    request(RequestOp::watch_add, "POST", "/rules", "Add a rule: what a user wants notices about", of_rule, add,
+            check_rule),
+    request(RequestOp::watch_remove, "DELETE", "/rules/{id}", "Remove a user's rule", of_removal, remove),
 };
 
 }  // namespace
