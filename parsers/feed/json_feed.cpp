@@ -5,6 +5,7 @@
 #include "parsers/feed/formats.hpp"
 #include "parsers/feed/reading.hpp"
 #include "parsers/markup/json_salvage.hpp"
+#include "parsers/text/escape.hpp"
 #include "parsers/text/limits.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
@@ -20,11 +21,19 @@ using simdjson::dom::object;
 constexpr std::size_t max_json_depth = 64;  // SECURITY §3
 constexpr std::size_t max_contents = 16;    // per item, whose members may be repeated
 
-// Trimmed, without the control characters that escapes may introduce (SECURITY X3).
+// Trimmed, without the characters that only escapes may introduce (SECURITY X3).
 std::string clean(std::string_view text) {
   std::string out(trim(text));
-  std::erase_if(out,
-                [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7F; });
+  std::size_t to = 0;
+  for (std::size_t i = 0; i < out.size();) {
+    if (const std::size_t forbidden = forbidden_in_xml(out, i); forbidden > 0)
+      i += forbidden;
+    else if (out[i] == '\r' || out[i] == 0x7F)
+      ++i;
+    else
+      out[to++] = out[i++];
+  }
+  out.resize(to);
   return out;
 }
 

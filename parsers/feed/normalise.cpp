@@ -361,11 +361,14 @@ class Normaliser {
       link.type = media_type(link.type);
       link.hreflang = language_tag(std::move(link.hreflang));
     }
+    std::erase_if(common.links, [](const Link& link) { return link.href.empty(); });
     for (std::string& license : common.licenses) spell_url(license);
+    std::erase_if(common.licenses, [](const std::string& license) { return license.empty(); });
     for (Enclosure& file : common.enclosures) {
       spell_url(file.url);
       file.type = media_type(file.type);
     }
+    std::erase_if(common.enclosures, [](const Enclosure& file) { return file.url.empty(); });
     if (common.image) {
       spell_url(common.image->url);
       spell_url(common.image->link);

@@ -58,12 +58,16 @@ struct Opml {
 /// std::bad_alloc.
 Opml read_opml(std::string_view bytes);
 
+/// Whether an attribute of that name can be written: `name` or `prefix:name` in ASCII.
+bool is_opml_attribute(std::string_view name);
+
 /// Writes an OPML 2.0 document, UTF-8, in parts: never held as a whole. `date_created` in RFC 822 form.
 class OpmlWriter {
  public:
   OpmlWriter(std::string_view title, std::string_view date_created);
   /// Writes an outline in a folder, outermost first; none: at the top. `attributes` in the order to write. Consecutive
-  /// rows with one folder share it; otherwise the folder is repeated.
+  /// rows with one folder share it; otherwise the folder is repeated. Leaves out attributes that are not
+  /// is_opml_attribute() or have a name for the second time.
   void row(std::span<const std::string> folders, const OpmlAttributes& attributes);
   void end();
   /// The text written since the last call.

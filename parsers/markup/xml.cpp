@@ -380,7 +380,8 @@ XmlDocument::Scope::Scope(XmlDocument& document, pugi::xml_node element)
       document.bind(key.size() > 6 ? key.substr(6) : std::string_view{}, trim(a.value()));
     } else if (iequals(key, "xml:base")) {
       std::string base = document.effective_base().resolve(document.value(a));
-      if (base.size() > limits::url || url_scheme(base).empty() || !is_safe_url(base) || base_changed_) continue;
+      // Nothing can be resolved against "mailto:a" or "http:a".
+      if (base.size() > limits::url || !is_safe_url(base) || !split_url(base).has_authority || base_changed_) continue;
       document.allowance_.take(2 * base.size() + sizeof(UrlBase));
       document.allowance_.step(base.size() / 4);
       base_changed_ = true;

@@ -198,7 +198,7 @@ struct PostIdentity {
 struct DueTime {
   std::string reason;         ///< code of the rule that set the due time (HTTP §11)
   std::string why;            ///< its inputs, one per line: "<code> <seconds> <from>" (HTTP E1)
-  Milliseconds not_before{};  ///< a Retry-After in force, else 0 (HTTP P9, P22)
+  Milliseconds not_before{};  ///< end of a Retry-After or used-up quota, else 0 (HTTP P9, P22, H10)
 
   bool operator==(const DueTime&) const = default;
 };

@@ -1,6 +1,9 @@
 #include "storage/redis/utf8.hpp"
 
+#include <algorithm>
 #include <cstddef>
+
+#include "parsers/text/escape.hpp"
 
 namespace feedmill {
 namespace {
@@ -29,8 +32,9 @@ std::size_t length_of_character(std::string_view text, std::size_t at) {
   return length;
 }
 
-bool is_control(unsigned char c) {
-  return c < 0x20 && c != '\t' && c != '\n' && c != '\r';
+/// Bytes of the character at `at`, or 0 if readers do not get it.
+std::size_t length_of_clean(std::string_view text, std::size_t at) {
+  return forbidden_in_xml(text, at) > 0 ? 0 : length_of_character(text, at);
 }
 
 }  // namespace
@@ -46,8 +50,8 @@ bool is_utf8(std::string_view text) {
 
 bool is_clean_text(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = length_of_character(text, at);
-    if (length == 0 || is_control(byte_at(text, at))) return false;
+    const std::size_t length = length_of_clean(text, at);
+    if (length == 0) return false;
     at += length;
   }
   return true;
@@ -57,10 +61,10 @@ std::string cleaned_text(std::string_view text) {
   std::string clean;
   clean.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = length_of_character(text, at);
-    if (length == 0 || is_control(byte_at(text, at))) {
+    const std::size_t length = length_of_clean(text, at);
+    if (length == 0) {
       clean += "\xef\xbf\xbd";
-      ++at;
+      at += std::max<std::size_t>(1, forbidden_in_xml(text, at));
     } else {
       clean.append(text, at, length);
       at += length;

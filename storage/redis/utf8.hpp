@@ -9,10 +9,10 @@ namespace feedmill {
 /// Well-formed UTF-8 (Unicode table 3-7). Linear.
 bool is_utf8(std::string_view text);
 
-/// Well-formed UTF-8 without C0 controls other than TAB, LF and CR.
+/// Well-formed UTF-8 without characters that XML forbids (forbidden_in_xml).
 bool is_clean_text(std::string_view text);
 
-/// `text` with U+FFFD for each byte that is not clean.
+/// `text` with U+FFFD for each byte and character that is not clean.
 std::string cleaned_text(std::string_view text);
 
 }  // namespace feedmill

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "parsers/feed/entry_values.hpp"
 #include "parsers/feed/read_feed.hpp"
 
 namespace feedmill::url_test {
@@ -329,6 +330,54 @@ TEST(Uri, IsWhatEveryStoredAddressIs) {
   EXPECT_EQ(entry.comments, uri);
   EXPECT_EQ(*entry.title.language, "");
   EXPECT_EQ(entry.guid, "http://example.org/\xE2\x80\xAE\"<b>") << "what identifies it stays as it is written";
+}
+
+TEST(Uri, IsWhatThePictureOfAPodcastIs) {
+  const auto picture = [](const std::string& images) {
+    DocumentHints hints;
+    hints.url = "http://example.org/feed";
+    const auto feed = read_feed(
+        "<rss version='2.0' xmlns:podcast='https://podcastindex.org/namespace/1.0'><channel>"
+        "<title>t</title><item><title>t</title>" +
+            images + "</item></channel></rss>",
+        hints);
+    return feed ? picture_address(feed->entries.at(0)) : "unread";
+  };
+  EXPECT_EQ(picture("<podcast:images srcset='http://x.test/a\xE2\x80\xAE"
+                    "b 1w'/>"),
+            "http://x.test/a%E2%80%AEb");
+  EXPECT_EQ(picture("<podcast:image href='http://ex\xE2\x80\xAE"
+                    "ample.test/i.png'/>"),
+            "http://ex%E2%80%AEample.test/i.png");
+  for (const char* const none : {"http://[zz]/", "http://[fe80::1%eth0]/"})
+    EXPECT_EQ(picture("<podcast:image href='" + std::string(none) + "'/>"), "") << none;
+}
+
+// A base that nothing can be resolved against is ignored.
+TEST(Uri, IsWhatABaseHasToBe) {
+  for (const char* const base : {"mailto:a@b.test", "tel:1", "magnet:?x", "http:foo", "http:/foo", "javascript:1"}) {
+    const std::string document = "<feed xmlns='http://www.w3.org/2005/Atom' xml:base='" + std::string(base) +
+                                 "'><title>t</title><link href='page'/><entry><id>1</id><title>t</title>"
+                                 "<link href='e1'/><link rel='enclosure' href='//y.test/2'/></entry></feed>";
+    DocumentHints hints;
+    hints.url = "http://example.org/a/feed";
+    const auto feed = read_feed(document, hints);
+    ASSERT_TRUE(feed) << base;
+    EXPECT_EQ(feed->link, "http://example.org/a/page") << base;
+    EXPECT_EQ(feed->entries.at(0).link, "http://example.org/a/e1") << base;
+    EXPECT_EQ(feed->entries.at(0).enclosures.at(0).url, "http://y.test/2") << base;
+  }
+}
+
+TEST(Uri, IsWhatAFileOrALinkWithoutOneLacks) {
+  const auto feed = read_feed(
+      "<rss version='2.0'><channel><title>t</title><item><title>t</title>"
+      "<enclosure url='http://[zz]/' type='audio/mpeg' length='5'/>"
+      "<enclosure url='http://x.test/a.mp3' type='audio/mpeg'/></item></channel></rss>",
+      {});
+  ASSERT_TRUE(feed);
+  ASSERT_EQ(feed->entries.at(0).enclosures.size(), 1U);
+  EXPECT_EQ(feed->entries.at(0).enclosures.at(0).url, "http://x.test/a.mp3");
 }
 
 }  // namespace

@@ -13,6 +13,11 @@
 namespace feedmill {
 namespace {
 
+/// Whether a namespace is one that documents must not declare (Namespaces in XML 1.0 §3).
+bool is_of_xml(std::string_view uri) {
+  return uri == "http://www.w3.org/XML/1998/namespace" || uri == "http://www.w3.org/2000/xmlns/";
+}
+
 /// Namespace of our attributes in OPML; other programs ignore it (OPERATIONS O6).
 constexpr std::string_view own_namespace = "urn:feedmill:opml:1";
 constexpr std::string_view own_prefix = "feedmill";
@@ -213,6 +218,7 @@ FeedSettings settings_of(const Subscription& subscription, const SubscriptionLis
       if (name.substr(colon + 1) == "republish" && value == "no") settings.republish = value;
       continue;
     }
+    if (!is_opml_attribute(name) || is_of_xml(uri)) continue;  // it could not be written back
     const bool is_new = !uri.empty() && uri_of(prefix, settings.namespaces).empty();
     if (is_new && settings.namespaces.size() < most_namespaces) settings.namespaces.emplace_back(prefix, uri);
     settings.opml.emplace_back(name, value);
@@ -328,7 +334,7 @@ std::optional<SubscriptionList> PlainList::next() {
 std::string WrittenNamespaces::prefix(const std::string& written, const std::string& uri) {
   if (uri == own_namespace) return own();
   if (const auto known = prefix_of_.find(uri); known != prefix_of_.end()) return known->second;
-  if (all_.size() >= most) return {};
+  if (all_.size() >= most || is_of_xml(uri)) return {};
   std::string prefix = written;
   for (int i = 2; prefix == own_prefix || !uri_of(prefix, all_).empty(); ++i) prefix = written + std::to_string(i);
   prefix_of_[uri] = prefix;

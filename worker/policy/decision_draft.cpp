@@ -70,7 +70,10 @@ DecisionDraft::DecisionDraft(const Claim& claim, const Exchange& exchange, const
   context.interval_min = least_interval();
   if (settings.interval_max) context.interval_max = std::chrono::seconds(*settings.interval_max);
   context.not_before = state.due.not_before;
-  context.quota_wait = own_quota_wait(claim_, exchange, now);
+  const OwnQuota quota = own_quota(claim_, exchange, now);
+  context.quota_wait = quota.wait;
+  const bool was_hurried = claim.state.due.reason == "manual" || claim.state.push.hinted;
+  if (quota.used_up && was_hurried) state.due.not_before = std::max(state.due.not_before, now + quota.wait);
   if (context.retry_after && context.retry_after->wait.count() > 0) {
     state.due.not_before = std::max(state.due.not_before, now + Milliseconds(context.retry_after->wait));
   }
@@ -263,7 +266,8 @@ void DecisionDraft::tell_host() {
   const Forbidden forbidden = !throttled                  ? Forbidden::for_good
                               : state.failures.count == 1 ? Forbidden::over_quota
                                                           : Forbidden::throttled;
-  host = host_answer(claim_, exchange_, state.last.status, forbidden, now_);
+  const bool is_feed = claim_.state.last.success.count() != 0 || decision.outcome != Outcome::failed;
+  host = host_answer(claim_, exchange_, state.last.status, forbidden, is_feed, now_);
   if (is_of_another_site(claim_, exchange_)) return;
   host.needs_identity = exchange_.identity && decision.outcome != Outcome::failed;
   host.needs_http1 = exchange_.fell_back;

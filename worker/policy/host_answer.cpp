@@ -20,6 +20,8 @@ std::chrono::sys_seconds seconds_of(Milliseconds now) {
   return std::chrono::sys_seconds(std::chrono::duration_cast<std::chrono::seconds>(now));
 }
 
+constexpr Milliseconds most_for_all = std::chrono::hours(1);  // as in host.lua
+
 bool is_usual(unsigned port) {
   return port == 80 || port == 443;
 }
@@ -31,6 +33,15 @@ bool is_one_server(const std::string& url, const std::string& other) {
 bool is_led_away(const Exchange& exchange) {
   return std::ranges::any_of(exchange.hops,
                              [&](const Hop& hop) { return !is_one_site(exchange.requested_url, hop.url); });
+}
+
+/// Anyone may add any URL of a host, which must not slow its feeds for long (HTTP H3).
+void doubt(HostAnswer& host, const Claim& claim, Milliseconds now) {
+  host.quota.reset();
+  host.retry_at = std::min(host.retry_at, now + most_for_all);
+  const bool serves_others = claim.host_served_at.count() != 0 && now - claim.host_served_at < std::chrono::hours(48);
+  if (host.is == HostAnswer::Is::refused && host.cause != "rate_limited" && serves_others)
+    host.is = HostAnswer::Is::silent;
 }
 
 }  // namespace
@@ -51,7 +62,7 @@ bool is_of_another_server(const Exchange& exchange) {
                              [&](const Hop& hop) { return !is_one_server(exchange.requested_url, hop.url); });
 }
 
-HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status, Forbidden forbidden,
+HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status, Forbidden forbidden, bool is_feed,
                        Milliseconds now) {
   HostAnswer host;
   host.egress = claim.egress;
@@ -80,15 +91,18 @@ HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status,
   }
   if (host.is == HostAnswer::Is::served || host.over_quota)
     host.quota = told_quota(exchange.headers, host.over_quota, seconds_of(now));
+  if (!is_feed) doubt(host, claim, now);
   return host;
 }
 
-Milliseconds own_quota_wait(const Claim& claim, const Exchange& exchange, Milliseconds now) {
-  constexpr Milliseconds most_for_all = std::chrono::hours(1);  // as in host.lua
-  if (exchange.hops.empty()) return Milliseconds(0);
+OwnQuota own_quota(const Claim& claim, const Exchange& exchange, Milliseconds now) {
+  if (exchange.hops.empty()) return {};
   const auto told = told_quota(exchange.headers, exchange.hops.back().status == 429, seconds_of(now));
-  const Milliseconds wait = told ? std::max(told->gap, told->pace) : Milliseconds(0);
-  return wait > most_for_all || is_of_another_site(claim, exchange) ? wait : Milliseconds(0);
+  if (!told) return {};
+  const Milliseconds wait = std::max(told->gap, told->pace);
+  const bool was_read = claim.state.last.success.count() != 0;
+  if (wait <= most_for_all && was_read && !is_of_another_site(claim, exchange)) return {};
+  return {wait, told->gap >= told->lasts};
 }
 
 }  // namespace feedmill

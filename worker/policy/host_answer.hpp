@@ -23,10 +23,16 @@ enum class Forbidden { for_good, throttled, over_quota };
 
 /// `status`: the last response's HTTP status, 0 = none; `forbidden`: how to interpret a 403. A response of another site
 /// (is_of_another_site) says nothing about its server; the result then covers the first hop only, as served or silent.
-HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status, Forbidden forbidden, Milliseconds now);
+/// `is_feed`: the URL was read as a feed, now or before; other URLs say little of the feeds of their server.
+HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status, Forbidden forbidden, bool is_feed,
+                       Milliseconds now);
 
-/// HTTP H10: how long this feed alone waits for a quota that its gate does not apply yet: one longer than an hour, or
-/// one reported by another site's server. 0 = none.
-Milliseconds own_quota_wait(const Claim& claim, const Exchange& exchange, Milliseconds now);
+/// A quota that applies to this feed alone, because its gate does not apply it (HTTP H10).
+struct OwnQuota {
+  Milliseconds wait{};   ///< until its next request, 0 = none
+  bool used_up = false;  ///< no request is left before the reset
+};
+/// Of a quota longer than an hour, one reported by another site's server, or one of a URL never read as a feed.
+OwnQuota own_quota(const Claim& claim, const Exchange& exchange, Milliseconds now);
 
 }  // namespace feedmill

@@ -171,7 +171,7 @@ class PageDecider {
       older.numbers = created > 0 || met ? OlderPosts::Numbers::work : OlderPosts::Numbers::fail;
     }
     if (met || created == 0 || !has_room() || !next_page(document.older)) return end("");
-    plan_page(commit, now_ + std::max(pace, own_quota_wait(claim_, exchange_, now_)), now_);
+    plan_page(commit, now_ + std::max(pace, own_quota(claim_, exchange_, now_).wait), now_);
   }
 
   /// The position of the first post that was stored before the gap, or the number of posts if there is none. Newer
@@ -269,7 +269,7 @@ class PageDecider {
     if (exchange_.hops.empty()) return;
     Commit& commit = decision_.commit;
     const int status = exchange_.hops.back().status;
-    commit.host = host_answer(claim_, exchange_, status, Forbidden::for_good, now_);
+    commit.host = host_answer(claim_, exchange_, status, Forbidden::for_good, true, now_);
     const std::chrono::sys_seconds wall_clock(std::chrono::duration_cast<std::chrono::seconds>(now_));
     if (const auto wait = retry_after(exchange_.headers, wall_clock); wait && wait->wait.count() > 0) {
       commit.state.due.not_before = std::max(commit.state.due.not_before, now_ + Milliseconds(wait->wait));

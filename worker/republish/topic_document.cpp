@@ -131,20 +131,11 @@ std::string_view xml_reference(char c) {
   }
 }
 
-/// Control characters, U+FFFE and U+FFFF: valid UTF-8 below U+10000, but not XML.
-bool is_no_xml(std::string_view text, std::size_t at, std::size_t& length) {
-  length = 1;
-  const auto byte = static_cast<unsigned char>(text[at]);
-  if (byte < 0x20) return byte != '\n' && byte != '\t' && byte != '\r';
-  const std::string_view three = text.substr(at, 3);
-  if (three != "\xEF\xBF\xBE" && three != "\xEF\xBF\xBF") return false;
-  length = 3;
-  return true;
-}
-
 bool is_blank(std::string_view text) {
-  for (std::size_t i = 0, length = 1; i < text.size(); i += length) {
-    if (!is_no_xml(text, i, length) && !is_space(text[i])) return false;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t forbidden = forbidden_in_xml(text, i);
+    if (forbidden == 0 && !is_space(text[i])) return false;
+    i += std::max<std::size_t>(1, forbidden);
   }
   return true;
 }
@@ -208,8 +199,11 @@ class AtomWriter {
 
   /// Line ends and tabs are kept in text; in attributes they would become spaces.
   void escaped(std::string_view text, bool in_attribute) {
-    for (std::size_t i = 0, length = 1; i < text.size(); i += length) {
-      if (is_no_xml(text, i, length)) continue;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (const std::size_t forbidden = forbidden_in_xml(text, i); forbidden > 0) {
+        i += forbidden - 1;
+        continue;
+      }
       const bool as_it_is = !in_attribute && (text[i] == '\n' || text[i] == '\t');
       const std::string_view reference = as_it_is ? std::string_view() : xml_reference(text[i]);
       if (reference.empty())

@@ -258,7 +258,7 @@ std::vector<std::pair<std::string, std::string>> explain_lines(const Explained& 
   const std::string inputs = numbers ? due_inputs_text(state.due.why) : "";
   if (!inputs.empty()) lines.emplace_back("inputs", inputs);
   if (state.due.not_before > now) {
-    lines.emplace_back("held", fmt::format("Retry-After holds until {}, {}", rfc3339(state.due.not_before),
+    lines.emplace_back("held", fmt::format("the server accepts no request until {}, {}", rfc3339(state.due.not_before),
                                            from_now(state.due.not_before, now)));
   }
   const std::string pages = pages_text(state.older.walk, now);

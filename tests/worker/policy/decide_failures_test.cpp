@@ -483,6 +483,30 @@ TEST(Decide, HasAFeedKeepAQuotaOfMoreThanAnHourByItself) {
   EXPECT_EQ(commit.host.quota->gap, seconds(7201)) << "the gate waits for a second feed that says so";
   EXPECT_GE(commit.next_due, now + seconds(7201));
   EXPECT_EQ(commit.state.due.not_before.count(), 0) << "an operator may try";
+  FeedState tried = healthy();
+  tried.due.reason = "manual";
+  EXPECT_EQ(decide_on(tried, NotModified(), told).commit.state.due.not_before, now + seconds(7201)) << "once";
+  const Exchange paced = exchange_with({{"x-ratelimit-remaining", "2"}, {"x-ratelimit-reset", "72000"}});
+  EXPECT_EQ(decide_on(tried, NotModified(), paced).commit.state.due.not_before.count(), 0) << "some are left";
+}
+
+// HTTP H3: whoever may add a URL could otherwise close its host.
+TEST(Decide, DoubtsWhatAUrlThatIsNoFeedSaysOfItsHost) {
+  const Exchange told = exchange_with({{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "3500"}});
+  const Exchange away = exchange_with({{"retry-after", "604800"}});
+  const FeedState unread;
+  EXPECT_FALSE(decide_on(unread, HttpStatus{404}, told).commit.host.quota);
+  EXPECT_GE(decide_on(unread, HttpStatus{404}, told).commit.next_due, now + seconds(3500)) << "but for itself";
+  EXPECT_TRUE(decide_on(unread, document_of({}), told).commit.host.quota) << "it has become one";
+  EXPECT_TRUE(decide_on(healthy(), HttpStatus{404}, told).commit.host.quota) << "it was one";
+  const HostAnswer refused = decide_on(unread, HttpStatus{503}, away).commit.host;
+  EXPECT_EQ(refused.is, HostAnswer::Is::refused) << "of this host nothing better is known";
+  EXPECT_EQ(refused.retry_at, now + hours(1));
+  EXPECT_EQ(decide_on(healthy(), HttpStatus{503}, away).commit.host.retry_at, now + hours(168));
+  Claim claim = claim_of(unread);
+  claim.host_served_at = now - hours(24);
+  EXPECT_EQ(decide(claim, HttpStatus{503}, away, {}, {}, now).commit.host.is, HostAnswer::Is::silent);
+  EXPECT_EQ(decide(claim, HttpStatus{429}, away, {}, {}, now).commit.host.is, HostAnswer::Is::refused);
 }
 
 TEST(Site, IsARegistrableDomainAndAPort) {

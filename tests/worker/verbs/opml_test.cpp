@@ -2,6 +2,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <pugixml.hpp>
 
 #include "worker/lists/subscriptions.hpp"
 #include "worker/words/moments.hpp"
@@ -167,6 +168,29 @@ TEST(Subscriptions, TellPrefixesOfTwoListsApart) {
     EXPECT_NE(text.find(declared), std::string::npos) << text;
   }
   EXPECT_NE(text.find("x2:id=\"2\""), std::string::npos) << text;
+}
+
+// An export that is no XML would be lost to everybody.
+TEST(Subscriptions, AreWrittenAsXmlWhateverALimitlessListHolds) {
+  const SubscriptionList list = read_subscriptions(
+      opml("<outline type=\"rss\" text=\"a&#xFFFE;b\xEF\xBF\xBF\" 1x=\"2\" -x=\"1\" .y=\"1\" \xC2\xB7x=\"1\" "
+           "x\xE2\x80\xAEy=\"1\" n:k=\"1\" m:k=\"2\" z:a=\"1\" :b=\"1\" n:=\"1\" n:1=\"1\" "
+           "xmlUrl=\"http://a.example/\"/>",
+           " xmlns:n=\"urn:n\" xmlns:m=\"urn:n\" xmlns:z=\"http://www.w3.org/XML/1998/namespace\""));
+  std::string text = exported(list);
+  pugi::xml_document document;
+  EXPECT_TRUE(document.load_string(text.c_str())) << text;
+  EXPECT_NE(text.find("text=\"ab\""), std::string::npos) << text;
+  EXPECT_NE(text.find("n:k=\"1\""), std::string::npos) << text;
+  for (const char* const lost : {"1x", "-x", ".y", "\xC2\xB7x", "\xAEy", "m:k", "k=\"2\"", "z:a", "n:1", "XML/1998"})
+    EXPECT_EQ(text.find(lost), std::string::npos) << lost << "\n" << text;
+  ExportedFeed stored{"http://a.example/", "\xEF\xBF\xBE", "", {}};  // by an earlier build
+  stored.settings.opml = {{"1x", "2"}, {"z:a", "1"}};
+  stored.settings.namespaces = {{"z", "http://www.w3.org/2000/xmlns/"}};
+  text = written(std::vector{stored});
+  EXPECT_EQ(text.find("1x"), std::string::npos) << text;
+  EXPECT_EQ(text.find("z:a"), std::string::npos) << text;
+  EXPECT_EQ(text.find("\xEF\xBF\xBE"), std::string::npos) << text;
 }
 
 TEST(Subscriptions, KeepReadableRowsOfABrokenFile) {
