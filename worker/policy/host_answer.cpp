@@ -40,7 +40,7 @@ void doubt(HostAnswer& host, const Claim& claim, Milliseconds now) {
   host.quota.reset();
   host.retry_at = std::min(host.retry_at, now + most_for_all);
   const bool serves_others = claim.host_served_at.count() != 0 && now - claim.host_served_at < std::chrono::hours(48);
-  if (host.is == HostAnswer::Is::refused && host.cause != "rate_limited" && serves_others)
+  if (host.is == HostAnswer::Is::refused && host.cause == "unavailable" && serves_others)
     host.is = HostAnswer::Is::silent;
 }
 
@@ -97,11 +97,12 @@ HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status,
 
 OwnQuota own_quota(const Claim& claim, const Exchange& exchange, Milliseconds now) {
   if (exchange.hops.empty()) return {};
-  const auto told = told_quota(exchange.headers, exchange.hops.back().status == 429, seconds_of(now));
+  const int status = exchange.hops.back().status;
+  const auto told = told_quota(exchange.headers, status == 429, seconds_of(now));
   if (!told) return {};
   const Milliseconds wait = std::max(told->gap, told->pace);
-  const bool was_read = claim.state.last.success.count() != 0;
-  if (wait <= most_for_all && was_read && !is_of_another_site(claim, exchange)) return {};
+  const bool may_be_feed = claim.state.last.success.count() != 0 || status == 200 || status == 304;
+  if (wait <= most_for_all && may_be_feed && !is_of_another_site(claim, exchange)) return {};
   return {wait, told->gap >= told->lasts};
 }
 

@@ -478,7 +478,8 @@ TEST(Decide, TellsNoServerOfAFeedThatHasMovedThereFromAnotherSite) {
 }
 
 TEST(Decide, HasAFeedKeepAQuotaOfMoreThanAnHourByItself) {
-  const Exchange told = exchange_with({{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "7200"}});
+  Exchange told = exchange_with({{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "7200"}});
+  told.hops = {{feed_url, 304, ""}};
   const Commit commit = decide_on(healthy(), NotModified(), told).commit;
   EXPECT_EQ(commit.host.quota->gap, seconds(7201)) << "the gate waits for a second feed that says so";
   EXPECT_GE(commit.next_due, now + seconds(7201));
@@ -486,13 +487,15 @@ TEST(Decide, HasAFeedKeepAQuotaOfMoreThanAnHourByItself) {
   FeedState tried = healthy();
   tried.due.reason = "manual";
   EXPECT_EQ(decide_on(tried, NotModified(), told).commit.state.due.not_before, now + seconds(7201)) << "once";
-  const Exchange paced = exchange_with({{"x-ratelimit-remaining", "2"}, {"x-ratelimit-reset", "72000"}});
+  Exchange paced = exchange_with({{"x-ratelimit-remaining", "2"}, {"x-ratelimit-reset", "72000"}});
+  paced.hops = told.hops;
   EXPECT_EQ(decide_on(tried, NotModified(), paced).commit.state.due.not_before.count(), 0) << "some are left";
 }
 
-// HTTP H3: whoever may add a URL could otherwise close its host.
-TEST(Decide, DoubtsWhatAUrlThatIsNoFeedSaysOfItsHost) {
-  const Exchange told = exchange_with({{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "3500"}});
+// HTTP H3: anyone may add any URL of a host.
+TEST(Decide, DoubtsUrlsThatAreNoFeedsAboutTheirHost) {
+  Exchange told = exchange_with({{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "3500"}});
+  told.hops = {{feed_url, 404, ""}};
   const Exchange away = exchange_with({{"retry-after", "604800"}});
   const FeedState unread;
   EXPECT_FALSE(decide_on(unread, HttpStatus{404}, told).commit.host.quota);

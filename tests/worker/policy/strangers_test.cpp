@@ -115,6 +115,11 @@ std::vector<Shape> shapes() {
     return round == 0 ? Answer{200, day} : Answer{};
   });
   all.back().from = days(1) + hours(2);
+  // Anyone may add addresses of a host.
+  add("a day told twice where no feed is", {victim() + "/a", victim() + "/b"}, always({404, day}));
+  add("an hour told where no feed is", {victim() + "/a"},
+      always({404, {{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "3500"}}}));
+  add("a week told where no feed is", {victim() + "/a", victim() + "/b"}, always({503, {{"retry-after", "604800"}}}));
   return all;
 }
 

@@ -170,8 +170,8 @@ TEST(Subscriptions, TellPrefixesOfTwoListsApart) {
   EXPECT_NE(text.find("x2:id=\"2\""), std::string::npos) << text;
 }
 
-// An export that is no XML would be lost to everybody.
-TEST(Subscriptions, AreWrittenAsXmlWhateverALimitlessListHolds) {
+// A feed list that is not XML is useless to other programs.
+TEST(Subscriptions, AreAlwaysWrittenAsXml) {
   const SubscriptionList list = read_subscriptions(
       opml("<outline type=\"rss\" text=\"a&#xFFFE;b\xEF\xBF\xBF\" 1x=\"2\" -x=\"1\" .y=\"1\" \xC2\xB7x=\"1\" "
            "x\xE2\x80\xAEy=\"1\" n:k=\"1\" m:k=\"2\" z:a=\"1\" :b=\"1\" n:=\"1\" n:1=\"1\" "
