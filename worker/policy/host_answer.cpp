@@ -40,8 +40,9 @@ void doubt(HostAnswer& host, const Claim& claim, Milliseconds now) {
   host.quota.reset();
   host.retry_at = std::min(host.retry_at, now + most_for_all);
   const bool serves_others = claim.host_served_at.count() != 0 && now - claim.host_served_at < std::chrono::hours(48);
-  if (host.is == HostAnswer::Is::refused && host.cause == "unavailable" && serves_others)
-    host.is = HostAnswer::Is::silent;
+  if (host.cause != "unavailable" || !serves_others) return;
+  host.is = HostAnswer::Is::silent;
+  host.cause.clear();
 }
 
 }  // namespace

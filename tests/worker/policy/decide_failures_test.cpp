@@ -508,7 +508,9 @@ TEST(Decide, DoubtsUrlsThatAreNoFeedsAboutTheirHost) {
   EXPECT_EQ(decide_on(healthy(), HttpStatus{503}, away).commit.host.retry_at, now + hours(168));
   Claim claim = claim_of(unread);
   claim.host_served_at = now - hours(24);
-  EXPECT_EQ(decide(claim, HttpStatus{503}, away, {}, {}, now).commit.host.is, HostAnswer::Is::silent);
+  const HostAnswer other = decide(claim, HttpStatus{503}, away, {}, {}, now).commit.host;
+  EXPECT_EQ(other.is, HostAnswer::Is::silent);
+  EXPECT_EQ(other.cause, "") << "no failure of a healthy feed, five of which are a storm";
   EXPECT_EQ(decide(claim, HttpStatus{429}, away, {}, {}, now).commit.host.is, HostAnswer::Is::refused);
 }
 

@@ -119,7 +119,9 @@ std::vector<Shape> shapes() {
   add("a day told twice where no feed is", {victim() + "/a", victim() + "/b"}, always({404, day}));
   add("an hour told where no feed is", {victim() + "/a"},
       always({404, {{"x-ratelimit-remaining", "0"}, {"x-ratelimit-reset", "3500"}}}));
-  add("a week told where no feed is", {victim() + "/a", victim() + "/b"}, always({503, {{"retry-after", "604800"}}}));
+  add("a week told where no feed is",
+      {victim() + "/a", victim() + "/b", victim() + "/c", victim() + "/d", victim() + "/e"},
+      always({503, {{"retry-after", "604800"}}}));
   return all;
 }
 
