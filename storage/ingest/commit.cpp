@@ -116,7 +116,7 @@ std::string host_marks(const HostAnswer& answer) {
   if (answer.needs_identity) marks += 'i';
   if (answer.needs_http1) marks += '1';
   if (answer.over_quota) marks += 'q';
-  if (answer.moved_here) marks += 'm';
+  if (answer.shows_no_limits) marks += 'm';
   if (answer.egress.empty() && !answer.quota) return marks;
   marks += " " + (answer.egress.empty() ? "-" : answer.egress);
   if (answer.quota) {

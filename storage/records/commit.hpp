@@ -80,7 +80,7 @@ struct HostAnswer {
   bool over_quota = false;                           ///< refused: possibly for too many requests
   std::string egress{};                              ///< egress name of the request, "" = none
   std::optional<ToldQuota> quota{};                  ///< announced by the response
-  bool moved_here = false;                           ///< the feed moved here from another site: shows no limits
+  bool shows_no_limits = false;                      ///< of a feed from another site, or of no feed
 };
 
 /// The atomic write at the end of a refresh (RELIABILITY L4).

@@ -575,7 +575,7 @@ TEST_F(HostQuotas, StayUntilAFeedOfTheHostItselfIsServedWithoutOne) {
   set(told());
   Commit moved = plan(next(), {});
   moved.host.is = Is::served;
-  moved.host.moved_here = true;
+  moved.host.shows_no_limits = true;
   send(moved);
   EXPECT_TRUE(quota().told) << "the feed moved here from another site";
   set(told());

@@ -38,10 +38,11 @@ bool is_led_away(const Exchange& exchange) {
 /// Anyone may add any URL of a host, which must not slow its feeds for long (HTTP H3).
 void doubt(HostAnswer& host, const Claim& claim, Milliseconds now) {
   host.quota.reset();
+  host.shows_no_limits = true;
   host.retry_at = std::min(host.retry_at, now + most_for_all);
   const bool serves_others = claim.host_served_at.count() != 0 && now - claim.host_served_at < std::chrono::hours(48);
   if (host.cause != "unavailable" || !serves_others) return;
-  host.is = HostAnswer::Is::silent;
+  host.is = HostAnswer::Is::served;
   host.cause.clear();
 }
 
@@ -75,7 +76,7 @@ HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status,
     host.server = server_of(exchange.hops.back().url);
   host.document = status == 200;
   if (is_of_another_site(claim, exchange)) {
-    host.moved_here = true;
+    host.shows_no_limits = true;
     if (status == 200 || status == 304) host.is = HostAnswer::Is::served;
     return host;
   }

@@ -499,6 +499,7 @@ TEST(Decide, DoubtsUrlsThatAreNoFeedsAboutTheirHost) {
   const Exchange away = exchange_with({{"retry-after", "604800"}});
   const FeedState unread;
   EXPECT_FALSE(decide_on(unread, HttpStatus{404}, told).commit.host.quota);
+  EXPECT_TRUE(decide_on(unread, HttpStatus{404}).commit.host.shows_no_limits) << "nor does it end a quota";
   EXPECT_GE(decide_on(unread, HttpStatus{404}, told).commit.next_due, now + seconds(3500)) << "but for itself";
   EXPECT_TRUE(decide_on(unread, document_of({}), told).commit.host.quota) << "it has become one";
   EXPECT_TRUE(decide_on(healthy(), HttpStatus{404}, told).commit.host.quota) << "it was one";
@@ -509,7 +510,7 @@ TEST(Decide, DoubtsUrlsThatAreNoFeedsAboutTheirHost) {
   Claim claim = claim_of(unread);
   claim.host_served_at = now - hours(24);
   const HostAnswer other = decide(claim, HttpStatus{503}, away, {}, {}, now).commit.host;
-  EXPECT_EQ(other.is, HostAnswer::Is::silent);
+  EXPECT_EQ(other.is, HostAnswer::Is::served);
   EXPECT_EQ(other.cause, "") << "no failure of a healthy feed, five of which are a storm";
   EXPECT_EQ(decide(claim, HttpStatus{429}, away, {}, {}, now).commit.host.is, HostAnswer::Is::refused);
 }

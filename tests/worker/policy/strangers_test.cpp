@@ -238,7 +238,7 @@ class Neighbours : public testing::Test {
       commit = decide_push(claim, Document(), {}, options).decision.commit;
     } else {
       commit = decide(claim, std::move(reading), exchange, {}, options, event.at).commit;
-      commit.host.document = commit.host.document && !said.broken;
+      commit.host.document = said.status == 200 && said.there.empty() && !said.broken;
     }
     const Commit* const one = &commit;
     const auto done = Ingest(store).commit(std::span(&one, 1)).front();
