@@ -191,7 +191,7 @@ class Archive::Reader {
   }
 
   void feed(const json::object& object) {
-    if (in_feed_) throw BadLine{"begins a feed inside of another"};
+    if (in_feed_) throw BadLine{"begins a feed within another"};
     if (now_seconds_ == 0) {
       const auto now = stores_.all.front()->now();
       if (!now) {

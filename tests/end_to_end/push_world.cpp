@@ -174,6 +174,8 @@ std::string PushWorld::subscribed_feed(const std::string& path, const std::vecto
   const std::string url = add_feed(path, posts, hub_links(http.url(path)));
   if (workers_.empty()) start();
   EXPECT_TRUE(hub.await_subscribers(url, 1)) << workers_.front()->program().err();
+  // The worker stores the subscription after the hub has its answer.
+  EXPECT_TRUE(eventually([&] { return redis_text({"HGET", "state:feed:" + url, "push_state"}) == "unproven"; }));
   return url;
 }
 

@@ -373,11 +373,10 @@ TEST_F(RedisFaults, SecretsShowNowhere) {
   Program worker({"run", "--listen", "127.0.0.1:0"}, world.environment);
   const std::string address = listening_at(worker);
   EXPECT_TRUE(eventually([&] { return world.redis_text({"GET", "ids:Entry"}) == "1"; })) << worker.err();
-  proxy.cut();
   proxy.down();
-  EXPECT_TRUE(logs(worker, "event=redis_down"));
+  EXPECT_TRUE(logs(worker, "event=redis_down")) << worker.err();
   proxy.up();
-  EXPECT_TRUE(logs(worker, "event=redis_up"));
+  EXPECT_TRUE(logs(worker, "event=redis_up")) << worker.err();
   world.redis_text({"ACL", "SETUSER", "feedmill", "resetpass", ">changed"});
   proxy.cut();
   EXPECT_TRUE(eventually([&] { return get(address, "/readyz?verbose").find("WRONGPASS") != std::string::npos; }))

@@ -476,7 +476,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "not its timestamp"},
         Garbage{"HexBroken", R"({"t":"entry","id":"1","score":"1","fields":["guid",{"hex":"xyz"}]})",
                 "is not a string"},
-        Garbage{"FeedInFeed", R"({"t":"feed","url":"https://a.org/"})", "inside of another"},
+        Garbage{"FeedInFeed", R"({"t":"feed","url":"https://a.org/"})", "within another"},
         Garbage{"EndOfAnother", R"({"t":"end","url":"https://a.org/","entries":0})", "was not begun"}),
     [](const auto& test) { return test.param.name; });
 

@@ -95,7 +95,7 @@ void judge_process(const Status& status, std::vector<Concern>& found) {
     found.push_back({Weight::warning,
                      fmt::format("{:.0f} % of the refreshes of the last 3 hours failed.",
                                  percent(process.three_hours.failed, process.three_hours.refreshes())),
-                     "Check which hosts fail below; feedmill doctor tests name servers and the network from here.",
+                     "See which hosts fail below; feedmill doctor tests name servers and the network from here.",
                      failed_feeds_page(status)});
   }
   const Seconds late = recent.lateness_of(0.99);

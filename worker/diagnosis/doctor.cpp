@@ -311,7 +311,7 @@ std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, st
   }
   if (refused > 0 && unknown == 0 && asked.size() == all) return findings;
   std::string text = refused > 0 ? fmt::format("{} of {} are refused", refused, asked.size())
-                                 : fmt::format("all {} feed hosts allowed", asked.size());
+                                 : fmt::format("{} feed host{} allowed", asked.size(), asked.size() == 1 ? "" : "s");
   if (asked.size() < all) text += fmt::format(", sampled from {}", all);
   if (unknown > 0) text += fmt::format("; {} could not be looked up", unknown);
   findings.push_back(ok("feeds' servers", text));

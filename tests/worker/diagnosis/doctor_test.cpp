@@ -263,9 +263,8 @@ TEST(Doctor, NamesServersThatThePolicyRefuses) {
   const EgressView open{Seen::allowed, {"192.0.2.1"}, "", ""}, unknown{Seen::unknown, {}, "dns.timeout", "no"};
   const EgressView shut{Seen::refused, {"10.0.0.1"}, "egress.blocked", "10.0.0.1 is not a public address"};
   EXPECT_EQ(check_feed_servers({{"a.example", 2, open}, {"b.example", 1, unknown}}, 2).front().text,
-            "all 2 feed hosts allowed; 1 could not be looked up");
-  EXPECT_EQ(check_feed_servers({{"a.example", 2, open}}, 700).front().text,
-            "all 1 feed hosts allowed, sampled from 700");
+            "2 feed hosts allowed; 1 could not be looked up");
+  EXPECT_EQ(check_feed_servers({{"a.example", 2, open}}, 700).front().text, "1 feed host allowed, sampled from 700");
   const auto findings = check_feed_servers(std::vector<FeedServer>(25, {"in.example", 3, shut}), 25);
   EXPECT_EQ(findings.size(), 21U);
   EXPECT_EQ(findings.front().text,

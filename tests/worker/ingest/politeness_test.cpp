@@ -671,7 +671,11 @@ TEST_F(CrowdedHosts, AreAskedByTheRulesWhereFeedsWaitInLines) {
 
   ASSERT_NO_FATAL_FAILURE(work_until(begin + hours(test::tries(40, 80, 160))));
   EXPECT_GT(joined, urls.size()) << "hardly anybody had to wait";
-  EXPECT_EQ(redis_command(redis.server(), {"EXISTS", "lines"}), "0") << "all have had their turn";
+  // Some may wait at any moment, but not always.
+  const auto somebody_waits = [&] { return redis_command(redis.server(), {"EXISTS", "lines"}) == "1"; };
+  while (somebody_waits() && now < begin + hours(test::tries(41, 81, 161)))
+    ASSERT_NO_FATAL_FAILURE(work_until(now + seconds(10)));
+  EXPECT_FALSE(somebody_waits()) << "all have had their turn";
 
   // HTTP P12: no worker runs for a while; then all late feeds share one budget, whatever their hosts would allow.
   rate = 2;

@@ -1,0 +1,185 @@
+// What docs/openapi.json says of an operation's request is made from the operation's row (OPERATIONS A5).
+// FEEDMILL_WRITE_REFERENCE=1 in the environment rewrites it.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include "worker/api/routes.hpp"
+#include "worker/base/json_text.hpp"
+
+namespace feedmill::openapi_reference_test {
+namespace {
+
+namespace json = boost::json;
+using Kind = OperationField::Kind;
+
+json::object schema_of(const OperationField& field) {
+  switch (field.kind) {
+    case Kind::settings:
+      return {{"$ref", "#/components/schemas/Settings"}};
+    case Kind::object:
+      return {{"type", "object"}};
+    case Kind::truth:
+      return {{"type", "boolean"}};
+    case Kind::number:
+      return {{"type", "integer"}, {"minimum", field.least}, {"maximum", field.most}};
+    case Kind::choice:
+      return {{"enum", json::array(field.choices.begin(), field.choices.end())}};
+    case Kind::entries:
+    case Kind::notices:
+      return {{"type", {"array", "string"}}, {"items", {{"type", {"string", "integer"}}}}, {"maxItems", field.most}};
+    case Kind::channels:
+      return {{"type", "array"}, {"items", {{"type", "string"}}}, {"maxItems", field.most}};
+    default:
+      return {{"type", "string"}};
+  }
+}
+
+json::object described(const OperationField& field) {
+  json::object schema = schema_of(field);
+  if (field.repeats) schema = {{"type", "array"}, {"items", std::move(schema)}, {"maxItems", field.most}};
+  schema["description"] = field.about;
+  return schema;
+}
+
+/// The parameters of an operation: from its row, and those of headers as they stand.
+json::array parameters_of(const Operation& operation, const json::array& stated) {
+  json::array parameters;
+  for (const OperationField& field : operation.fields) {
+    const bool in_path = is_in_path(operation, field);
+    if (!in_path && !is_in_query(operation, field)) continue;
+    parameters.push_back({{"name", field.name},
+                          {"in", in_path ? "path" : "query"},
+                          {"required", field.required && !field.either},
+                          {"schema", schema_of(field)},
+                          {"description", field.about}});
+  }
+  for (const json::value& one : stated) {
+    const bool is_page = one.at("name") == "after" || one.at("name") == "limit";
+    if (one.at("in") == "header" || is_page) parameters.push_back(one);
+  }
+  return parameters;
+}
+
+/// Its body; null: it has none.
+json::value body_of(const Operation& operation) {
+  json::object properties;
+  json::array required;
+  for (const OperationField& field : operation.fields) {
+    if (is_in_path(operation, field) || is_in_query(operation, field)) continue;
+    properties[field.name] = described(field);
+    if (field.required && !field.either) required.emplace_back(field.name);
+  }
+  if (properties.empty()) return nullptr;
+  json::object schema{{"type", "object"}};
+  const bool is_needed = !required.empty();
+  if (is_needed) schema["required"] = std::move(required);
+  schema["properties"] = std::move(properties);
+  return {{"required", is_needed}, {"content", {{"application/json", {{"schema", std::move(schema)}}}}}};
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(c));
+  return result;
+}
+
+void describe(json::object& description) {
+  for (const OperationFamily& family : operation_families()) {
+    for (const Operation& one : family.operations) {
+      json::object& documented = description.at("paths").at(one.path).at(lower(one.method)).as_object();
+      documented["summary"] = one.about;
+      documented["parameters"] = parameters_of(one, documented.at("parameters").as_array());
+      const json::value body = body_of(one);
+      if (body.is_null())
+        documented.erase("requestBody");
+      else
+        documented["requestBody"] = body;
+    }
+  }
+}
+
+std::string inline_text(const json::value& value) {
+  std::string text;
+  if (const json::object* const object = value.if_object()) {
+    for (const auto& [name, one] : *object)
+      text += (text.empty() ? "" : ", ") + json_text(json::string(name)) + ": " + inline_text(one);
+    return "{" + text + "}";
+  }
+  if (const json::array* const array = value.if_array()) {
+    for (const json::value& one : *array) text += (text.empty() ? "" : ", ") + inline_text(one);
+    return "[" + text + "]";
+  }
+  return json_text(value);
+}
+
+/// On one line if it fits, else its members on lines of their own.
+std::string printed(const json::value& value, std::size_t indent, std::size_t column) {
+  const std::string line = inline_text(value);
+  if (column + line.size() <= 160 || !value.is_structured()) return line;
+  const std::string margin(indent + 1, ' ');
+  std::string text;
+  if (const json::object* const object = value.if_object()) {
+    for (const auto& [name, one] : *object) {
+      const std::string head = margin + json_text(json::string(name)) + ": ";
+      text += (text.empty() ? "\n" : ",\n") + head + printed(one, indent + 1, head.size());
+    }
+    return "{" + text + "\n" + std::string(indent, ' ') + "}";
+  }
+  for (const json::value& one : value.get_array())
+    text += (text.empty() ? "\n" : ",\n") + margin + printed(one, indent + 1, margin.size());
+  return "[" + text + "\n" + std::string(indent, ' ') + "]";
+}
+
+TEST(OpenApiReference, IsMadeFromTheRowsOfOperations) {
+  const auto file = std::filesystem::path(FEEDMILL_SOURCE_DIR) / "docs/openapi.json";
+  std::ifstream in(file);
+  const std::string stands((std::istreambuf_iterator<char>(in)), {});
+  json::object description = json::parse(stands).as_object();
+  describe(description);
+  const std::string text = printed(description, 0, 0) + "\n";
+  if (std::getenv("FEEDMILL_WRITE_REFERENCE") != nullptr) {
+    std::ofstream(file) << text;
+    return;
+  }
+  EXPECT_EQ(stands, text) << "run this test with FEEDMILL_WRITE_REFERENCE=1";
+}
+
+/// "`url` [`channel`]" in the table of docs/REQUESTS.md.
+TEST(OpenApiReference, HasTheFieldsOfRequests) {
+  std::ifstream in(std::filesystem::path(FEEDMILL_SOURCE_DIR) / "docs/REQUESTS.md");
+  std::map<std::string, std::set<std::string>> documented, known;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("| `")) continue;
+    const std::size_t end = line.find('`', 3), next = line.find(" | ", end);
+    const std::string op = line.substr(3, end - 3);
+    if (next != end + 1 || !request_op(op)) continue;
+    const std::string fields = line.substr(next + 3, line.find(" | ", next + 3) - next - 3);
+    for (std::size_t at = fields.find('`'); at != std::string::npos;) {
+      const std::size_t close = fields.find('`', at + 1);
+      const std::string name = fields.substr(at + 1, close - at - 1);
+      documented[op].insert(name.substr(0, name.find(' ')));
+      at = fields.find('`', close + 1);
+    }
+  }
+  for (const OperationFamily& family : operation_families()) {
+    for (const Operation& one : family.operations) {
+      if (one.answer == nullptr) continue;
+      for (const OperationField& field : one.fields)
+        known[std::string(request_word(one.request))].insert(
+            field.kind == Kind::settings ? "set.<name>" : std::string(field.name));
+    }
+  }
+  EXPECT_EQ(documented, known);
+}
+
+}  // namespace
+}  // namespace feedmill::openapi_reference_test
