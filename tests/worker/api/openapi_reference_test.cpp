@@ -174,8 +174,8 @@ TEST(OpenApiReference, HasTheFieldsOfRequests) {
     for (const Operation& one : family.operations) {
       if (one.answer == nullptr) continue;
       for (const OperationField& field : one.fields)
-        known[std::string(request_word(one.request))].insert(
-            field.kind == Kind::settings ? "set.<name>" : std::string(field.name));
+        known[std::string(request_word(one.request))].insert(field.kind == Kind::settings ? "set.<name>"
+                                                                                          : std::string(field.name));
     }
   }
   EXPECT_EQ(documented, known);
