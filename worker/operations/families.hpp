@@ -53,7 +53,7 @@ inline constexpr OperationField as_field{.name = "as",
 /// Refuses to mark all unread. `list`: the field with the ids.
 void check_as(const OperationValues& given, std::string_view list);
 
-/// The rule that the values describe, without an id.
+/// The rule in the values, without an id.
 Watch rule_of(const OperationValues& given);
 
 /// Whether the text has the form of a webhook id.

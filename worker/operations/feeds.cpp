@@ -49,18 +49,10 @@ constexpr OperationField changes = [] {
   field.required = true;
   return field;
 }();
-constexpr OperationField to{.name = "to",
-                            .kind = Kind::url,
-                            .unit = "URL",
-                            .about = "URL to fetch from now on",
-                            .required = true,
-                            .either = true,
-                            .told = true};
-constexpr OperationField undo{.name = "undo",
-                              .kind = Kind::truth,
-                              .about = "Fetch again from the URL before the last move",
-                              .required = true,
-                              .either = true};
+constexpr OperationField to{
+    .name = "to", .kind = Kind::url, .unit = "URL", .about = "URL to fetch from now on", .told = true};
+constexpr OperationField undo{
+    .name = "undo", .kind = Kind::truth, .about = "Instead: fetch again from the URL before the last move"};
 
 constexpr std::array of_one{feed_field};
 constexpr std::array of_add{in_body(feed_field, "Absolute http or https URL"), channel, title, page, settings};
@@ -180,7 +172,7 @@ void refresh(const RequestCall& call) {
 }
 
 void check_move(const OperationValues& given) {
-  if (!given.has("to") && !given.truth("undo"))
+  if (given.has("to") == given.truth("undo"))
     throw OperationRefused{"missing_field", "a move needs either to, or undo yes"};
 }
 

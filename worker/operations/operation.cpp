@@ -148,7 +148,7 @@ std::string take_settings(const OperationField& field, const json::value& value,
     if (wanted.is_structured()) return "expected strings, numbers, true, false or null";
     settings[name] = wanted.is_string() ? wanted : wanted.is_null() ? json::value("") : json::value(json_text(wanted));
   }
-  values[field.name] = std::move(settings);
+  if (!settings.empty()) values[field.name] = std::move(settings);
   return {};
 }
 

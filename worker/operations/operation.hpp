@@ -31,15 +31,15 @@ struct OperationField {
     url,          ///< an absolute http or https URL, in canonical spelling
     feed,         ///< the URL of a feed, in canonical spelling
     channel,      ///< the name of a channel
-    new_channel,  ///< likewise, of one that may be created
+    new_channel,  ///< the name of a channel that may be new
     user,         ///< the name of a user
-    new_user,     ///< likewise, of one that may get notices
+    new_user,     ///< the name of a user with notices
     webhook,      ///< the id of a webhook
     entry,        ///< the id or number of an entry
-    entries,      ///< a list of such, 1 to `most`, or "all", which is empty; as text with spaces between
-    notices,      ///< likewise, of ids of notices
-    channels,     ///< a list of different channels, 1 to `most`; as text a JSON array
-    settings,     ///< of a feed: names and values as text; a request has a field "set.<name>" for each
+    entries,      ///< entry ids, 1 to `most`, or "all", an empty list; as text separated by spaces
+    notices,      ///< notice ids, likewise
+    channels,     ///< names of channels, 1 to `most`, each once; as text a JSON array
+    settings,     ///< settings of a feed; in a request a field "set.<name>" for each
     object,       ///< a JSON object
     duration,     ///< "24h", at most `most` milliseconds
     number,       ///< from `least` to `most`
@@ -49,9 +49,9 @@ struct OperationField {
 
   std::string_view name;  ///< in JSON and in a query
   Kind kind = Kind::text;
-  std::string_view flag{};  ///< "--type"; "" = an argument without a flag
-  std::string_view unit{};  ///< the value's name in help: "TYPE"
-  std::string_view about{};
+  std::string_view flag{};   ///< "--type"; "" = an argument without a flag
+  std::string_view unit{};   ///< the value's name in help: "TYPE"
+  std::string_view about{};  ///< one line without a full stop
   bool required = false;
   bool either = false;   ///< excludes the other `either` fields; if `required`, exactly one is needed
   bool repeats = false;  ///< a list in JSON, of at most `most`
@@ -152,16 +152,15 @@ struct Operation {
   std::string_view method, path;  ///< "POST", "/webhooks"; {…} is the field of that name
   std::string_view about;         ///< one line without a full stop
   std::string_view example{};     ///< of the verb
-  Access access{};                ///
+  Access access{};
   std::span<const OperationField> fields{};
   /// Blocking and bounded. Throws OperationRefused and StoreFailure.
   OperationOutcome (*run)(const OperationContext& context, const OperationValues& given) = nullptr;
-  /// In place of `run`, of operations on stream:requests: carries one out and answers it. Blocking and bounded;
-  /// of a long one a part.
-  /// Throws like run().
+  /// For operations on stream:requests, in place of `run`: carries one out, of a long one a part, and answers it.
+  /// Blocking and bounded. Throws like run().
   void (*answer)(const RequestCall& call) = nullptr;
-  RequestOp request{};  ///< of these
-  /// Of these: refuses values that do not go together. Throws OperationRefused.
+  RequestOp request{};  ///< the op of `answer`
+  /// Checks the values together. Throws OperationRefused.
   void (*check)(const OperationValues& given) = nullptr;
   bool assigns = false;                        ///< the command line sets all fields except keys by KEY=VALUE
   std::string_view question{};                 ///< confirmation asked of people; {} becomes the keys

@@ -252,6 +252,8 @@ void OpenApi::what_is_done() {
   EXPECT_EQ(talk("moveFeed"), "200 moved");
   EXPECT_EQ(talk("moveFeed"), "200 same");
   EXPECT_EQ(talk_with("moveFeed", R"({"undo":true})"), "200 moved");
+  EXPECT_EQ(talk_with("moveFeed", R"({"to":"https://example.org/new.xml","undo":false})"), "200 moved");
+  EXPECT_EQ(talk_with("moveFeed", R"({"to":"","undo":true})"), "200 moved");
   EXPECT_EQ(talk("putEntry"), "201 created");
   EXPECT_EQ(last.header("Location"), "/api/v1/entries/Entry%3A1");
   EXPECT_EQ(talk("putEntry"), "200 unchanged");
@@ -456,6 +458,8 @@ void OpenApi::what_is_refused_of_some() {
     EXPECT_EQ(talk_with(id, std::string("{}")), "422 missing_field") << id;
     EXPECT_EQ(talk_with(id, std::string()), "422 missing_field") << id;
   }
+  EXPECT_EQ(talk_with("setFeed", R"({"settings":{}})"), "422 missing_field");
+  EXPECT_EQ(talk_with("moveFeed", R"({"to":"https://example.org/new.xml","undo":true})"), "422 missing_field");
   EXPECT_EQ(talk_with("addFeed", R"({"url":"ftp://x"})"), "422 bad_value");
   EXPECT_EQ(talk_with("addFeed", R"({"url":["https://x"]})"), "422 bad_value");
   EXPECT_EQ(talk_with("addFeed", R"({"url":"https://example.org/4","settings":{"nonsense":1}})"), "422 bad_value");

@@ -112,6 +112,8 @@ TEST_F(RequestWorkTest, CarriesOutEachOperation) {
   EXPECT_EQ(result({"op", "move", "url", url, "to", "https://example.org/new.xml"}), "done moved");
   EXPECT_EQ(result({"op", "move", "url", url, "to", "https://example.org/new.xml"}), "done same");
   EXPECT_EQ(result({"op", "move", "url", url, "undo", "yes"}), "done moved");
+  EXPECT_EQ(result({"op", "move", "url", url, "to", "https://example.org/new.xml", "undo", "no"}), "done moved");
+  EXPECT_EQ(result({"op", "move", "url", url, "undo", "yes"}), "done moved");
   EXPECT_EQ(redis({"HGET", "state:feed:" + url, "fetch_url"}), "(nil)");
 
   const std::vector<std::string> put{"op", "entry_put", "url", url, "guid", "a", "entry", R"({"title":"One"})"};
