@@ -73,8 +73,8 @@ std::string picture_address(const Common& common) {
     const std::string_view srcset = first_of_srcset(attribute_of(element.attributes, "srcset"));
     for (const std::string_view url : {srcset, attribute_of(element.attributes, "href")}) {
       if (!is_http_url(url)) continue;
-      if (std::string safe = uri_of(resolve_safe_url("", url)); is_usable(safe))
-        return safe;  // extensions keep it as written
+      std::string safe = uri_of(resolve_safe_url("", url));  // extensions keep it as written
+      if (is_usable(safe)) return safe;
     }
   }
   if (common.media) {

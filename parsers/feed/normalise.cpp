@@ -387,25 +387,7 @@ class Normaliser {
       spell_url(common.itunes->new_feed_url);
     }
     if (common.media) spell(*common.media);
-    if (common.itunes) spell(*common.itunes, common.extensions);
-  }
-
-  // Accepts booleans in any case and with white space; the reader has left these in the extensions.
-  static void spell(Itunes& itunes, std::vector<Element>& extensions) {
-    std::erase_if(extensions, [&](const Element& element) {
-      if (element.prefix != "itunes") return false;
-      const auto is = [&](std::string_view word) { return iequals(element.value, word); };
-      const bool yes = is("yes") || is("true"), no = is("no") || is("false");
-      if (element.name == "explicit" && itunes.explicit_ == Itunes::Explicit::other) {
-        if (yes || is("explicit")) itunes.explicit_ = Itunes::Explicit::yes;
-        if (no || is("clean")) itunes.explicit_ = Itunes::Explicit::no;
-        return itunes.explicit_ != Itunes::Explicit::other;
-      }
-      if ((element.name != "block" && element.name != "complete") || yes == no) return false;
-      std::optional<bool>& held = element.name == "block" ? itunes.block : itunes.complete;
-      if (yes) held = true;
-      return held == yes;
-    });
+    if (common.itunes) take_itunes_flags(*common.itunes, common.extensions);
   }
 
   void spell(Media& media) {

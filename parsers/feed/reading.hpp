@@ -226,6 +226,8 @@ std::span<const ElementRow> module_rows();
 std::span<const ElementRow> module_feed_rows();
 std::span<const ElementRow> module_entry_rows();
 std::span<const ElementRow> itunes_rows();
+/// Takes flags out of the extensions that the rows did not recognise: in any case and with white space.
+void take_itunes_flags(Itunes& itunes, std::vector<Element>& extensions);
 std::span<const ElementRow> media_rows();
 /// Whether a value fits its Media RSS attribute, by its name in JSON: numbers, true or false, medium, expression. True
 /// for attributes of any text and for URLs.

@@ -269,38 +269,38 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
   if (!mine.is_whole()) known += known.empty() ? "partition" : " partition";
   if (auto wrong = read_parameters(call, target.substr(std::min(mark + 1, target.size())), known)) co_return *wrong;
   if (!is_clean_text(call.item)) co_return problem("no_such_resource", "the path is not valid UTF-8");
-  Change change{route->operation, {}, {}, wished_wait(head["Prefer"], options_.wait)};
+  Given given{route->operation, {}, {}, wished_wait(head["Prefer"], options_.wait)};
   if (route->operation != nullptr) {
-    if (auto wrong = co_await read_values(*route->operation, call, visit, change.given)) co_return *wrong;
-    change.key = key_in(head["Idempotency-Key"]);
-    if (route->operation->answer != nullptr && head.count("Idempotency-Key") > 0 && !is_ref(change.key)) {
+    if (auto wrong = co_await read_values(*route->operation, call, visit, given.values)) co_return *wrong;
+    given.key = key_in(head["Idempotency-Key"]);
+    if (route->operation->is_request() && head.count("Idempotency-Key") > 0 && !is_ref(given.key)) {
       co_return problem("bad_key",
                         "Idempotency-Key: expected 1 to 128 ASCII letters, digits, dots, colons, dashes and "
                         "underscores, such as a UUID");
     }
   }
-  if (!partitions_.empty()) co_return co_await lead(*route, call, change, visit, place);
+  if (!partitions_.empty()) co_return co_await lead(*route, call, given, visit, place);
   if (const auto named = call.parameters.find("partition"); named != call.parameters.end() && !mine.is_whole()) {
     if (named->second != std::to_string(mine.index))
       co_return problem("bad_parameter", fmt::format("partition: this worker serves only {}", mine.index));
     call.parameters.erase(named);
   }
-  co_return co_await carry_out(*route, call, change, visit, place);
+  co_return co_await carry_out(*route, call, given, visit, place);
 }
 
 /// To the partition that has what is named.
-asio::awaitable<ApiReply> Api::lead(const ApiRoute& route, ApiCall call, const Change& change, Visit& visit,
+asio::awaitable<ApiReply> Api::lead(const ApiRoute& route, ApiCall call, const Given& given, Visit& visit,
                                     std::optional<Place>& place) {
   const auto count = static_cast<unsigned>(partitions_.size());
   if (!call.parameters.contains("partition")) {
     if (route.list != ApiList::none) co_return co_await read_list(route.list, call, partitions_);
     if (route.op == "import") co_return co_await import(call, visit, partitions_);
     if (route.op == "export") co_return co_await export_list(call, visit, partitions_);
-    if (route.path.starts_with("/channel")) co_return co_await ask_of_channel(change, call, place);
+    if (route.path.starts_with("/channel")) co_return co_await ask_of_channel(given, call, place);
     if (route.path.starts_with("/notices") || route.path.starts_with("/rules"))
-      co_return co_await ask_of_user(change, call, place);
+      co_return co_await ask_of_user(given, call, place);
   }
-  auto partition = partition_of_call(route, call, change.given, count);
+  auto partition = partition_of_call(route, call, given.values, count);
   if (names_entry_by_number(route, call, count)) {
     const std::vector<std::string> entry{call.item};
     const auto its = co_await partitions_with(call, entry);
@@ -308,7 +308,7 @@ asio::awaitable<ApiReply> Api::lead(const ApiRoute& route, ApiCall call, const C
     partition = its->front();
   }
   if (!partition && of_all_ != nullptr && route.of_all)
-    co_return co_await of_all_->carry_out(route, call, change, visit, place);
+    co_return co_await of_all_->carry_out(route, call, given, visit, place);
   if (!partition) {
     co_return problem("missing_parameter",
                       fmt::format("this call is for one partition: give partition in the query, 0 to {}{}", count - 1,
@@ -316,28 +316,28 @@ asio::awaitable<ApiReply> Api::lead(const ApiRoute& route, ApiCall call, const C
   }
   if (*partition >= count) co_return problem("bad_parameter", fmt::format("partition: 0 to {}", count - 1));
   if (route.operation != nullptr && route.operation->request == RequestOp::move) {
-    if (auto taken = co_await refuse_taken(change, call, *partition)) co_return *taken;
+    if (auto taken = co_await refuse_taken(given, call, *partition)) co_return *taken;
   }
-  ApiReply reply = co_await partitions_[*partition]->carry_out(route, call, change, visit, place);
+  ApiReply reply = co_await partitions_[*partition]->carry_out(route, call, given, visit, place);
   name_partition(reply, *partition);
   co_return reply;
 }
 
-asio::awaitable<ApiReply> Api::ask_partition(unsigned partition, const Change& change, const ApiCall& call,
+asio::awaitable<ApiReply> Api::ask_partition(unsigned partition, const Given& given, const ApiCall& call,
                                              std::optional<Place>& place) {
-  ApiReply reply = co_await partitions_[partition]->ask(change, call, place);
+  ApiReply reply = co_await partitions_[partition]->ask(given, call, place);
   if (reply.status == 202) name_partition(reply, partition);
   co_return reply;
 }
 
-asio::awaitable<ApiReply> Api::carry_out(const ApiRoute& route, const ApiCall& call, const Change& change, Visit& visit,
+asio::awaitable<ApiReply> Api::carry_out(const ApiRoute& route, const ApiCall& call, const Given& given, Visit& visit,
                                          std::optional<Place>& place) {
   Api* const alone = this;
   if (route.op == "import") co_return co_await import(call, visit, Parts(&alone, 1));
   if (route.op == "export") co_return co_await export_list(call, visit, Parts(&alone, 1));
   if (route.op == "discover") co_return co_await discover(call, visit);
-  if (route.operation != nullptr && route.operation->answer != nullptr) co_return co_await ask(change, call, place);
-  if (route.operation != nullptr) co_return co_await operate(*route.operation, call, change.given);
+  if (route.operation != nullptr && route.operation->is_request()) co_return co_await ask(given, call, place);
+  if (route.operation != nullptr) co_return co_await operate(*route.operation, call, given.values);
   if (route.list != ApiList::none) co_return co_await read_list(route.list, call, Parts(&alone, 1));
   co_return co_await read(route, call);
 }
@@ -382,13 +382,13 @@ asio::awaitable<std::optional<ApiReply>> Api::read_object(Visit& visit, boost::j
   co_return std::nullopt;
 }
 
-asio::awaitable<ApiReply> Api::ask(const Change& change, const ApiCall& call, std::optional<Place>& place) {
-  const auto until = Clock::now() + change.wait;
-  const std::string ref = change.key.empty() ? random_ref() : change.key;
-  const Request request = request_of(*change.operation, change.given, call.app, ref);
+asio::awaitable<ApiReply> Api::ask(const Given& given, const ApiCall& call, std::optional<Place>& place) {
+  const auto until = Clock::now() + given.wait;
+  const std::string ref = given.key.empty() ? random_ref() : given.key;
+  const Request request = request_of(*given.operation, given.values, call.app, ref);
   ApiAsk asking;
   const auto rules = rules_;
-  const auto begin = [&](Store& store) { return begin_asking(store, request, !change.key.empty(), *rules, asking); };
+  const auto begin = [&](Store& store) { return begin_asking(store, request, !given.key.empty(), *rules, asking); };
   const auto at_once = co_await with_store(call.app, begin);
   if (!at_once) co_return store_is_away(at_once.error());
   if (asking.answered) asked_(true);

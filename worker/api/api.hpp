@@ -90,12 +90,12 @@ class Api {
   };
   class Place;
   class Waiting;
-  /// A call that becomes a request.
-  struct Change {
-    const Operation* operation;
-    OperationValues given;
+  /// The arguments of a call; the last two matter to requests.
+  struct Given {
+    const Operation* operation;  ///< null: a call without one
+    OperationValues values;
     std::string key;                 ///< Idempotency-Key, "" = none
-    std::chrono::milliseconds wait;  ///< for the answer
+    std::chrono::milliseconds wait;  ///< longest, for the answer
   };
   /// Of which stores a list is read: all partitions in their order, or one.
   using Parts = std::span<Api* const>;
@@ -108,9 +108,9 @@ class Api {
   const std::pair<const std::string, ApiToken>* token_of(const Visit::Header& head) const;
   bool may_call(const std::string& app);
   boost::asio::awaitable<ApiReply> call(Visit& visit);
-  boost::asio::awaitable<ApiReply> lead(const ApiRoute& route, ApiCall call, const Change& change, Visit& visit,
+  boost::asio::awaitable<ApiReply> lead(const ApiRoute& route, ApiCall call, const Given& given, Visit& visit,
                                         std::optional<Place>& place);
-  boost::asio::awaitable<ApiReply> carry_out(const ApiRoute& route, const ApiCall& call, const Change& change,
+  boost::asio::awaitable<ApiReply> carry_out(const ApiRoute& route, const ApiCall& call, const Given& given,
                                              Visit& visit, std::optional<Place>& place);
   boost::asio::awaitable<ApiReply> read(const ApiRoute& route, const ApiCall& call);
   boost::asio::awaitable<ApiReply> read_list(ApiList list, const ApiCall& call, Parts parts);
@@ -127,24 +127,23 @@ class Api {
                                                                         std::span<const EntryCursor> places);
   /// Which of the parts have the channel that the call names.
   boost::asio::awaitable<StoreResult<std::vector<bool>>> parts_with_channel(const ApiCall& call, Parts parts);
-  boost::asio::awaitable<ApiReply> ask_of_channel(const Change& change, const ApiCall& call,
-                                                  std::optional<Place>& place);
-  boost::asio::awaitable<ApiReply> mark_channel(const Change& change, const ApiCall& call, std::optional<Place>& place);
-  boost::asio::awaitable<ApiReply> follow(const Change& change, const ApiCall& call, std::optional<Place>& place);
-  boost::asio::awaitable<ApiReply> unfollow(const Change& change, const ApiCall& call, std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> ask_of_channel(const Given& given, const ApiCall& call, std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> mark_channel(const Given& given, const ApiCall& call, std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> follow(const Given& given, const ApiCall& call, std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> unfollow(const Given& given, const ApiCall& call, std::optional<Place>& place);
   boost::asio::awaitable<StoreResult<std::vector<unsigned>>> partitions_with(const ApiCall& call,
                                                                              const std::vector<std::string>& entries);
   boost::asio::awaitable<ApiReply> unless_known(const ApiCall& call, const ApiReply& unknown,
                                                 boost::json::object instead);
-  boost::asio::awaitable<ApiReply> ask_of_user(const Change& change, const ApiCall& call, std::optional<Place>& place);
-  boost::asio::awaitable<ApiReply> add_rule(const Change& change, const ApiCall& call, std::optional<Place>& place);
-  boost::asio::awaitable<ApiReply> remove_rule(const Change& change, const ApiCall& call, std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> ask_of_user(const Given& given, const ApiCall& call, std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> add_rule(const Given& given, const ApiCall& call, std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> remove_rule(const Given& given, const ApiCall& call, std::optional<Place>& place);
   /// Refuses to move a feed of `partition` to the URL of a feed of another.
-  boost::asio::awaitable<std::optional<ApiReply>> refuse_taken(const Change& change, const ApiCall& call,
+  boost::asio::awaitable<std::optional<ApiReply>> refuse_taken(const Given& given, const ApiCall& call,
                                                                unsigned partition);
-  using PartChange = std::pair<unsigned, Change>;
+  using PartGiven = std::pair<unsigned, Given>;
   /// Asks partitions at once, and puts together what they answer: 200 without a body where there are none.
-  boost::asio::awaitable<ApiReply> ask_parts(const std::vector<PartChange>& parts, const ApiCall& call,
+  boost::asio::awaitable<ApiReply> ask_parts(const std::vector<PartGiven>& parts, const ApiCall& call,
                                              std::optional<Place>& place);
   /// Gives channels of one user that have parts elsewhere alone a place among the others.
   boost::asio::awaitable<StoreResult<void>> give_places(const ApiCall& call, const std::vector<std::string>& uids);
@@ -160,9 +159,9 @@ class Api {
   boost::asio::awaitable<ApiReply> discover(const ApiCall& call, Visit& visit);
   boost::asio::awaitable<std::optional<ApiReply>> read_body(Visit& visit, std::uint64_t most);
   boost::asio::awaitable<std::optional<ApiReply>> read_object(Visit& visit, boost::json::object& body);
-  boost::asio::awaitable<ApiReply> ask(const Change& change, const ApiCall& call, std::optional<Place>& place);
+  boost::asio::awaitable<ApiReply> ask(const Given& given, const ApiCall& call, std::optional<Place>& place);
   /// ask() in a partition. If the request still waits, Location names the partition.
-  boost::asio::awaitable<ApiReply> ask_partition(unsigned partition, const Change& change, const ApiCall& call,
+  boost::asio::awaitable<ApiReply> ask_partition(unsigned partition, const Given& given, const ApiCall& call,
                                                  std::optional<Place>& place);
   ApiReply store_is_away(const StoreError& error);
 

@@ -82,12 +82,12 @@ namespace {
 
 /// Carries out what one script does. A call overtaken by another with its key returns that one's answer. Empty:
 /// requests wait in the stream, and the call must join them.
-StoreResult<std::optional<ApiReply>> carry_out(Store& store, const Request& request, const RequestRules& rules,
-                                               ApiAsk& ask) {
+StoreResult<std::optional<ApiReply>> answer_at_once(Store& store, const Request& request, const RequestRules& rules,
+                                                    ApiAsk& ask) {
   Requests requests(store, {.token = "", .keep = rules.config.requests.keep});
   InParts parts;
   test_point("S17");
-  const auto done = feedmill::carry_out({store, requests, request, "", parts, rules, {}});
+  const auto done = carry_out({store, requests, request, "", parts, rules, {}});
   test_point("S18");
   ask.answered = done.has_value();
   if (!done && Requests::must_queue(done.error())) return std::optional<ApiReply>();
@@ -115,7 +115,7 @@ StoreResult<std::optional<ApiReply>> begin_asking(Store& store, const Request& r
     if (*answer) return std::optional(reply_of(ask, **answer, true));
   }
   if (is_one_step(request)) {
-    auto reply = carry_out(store, request, rules, ask);
+    auto reply = answer_at_once(store, request, rules, ask);
     if (!reply || *reply) return reply;
   }
   fields.insert(fields.begin(), {{"op", request.asked.op}, {"app", ask.app}, {"ref", ask.ref}});

@@ -136,42 +136,42 @@ asio::awaitable<StoreResult<void>> Api::give_places(const ApiCall& call, const s
   co_return StoreResult<void>();
 }
 
-asio::awaitable<ApiReply> Api::ask_of_channel(const Change& change, const ApiCall& call, std::optional<Place>& place) {
+asio::awaitable<ApiReply> Api::ask_of_channel(const Given& given, const ApiCall& call, std::optional<Place>& place) {
   const auto count = static_cast<unsigned>(partitions_.size());
-  const RequestOp op = change.operation->request;
-  if (op == RequestOp::channel_follow) co_return co_await follow(change, call, place);
-  if (op == RequestOp::channel_unfollow) co_return co_await unfollow(change, call, place);
-  if (op == RequestOp::channel_mark) co_return co_await mark_channel(change, call, place);
+  const RequestOp op = given.operation->request;
+  if (op == RequestOp::channel_follow) co_return co_await follow(given, call, place);
+  if (op == RequestOp::channel_unfollow) co_return co_await unfollow(given, call, place);
+  if (op == RequestOp::channel_mark) co_return co_await mark_channel(given, call, place);
   if (op == RequestOp::channel_add) {
-    const unsigned home = home_of_channel(change.given.text("channel"), count);
-    co_return co_await ask_partition(home, change, call, place);
+    const unsigned home = home_of_channel(given.values.text("channel"), count);
+    co_return co_await ask_partition(home, given, call, place);
   }
   if (op == RequestOp::channel_order) {
-    const std::vector<std::string> uids = change.given.texts("channels");
+    const std::vector<std::string> uids = given.values.texts("channels");
     const auto home = [count](const std::string& uid) { return home_of_channel(uid, count); };
     if (std::ranges::adjacent_find(uids, std::ranges::not_equal_to(), home) != uids.end())
       co_return problem("bad_value", "channels: in a store with partitions, only of one user at a time");
-    const auto given = co_await give_places(call, uids);
-    if (!given) co_return store_is_away(given.error());
-    co_return co_await ask_partition(home(uids.front()), change, call, place);
+    const auto placed = co_await give_places(call, uids);
+    if (!placed) co_return store_is_away(placed.error());
+    co_return co_await ask_partition(home(uids.front()), given, call, place);
   }
   // Each: rules that watch a channel are in partitions, too, that have nothing else of it.
-  std::vector<PartChange> parts;
-  for (unsigned partition = 0; partition < count; ++partition) parts.emplace_back(partition, change);
+  std::vector<PartGiven> parts;
+  for (unsigned partition = 0; partition < count; ++partition) parts.emplace_back(partition, given);
   co_return co_await ask_parts(parts, call, place);
 }
 
-asio::awaitable<ApiReply> Api::mark_channel(const Change& change, const ApiCall& call, std::optional<Place>& place) {
+asio::awaitable<ApiReply> Api::mark_channel(const Given& given, const ApiCall& call, std::optional<Place>& place) {
   const auto count = static_cast<unsigned>(partitions_.size());
-  std::vector<PartChange> parts;
-  if (const auto entries = change.given.texts("entries"); !entries.empty()) {
+  std::vector<PartGiven> parts;
+  if (const auto entries = given.values.texts("entries"); !entries.empty()) {
     const auto its = co_await partitions_with(call, entries);
     if (!its) co_return store_is_away(its.error());
     std::map<unsigned, json::array> shares;
     for (std::size_t i = 0; i < entries.size(); ++i) shares[(*its)[i]].emplace_back(json::string(entries[i]));
     for (auto& [partition, share] : shares) {
-      parts.emplace_back(partition, change);
-      parts.back().second.given.put("entries", std::move(share));
+      parts.emplace_back(partition, given);
+      parts.back().second.values.put("entries", std::move(share));
     }
   } else {
     const auto known = co_await parts_with_channel(call, partitions_);
@@ -179,7 +179,7 @@ asio::awaitable<ApiReply> Api::mark_channel(const Change& change, const ApiCall&
     // Where it is gone, each tells what it has answered to this key before.
     const bool is_gone = std::ranges::find(*known, true) == known->end();
     for (unsigned partition = 0; partition < count; ++partition) {
-      if (is_gone || (*known)[partition]) parts.emplace_back(partition, change);
+      if (is_gone || (*known)[partition]) parts.emplace_back(partition, given);
     }
   }
   const ApiReply reply = co_await ask_parts(parts, call, place);
@@ -197,10 +197,10 @@ asio::awaitable<ApiReply> Api::unless_known(const ApiCall& call, const ApiReply&
   co_return resource(instead);
 }
 
-asio::awaitable<ApiReply> Api::follow(const Change& change, const ApiCall& call, std::optional<Place>& place) {
+asio::awaitable<ApiReply> Api::follow(const Given& given, const ApiCall& call, std::optional<Place>& place) {
   const auto count = static_cast<unsigned>(partitions_.size());
-  const unsigned home = home_of_channel(change.given.text("channel"), count);
-  const unsigned its = partition_of(change.given.text("url"), count);
+  const unsigned home = home_of_channel(given.values.text("channel"), count);
+  const unsigned its = partition_of(given.values.text("url"), count);
   // The partition would create the channel.
   Api* const likely[] = {partitions_[home], partitions_[its]};
   auto known = co_await parts_with_channel(call, likely);
@@ -208,41 +208,41 @@ asio::awaitable<ApiReply> Api::follow(const Change& change, const ApiCall& call,
   if (!is_likely) known = co_await parts_with_channel(call, partitions_);
   if (!known) co_return store_is_away(known.error());
   if (std::ranges::find(*known, true) == known->end()) {
-    const auto look = [&](Store& store) { return RequestStream(store).answer(call.app, change.key); };
+    const auto look = [&](Store& store) { return RequestStream(store).answer(call.app, given.key); };
     const auto answer = co_await partitions_[its]->with_store(call.app, look);
     if (!answer) co_return store_is_away(answer.error());
     if (!*answer) co_return problem("no_such_channel", "no such channel");
   }
-  co_return co_await ask_partition(its, change, call, place);
+  co_return co_await ask_partition(its, given, call, place);
 }
 
-asio::awaitable<ApiReply> Api::unfollow(const Change& change, const ApiCall& call, std::optional<Place>& place) {
-  const std::string url = change.given.text("url");
+asio::awaitable<ApiReply> Api::unfollow(const Given& given, const ApiCall& call, std::optional<Place>& place) {
+  const std::string url = given.values.text("url");
   const unsigned its = partition_of(url, static_cast<unsigned>(partitions_.size()));
-  const ApiReply reply = co_await ask_partition(its, change, call, place);
+  const ApiReply reply = co_await ask_partition(its, given, call, place);
   if (reply.status != 404) co_return reply;
   const json::object nothing{{"result", "not_followed"}, {"url", url}};
   co_return co_await unless_known(call, reply, nothing);
 }
 
-asio::awaitable<ApiReply> Api::ask_of_user(const Change& change, const ApiCall& call, std::optional<Place>& place) {
-  const RequestOp op = change.operation->request;
-  if (op == RequestOp::watch_add) co_return co_await add_rule(change, call, place);
-  if (op == RequestOp::watch_remove) co_return co_await remove_rule(change, call, place);
-  std::vector<PartChange> parts;
-  for (unsigned partition = 0; partition < partitions_.size(); ++partition) parts.emplace_back(partition, change);
+asio::awaitable<ApiReply> Api::ask_of_user(const Given& given, const ApiCall& call, std::optional<Place>& place) {
+  const RequestOp op = given.operation->request;
+  if (op == RequestOp::watch_add) co_return co_await add_rule(given, call, place);
+  if (op == RequestOp::watch_remove) co_return co_await remove_rule(given, call, place);
+  std::vector<PartGiven> parts;
+  for (unsigned partition = 0; partition < partitions_.size(); ++partition) parts.emplace_back(partition, given);
   co_return co_await ask_parts(parts, call, place);
 }
 
-asio::awaitable<ApiReply> Api::add_rule(const Change& change, const ApiCall& call, std::optional<Place>& place) {
+asio::awaitable<ApiReply> Api::add_rule(const Given& given, const ApiCall& call, std::optional<Place>& place) {
   const auto count = static_cast<unsigned>(partitions_.size());
-  const Watch rule = rule_of(change.given);
+  const Watch rule = rule_of(given.values);
   const unsigned home = home_of_user(rule.user, count);
   // It says whether the rule is one too many, and gives the id.
-  const ApiReply first = co_await ask_partition(home, change, call, place);
+  const ApiReply first = co_await ask_partition(home, given, call, place);
   if (first.status != 200 && first.status != 202) co_return first;
-  std::vector<PartChange> parts;
-  for (const unsigned copy : copies_of_rule(rule, count)) parts.emplace_back(copy, change);
+  std::vector<PartGiven> parts;
+  for (const unsigned copy : copies_of_rule(rule, count)) parts.emplace_back(copy, given);
   const ApiReply others = co_await ask_parts(parts, call, place);
   if (others.status != 200) co_return others;
   if (first.status != 200) co_return first;
@@ -253,28 +253,28 @@ asio::awaitable<ApiReply> Api::add_rule(const Change& change, const ApiCall& cal
   co_return first;
 }
 
-asio::awaitable<ApiReply> Api::remove_rule(const Change& change, const ApiCall& call, std::optional<Place>& place) {
+asio::awaitable<ApiReply> Api::remove_rule(const Given& given, const ApiCall& call, std::optional<Place>& place) {
   const auto count = static_cast<unsigned>(partitions_.size());
-  const std::string user = change.given.text("user");
-  const std::string id = std::to_string(change.given.number("id", 0));
+  const std::string user = given.values.text("user");
+  const std::string id = std::to_string(given.values.number("id", 0));
   const unsigned home = home_of_user(user, count);
   const auto read = [&](const ApiReading& reading, std::size_t) { return Notifications(reading.store).watches(user); };
   const auto all = co_await of_each<std::vector<Watch>>(partitions_, call, read);
   if (!all) co_return store_is_away(all.error());
-  std::vector<PartChange> parts;
+  std::vector<PartGiven> parts;
   const auto rule = std::ranges::find((*all)[home], id, &Watch::id);
   const bool is_there = rule != (*all)[home].end();
   for (const unsigned copy : is_there ? copies_of_rule(*rule, count) : std::vector<unsigned>()) {
     const auto same = [&](const Watch& one) { return is_same_rule(one, *rule); };
     const auto its = std::ranges::find_if((*all)[copy], same);
     if (its == (*all)[copy].end()) continue;
-    parts.emplace_back(copy, change);
-    parts.back().second.given.put("id", leading_number<std::int64_t>(its->id));
+    parts.emplace_back(copy, given);
+    parts.back().second.values.put("id", leading_number<std::int64_t>(its->id));
   }
   const ApiReply copies = co_await ask_parts(parts, call, place);
   const bool are_gone = copies.status == 200 || copies.status == 404 || copies.status == 202;
   if (!are_gone) co_return copies;
-  const ApiReply last = co_await ask_partition(home, change, call, place);  // until then it can be repeated
+  const ApiReply last = co_await ask_partition(home, given, call, place);  // until then it can be repeated
   if (!is_there || last.status != 200) co_return last;
   // Whoever adds it meanwhile may have been at home before, and elsewhere after us.
   const auto still = co_await of_each<std::vector<Watch>>(partitions_, call, read);
@@ -291,23 +291,23 @@ asio::awaitable<ApiReply> Api::remove_rule(const Change& change, const ApiCall& 
   co_return last;
 }
 
-asio::awaitable<std::optional<ApiReply>> Api::refuse_taken(const Change& change, const ApiCall& call,
+asio::awaitable<std::optional<ApiReply>> Api::refuse_taken(const Given& given, const ApiCall& call,
                                                            unsigned partition) {
-  const std::string target = change.given.text("to");
+  const std::string target = given.values.text("to");
   const unsigned its = target.empty() ? partition : partition_of(target, static_cast<unsigned>(partitions_.size()));
   if (its == partition) co_return std::nullopt;
   const auto look = [&](Store& store) { return Feeds(store).is_registered(target); };
   const auto is_feed = co_await partitions_[its]->with_store(call.app, look);
   if (!is_feed) co_return store_is_away(is_feed.error());
   if (!*is_feed) co_return std::nullopt;
-  const auto look_again = [&](Store& store) { return RequestStream(store).answer(call.app, change.key); };
+  const auto look_again = [&](Store& store) { return RequestStream(store).answer(call.app, given.key); };
   const auto answer = co_await partitions_[partition]->with_store(call.app, look_again);
   if (!answer) co_return store_is_away(answer.error());
   if (*answer) co_return std::nullopt;  // it was moved before the other was added
   co_return problem("taken", "the new URL is a feed of its own");
 }
 
-asio::awaitable<ApiReply> Api::ask_parts(const std::vector<PartChange>& parts, const ApiCall& call,
+asio::awaitable<ApiReply> Api::ask_parts(const std::vector<PartGiven>& parts, const ApiCall& call,
                                          std::optional<Place>& place) {
   std::vector<ApiReply> replies(parts.size());
   const auto ask = [&](std::size_t i) -> asio::awaitable<void> {

@@ -9,6 +9,7 @@
 #include "worker/egress/web_url.hpp"
 
 namespace feedmill {
+
 bool names_entry_by_number(const ApiRoute& route, const ApiCall& call, unsigned count) {
   return route.path == "/entries/{id}" && is_entry_id(call.item) && !call.parameters.contains("partition") &&
          !partition_of_key(call.item, count);

@@ -11,9 +11,8 @@ namespace feedmill {
 /// were as many, that is to be asked.
 bool names_entry_by_number(const ApiRoute& route, const ApiCall& call, unsigned count);
 
-/// The partition that `partition` in the query names, else the one of the feed or the entry that the call names; of
-/// `count`, or `count` where there is no such. Nothing where it names neither. `given`: the values of the route's
-/// operation.
+/// The partition named in the query, else that of the feed or entry in the call; `count` if there is no such partition,
+/// absent if the call names none. `given`: values of the route's operation.
 std::optional<unsigned> partition_of_call(const ApiRoute& route, const ApiCall& call, const OperationValues& given,
                                           unsigned count);
 

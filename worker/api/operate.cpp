@@ -25,27 +25,20 @@ std::string named(const OperationField& field) {
   return std::string(field.name);
 }
 
-/// The reason of a bad value outside of the body.
-std::string_view bad_in_query(const Operation& operation) {
-  return operation.answer != nullptr ? "bad_value" : "bad_parameter";
-}
-
+/// Takes the values of the query and the path.
 std::optional<ApiReply> take_query(const Operation& operation, const ApiCall& call, OperationValues& given) {
   const auto take = [&](const OperationField& field) -> std::optional<ApiReply> {
-    const auto value = call.parameters.find(field.name);
-    if (value == call.parameters.end()) return std::nullopt;
-    const std::string wrong = given.take_text(field, value->second);
+    const auto named = call.parameters.find(field.name);
+    const bool in_path = is_in_path(operation, field);
+    if (!in_path && named == call.parameters.end()) return std::nullopt;
+    const std::string wrong = given.take_text(field, in_path ? call.item : named->second);
     if (wrong.empty()) return std::nullopt;
-    return problem(bad_in_query(operation), visible(fmt::format("{}: {}", field.name, wrong)));
+    return problem(operation.is_request() ? "bad_value" : "bad_parameter",
+                   visible(fmt::format("{}: {}", field.name, wrong)));
   };
   for (const OperationField& field : operation.fields) {
-    if (!is_in_query(operation, field)) continue;
+    if (is_in_body(operation, field)) continue;
     if (auto wrong = take(field)) return wrong;
-  }
-  for (const OperationField& field : operation.fields) {
-    if (!is_in_path(operation, field)) continue;
-    const std::string wrong = given.take_text(field, call.item);
-    if (!wrong.empty()) return problem(bad_in_query(operation), visible(fmt::format("{}: {}", field.name, wrong)));
   }
   if (!operation.is_list()) return std::nullopt;
   for (const OperationField& field : page_fields()) {
@@ -58,11 +51,11 @@ std::optional<ApiReply> take_body(const Operation& operation, const json::object
   for (const auto& [member, value] : body) {
     const std::string_view name = member;
     const auto field = std::ranges::find(operation.fields, name, &OperationField::name);
-    if (field == operation.fields.end() || is_in_path(operation, *field) || is_in_query(operation, *field)) {
+    if (field == operation.fields.end() || !is_in_body(operation, *field)) {
       return problem("unknown_field", visible(fmt::format("{} is not a member of the body", name.substr(0, 100))));
     }
     const bool is_empty = value.is_null() || (value.is_string() && value.get_string().empty());
-    if (is_empty && operation.answer != nullptr) continue;  // as in a request
+    if (is_empty && operation.is_request()) continue;  // as in a request
     const std::string wrong = given.take_json(*field, value);
     if (!wrong.empty()) return problem("bad_value", visible(fmt::format("{}: {}", name, wrong)));
   }
@@ -75,9 +68,9 @@ std::optional<ApiReply> take(const Operation& operation, const ApiCall& call, co
   if (auto wrong = take_body(operation, body, given)) return wrong;
   const OperationObjection objection = objection_to(operation, given, named);
   if (objection.text.empty()) return std::nullopt;
-  if (operation.answer != nullptr) return problem("missing_field", objection.text);
+  if (operation.is_request()) return problem("missing_field", objection.text);
   const bool in_query = std::ranges::all_of(
-      operation.fields, [&](const OperationField& field) { return !field.required || is_in_query(operation, field); });
+      operation.fields, [&](const OperationField& field) { return !field.required || !is_in_body(operation, field); });
   const std::string_view missing = in_query ? "missing_parameter" : "missing_field";
   return problem(objection.is_missing ? missing : in_query ? "bad_parameter" : "bad_value", objection.text);
 }

@@ -34,7 +34,7 @@ const std::vector<ApiRoute>& own_routes() {
 std::string parameters_of(const Operation& operation) {
   std::string names;
   for (const OperationField& field : operation.fields) {
-    if (!is_in_query(operation, field)) continue;
+    if (is_in_path(operation, field) || is_in_body(operation, field)) continue;
     names.append(names.empty() ? "" : " ").append(field.name).append(field.required && !field.either ? "!" : "");
   }
   if (!operation.is_list()) return names;
@@ -68,9 +68,9 @@ bool is_in_path(const Operation& operation, const OperationField& field) {
   return operation.path.find('{' + std::string(field.name) + '}') != std::string_view::npos;
 }
 
-bool is_in_query(const Operation& operation, const OperationField& field) {
-  const bool is_query = field.is_key || operation.method == "GET" || operation.method == "DELETE";
-  return is_query && !is_in_path(operation, field);
+bool is_in_body(const Operation& operation, const OperationField& field) {
+  const bool has_body = operation.method != "GET" && operation.method != "DELETE";
+  return has_body && !field.is_key && !is_in_path(operation, field);
 }
 
 bool is_at(const ApiRoute& route, std::string_view path, std::string& item) {

@@ -61,10 +61,9 @@ struct ApiRoute {
   bool is_of_none() const { return read == nullptr && op.empty() && list == ApiList::none && operation == nullptr; }
 };
 
-/// Whether HTTP has a value in the path.
+/// Where HTTP has a value: in the path, the body, or the query.
 bool is_in_path(const Operation& operation, const OperationField& field);
-/// Whether HTTP has a value in the query; else in the path or the body.
-bool is_in_query(const Operation& operation, const OperationField& field);
+bool is_in_body(const Operation& operation, const OperationField& field);
 
 inline constexpr std::string_view api_base = "/api/v1";
 

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "storage/entries/entries.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/redis/test_point.hpp"
@@ -53,7 +51,7 @@ void add(const RequestCall& call) {
 void remove(const RequestCall& call) {
   {
     const auto step = call.step();
-    if (!answered(Channels(call.store).remove(call.given().text("channel")))) return;  // the script has answered
+    if (!answered(Channels(call.store).remove(call.given().text("channel")))) return;  // the script answered
   }
   test_point("S17");
   answered(call.requests.done(call.request.asked, "removed"));
@@ -81,7 +79,7 @@ void unfollow(const RequestCall& call) {
   {
     const auto step = call.step();
     const auto removed = answered(Channels(call.store).unfollow(membership_of(call), call.parts));
-    if (call.parts.ended_early || !removed) return;  // the script has answered that there is no such channel
+    if (call.parts.ended_early || !removed) return;  // the script answered: no such channel
     was_in_it = was_in_it || *removed;
   }
   test_point("S17");
@@ -104,10 +102,6 @@ void mark(const RequestCall& call) {
   answered(call.given().text("as") == "unread" ? channels.mark_unread(uid, ids) : channels.mark_read(uid, ids));
 }
 
-void check_marks(const OperationValues& given) {
-  check_as(given, "entries");
-}
-
 constexpr std::array operations = {
     request(RequestOp::channel_add, "POST", "/channels", "Create a channel", of_new, add),
     request(RequestOp::channel_order, "POST", "/channels/order", "Reorder channels among the places they have",
@@ -124,9 +118,9 @@ constexpr std::array operations = {
 }  // namespace
 }  // namespace channel_operations
 
-void check_as(const OperationValues& given, std::string_view list) {
-  if (given.text("as") == "unread" && given.texts(list).empty())
-    throw OperationRefused{"bad_value", fmt::format("{}: all can only be marked read", list)};
+void check_marks(const OperationValues& given) {
+  if (given.text("as") == "unread" && given.texts("entries").empty() && given.texts("notices").empty())
+    throw OperationRefused{"bad_value", "all can only be marked read"};
 }
 
 OperationFamily channel_family() {

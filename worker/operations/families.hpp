@@ -50,8 +50,8 @@ inline constexpr OperationField as_field{.name = "as",
                                          .about = "read or unread",
                                          .required = true,
                                          .choices = as_choices};
-/// Refuses to mark all unread. `list`: the field with the ids.
-void check_as(const OperationValues& given, std::string_view list);
+/// Refuses to mark all entries or notices unread.
+void check_marks(const OperationValues& given);
 
 /// The rule in the values, without an id.
 Watch rule_of(const OperationValues& given);

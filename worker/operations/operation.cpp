@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/records/notice.hpp"
 #include "storage/records/stored_entry.hpp"
 #include "storage/redis/utf8.hpp"
@@ -47,9 +48,7 @@ std::string name_objection(const OperationField& field, const std::string& name)
 }
 
 bool is_notice_id(std::string_view id) {
-  return id.size() <= 64 && std::ranges::all_of(id, [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
-         });
+  return id.size() <= 64 && std::ranges::all_of(id, [](char c) { return is_alnum(c) || c == '-'; });
 }
 
 /// The error in an id of a list, "" = none.

@@ -171,6 +171,7 @@ struct Operation {
   std::string_view exits{};                    ///< exit codes with a special meaning
 
   bool is_list() const { return !rows.empty(); }
+  bool is_request() const { return answer != nullptr; }
 };
 
 /// The row of an operation on stream:requests.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "parsers/lists/discovery.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/records/event_json.hpp"
 #include "storage/redis/utf8.hpp"
 #include "storage/store/partition.hpp"
@@ -29,10 +30,7 @@ std::string shown(std::string_view text) {
 }
 
 bool is_one_of(std::string_view text, std::string_view characters) {
-  return std::ranges::all_of(text, [&](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           characters.find(c) != std::string_view::npos;
-  });
+  return std::ranges::all_of(text, [&](char c) { return is_alnum(c) || characters.find(c) != std::string_view::npos; });
 }
 
 std::string named(const OperationField& field) {
@@ -42,7 +40,7 @@ std::string named(const OperationField& field) {
 const Operation* operation_of(RequestOp op) {
   for (const OperationFamily& family : operation_families()) {
     for (const Operation& one : family.operations) {
-      if (one.answer != nullptr && one.request == op) return &one;
+      if (one.is_request() && one.request == op) return &one;
     }
   }
   return nullptr;
@@ -142,12 +140,12 @@ class RequestReader {
       if (!is_utf8(text)) throw OperationRefused{"bad_value", shown(name) + ": not valid UTF-8"};
       if (field->kind == Kind::settings) {
         settings[name.substr(setting.size())] = text;
-        request_.given.put(field->name, settings);
       } else if (!text.empty()) {
         const std::string wrong = request_.given.take_text(*field, text);
         if (!wrong.empty()) throw OperationRefused{"bad_value", fmt::format("{}: {}", name, wrong)};
       }
     }
+    if (!settings.empty()) request_.given.put("settings", std::move(settings));
     const OperationObjection objection = objection_to(*request_.operation, request_.given, named);
     if (!objection.text.empty()) throw OperationRefused{"missing_field", objection.text};
     if (request_.operation->check != nullptr) request_.operation->check(request_.given);

@@ -57,10 +57,6 @@ constexpr std::array of_removal{user, OperationField{.name = "id",
                                                      .required = true,
                                                      .most = std::int64_t{1} << 53U}};
 
-void check_notices(const OperationValues& given) {
-  check_as(given, "notices");
-}
-
 void mark(const RequestCall& call) {
   Notifications notifications(call.store);
   const std::string name = call.given().text("user");
@@ -89,7 +85,7 @@ void remove(const RequestCall& call) {
 
 constexpr std::array operations = {
     request(RequestOp::notice_mark, "POST", "/notices/marks", "Mark a user's notices read or unread", of_notices, mark,
-            check_notices),
+            check_marks),
     request(RequestOp::watch_add, "POST", "/rules", "Add a rule: what a user wants notices about", of_rule, add,
             check_rule),
     request(RequestOp::watch_remove, "DELETE", "/rules/{id}", "Remove a user's rule", of_removal, remove),

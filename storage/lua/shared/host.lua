@@ -478,12 +478,12 @@ local function read_marks(marks)
   return flags or '', egress or '', told
 end
 
--- Records how a host answered. `is`: 'served', 'refused' or '' (neither); `marks`: d = a document, i = needs identity,
--- 1 = needs HTTP/1.1, q = the refusal may be for a quota, m = of a feed from another site or of no feed, which says
--- nothing of the host's pace; after a space the egress name and the quota from the header: ms until the next start, between
--- starts, and until it expires. `cause`: of a refusal; else how a healthy feed, or a
--- storm's probe, failed. `retry_at`: its Retry-After, 0 = none. Returns the change of its circuit breaker: 'opened',
--- 'closed', 'storm', 'storm_over', or '' = none. The gate was read for that name.
+-- Records how a host answered. `is`: 'served', 'refused' or '' (neither). `marks`: d = a document, i = needs identity,
+-- 1 = needs HTTP/1.1, q = the refusal may be for a quota, m = of a feed from another site or of no feed, which shows no
+-- limits of the host; after a space the egress name and the quota from the header: ms until the next start, between
+-- starts, and until it expires. `cause`: of a refusal; else how a healthy feed, or a storm's probe, failed. `retry_at`:
+-- its Retry-After, 0 = none. Returns the change of its circuit breaker: 'opened', 'closed', 'storm', 'storm_over', or
+-- '' = none. The gate was read for that name.
 local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
   local set, unset, event = {}, {}, ''
   local flags, _, told = read_marks(marks)

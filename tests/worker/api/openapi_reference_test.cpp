@@ -55,7 +55,7 @@ json::array parameters_of(const Operation& operation, const json::array& stated)
   json::array parameters;
   for (const OperationField& field : operation.fields) {
     const bool in_path = is_in_path(operation, field);
-    if (!in_path && !is_in_query(operation, field)) continue;
+    if (is_in_body(operation, field)) continue;
     parameters.push_back({{"name", field.name},
                           {"in", in_path ? "path" : "query"},
                           {"required", field.required && !field.either},
@@ -74,7 +74,7 @@ json::value body_of(const Operation& operation) {
   json::object properties;
   json::array required;
   for (const OperationField& field : operation.fields) {
-    if (is_in_path(operation, field) || is_in_query(operation, field)) continue;
+    if (!is_in_body(operation, field)) continue;
     properties[field.name] = described(field);
     if (field.required && !field.either) required.emplace_back(field.name);
   }
@@ -172,7 +172,7 @@ TEST(OpenApiReference, HasTheFieldsOfRequests) {
   }
   for (const OperationFamily& family : operation_families()) {
     for (const Operation& one : family.operations) {
-      if (one.answer == nullptr) continue;
+      if (!one.is_request()) continue;
       for (const OperationField& field : one.fields)
         known[std::string(request_word(one.request))].insert(field.kind == Kind::settings ? "set.<name>"
                                                                                           : std::string(field.name));
