@@ -66,7 +66,7 @@ std::optional<ApiReply> take(const Operation& operation, const ApiCall& call, co
                              OperationValues& given) {
   if (auto wrong = take_query(operation, call, given)) return wrong;
   if (auto wrong = take_body(operation, body, given)) return wrong;
-  const OperationObjection objection = objection_to(operation, given, named);
+  const OperationObjection objection = objection_to(operation.fields, given, named);
   if (objection.text.empty()) return std::nullopt;
   if (operation.is_request()) return problem("missing_field", objection.text);
   const bool in_query = std::ranges::all_of(

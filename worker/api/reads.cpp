@@ -53,15 +53,10 @@ std::size_t size_of(const Fields& fields) {
   return bytes;
 }
 
-bool read_place(const std::string& text, EntryCursor& place) {
-  const std::size_t colon = std::min(text.find(':'), text.size());
-  if (!read_number(std::string_view(text).substr(0, colon), place.score) || colon + 1 >= text.size()) return false;
-  place.id = text.substr(colon + 1);
-  return place.id.size() <= 256;
-}
-
 std::optional<ApiReply> read_before(const ApiCall& call, std::optional<EntryCursor>& before) {
-  if (call.get("before").empty() || read_place(call.get("before"), before.emplace())) return std::nullopt;
+  if (call.get("before").empty()) return std::nullopt;
+  before = read_cursor(call.get("before"));
+  if (before) return std::nullopt;
   return problem("bad_parameter", "before: a cursor such as 1763689990:Entry:17");
 }
 

@@ -81,8 +81,6 @@ inline constexpr std::size_t entries_at_once = 10;  ///< per store call: each ma
 /// How many are wanted; 0 = what is given makes no sense.
 std::size_t limit_of(const ApiCall& call);
 ApiReply bad_limit();
-/// "1763689990:Entry:17"
-bool read_place(const std::string& text, EntryCursor& place);
 /// `before` of a call, where it has one; what is wrong with it.
 std::optional<ApiReply> read_before(const ApiCall& call, std::optional<EntryCursor>& before);
 /// Of names and values, in bytes.

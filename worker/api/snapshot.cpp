@@ -26,11 +26,12 @@ struct Place {
   std::optional<EntryCursor> before;
 };
 
-bool read_cursor(const std::string& text, Place& place) {
+bool read_page_cursor(const std::string& text, Place& place) {
   const std::size_t space = text.find(' ');
   place.url = text.substr(0, space);
-  return space == std::string::npos ||
-         (!place.url.empty() && read_place(text.substr(space + 1), place.before.emplace()));
+  if (space == std::string::npos) return true;
+  place.before = read_cursor(std::string_view(text).substr(space + 1));
+  return !place.url.empty() && place.before.has_value();
 }
 
 std::string cursor_behind(const Place& place) {
@@ -73,7 +74,7 @@ StoreResult<ApiReply> read_snapshot(const ApiReading& reading) {
   const std::size_t limit = limit_of(reading.call);
   if (limit == 0) return bad_limit();
   Place place;
-  if (!read_cursor(reading.call.get("after"), place)) {
+  if (!read_page_cursor(reading.call.get("after"), place)) {
     return problem("bad_parameter", "after: expected `next` of the previous page");
   }
   // Before anything is read: what changes meanwhile is told behind it.

@@ -1,7 +1,6 @@
 // feedmill: arguments → command line → verb → exit code.
 #include <exception>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include <fcntl.h>
@@ -14,6 +13,7 @@
 #include "worker/base/threads.hpp"
 #include "worker/command_line/cli.hpp"
 #include "worker/verbs/commands.hpp"
+#include "worker/verbs/table.hpp"
 
 namespace {
 
@@ -35,10 +35,11 @@ int main(int argc, char** argv) {
     open_standard_streams();
     hold_signals();
     test_point("B0");
-    const auto line = read_command_line(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc));
-    if (!line || !std::holds_alternative<RunVerb>(line->verb)) unblock_posix_signals();
+    const auto line =
+        read_command_line(std::vector<std::string>(argv + (argc > 0 ? 1 : 0), argv + argc), verb_groups());
+    if (!line || line->verb.name != "run") unblock_posix_signals();
     Terminal terminal(line.has_value() ? line->terminal : TerminalOptions{});
-    const int code = line.has_value() ? run_verb(*line, terminal) : tell(line.error(), terminal);
+    const int code = line.has_value() ? run_command(*line, terminal) : tell(line.error(), terminal);
     terminal.flush();
     return code;
   } catch (const OutputClosed&) {

@@ -16,6 +16,15 @@ Arguments::Arguments(CLI::App& app, CommandNode& node) : app_(app), node_(node) 
   add_flag("-h,--help", "", "Show help; after a verb, help for that verb");  // which CLI11 looks for itself
 }
 
+void Arguments::argument(const OperationField& field, std::vector<std::string>& to) {
+  const std::string name(field.unit);
+  CLI::Option* const option = app_.add_option(plain(name), to);
+  if (!field.repeats) option->expected(1)->allow_extra_args(false);
+  const bool required = field.required && !field.either;
+  last_ = &node_.arguments.emplace_back(CommandArgument{name, std::string(field.about), required, field.repeats, {}})
+               .values;
+}
+
 void Arguments::flag(const std::string& names, bool& to, const std::string& about) {
   app_.add_flag(names, to);
   add_flag(names, "", about);
@@ -26,20 +35,9 @@ void Arguments::flag(const std::string& names, std::function<void()> given, cons
   add_flag(names, "", about);
 }
 
-void Arguments::value(const std::string& name, const std::string& unit, std::string& to, const std::string& about) {
-  app_.add_option(name, to)->type_name(unit);
-  add_flag(name, unit, about);
-}
-
 void Arguments::value(const std::string& name, const std::string& unit, const Read& read, const std::string& about) {
   app_.add_option_function<std::string>(name, read)->type_name(unit);
   add_flag(name, unit, about);
-}
-
-void Arguments::values(const std::string& name, const std::string& unit, std::vector<std::string>& to,
-                       const std::string& about) {
-  values(
-      name, unit, [&to](const std::string& text) { to.push_back(text); }, about);
 }
 
 void Arguments::values(const std::string& name, const std::string& unit, Read each, const std::string& about) {
@@ -56,17 +54,6 @@ void Arguments::among(std::span<const std::string_view> words, std::string_view 
 
 void Arguments::among_channels() {
   last_->channels = true;
-}
-
-void Arguments::add_argument(const std::string& name, std::string& to, std::string_view about, bool required) {
-  app_.add_option(plain(name), to);
-  last_ = &node_.arguments.emplace_back(CommandArgument{name, std::string(about), required, false, {}}).values;
-}
-
-void Arguments::add_argument(const std::string& name, std::vector<std::string>& to, std::string_view about,
-                             bool required) {
-  app_.add_option(plain(name), to);
-  last_ = &node_.arguments.emplace_back(CommandArgument{name, std::string(about), required, true, {}}).values;
 }
 
 void Arguments::add_flag(const std::string& names, const std::string& unit, const std::string& about) {

@@ -10,6 +10,7 @@
 
 #include "worker/command_line/command_tree.hpp"
 #include "worker/command_line/values.hpp"
+#include "worker/operations/operation.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the library's
 class App;
@@ -27,28 +28,15 @@ class Arguments {
   /// What is named goes into both; both outlive this, the first also the reading.
   Arguments(CLI::App& app, CommandNode& node);
 
-  /// An argument that must be given, a std::string or several of them; `missing` is what is said without it.
-  template <class To>
-  void required(const std::string& name, To& to, std::string_view about, const std::string& missing = {}) {
-    add_argument(name, to, about, true);
-    check([&to, text = missing.empty() ? name + " is missing" : missing] {
-      if (to.empty()) refuse(text);
-    });
-  }
-  /// One that may be left out.
-  template <class To>
-  void optional(const std::string& name, To& to, std::string_view about) {
-    add_argument(name, to, about, false);
-  }
+  /// Values without a flag.
+  void argument(const OperationField& field, std::vector<std::string>& to);
 
   /// "--json", or "-q,--quiet". False again with "=false".
   void flag(const std::string& names, bool& to, const std::string& about);
   void flag(const std::string& names, std::function<void()> given, const std::string& about);
   /// One that takes a value: "--keep", "N".
-  void value(const std::string& name, const std::string& unit, std::string& to, const std::string& about);
   void value(const std::string& name, const std::string& unit, const Read& read, const std::string& about);
   /// One that takes a value and may be repeated; `each` is called for every one.
-  void values(const std::string& name, const std::string& unit, std::vector<std::string>& to, const std::string& about);
   void values(const std::string& name, const std::string& unit, Read each, const std::string& about);
 
   /// What the value or argument named last may be, for completions; the parser refuses nothing by it.
@@ -58,7 +46,7 @@ class Arguments {
   /// What is added from now on stands under this heading; "Options" at first.
   void heading(std::string group) { group_ = std::move(group); }
   /// Lines that the help has besides.
-  void notes(std::string title, std::vector<std::string> lines) { node_.notes = {std::move(title), std::move(lines)}; }
+  void notes(CommandNotes notes) { node_.notes = std::move(notes); }
 
   /// What looks at all values together, may refuse() them, and puts in what follows from others.
   void check(std::function<void()> check) { checks_.push_back(std::move(check)); }
@@ -66,8 +54,6 @@ class Arguments {
   const std::vector<std::function<void()>>& checks() const { return checks_; }
 
  private:
-  void add_argument(const std::string& name, std::string& to, std::string_view about, bool required);
-  void add_argument(const std::string& name, std::vector<std::string>& to, std::string_view about, bool required);
   void add_flag(const std::string& names, const std::string& unit, const std::string& about);
 
   CLI::App& app_;

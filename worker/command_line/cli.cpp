@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <memory>
-#include <optional>
+#include <deque>
 #include <string_view>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "worker/command_line/verb_reader.hpp"
 #include "worker/config/config.hpp"
 
 namespace feedmill {
@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 3> color_modes = {"auto", "always", "neve
 /// The tree of verbs. CLI11 fills `chosen_` and the members of `line_` while it parses.
 class Tree {
  public:
-  Tree() {
+  explicit Tree(std::span<const VerbGroup> groups) {
     root_.require_subcommand(0, 1);
     root_.set_help_flag("-h,--help");
     root_.fallthrough();
@@ -41,13 +41,9 @@ class Tree {
     Arguments everywhere(root_, tree_);
     take_general(everywhere);
     take_configuration(everywhere);
-    std::apply([this](auto... groups) { (add_group(groups), ...); }, VerbGroups());
-    for (const OperationFamily& family : operation_families()) {
-      for (const Operation& operation : family.operations) {
-        if (!operation.verb.empty()) add_operation(family, operation);
-      }
+    for (const VerbGroup& group : groups) {
+      for (const VerbRow& verb : group.verbs) add_verb(group.name, verb);
     }
-    std::apply([this](auto... groups) { (add_group(groups), ...); }, LaterVerbGroups());
   }
 
   const CommandNode& tree() const { return tree_; }
@@ -63,14 +59,17 @@ class Tree {
     } catch (const CLI::ParseError& error) {
       return NoCommand{exits::usage, verb_name() + error.what() + hint(), false};
     }
-    if (version_) chosen_ = VersionVerb{};
-    if (!chosen_) return NoCommand{exits::usage, help(), true};
+    line_.version = version_;
+    if (chosen_ == nullptr && !version_) return NoCommand{exits::usage, help(), true};
     if (quiet_ && verbose_) return NoCommand{exits::usage, "-q and -v exclude each other", false};
     if (!line_.flags.contains("log.level") && quiet_) line_.flags["log.level"] = "error";
     if (!line_.flags.contains("log.level") && verbose_) line_.flags["log.level"] = "debug";
     line_.terminal.quiet = quiet_;
     line_.terminal.verbose = verbose_;
-    line_.verb = std::move(*chosen_);
+    if (chosen_ != nullptr) {
+      line_.verb = chosen_->verb;
+      line_.given = chosen_->given;
+    }
     return line_;
   }
 
@@ -80,7 +79,8 @@ class Tree {
     line.flag("-q,--quiet", quiet_, "Print only data and errors");
     line.flag("-v,--verbose", verbose_, "Print more detail");
     const auto read_color = [this](const std::string& text) {
-      one_of("--color", text, color_modes);
+      if (std::ranges::find(color_modes, text) == color_modes.end())
+        refuse(fmt::format("--color: one of {}", fmt::join(color_modes, " ")));
       line_.terminal.color = text == "always"  ? ColorMode::always
                              : text == "never" ? ColorMode::never
                                                : ColorMode::automatic;
@@ -112,63 +112,26 @@ class Tree {
     }
   }
 
-  template <class Group>
-  void add_group(Group) {
-    add_verbs(Group::group, static_cast<const typename Group::List*>(nullptr));
-  }
-  template <class... Kinds>
-  void add_verbs(std::string_view group, const std::tuple<Kinds...>*) {
-    (add_verb<Kinds>(group), ...);
-  }
-
-  template <class Kind>
-  void add_verb(std::string_view group) {
-    const auto verb = std::make_shared<Kind>();
-    const VerbRow* family = nullptr;
-    if constexpr (requires { Kind::family; }) family = &Kind::family;
-    const auto take = [&verb](Arguments& line) {
-      if constexpr (requires { verb->take(line); }) verb->take(line);
-    };
-    add_verb(group, Kind::row, family, take, [this, verb] { chosen_ = *verb; });
-  }
-
-  void add_operation(const OperationFamily& family, const Operation& operation) {
-    const auto verb = std::make_shared<OperationVerb>(family, operation);
-    const VerbRow row{family.verb, family.about, ""};
-    add_verb(
-        family.group, verb->row, &row, [&verb](Arguments& line) { verb->take(line); },
-        [this, verb] { chosen_ = *verb; });
-  }
-
-  /// `take` is called at once, `chosen` when the verb was named and its values have been read.
-  void add_verb(std::string_view group, const VerbRow& row, const VerbRow* family,
-                const std::function<void(Arguments&)>& take, const std::function<void()>& chosen) {
-    if (family != nullptr && (tree_.verbs.empty() || tree_.verbs.back().name != family->name)) {
-      CommandNode above = node_of(*family, group);
-      Arguments none(add_app(std::string(family->name)), above);
-      tree_.verbs.push_back(std::move(above));
-    }
-    CommandNode node = node_of(row, group);
-    node.example = {std::string(row.example)};
-    node.exits = row.exits;
-    CLI::App& app = add_app(std::string(row.name));
-    Arguments arguments(app, node);
-    take(arguments);
-    app.callback([&app, chosen, checks = arguments.checks()] {
-      if (!app.get_subcommands().empty()) return;  // it was a verb below this one that was named
-      for (const auto& check : checks) check();
-      chosen();
-    });
-    const bool is_below = row.name.find(' ') != std::string_view::npos;
-    (is_below ? tree_.verbs.back() : tree_).verbs.push_back(std::move(node));
-  }
-
-  static CommandNode node_of(const VerbRow& row, std::string_view group) {
+  void add_verb(std::string_view group, const VerbRow& verb) {
     CommandNode node;
-    node.name = row.name.substr(row.name.rfind(' ') + 1);
-    node.about = row.about;
+    node.name = verb.name.substr(verb.name.rfind(' ') + 1);
+    node.about = verb.about;
     node.group = group;
-    return node;
+    node.exits = verb.exits;
+    if (!verb.is_heading()) node.example = {std::string(verb.example)};
+    CLI::App& app = add_app(std::string(verb.name));
+    Arguments arguments(app, node);
+    if (!verb.is_heading()) {
+      VerbReader& reader = readers_.emplace_back(verb);
+      reader.take(arguments);
+      app.callback([this, &app, &reader, checks = arguments.checks()] {
+        if (!app.get_subcommands().empty()) return;  // it was a verb below this one that was named
+        for (const auto& check : checks) check();
+        chosen_ = &reader;
+      });
+    }
+    const bool is_below = verb.name.find(' ') != std::string_view::npos;
+    (is_below ? tree_.verbs.back() : tree_).verbs.push_back(std::move(node));
   }
 
   /// The parser of a verb; what is above it is there.
@@ -238,18 +201,20 @@ class Tree {
   CLI::App root_{"", "feedmill"};
   CommandNode tree_;
   CommandLine line_;
-  std::optional<Verb> chosen_;
+  std::deque<VerbReader> readers_;  // CLI11 refers to them
+  const VerbReader* chosen_ = nullptr;
   bool quiet_ = false, verbose_ = false, version_ = false;
 };
 
 }  // namespace
 
-boost::system::result<CommandLine, NoCommand> read_command_line(const std::vector<std::string>& arguments) {
-  return Tree().read(arguments);
+boost::system::result<CommandLine, NoCommand> read_command_line(const std::vector<std::string>& arguments,
+                                                                std::span<const VerbGroup> groups) {
+  return Tree(groups).read(arguments);
 }
 
-CommandNode command_tree() {
-  return Tree().tree();
+CommandNode command_tree(std::span<const VerbGroup> groups) {
+  return Tree(groups).tree();
 }
 
 }  // namespace feedmill

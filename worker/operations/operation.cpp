@@ -16,8 +16,10 @@
 #include "worker/base/json_text.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/base/units.hpp"
+#include "worker/config/config.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/operations/families.hpp"
+#include "worker/words/record_text.hpp"
 
 namespace feedmill {
 namespace {
@@ -35,6 +37,10 @@ std::string url_objection(const OperationField& field, std::string& text) {
   }
   text = *canonical;
   return {};
+}
+
+std::string hint_of(std::string_view nearest) {
+  return nearest.empty() ? std::string() : fmt::format(", did you mean {}?", nearest);
 }
 
 std::string name_objection(const OperationField& field, const std::string& name) {
@@ -76,17 +82,24 @@ std::string text_objection(const OperationField& field, std::string& text) {
       return is_webhook_id(text) ? "" : "expected a webhook id, as webhook list shows it";
     case Kind::choice:
       if (std::ranges::find(field.choices, text) != field.choices.end()) return {};
-      return fmt::format("unknown {} \"{}\"; one of: {}", field.key(), text.substr(0, longest_shown),
-                         fmt::join(field.choices, " "));
+      return fmt::format("unknown {} \"{}\"; one of: {}{}", field.key(), text.substr(0, longest_shown),
+                         fmt::join(field.choices, " "), hint_of(nearest_name(text, field.choices)));
     case Kind::duration: {
       const auto span = read_duration(text);
-      const std::chrono::milliseconds most(field.most);
-      return span && *span <= most
-                 ? std::string()
-                 : fmt::format("expected a duration of at most {}, such as 24h", format_duration(most));
+      const std::chrono::milliseconds least(field.least), most(field.most);
+      if (span && *span >= least && *span <= most) return {};
+      return field.least == 0
+                 ? fmt::format("expected a duration of at most {}, such as 24h", format_duration(most))
+                 : fmt::format("expected a duration from {} to {}", format_duration(least), format_duration(most));
     }
+    case Kind::size:
+      return read_size(text) ? "" : "expected a size with its unit, such as 512KiB";
+    case Kind::place:
+      return read_cursor(text) ? "" : "expected SCORE:ID, such as 1763689990:Entry:17";
+    case Kind::address:
+      return {};
     case Kind::opaque:
-      if (text.size() <= static_cast<std::size_t>(field.most)) return {};
+      if (field.repeats || text.size() <= static_cast<std::size_t>(field.most)) return {};
       return fmt::format("expected at most {} bytes", field.most);
     default:
       if (text.size() <= static_cast<std::size_t>(field.most) && is_clean_text(text)) return {};
@@ -191,6 +204,14 @@ std::chrono::milliseconds OperationValues::duration(std::string_view name, std::
   return value == nullptr ? otherwise : *read_duration(value->as_string());
 }
 
+std::optional<std::uint64_t> OperationValues::bytes(std::string_view name) const {
+  return has(name) ? read_size(text(name)) : std::nullopt;
+}
+
+std::optional<EntryCursor> OperationValues::place(std::string_view name) const {
+  return has(name) ? read_cursor(text(name)) : std::nullopt;
+}
+
 json::object OperationValues::object(std::string_view name) const {
   const json::value* const value = values_.if_contains(name);
   return value == nullptr ? json::object() : value->as_object();
@@ -230,7 +251,7 @@ std::string OperationValues::take_text(const OperationField& field, std::string_
   std::string wrong = text_objection(field, kept);
   if (!wrong.empty()) return wrong;
   json::array& all = list.get_array();
-  if (std::ranges::find(all, json::value(kept)) != all.end()) return {};
+  if (!field.is_key && std::ranges::find(all, json::value(kept)) != all.end()) return {};
   if (all.size() == static_cast<std::size_t>(field.most)) return fmt::format("expected at most {}", field.most);
   all.emplace_back(json::string(kept));
   return {};
@@ -275,12 +296,12 @@ std::string OperationValues::take_json(const OperationField& field, const json::
   return take_text(field, value.get_string());
 }
 
-OperationObjection objection_to(const Operation& operation, const OperationValues& given,
+OperationObjection objection_to(std::span<const OperationField> fields, const OperationValues& given,
                                 const std::function<std::string(const OperationField&)>& called) {
   std::vector<std::string> choice;
   std::size_t chosen = 0;
   bool needs_one = false;
-  for (const OperationField& field : operation.fields) {
+  for (const OperationField& field : fields) {
     if (field.either) {
       choice.push_back(called(field));
       needs_one = needs_one || field.required;

@@ -16,6 +16,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/json/object.hpp>
 
+#include "storage/records/stored_entry.hpp"
 #include "storage/redis/values.hpp"
 #include "storage/requests/requests.hpp"
 #include "storage/store/store.hpp"
@@ -41,9 +42,12 @@ struct OperationField {
     channels,     ///< names of channels, 1 to `most`, each once; as text a JSON array
     settings,     ///< settings of a feed; in a request a field "set.<name>" for each
     object,       ///< a JSON object
-    duration,     ///< "24h", at most `most` milliseconds
+    duration,     ///< "24h", from `least` to `most` milliseconds
     number,       ///< from `least` to `most`
     truth,        ///< a flag without a value; "yes" or "no" in KEY=VALUE
+    size,         ///< bytes: "512KiB"
+    place,        ///< of an entry in an order: "1763689990:Entry:17"
+    address,      ///< the URL of a feed as typed: whoever reads it checks it
     choice        ///< one of `choices`
   };
 
@@ -73,6 +77,10 @@ class OperationValues {
   std::vector<std::string> texts(std::string_view name) const;
   bool truth(std::string_view name) const;
   std::int64_t number(std::string_view name, std::int64_t otherwise) const;
+  /// Of a size.
+  std::optional<std::uint64_t> bytes(std::string_view name) const;
+  /// Of a place.
+  std::optional<EntryCursor> place(std::string_view name) const;
   std::chrono::milliseconds duration(std::string_view name, std::chrono::milliseconds otherwise) const;
   /// Of settings and object; empty if not given.
   boost::json::object object(std::string_view name) const;
@@ -202,7 +210,7 @@ struct OperationObjection {
   bool is_missing = false;  ///< a field is missing; else given fields exclude each other
 };
 /// `called` returns the surface's name of a field.
-OperationObjection objection_to(const Operation& operation, const OperationValues& given,
+OperationObjection objection_to(std::span<const OperationField> fields, const OperationValues& given,
                                 const std::function<std::string(const OperationField&)>& called);
 
 /// The values as a request has them, in the order of the operation's fields.

@@ -146,7 +146,7 @@ class RequestReader {
       }
     }
     if (!settings.empty()) request_.given.put("settings", std::move(settings));
-    const OperationObjection objection = objection_to(*request_.operation, request_.given, named);
+    const OperationObjection objection = objection_to(request_.operation->fields, request_.given, named);
     if (!objection.text.empty()) throw OperationRefused{"missing_field", objection.text};
     if (request_.operation->check != nullptr) request_.operation->check(request_.given);
   }

@@ -13,10 +13,10 @@
 #include "worker/command_line/cli.hpp"
 #include "worker/command_line/completions.hpp"
 #include "worker/command_line/manual.hpp"
-#include "worker/command_line/operation_verbs.hpp"
 #include "worker/command_line/reference.hpp"
 #include "worker/config/config.hpp"
 #include "worker/diagnosis/doctor.hpp"
+#include "worker/verbs/table.hpp"
 
 namespace feedmill {
 namespace {
@@ -63,22 +63,20 @@ void tell(Terminal& terminal, const ConfigProblem& problem) {
                 visible(to_string(problem)));
 }
 
-}  // namespace
-
-int run_verb(const ConfigShowVerb& verb, const Config& config, Terminal& terminal) {
+int show_config(const OperationValues& given, const Config& config, Terminal& terminal) {
   for (const ShownOption& option : show(config)) {
-    if (verb.changed && option.origin == "default") continue;
+    if (given.truth("changed") && option.origin == "default") continue;
     boost::json::object row = {{"key", option.key}, {"value", option.value}};
-    if (verb.origin) row["origin"] = option.origin;
+    if (given.truth("origin")) row["origin"] = option.origin;
     row["default"] = option.fallback;
     row["meaning"] = option.meaning;
     const std::string line = fmt::format("{} = {}", option.key, visible(option.value));
-    terminal.tell(row, verb.origin ? fmt::format("{:<44} # {}", line, visible(option.origin)) : line);
+    terminal.tell(row, given.truth("origin") ? fmt::format("{:<44} # {}", line, visible(option.origin)) : line);
   }
   return exits::done;
 }
 
-int run_verb(const ConfigCheckVerb&, const ConfigSources& sources, Terminal& terminal) {
+int check_config(const OperationValues&, const ConfigSources& sources, Terminal& terminal) {
   const auto config = load_config(sources);
   if (!config.has_error()) {
     for (const std::string& warning : config->warnings) terminal.note("feedmill: warning: " + visible(warning));
@@ -97,17 +95,58 @@ int run_verb(const ConfigCheckVerb&, const ConfigSources& sources, Terminal& ter
   return exits::no;
 }
 
-int run_verb(const CompletionVerb& verb, Terminal& terminal) {
-  terminal.raw(completion_script(command_tree(), verb.shell));
+int tell_completion(const OperationValues& given, Terminal& terminal) {
+  terminal.raw(completion_script(command_tree(verb_groups()), given.text("SHELL")));
   return exits::done;
 }
 
-int run_verb(const ManVerb& verb, Terminal& terminal) {
-  terminal.raw(verb.markdown ? reference_page(command_tree()) : manual_page(command_tree()));
+int tell_manual(const OperationValues& given, Terminal& terminal) {
+  const CommandNode tree = command_tree(verb_groups());
+  terminal.raw(given.truth("markdown") ? reference_page(tree) : manual_page(tree));
   return exits::done;
 }
 
-int run_verb(const VersionVerb&, Terminal& terminal) {
+constexpr std::array<std::string_view, 3> shells{"bash", "zsh", "fish"};
+
+}  // namespace
+
+VerbRow config_check_verb() {
+  return {.name = "config check",
+          .about = "Report every problem in the configuration",
+          .example = "feedmill config check --config /etc/feedmill/feedmill.toml",
+          .exits = "1 when there is one",
+          .run = check_config};
+}
+
+VerbRow config_show_verb() {
+  static constexpr std::array taken{fields::flag("--origin", "Also show where each value comes from"),
+                                    fields::flag("--changed", "Only values that differ from the default")};
+  return {.name = "config show",
+          .about = "Show the value of every option",
+          .example = "feedmill config show --changed",
+          .fields = taken,
+          .run = show_config};
+}
+
+VerbRow completion_verb() {
+  static constexpr std::array taken{fields::one_of(fields::argument("SHELL", "bash, zsh or fish"), shells)};
+  return {.name = "completion",
+          .about = "Print a completion script for verbs and flags: bash, zsh or fish",
+          .example = "feedmill completion bash > ~/.local/share/bash-completion/completions/feedmill",
+          .fields = taken,
+          .run = tell_completion};
+}
+
+VerbRow man_verb() {
+  static constexpr std::array taken{fields::flag("--markdown", "Only the verbs, as in docs/CLI.md")};
+  return {.name = "man",
+          .about = "The manual page",
+          .example = "feedmill man | man -l -",
+          .fields = taken,
+          .run = tell_manual};
+}
+
+int tell_version(Terminal& terminal) {
   const auto list = versions();
   const auto features = curl_features();
   if (terminal.json()) {

@@ -111,7 +111,8 @@ std::string argument_of(const FeedBehind& feed, const std::vector<std::string>& 
 
 }  // namespace
 
-int preview(const AddVerb& verb, const std::vector<FeedBehind>& feeds, const VerbContext& context) {
+int preview(const std::vector<std::string>& arguments, const FeedSettings& wanted, const std::vector<FeedBehind>& feeds,
+            const VerbContext& context) {
   std::vector<std::string> urls;
   urls.reserve(feeds.size());
   for (const FeedBehind& feed : feeds) urls.push_back(feed.url);
@@ -119,20 +120,20 @@ int preview(const AddVerb& verb, const std::vector<FeedBehind>& feeds, const Ver
   std::vector<EgressQuestion> questions;
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     const std::optional<FeedRecord>& record = records[i];
-    questions.push_back({urls[i], record ? read_settings(record->state.settings) : verb.settings});
+    questions.push_back({urls[i], record ? read_settings(record->state.settings) : wanted});
   }
   const std::vector<EgressView> views = EgressViewer(look_options(context.config)).of(questions, lookup_timeout);
   const HostRules hosts(context.config);
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     const bool present = records[i].has_value();
-    const Previewed feed{feeds[i], argument_of(feeds[i], verb.urls), present, questions[i].settings,
+    const Previewed feed{feeds[i], argument_of(feeds[i], arguments), present, questions[i].settings,
                          views[i], hosts.of(server_of(urls[i]))};
     if (context.terminal.json()) {
       context.terminal.line(preview_json(feed));
     } else {
       tell_words(context.terminal, feed);
     }
-    if (present && !settings_json(verb.settings).empty()) {
+    if (present && !settings_json(wanted).empty()) {
       context.terminal.note(
           fmt::format("{} exists already and would keep its settings (see feedmill set -h)", visible(urls[i])));
     }

@@ -17,9 +17,10 @@
 #include "storage/upkeep/archive.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/base/unique_fd.hpp"
-#include "worker/command_line/operation_verbs.hpp"
+#include "worker/command_line/values.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/verbs/table.hpp"
 
 namespace feedmill {
 namespace {
@@ -129,11 +130,10 @@ void refuse_unknown(std::span<const VerbContext> partitions, const std::vector<s
   }
 }
 
-}  // namespace
-
-int run_verb(const StoreExportVerb& verb, std::span<const VerbContext> partitions) try {
+int export_store(const OperationValues& given, std::span<const VerbContext> partitions) try {
   Terminal& terminal = partitions.front().terminal;
-  const auto urls = feed_urls(terminal, verb.feeds, "nothing was written");
+  const std::string name = given.has("FILE") ? given.text("FILE") : "-";
+  const auto urls = feed_urls(terminal, given.texts("feed"), "nothing was written");
   refuse_unknown(partitions, urls);
   Archive archive = archive_of(partitions);
   Progress progress(terminal, "exporting", 0);
@@ -143,36 +143,35 @@ int run_verb(const StoreExportVerb& verb, std::span<const VerbContext> partition
     stop_if_interrupted();
     progress.reached(done);
   };
-  if (verb.file == "-") {
+  if (name == "-") {
     const auto done =
         or_fail(archive.write(options, [&](std::string_view line) { terminal.line(line.substr(0, line.size() - 1)); }));
     terminal.note(
         fmt::format("{}: {} feeds, {} entries, {} channels", terminal.verb(), done.feeds, done.entries, done.channels));
     return exits::done;
   }
-  NewFile file(verb.file);
+  NewFile file(name);
   const auto done = or_fail(archive.write(options, [&](std::string_view line) { file.write(line); }));
   file.complete();
   terminal.tell(row_of("exported", done), fmt::format("exported {} feeds, {} entries, {} channels to {}", done.feeds,
-                                                      done.entries, done.channels, visible(verb.file)));
+                                                      done.entries, done.channels, visible(name)));
   return exits::done;
 } catch (const std::system_error& error) {
   throw VerbFailure{exits::directory, visible(error.what())};
 }
 
-namespace {
-
-int import(const StoreImportVerb& verb, const std::string& first, Lines& lines,
+int import(const OperationValues& given, const std::string& first, Lines& lines,
            std::span<const VerbContext> partitions) {
   Terminal& terminal = partitions.front().terminal;
-  if (verb.replace && !verb.yes && !verb.dry_run) {
+  const bool replace = given.truth("replace"), dry_run = given.truth("dry-run");
+  if (replace && !given.truth("yes") && !dry_run) {
     confirm(terminal, "Remove the existing feeds and restore those in the file?",
             "--replace removes existing feeds; add --yes to do so without a prompt", "");
   }
   Progress progress(terminal, "importing, line", 0);
   ImportOptions options;
-  options.dry_run = verb.dry_run;
-  options.replace = verb.replace;
+  options.dry_run = dry_run;
+  options.replace = replace;
   options.is_feed_url = [](const std::string& url) {
     const auto canonical = canonical_feed_url(url);
     return !canonical.has_error() && *canonical == url;
@@ -192,9 +191,9 @@ int import(const StoreImportVerb& verb, const std::string& first, Lines& lines,
     if (!wrong.bad_input) throw failure_of(wrong.error);
     throw VerbFailure{exits::bad_input,
                       fmt::format("line {} {}; feeds before it are complete{}", wrong.line, visible(wrong.error.detail),
-                                  verb.dry_run ? ", nothing was written" : "")};
+                                  dry_run ? ", nothing was written" : "")};
   }
-  const std::string_view result = verb.dry_run ? "would import" : "imported";
+  const std::string_view result = dry_run ? "would import" : "imported";
   json::object row = row_of(result, *done);
   row["present"] = done->present;
   row["replaced"] = done->replaced;
@@ -207,20 +206,60 @@ int import(const StoreImportVerb& verb, const std::string& first, Lines& lines,
   return exits::done;
 }
 
-}  // namespace
-
-int run_verb(const StoreImportVerb& verb, const Config& config, Terminal& terminal) try {
+int import_store(const OperationValues& given, const Config& config, Terminal& terminal) try {
   note_interrupts();
   // Reject a file that is not an export before a store is created.
-  Lines lines(verb.file);
+  Lines lines(given.text("FILE"));
   std::string first;
   const bool any = lines.next(first);
   if (const std::string wrong = any ? Archive::objection_to(first) : "the file is empty"; !wrong.empty())
     throw VerbFailure{exits::bad_input, fmt::format("line 1 {}; nothing was written", visible(wrong))};
-  return with_stores(verb, config, terminal,
-                     [&](std::span<const VerbContext> stores) { return import(verb, first, lines, stores); });
+  return with_stores(store_import_verb(), given, config, terminal,
+                     [&](std::span<const VerbContext> stores) { return import(given, first, lines, stores); });
 } catch (const std::system_error& error) {
   throw VerbFailure{exits::bad_input, visible(error.what())};
+}
+
+void check_replace(const OperationValues& given) {
+  if (given.truth("yes") && !given.truth("replace")) refuse("--yes needs --replace");
+}
+
+StoreUse use_of_store_import(const OperationValues& given) {
+  return given.truth("dry-run") ? StoreUse::inspect : StoreUse::change;
+}
+
+}  // namespace
+
+VerbRow store_export_verb() {
+  static constexpr std::array taken{
+      fields::optional(fields::argument("FILE", "File to create; it appears once complete (-: stdout, the default)")),
+      fields::only_feeds};
+  return {.name = "store export",
+          .about = "Write the store, or some feeds, as JSON lines while workers run",
+          .example = "feedmill store export store.jsonl",
+          .fields = taken,
+          .use = inspects,
+          .run = export_store};
+}
+
+VerbRow store_import_verb() {
+  static constexpr std::array taken{
+      fields::argument("FILE",
+                       "Export file; - for stdin. A whole store imported into an empty one keeps its entry numbers, "
+                       "whatever its number of "
+                       "partitions. Otherwise entries get new numbers, and read marks, notices, rules and the order of "
+                       "channels are not imported"),
+      fields::flag("--dry-run", "Only check the file and show what would be restored"),
+      fields::flag("--replace",
+                   "Empty known feeds first; they stay in their channels (default: known feeds are left unchanged)"),
+      fields::flag("--yes", "Do not ask before replacing")};
+  return {.name = "store import",
+          .about = "Restore a store export; safe to repeat; continues where it stopped",
+          .example = "feedmill store import store.jsonl --dry-run",
+          .fields = taken,
+          .check = check_replace,
+          .use = use_of_store_import,
+          .run = import_store};
 }
 
 }  // namespace feedmill

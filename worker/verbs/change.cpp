@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/json.hpp>
@@ -9,12 +12,13 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "worker/base/interrupt.hpp"
-#include "worker/command_line/feed_verbs.hpp"
+#include "worker/command_line/values.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/config/hub_choice.hpp"
 #include "worker/config/usable_names.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/verbs/table.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -44,20 +48,52 @@ void tell_feed(Terminal& terminal, std::string_view result, const std::string& u
 
 }  // namespace
 
-int run_verb(const SetVerb& verb, const VerbContext& context) {
+namespace {
+
+/// Checks each "key=value", and all together. Values are not repeated: one may be a secret in the wrong place.
+void check_changes(const OperationValues& given) {
+  FeedSettings scratch;
+  for (const std::string& change : given.texts("NAME=VALUE")) {
+    const std::string remedy = change_setting(scratch, change);
+    if (remedy.empty()) continue;
+    const std::string key = visible(change.substr(0, change.find('=')));
+    // Quoted, so that what follows "header.Cookie" is not taken for the value of a cookie and hidden.
+    const bool quoted = key.starts_with("header.") && key.find(':') == std::string::npos;
+    refuse(fmt::format("{}{}{}: {}", quoted ? "\"" : "", key, quoted ? "\"" : "", remedy));
+  }
+  const std::string contradiction = check_settings(scratch);
+  if (!contradiction.empty()) refuse(contradiction);
+}
+
+CommandNotes setting_notes() {
+  std::vector<std::string> keys;
+  for (const FeedSetting& setting : feed_setting_table()) {
+    keys.push_back(fmt::format("{:<34}{}", fmt::format("{}={}", setting.key, setting.unit), setting.meaning));
+  }
+  keys.push_back(fmt::format("{:<34}{}", "header.NAME=text", "sent to the feed's own origin"));
+  return {"Keys", std::move(keys)};
+}
+
+std::vector<std::string_view> setting_keys() {
+  std::vector<std::string_view> keys;
+  for (const FeedSetting& setting : feed_setting_table()) keys.push_back(setting.key);
+  return keys;
+}
+
+int set_settings(const OperationValues& given, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const std::string url = feed_url(terminal, verb.url, "nothing was set");
+  const std::string url = feed_url(terminal, given.text("URL"), "nothing was set");
   for (;;) {  // retry if the settings changed concurrently
     stop_if_interrupted();
     const auto records = known_records(context, {url}, "nothing was set");
     const std::string& stored = records.front().state.settings;
     const FeedSettings before = read_settings(stored);
     FeedSettings settings = before;
-    for (const std::string& change : verb.changes) change_setting(settings, change);  // cli.cpp has checked each
+    for (const std::string& change : given.texts("NAME=VALUE")) change_setting(settings, change);
     std::string remedy = check_settings(settings);
     if (remedy.empty()) remedy = unusable_names(context.config, before, settings);
     if (!remedy.empty()) throw VerbFailure{exits::usage, remedy + "; nothing was set"};
-    if (verb.dry_run) {
+    if (given.truth("dry-run")) {
       tell_settings(terminal, "would set", url, settings);
       return exits::done;
     }
@@ -74,11 +110,11 @@ int run_verb(const SetVerb& verb, const VerbContext& context) {
   }
 }
 
-int run_verb(const PauseVerb& verb, const VerbContext& context) {
+int pause_feeds(const OperationValues& given, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto urls = feed_urls(terminal, verb.urls, "nothing was paused");
+  const auto urls = feed_urls(terminal, given.texts("URL"), "nothing was paused");
   const auto records = known_records(context, urls, "nothing was paused");
-  if (verb.dry_run) {
+  if (given.truth("dry-run")) {
     for (const FeedRecord& record : records) {
       const bool already = record.state.state == "paused";
       tell_feed(terminal, already ? "paused already" : "would pause", record.feed_url, {}, {});
@@ -99,16 +135,16 @@ int run_verb(const PauseVerb& verb, const VerbContext& context) {
   return exits::done;
 }
 
-int run_verb(const ResumeVerb& verb, const VerbContext& context) {
+int resume_feeds(const OperationValues& given, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto urls = feed_urls(terminal, verb.urls, "nothing was resumed");
+  const auto urls = feed_urls(terminal, given.texts("URL"), "nothing was resumed");
   const auto records = known_records(context, urls, "nothing was resumed");
   const auto now = or_fail(context.store.now());
   std::vector<ResumedFeed> feeds;
   for (const FeedRecord& record : records) {
     if (record.state.state != "paused") {
       tell_feed(terminal, "not paused", record.feed_url, record.due.value_or(Milliseconds(0)), now);
-    } else if (verb.dry_run) {
+    } else if (given.truth("dry-run")) {
       tell_feed(terminal, "would resume", record.feed_url, {}, now);
     } else {  // spread many feeds as an import does (HTTP P12)
       const std::uint64_t rate = context.config.schedule.import_rate;
@@ -124,6 +160,42 @@ int run_verb(const ResumeVerb& verb, const VerbContext& context) {
     }
   });
   return exits::done;
+}
+
+}  // namespace
+
+VerbRow set_verb() {
+  static const auto keys = setting_keys();
+  static const std::array taken{fields::url,
+                                fields::many(fields::completed(fields::argument("NAME=VALUE", "What to change"), keys)),
+                                fields::flag("--dry-run", "Only show what would be set")};
+  return {.name = "set",
+          .about = "Change settings of one feed: key=value; key= removes a setting",
+          .example = "feedmill set https://example.org/feed.xml keep=200 interval_min=6h",
+          .fields = taken,
+          .check = check_changes,
+          .notes = setting_notes,
+          .run = set_settings};
+}
+
+VerbRow pause_verb() {
+  static constexpr std::array taken{fields::urls, fields::flag("--dry-run", "Only show what would be paused")};
+  return {.name = "pause",
+          .about = "Stop fetching feeds until resumed",
+          .example = "feedmill pause https://example.org/feed.xml",
+          .fields = taken,
+          .wants_known_feeds = true,
+          .run = pause_feeds};
+}
+
+VerbRow resume_verb() {
+  static constexpr std::array taken{fields::urls, fields::flag("--dry-run", "Only show what would be resumed")};
+  return {.name = "resume",
+          .about = "Fetch paused feeds again",
+          .example = "feedmill resume https://example.org/feed.xml",
+          .fields = taken,
+          .wants_known_feeds = true,
+          .run = resume_feeds};
 }
 
 }  // namespace feedmill

@@ -8,16 +8,19 @@
 
 #include "storage/timelines/channels.hpp"
 #include "worker/base/interrupt.hpp"
-#include "worker/command_line/user_verbs.hpp"
+#include "worker/command_line/values.hpp"
 #include "worker/verbs/channels_of_all.hpp"
 #include "worker/verbs/entry_list.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/verbs/table.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
 namespace {
 
 namespace json = boost::json;
+
+constexpr std::string_view channel_word = "channel";  // names these verbs in errors
 
 /// A single partition knows only the channels of its own feeds.
 std::string which_alone(std::span<const VerbContext> stores) {
@@ -40,7 +43,7 @@ void tell_no_channels(std::span<const VerbContext> stores) {
 /// For verbs that may miss several channels. Reports under `channel`, as the verbs below do.
 int tell_missing(const std::string& uid, std::span<const VerbContext> stores) {
   Terminal& terminal = stores.front().terminal;
-  terminal.speak_for(ChannelVerb::fails_as);
+  terminal.speak_for(channel_word);
   const VerbFailure missing = no_such_channel(uid, stores);
   terminal.error(missing.text);
   return missing.exit;
@@ -70,15 +73,13 @@ bool holds(const std::vector<ChannelRecord>& channels, const std::string& uid) {
   return std::ranges::find(channels, uid, &ChannelRecord::uid) != channels.end();
 }
 
-}  // namespace
-
-int run_verb(const ChannelListVerb& verb, std::span<const VerbContext> stores) {
+int list_channels(const OperationValues& given, std::span<const VerbContext> stores) {
   Terminal& terminal = stores.front().terminal;
   const auto all = ChannelsOfAll(stores).list();
   Columns table(terminal, {{"UNREAD", 8, true}, {"FEEDS", 7, true}, {"CHANNEL", 0}});
   table.heading();
   for (const ChannelRecord& channel : all) {
-    if (!is_wanted(verb.user, channel.uid)) continue;
+    if (!is_wanted(given.text("user"), channel.uid)) continue;
     table.row({{"channel", channel.uid},
                {"position", channel.position},
                {"feeds", channel.feeds},
@@ -89,39 +90,42 @@ int run_verb(const ChannelListVerb& verb, std::span<const VerbContext> stores) {
   return exits::done;
 }
 
-int run_verb(const ChannelUnreadCountVerb& verb, std::span<const VerbContext> stores) {
+int count_unread(const OperationValues& given, std::span<const VerbContext> stores) {
+  const std::vector<std::string> channels = given.texts("CHANNEL");
   Terminal& terminal = stores.front().terminal;
   const auto all = ChannelsOfAll(stores).list();
   int code = exits::done;
-  for (const std::string& uid : verb.channels) {
+  for (const std::string& uid : channels) {
     if (!holds(all, uid)) code = tell_missing(uid, stores);
   }
   if (code != exits::done) return code;
   if (all.empty()) tell_no_channels(stores);
   for (const ChannelRecord& channel : all) {
-    const bool asked_for = verb.channels.empty() || holds(verb.channels, channel.uid);
-    if (asked_for && is_wanted(verb.user, channel.uid)) tell_number(channel.uid, "unread", channel.unread, terminal);
+    const bool asked_for = channels.empty() || holds(channels, channel.uid);
+    if (asked_for && is_wanted(given.text("user"), channel.uid))
+      tell_number(channel.uid, "unread", channel.unread, terminal);
   }
   return code;
 }
 
-int run_verb(const ChannelAddVerb& verb, std::span<const VerbContext> stores) {
-  for (const std::string& uid : verb.channels) {
+int add_channels(const OperationValues& given, std::span<const VerbContext> stores) {
+  for (const std::string& uid : given.texts("CHANNEL")) {
     stop_if_interrupted();
     tell_result(ChannelsOfAll(stores).add(uid) ? "added" : "present", uid, stores.front().terminal);
   }
   return exits::done;
 }
 
-int run_verb(const ChannelRemoveVerb& verb, std::span<const VerbContext> stores) {
+int remove_channels(const OperationValues& given, std::span<const VerbContext> stores) {
   Terminal& terminal = stores.front().terminal;
-  if (!verb.yes) {
-    const std::size_t number = verb.channels.size();
+  const std::vector<std::string> channels = given.texts("CHANNEL");
+  if (!given.truth("yes")) {
+    const std::size_t number = channels.size();
     confirm(terminal, fmt::format("Delete {} channel{}?", number, number == 1 ? "" : "s"),
             "this deletes channels and their read marks; use --yes", "nothing was deleted");
   }
   int code = exits::done;
-  for (const std::string& uid : verb.channels) {
+  for (const std::string& uid : channels) {
     stop_if_interrupted();
     if (ChannelsOfAll(stores).remove(uid)) {
       tell_result("removed", uid, terminal);
@@ -133,23 +137,21 @@ int run_verb(const ChannelRemoveVerb& verb, std::span<const VerbContext> stores)
 }
 
 /// The named channels first, then the others in their order.
-int run_verb(const ChannelOrderVerb& verb, std::span<const VerbContext> stores) {
+int order_channels(const OperationValues& given, std::span<const VerbContext> stores) {
   const ChannelsOfAll channels(stores);
   const auto all = channels.list();
-  std::vector<std::string> order;
-  for (const std::string& uid : verb.channels) {
+  std::vector<std::string> wanted;
+  for (const std::string& uid : given.texts("CHANNEL")) {
     if (!holds(all, uid)) throw no_such_channel(uid, stores);
-    if (!holds(order, uid)) order.push_back(uid);
+    if (!holds(wanted, uid)) wanted.push_back(uid);
   }
-  const std::set<std::string> named(order.begin(), order.end());
+  const std::set<std::string> named(wanted.begin(), wanted.end());
   for (const ChannelRecord& channel : all) {
-    if (!named.contains(channel.uid)) order.push_back(channel.uid);
+    if (!named.contains(channel.uid)) wanted.push_back(channel.uid);
   }
-  channels.order(order);
+  channels.order(wanted);
   return exits::done;
 }
-
-namespace {
 
 /// Puts feeds into a channel, unless any is unknown; returns the exit code.
 int add_feeds(const std::string& uid, const std::vector<std::string>& urls, std::span<const VerbContext> stores) {
@@ -167,19 +169,28 @@ int add_feeds(const std::string& uid, const std::vector<std::string>& urls, std:
   return exits::done;
 }
 
-}  // namespace
+StoreUse use_of_feeds(const OperationValues& given) {
+  return given.has("add") || given.has("remove") ? StoreUse::change : StoreUse::read;
+}
 
-int run_verb(const ChannelFeedsVerb& verb, std::span<const VerbContext> stores) {
+void check_channel_feeds(const OperationValues& given) {
+  const std::string uid = given.text("CHANNEL");
+  const std::string_view wrong = given.has("add") ? unfit_text_name(uid) : std::string_view();
+  if (!wrong.empty()) refuse(fmt::format("invalid channel name \"{}\": {}", visible(uid), wrong));
+}
+
+int channel_feeds(const OperationValues& given, std::span<const VerbContext> stores) {
   Terminal& terminal = stores.front().terminal;
   const ChannelsOfAll channels(stores);
-  const std::string& uid = verb.channel;
-  std::vector<std::string> both = verb.add;
-  both.insert(both.end(), verb.remove.begin(), verb.remove.end());
+  const std::string uid = given.text("CHANNEL");
+  const std::vector<std::string> added = given.texts("add"), removed = given.texts("remove");
+  std::vector<std::string> both = added;
+  both.insert(both.end(), removed.begin(), removed.end());
   feed_urls(terminal, both, "nothing was changed");
   if (!channels.is_known(uid)) throw no_such_channel(uid, stores);
-  const int code = add_feeds(uid, feed_urls(terminal, verb.add, ""), stores);
+  const int code = add_feeds(uid, feed_urls(terminal, added, ""), stores);
   if (code != exits::done) return code;
-  for (const std::string& url : feed_urls(terminal, verb.remove, "")) {
+  for (const std::string& url : feed_urls(terminal, removed, "")) {
     stop_if_interrupted();
     tell_feed(uid, channels.unfollow({uid, url}) ? "removed" : "not in the channel", url, terminal);
   }
@@ -196,38 +207,161 @@ int run_verb(const ChannelFeedsVerb& verb, std::span<const VerbContext> stores) 
   return exits::done;
 }
 
-int run_verb(const ChannelTimelineVerb& verb, std::span<const VerbContext> stores) {
-  const std::string& uid = verb.channel;
+int channel_timeline(const OperationValues& given, std::span<const VerbContext> stores) {
+  const std::string uid = given.text("CHANNEL");
+  const bool all = given.truth("all"), once = given.truth("once");
   const ChannelsOfAll channels(stores);
-  const Channels::Of which = verb.all ? Channels::Of::all : Channels::Of::unread;
+  const Channels::Of which = all ? Channels::Of::all : Channels::Of::unread;
   if (!channels.is_known(uid)) throw no_such_channel(uid, stores);
   tell_entries(
-      verb, "channel timeline " + visible(uid) + (verb.all ? " --all" : "") + (verb.once ? " --once" : ""),
+      given, "channel timeline " + visible(uid) + (all ? " --all" : "") + (once ? " --once" : ""),
       stores.front().terminal,
       [&](std::size_t most, const std::optional<EntryCursor>& before) {
         return channels.entries(uid, which, most, before);
       },
-      verb.once
+      once
           ? EntryFilter([&](const std::vector<StoredEntry>& page) { return channels.are_first_told(uid, which, page); })
           : EntryFilter());
   return exits::done;
 }
 
-int run_verb(const ChannelReadVerb& verb, std::span<const VerbContext> stores) {
+int mark_read(const OperationValues& given, std::span<const VerbContext> stores) {
   const ChannelsOfAll channels(stores);
-  if (!channels.is_known(verb.channel)) throw no_such_channel(verb.channel, stores);
-  const std::size_t marked = verb.all ? channels.mark_all_read(verb.channel)
-                                      : channels.mark(verb.channel, ChannelsOfAll::As::read, verb.entries);
-  tell_number(verb.channel, "marked_read", marked, stores.front().terminal);
+  const std::string uid = given.text("CHANNEL");
+  if (!channels.is_known(uid)) throw no_such_channel(uid, stores);
+  const std::size_t marked =
+      given.truth("all") ? channels.mark_all_read(uid) : channels.mark(uid, ChannelsOfAll::As::read, given.texts("ID"));
+  tell_number(uid, "marked_read", marked, stores.front().terminal);
   return exits::done;
 }
 
-int run_verb(const ChannelUnreadVerb& verb, std::span<const VerbContext> stores) {
+int mark_unread(const OperationValues& given, std::span<const VerbContext> stores) {
   const ChannelsOfAll channels(stores);
-  if (!channels.is_known(verb.channel)) throw no_such_channel(verb.channel, stores);
-  tell_number(verb.channel, "marked_unread", channels.mark(verb.channel, ChannelsOfAll::As::unread, verb.entries),
+  const std::string uid = given.text("CHANNEL");
+  if (!channels.is_known(uid)) throw no_such_channel(uid, stores);
+  tell_number(uid, "marked_unread", channels.mark(uid, ChannelsOfAll::As::unread, given.texts("ID")),
               stores.front().terminal);
   return exits::done;
+}
+
+using Kind = OperationField::Kind;
+
+constexpr OperationField one_channel = fields::argument("CHANNEL", "Name of a channel", Kind::channel);
+constexpr OperationField many_channels =
+    fields::many(fields::argument("CHANNEL", "Names of channels; a user's own channel is USER/NAME", Kind::channel));
+constexpr OperationField of_user =
+    fields::option("--user", "USER", "Only channels of this user, named USER/…", Kind::user);
+constexpr OperationField entry_ids = fields::many(fields::argument("ID", "Such as Entry:17", Kind::entry));
+
+VerbRow channel_list() {
+  static constexpr std::array taken{of_user};
+  return {.name = "channel list",
+          .about = "List all channels in order",
+          .example = "feedmill channel list --user anna",
+          .fields = taken,
+          .use = reads,
+          .run = list_channels};
+}
+
+VerbRow channel_add() {
+  static constexpr std::array taken{fields::many(
+      fields::argument("CHANNEL", "Names of channels; a user's own channel is USER/NAME", Kind::new_channel))};
+  return {.name = "channel add",
+          .about = "Create channels",
+          .example = "feedmill channel add anna/news",
+          .fields = taken,
+          .run = add_channels};
+}
+
+VerbRow channel_remove() {
+  static constexpr std::array taken{many_channels, fields::yes};
+  return {.name = "channel remove",
+          .about = "Delete channels with their read marks and rules",
+          .example = "feedmill channel remove anna/news --yes",
+          .fields = taken,
+          .run = remove_channels};
+}
+
+VerbRow channel_order() {
+  static constexpr std::array taken{many_channels};
+  return {.name = "channel order",
+          .about = "Put channels first, in this order; the others keep their order",
+          .example = "feedmill channel order anna/work anna/news",
+          .fields = taken,
+          .run = order_channels};
+}
+
+VerbRow channel_feeds_row() {
+  static constexpr std::array taken{
+      one_channel, fields::many(fields::option("--add", "URL", "Add this feed; may be repeated", Kind::address)),
+      fields::many(fields::option("--remove", "URL", "Remove this feed; may be repeated", Kind::address))};
+  return {.name = "channel feeds",
+          .about = "Show the feeds of a channel; add or remove feeds",
+          .example = "feedmill channel feeds anna/news --add https://example.org/feed.xml",
+          .fields = taken,
+          .check = check_channel_feeds,
+          .use = use_of_feeds,
+          .run = channel_feeds};
+}
+
+VerbRow channel_timeline_row() {
+  static constexpr std::array taken{
+      one_channel, fields::flag("--all", "Include posts that were read"),
+      fields::flag("--once", "Only one post per story reported by several feeds (signals.same_as)"), fields::limit,
+      fields::before};
+  return {.name = "channel timeline",
+          .about = "Show unread posts of a channel, newest first",
+          .example = "feedmill channel timeline anna/news --limit 5",
+          .fields = taken,
+          .use = reads,
+          .run = channel_timeline};
+}
+
+VerbRow channel_read() {
+  static constexpr std::array taken{one_channel, fields::either(entry_ids),
+                                    fields::either(fields::flag("--all", "All entries in the timeline now"))};
+  return {.name = "channel read",
+          .about = "Mark entries of a channel read: they leave its timeline",
+          .example = "feedmill channel read anna/news Entry:17",
+          .fields = taken,
+          .run = mark_read};
+}
+
+VerbRow channel_unread() {
+  static constexpr std::array taken{one_channel, entry_ids};
+  return {.name = "channel unread",
+          .about = "Mark entries of a channel unread: they come back",
+          .example = "feedmill channel unread anna/news Entry:17",
+          .fields = taken,
+          .run = mark_unread};
+}
+
+VerbRow channel_unread_count() {
+  static constexpr std::array taken{
+      fields::optional(fields::many(fields::argument("CHANNEL", "Only these channels", Kind::channel))), of_user};
+  return {.name = "channel unread-count",
+          .about = "Count the unread entries of each channel",
+          .example = "feedmill channel unread-count --user anna",
+          .fields = taken,
+          .use = reads,
+          .run = count_unread};
+}
+
+}  // namespace
+
+std::vector<VerbRow> channel_verbs() {
+  std::vector<VerbRow> rows{{.name = channel_word, .about = "Timelines gathered from feeds, for one user or all"},
+                            channel_list(),
+                            channel_add(),
+                            channel_remove(),
+                            channel_order(),
+                            channel_feeds_row(),
+                            channel_timeline_row(),
+                            channel_read(),
+                            channel_unread(),
+                            channel_unread_count()};
+  for (VerbRow& row : rows) row.fails_as = channel_word;
+  return rows;
 }
 
 }  // namespace feedmill

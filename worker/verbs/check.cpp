@@ -12,7 +12,6 @@
 #include "worker/base/redact.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/base/wall_clock.hpp"
-#include "worker/command_line/question_verbs.hpp"
 #include "worker/config/config.hpp"
 #include "worker/discovery/probe.hpp"
 #include "worker/egress/web_url.hpp"
@@ -21,6 +20,7 @@
 #include "worker/process/run_options.hpp"
 #include "worker/trace/answer_text.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/verbs/table.hpp"
 #include "worker/words/due_text.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
@@ -171,10 +171,9 @@ NamedLines checked_lines(const Checked& checked) {
   return lines;
 }
 
-}  // namespace
-
-int run_verb(const CheckVerb& verb, const Config& config, Terminal& terminal) {
-  const std::string url = feed_url(terminal, verb.url);
+/// Fetches as a worker does that sees the feed for the first time.
+int check_url(const OperationValues& given, const Config& config, Terminal& terminal) {
+  const std::string url = feed_url(terminal, given.text("URL"));
   note_interrupts();
   Probe probe(probe_options(config));
   const Look look = probe.look(url);
@@ -186,6 +185,18 @@ int run_verb(const CheckVerb& verb, const Config& config, Terminal& terminal) {
   const char* const remedy = look.is_page() ? "; it is a web page: see feedmill discover" : "";
   throw VerbFailure{exits::no,
                     fmt::format("{} is not usable as a feed: {}{}", visible(url), visible(look.trouble()), remedy)};
+}
+
+}  // namespace
+
+VerbRow check_verb() {
+  static constexpr std::array taken{fields::argument("URL", "Absolute http or https address")};
+  return {.name = "check",
+          .about = "Fetch a URL once, store nothing, and report all findings; no Redis",
+          .example = "feedmill check https://example.org/feed.xml",
+          .exits = "1 when it is not usable as a feed",
+          .fields = taken,
+          .run = check_url};
 }
 
 }  // namespace feedmill

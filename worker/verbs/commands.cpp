@@ -1,5 +1,8 @@
 #include "worker/verbs/commands.hpp"
 
+#include <array>
+#include <functional>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -11,6 +14,8 @@
 #include "worker/process/run.hpp"
 #include "worker/verbs/in_partitions.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/verbs/operation_verb.hpp"
+#include "worker/verbs/table.hpp"
 
 namespace feedmill {
 namespace {
@@ -35,48 +40,81 @@ boost::system::result<Config, int> configuration(const ConfigSources& sources, T
   return std::move(*config);
 }
 
-int carry_out(const VersionVerb& verb, const ConfigSources&, Terminal& terminal) {
-  return run_verb(verb, terminal);
-}
+/// Runs a verb by what its function needs.
+class Runner {
+ public:
+  Runner(const CommandLine& line, Terminal& terminal)
+      : verb_(line.verb), given_(line.given), sources_(sources_of(line)), terminal_(terminal) {}
 
-/// Passes the arguments that the verb's run_verb() takes.
-template <class Kind>
-int carry_out(const Kind& verb, const ConfigSources& sources, Terminal& terminal) {
-  if constexpr (requires { run_verb(verb, terminal); }) {
-    return carry_out(verb, terminal, [&] { return run_verb(verb, terminal); });
-  } else if constexpr (requires { run_verb(verb, sources, terminal); }) {
-    return carry_out(verb, terminal, [&] { return run_verb(verb, sources, terminal); });
-  } else {
-    const auto config = configuration(sources, terminal);
-    if (config.has_error()) return config.error();
-    if constexpr (requires { run_verb(verb, *config, terminal); }) {
-      return carry_out(verb, terminal, [&] { return run_verb(verb, *config, terminal); });
-    } else if constexpr (requires { run_verb(verb, *config, sources); }) {
-      return carry_out(verb, terminal, [&] { return run_verb(verb, *config, sources); });
-    } else {
-      note_interrupts();
-      if constexpr (requires(std::span<const VerbContext> stores) { run_verb(verb, stores); }) {
-        return with_stores(verb, *config, terminal,
-                           [&](std::span<const VerbContext> stores) { return run_verb(verb, stores); });
-      } else {
-        const auto work = [&](const Kind& meant, const Config& its) {
-          return with_store(meant, its, terminal, [&](const VerbContext& context) { return run_verb(meant, context); });
-        };
-        const bool is_named = config->objection_to_partition().empty();
-        if (is_named) return work(verb, *config);
-        return carry_out(verb, terminal, [&] { return in_partitions(verb, *config, terminal, work); });
-      }
-    }
+  int operator()(RunAlone run) const {
+    return carry_out(verb_, terminal_, [&] { return run(given_, terminal_); });
   }
+  int operator()(RunUnconfigured run) const {
+    return carry_out(verb_, terminal_, [&] { return run(given_, sources_, terminal_); });
+  }
+  int operator()(RunConfigured run) const {
+    return configured([&](const Config& config) {
+      return carry_out(verb_, terminal_, [&] { return run(given_, config, terminal_); });
+    });
+  }
+  int operator()(RunWorker run) const {
+    return configured([&](const Config& config) {
+      return carry_out(verb_, terminal_, [&] { return run(given_, config, sources_); });
+    });
+  }
+  int operator()(RunInStores run) const {
+    return configured([&](const Config& config) {
+      note_interrupts();
+      return with_stores(verb_, given_, config, terminal_, [&](auto stores) { return run(given_, stores); });
+    });
+  }
+  int operator()(RunInStore run) const { return in_store(run); }
+  int operator()(const Operation* operation) const {
+    return in_store([operation](const OperationValues& given, const VerbContext& context) {
+      return run_operation(*operation, given, context);
+    });
+  }
+
+ private:
+  int configured(const std::function<int(const Config& config)>& work) const {
+    const auto config = configuration(sources_, terminal_);
+    return config.has_error() ? config.error() : work(*config);
+  }
+
+  int in_store(const std::function<int(const OperationValues& given, const VerbContext& context)>& run) const {
+    const auto work = [&](const OperationValues& given, const Config& config) {
+      return with_store(verb_, given, config, terminal_,
+                        [&](const VerbContext& context) { return run(given, context); });
+    };
+    return configured([&](const Config& config) {
+      note_interrupts();
+      if (config.objection_to_partition().empty()) return work(given_, config);
+      return carry_out(verb_, terminal_, [&] { return in_partitions(verb_, given_, config, terminal_, work); });
+    });
+  }
+
+  const VerbRow& verb_;
+  const OperationValues& given_;
+  const ConfigSources sources_;
+  Terminal& terminal_;
+};
+
+int run_worker(const OperationValues& given, const Config& config, const ConfigSources& sources) {
+  if (const Finding kept = check_poison_directory(config); kept.verdict == Verdict::fail) {
+    throw VerbFailure{exits::configuration, visible("debug.keep_poison: " + kept.text + "; " + kept.remedy)};
+  }
+  return run(config, sources, given.truth("once"));
 }
 
 }  // namespace
 
-int run_verb(const RunVerb& verb, const Config& config, const ConfigSources& sources) {
-  if (const Finding kept = check_poison_directory(config); kept.verdict == Verdict::fail) {
-    throw VerbFailure{exits::configuration, visible("debug.keep_poison: " + kept.text + "; " + kept.remedy)};
-  }
-  return run(config, sources, verb.once);
+VerbRow run_verb() {
+  static constexpr std::array taken{fields::flag("--once", "Try every due feed once, then exit")};
+  return {.name = "run",
+          .about = "Run the worker: fetch due feeds until stopped",
+          .example = "feedmill run --once",
+          .fields = taken,
+          .run = run_worker};
 }
 
 int tell(const NoCommand& nothing, Terminal& terminal) {
@@ -90,9 +128,9 @@ int tell(const NoCommand& nothing, Terminal& terminal) {
   return nothing.exit;
 }
 
-int run_verb(const CommandLine& line, Terminal& terminal) {
-  const ConfigSources sources = sources_of(line);
-  return std::visit([&](const auto& verb) { return carry_out(verb, sources, terminal); }, line.verb);
+int run_command(const CommandLine& line, Terminal& terminal) {
+  if (line.version) return tell_version(terminal);
+  return std::visit(Runner(line, terminal), line.verb.run);
 }
 
 }  // namespace feedmill

@@ -8,7 +8,7 @@ namespace feedmill {
 
 /// Runs the verb; reads the configuration and opens the store if it needs them. Prints errors on stderr, one line each.
 /// Returns the exit code; throws Interrupted and OutputClosed.
-int run_verb(const CommandLine& line, Terminal& terminal);
+int run_command(const CommandLine& line, Terminal& terminal);
 
 /// Prints requested help on stdout, errors and other help on stderr. Returns the exit code.
 int tell(const NoCommand& nothing, Terminal& terminal);

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "worker/base/interrupt.hpp"
-#include "worker/command_line/question_verbs.hpp"
 #include "worker/discovery/discover.hpp"
 #include "worker/process/run_options.hpp"
+#include "worker/verbs/table.hpp"
 
 namespace feedmill {
 namespace {
@@ -29,12 +29,13 @@ void tell_found(Terminal& terminal, const std::string& page, const std::vector<F
 }
 
 /// The feed to add for one URL of `add`; empty if the operator must choose, after printing the choices.
-std::optional<FeedBehind> feed_behind(Probe& probe, const std::string& url, const AddVerb& verb, Terminal& terminal) {
+std::optional<FeedBehind> feed_behind(Probe& probe, const std::string& url, bool first, bool dry_run,
+                                      Terminal& terminal) {
   Discovery discovery;
   discover(probe, url, discovery);
   const std::vector<FoundFeed>& feeds = discovery.feeds;
   const auto own = std::ranges::count(feeds, false, &FoundFeed::comments);
-  if (feeds.size() == 1 || own == 1 || (verb.first && !feeds.empty())) {
+  if (feeds.size() == 1 || own == 1 || (first && !feeds.empty())) {
     const FoundFeed& found = feeds.front();
     if (found.url != url) {
       terminal.note(fmt::format("{} is a web page; its feed is {}", visible(url), visible(found.url)));
@@ -55,16 +56,14 @@ std::optional<FeedBehind> feed_behind(Probe& probe, const std::string& url, cons
     return {};
   }
   const std::string trouble = discovery.look->trouble();
-  if (!verb.dry_run) {
+  if (!dry_run) {
     terminal.note(fmt::format("{} could not be fetched ({}); added unchecked", visible(url), visible(trouble)));
   }
   return FeedBehind{url, "", {}, trouble};
 }
 
-}  // namespace
-
-int run_verb(const DiscoverVerb& verb, const Config& config, Terminal& terminal) {
-  const std::string url = feed_url(terminal, verb.url);
+int discover_feeds(const OperationValues& given, const Config& config, Terminal& terminal) {
+  const std::string url = feed_url(terminal, given.text("URL"));
   note_interrupts();
   Probe probe(probe_options(config));
   Discovery discovery;
@@ -83,7 +82,19 @@ int run_verb(const DiscoverVerb& verb, const Config& config, Terminal& terminal)
                                    : fmt::format("{}: {}", visible(url), visible(discovery.look->trouble()))};
 }
 
-std::vector<FeedBehind> feeds_behind(const std::vector<std::string>& urls, const AddVerb& verb,
+}  // namespace
+
+VerbRow discover_verb() {
+  static constexpr std::array taken{fields::argument("URL", "Address of a page")};
+  return {.name = "discover",
+          .about = "List the feeds that a web page offers; no Redis",
+          .example = "feedmill discover https://example.org/",
+          .exits = "1 when there is none",
+          .fields = taken,
+          .run = discover_feeds};
+}
+
+std::vector<FeedBehind> feeds_behind(const std::vector<std::string>& urls, bool first, bool dry_run,
                                      const VerbContext& context) {
   std::vector<std::string> doubtful;
   for (const std::string& url : urls) {
@@ -101,7 +112,7 @@ std::vector<FeedBehind> feeds_behind(const std::vector<std::string>& urls, const
     std::optional<FeedBehind> feed = FeedBehind{url, "", {}, ""};
     if (std::find(doubtful.begin(), doubtful.end(), url) != doubtful.end()) {
       if (context.terminal.err_is_terminal()) context.terminal.note("fetching " + visible(url));
-      feed = feed_behind(*probe, url, verb, context.terminal);
+      feed = feed_behind(*probe, url, first, dry_run, context.terminal);
     }
     if (!feed) {
       undecided = true;

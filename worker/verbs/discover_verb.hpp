@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "worker/command_line/feed_verbs.hpp"
 #include "worker/discovery/discover.hpp"
 #include "worker/verbs/open_store.hpp"
 
@@ -20,9 +19,9 @@ struct FeedBehind {
 };
 
 /// The feeds to add for `urls`. A URL that looks_like_feed() or is registered is used as is. Others are fetched: for a
-/// page its only feed is used, or the first if `first`; an unreachable URL is used as is, with a note. Writes nothing.
-/// Throws VerbFailure, also if a page has no feed or several.
-std::vector<FeedBehind> feeds_behind(const std::vector<std::string>& urls, const AddVerb& verb,
+/// page its only feed is used, or the first if `first`; an unreachable URL is used as is, with a note unless it is a
+/// dry run. Writes nothing. Throws VerbFailure, also if a page has no feed or several.
+std::vector<FeedBehind> feeds_behind(const std::vector<std::string>& urls, bool first, bool dry_run,
                                      const VerbContext& context);
 
 }  // namespace feedmill

@@ -21,7 +21,6 @@
 #include "worker/base/interrupt.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/base/wall_clock.hpp"
-#include "worker/command_line/operation_verbs.hpp"
 #include "worker/config/config.hpp"
 #include "worker/diagnosis/doctor.hpp"
 #include "worker/egress/web_url.hpp"
@@ -31,6 +30,7 @@
 #include "worker/verbs/doctor_report.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/plan_verb.hpp"
+#include "worker/verbs/table.hpp"
 
 namespace feedmill {
 namespace {
@@ -263,9 +263,7 @@ std::string check_store(const Config& config, DoctorReport& report, std::vector<
   return name;
 }
 
-}  // namespace
-
-int run_verb(const DoctorVerb&, const Config& config, Terminal& terminal) {
+int examine(const OperationValues&, const Config& config, Terminal& terminal) {
   note_interrupts();
   const std::vector<Config> configs = config.of_each_partition();
   DoctorReport report(terminal, config.redis.partitions);
@@ -296,6 +294,16 @@ int run_verb(const DoctorVerb&, const Config& config, Terminal& terminal) {
   report.tell(check_tls_roots(fetching.ca_bundle));
   report.tell(check_dns(fetching.resolver, name));
   return report.exit();
+}
+
+}  // namespace
+
+VerbRow doctor_verb() {
+  return {.name = "doctor",
+          .about = "Check Redis, network, limits and configuration, and suggest fixes",
+          .example = "feedmill doctor",
+          .exits = "1 when a check fails",
+          .run = examine};
 }
 
 }  // namespace feedmill

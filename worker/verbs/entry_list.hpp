@@ -9,7 +9,7 @@
 
 #include "storage/records/stored_entry.hpp"
 #include "worker/base/terminal.hpp"
-#include "worker/command_line/post_verbs.hpp"
+#include "worker/command_line/verb.hpp"
 
 namespace feedmill {
 
@@ -19,8 +19,19 @@ using EntryPages = std::function<std::vector<StoredEntry>(std::size_t most, cons
 /// Returns which of these entries to show.
 using EntryFilter = std::function<std::vector<bool>(const std::vector<StoredEntry>&)>;
 
-/// Prints the requested entries of `pages`, and finally how to continue: `words` and --before.
-void tell_entries(const EntryPage& asked_for, const std::string& words, Terminal& terminal, const EntryPages& pages,
+namespace fields {
+
+// Of a page of entries.
+inline constexpr OperationField limit = number("--limit", "N", "At most N (20)", 1, 1'000'000);
+inline constexpr OperationField before =
+    option("--before", "SCORE:ID", "Only entries after this one in the order: SCORE:ID as printed on the last line",
+           OperationField::Kind::place);
+
+}  // namespace fields
+
+/// Prints the entries of `pages` up to the fields `limit` and `before`, and finally how to continue: `words` and
+/// --before.
+void tell_entries(const OperationValues& given, const std::string& words, Terminal& terminal, const EntryPages& pages,
                   const EntryFilter& filter = {});
 
 }  // namespace feedmill

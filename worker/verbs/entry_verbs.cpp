@@ -10,15 +10,17 @@
 #include "storage/records/entry_record.hpp"
 #include "storage/timelines/stories.hpp"
 #include "worker/base/interrupt.hpp"
-#include "worker/command_line/post_verbs.hpp"
+#include "worker/command_line/values.hpp"
 #include "worker/verbs/entry_list.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/verbs/table.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
 namespace {
 
+constexpr std::int64_t usual_limit = 20;
 constexpr std::size_t page_size = 200;  // entries per store call: each may take 2 MiB
 
 /// Escapes text but keeps its line breaks.
@@ -73,13 +75,14 @@ void tell(Terminal& terminal, const StoredEntry& entry, const std::vector<std::s
 
 }  // namespace
 
-void tell_entries(const EntryPage& asked_for, const std::string& words, Terminal& terminal, const EntryPages& pages,
+void tell_entries(const OperationValues& given, const std::string& words, Terminal& terminal, const EntryPages& pages,
                   const EntryFilter& filter) {
   Columns table(terminal, {{"TIME", 20}, {"ID", 14}, {"TITLE", 0}});
-  std::optional<EntryCursor> before = asked_for.before;
-  for (std::size_t shown = 0; shown < asked_for.limit;) {
+  std::optional<EntryCursor> before = given.place("before");
+  const auto limit = static_cast<std::size_t>(given.number("limit", usual_limit));
+  for (std::size_t shown = 0; shown < limit;) {
     stop_if_interrupted();
-    const std::size_t most = std::min<std::size_t>(page_size, asked_for.limit - shown);
+    const std::size_t most = std::min<std::size_t>(page_size, limit - shown);
     const std::vector<StoredEntry> page = pages(most, before);
     const std::vector<bool> wanted = filter ? filter(page) : std::vector<bool>(page.size(), true);
     if (shown == 0 && page.empty()) terminal.note(fmt::format("no entries{}", before ? " after that one" : ""));
@@ -102,33 +105,69 @@ void tell_entries(const EntryPage& asked_for, const std::string& words, Terminal
   terminal.note(fmt::format("older: feedmill {} --before {}:{}", words, before->score, before->id));
 }
 
-int run_verb(const EntriesVerb& verb, const VerbContext& context) {
+namespace {
+
+int list_entries(const OperationValues& given, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const std::string url = feed_url(terminal, verb.url);
+  const std::string url = feed_url(terminal, given.text("URL"));
   if (!or_fail(Feeds(context.store).is_registered(url))) throw no_such_feed(context.store, url);
-  tell_entries(verb, "entries " + visible(url), terminal,
+  tell_entries(given, "entries " + visible(url), terminal,
                [&](std::size_t most, const std::optional<EntryCursor>& before) {
                  return or_fail(Entries(context.store).all_by_order(url, most, before));
                });
   return exits::done;
 }
 
-int run_verb(const EntryVerb& verb, const VerbContext& context) {
+void check_entry_name(const OperationValues& given) {
+  const bool id = given.has("ID"), feed = given.has("feed"), guid = given.has("guid");
+  if (!id && !feed && !guid) refuse("ID is missing (or --feed and --guid)");
+  if (!id && (!feed || !guid)) refuse("--feed and --guid must be given together");
+  if (id && (feed || guid)) refuse("ID and --guid exclude each other");
+}
+
+int show_entry(const OperationValues& given, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   std::optional<StoredEntry> found;
-  std::string what = visible(verb.id);
-  if (!verb.id.empty()) {
-    found = or_fail(Entries(context.store).get(Entries(context.store).id_of(verb.id)));
+  std::string what = visible(given.text("ID"));
+  if (given.has("ID")) {
+    found = or_fail(Entries(context.store).get(Entries(context.store).id_of(given.text("ID"))));
   } else {
-    const std::string url = feed_url(terminal, verb.feed);
-    found = or_fail(Entries(context.store).get_by_guid(url, verb.guid));
-    what = fmt::format("guid \"{}\" in {}", visible(verb.guid), visible(url));
+    const std::string url = feed_url(terminal, given.text("feed"));
+    found = or_fail(Entries(context.store).get_by_guid(url, given.text("guid")));
+    what = fmt::format("guid \"{}\" in {}", visible(given.text("guid")), visible(url));
   }
   if (!found) throw VerbFailure{exits::no, fmt::format("no such entry: {} (see feedmill entries URL)", what)};
-  if (verb.text) found->fields.emplace_back("content_text", content_text(found->fields));
+  if (given.truth("text")) found->fields.emplace_back("content_text", content_text(found->fields));
   const auto same_as = or_fail(Stories(context.store).same_as(std::span(&found->id, 1)));
   tell(terminal, *found, same_as.front());
   return exits::done;
+}
+
+}  // namespace
+
+VerbRow entries_verb() {
+  static constexpr std::array taken{fields::url, fields::limit, fields::before};
+  return {.name = "entries",
+          .about = "Entries of a feed, newest first",
+          .example = "feedmill entries https://example.org/feed.xml --limit 5",
+          .fields = taken,
+          .use = reads,
+          .run = list_entries};
+}
+
+VerbRow entry_verb() {
+  using Kind = OperationField::Kind;
+  static constexpr std::array taken{fields::optional(fields::argument("ID", "Such as Entry:17, or 17", Kind::entry)),
+                                    fields::option("--feed", "URL", "Address of its feed", Kind::address),
+                                    fields::option("--guid", "GUID", "Its identifier within its feed"),
+                                    fields::flag("--text", "Also its whole text without markup, as content_text")};
+  return {.name = "entry",
+          .about = "One entry",
+          .example = "feedmill entry Entry:17",
+          .fields = taken,
+          .check = check_entry_name,
+          .use = reads,
+          .run = show_entry};
 }
 
 }  // namespace feedmill

@@ -3,16 +3,18 @@
 
 #include "worker/admin/status_json.hpp"
 #include "worker/base/redact.hpp"
-#include "worker/command_line/question_verbs.hpp"
 #include "worker/config/host_rules.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/verbs/table.hpp"
 #include "worker/words/explanation.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
-int run_verb(const ExplainVerb& verb, const VerbContext& context) {
+namespace {
+
+int explain_feed(const OperationValues& given, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const std::string url = feed_url(terminal, verb.url);
+  const std::string url = feed_url(terminal, given.text("URL"));
   const auto explained = or_fail(read_explained(context.store, HostRules(context.config), url));
   if (!explained) throw no_such_feed(context.store, url);
   if (terminal.json()) {
@@ -25,6 +27,18 @@ int run_verb(const ExplainVerb& verb, const VerbContext& context) {
     terminal.line(fmt::format("{:<9}{}", name, visible(redact(value))));
   }
   return exits::done;
+}
+
+}  // namespace
+
+VerbRow explain_verb() {
+  static constexpr std::array taken{fields::url};
+  return {.name = "explain",
+          .about = "Explain why a feed is due when it is, with all inputs",
+          .example = "feedmill explain https://example.org/feed.xml",
+          .fields = taken,
+          .use = reads,
+          .run = explain_feed};
 }
 
 }  // namespace feedmill

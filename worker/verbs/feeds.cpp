@@ -1,6 +1,7 @@
 #include "storage/feeds/feeds.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <span>
 #include <utility>
@@ -10,7 +11,7 @@
 
 #include "storage/redis/test_point.hpp"
 #include "worker/base/interrupt.hpp"
-#include "worker/command_line/feed_verbs.hpp"
+#include "worker/command_line/values.hpp"
 #include "worker/config/usable_names.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/verbs/add_preview.hpp"
@@ -18,6 +19,8 @@
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/refresh_verb.hpp"
 #include "worker/verbs/refusals.hpp"
+#include "worker/verbs/remove_feeds.hpp"
+#include "worker/verbs/table.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/push_text.hpp"
 #include "worker/words/record_text.hpp"
@@ -45,17 +48,43 @@ bool is_due(const FeedRecord& record, Milliseconds now) {
   return record.due && *record.due <= now && record.claim.empty();
 }
 
-}  // namespace
+/// Options of `add` and the settings they give new feeds.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> settings_of_options{
+    {{"keep", "keep"},
+     {"backfill", "backfill"},
+     {"interval-min", "interval_min"},
+     {"policy", "policy"},
+     {"auth", "auth"}}};
 
-int run_verb(const AddVerb& verb, const VerbContext& context) {
+FeedSettings new_settings(const OperationValues& given) {
+  FeedSettings settings;
+  for (const auto& [option, key] : settings_of_options) {
+    if (given.has(option)) change_setting(settings, fmt::format("{}={}", key, given.text(option)));
+  }
+  return settings;
+}
+
+void check_add(const OperationValues& given) {
+  FeedSettings settings;
+  for (const auto& [option, key] : settings_of_options) {
+    if (!given.has(option)) continue;
+    const std::string remedy = change_setting(settings, fmt::format("{}={}", key, given.text(option)));
+    if (!remedy.empty()) refuse(fmt::format("--{}: {}", option, remedy));
+  }
+}
+
+int add_new_feeds(const OperationValues& given, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto given = feed_urls(terminal, verb.urls, "nothing was added");
-  if (const std::string remedy = unusable_names(context.config, {}, verb.settings); !remedy.empty()) {
+  const FeedSettings wanted = new_settings(given);
+  const std::string channel = given.text("channel");
+  const auto named = feed_urls(terminal, given.texts("URL"), "nothing was added");
+  if (const std::string remedy = unusable_names(context.config, {}, wanted); !remedy.empty()) {
     throw VerbFailure{exits::usage, remedy + "; nothing was added"};
   }
-  const std::vector<FeedBehind> behind = feeds_behind(given, verb, context);
-  if (verb.dry_run) return preview(verb, behind, context);
-  const std::string settings = settings_json(verb.settings);
+  const bool dry_run = given.truth("dry-run");
+  const std::vector<FeedBehind> behind = feeds_behind(named, given.truth("first"), dry_run, context);
+  if (dry_run) return preview(given.texts("URL"), wanted, behind, context);
+  const std::string settings = settings_json(wanted);
   std::vector<std::string> urls;
   std::vector<NewFeed> feeds;
   for (const FeedBehind& one : behind) {
@@ -65,27 +94,25 @@ int run_verb(const AddVerb& verb, const VerbContext& context) {
     feed.settings = settings;
   }
   refuse_elsewhere(context.store, urls, "nothing was added");
-  const auto added = or_fail(Feeds(context.store).add(feeds, verb.channel));
+  const auto added = or_fail(Feeds(context.store).add(feeds, channel));
   std::vector<std::string> just_added;
   for (std::size_t i = 0; i < urls.size(); ++i) {
     const bool is_new = added[i];
     if (is_new) just_added.push_back(urls[i]);
-    tell_added(terminal, is_new ? "added" : "present", urls[i], verb.channel);
+    tell_added(terminal, is_new ? "added" : "present", urls[i], channel);
     if (!is_new && !settings.empty()) {
       terminal.note(fmt::format("{} existed already and keeps its settings (see feedmill set -h)", visible(urls[i])));
     }
   }
   terminal.flush();
-  if (!verb.now) {
-    warn_of_refusals(just_added, verb.settings, context);
+  if (!given.truth("now")) {
+    warn_of_refusals(just_added, wanted, context);
     note_without_worker(context);
     return exits::done;
   }
   test_point("S24");
   return refresh_added(urls, just_added, context);
 }
-
-namespace {
 
 /// Completes interrupted removals, which were confirmed before, and takes those feeds off `urls` (RELIABILITY L17).
 void finish_removals_of(std::vector<std::string>& urls, const VerbContext& context) {
@@ -101,12 +128,20 @@ void finish_removals_of(std::vector<std::string>& urls, const VerbContext& conte
   urls = std::move(left);
 }
 
+StoreUse use_of_add(const OperationValues& given) {
+  return given.truth("dry-run") ? StoreUse::read : StoreUse::change;
+}
+
+int remove_named_feeds(const OperationValues& given, const VerbContext& context) {
+  return remove_feeds(given.texts("URL"), given.truth("yes"), given.truth("dry-run"), context);
+}
+
 }  // namespace
 
-int run_verb(const RemoveVerb& verb, const VerbContext& context) {
+int remove_feeds(const std::vector<std::string>& named, bool is_confirmed, bool dry_run, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  auto urls = feed_urls(terminal, verb.urls, "nothing was removed");
-  if (!verb.dry_run) {
+  auto urls = feed_urls(terminal, named, "nothing was removed");
+  if (!dry_run) {
     finish_removals_of(urls, context);
     const auto finished = or_fail(Feeds(context.store).finish_removals());
     if (finished > 0)
@@ -116,11 +151,11 @@ int run_verb(const RemoveVerb& verb, const VerbContext& context) {
   const auto records = known_records(context, urls, "nothing was removed");
   std::uint64_t entries = 0;
   for (const FeedRecord& record : records) entries += record.entries;
-  if (verb.dry_run) {
+  if (dry_run) {
     for (const std::string& url : urls) tell(terminal, "would remove", url);
     return exits::done;
   }
-  if (!verb.yes) confirm_removal(terminal, urls.size(), entries);
+  if (!is_confirmed) confirm_removal(terminal, urls.size(), entries);
   Progress progress(terminal, "removing", urls.size());
   for (std::size_t i = 0; i < urls.size(); ++i) {
     stop_if_interrupted();
@@ -141,9 +176,11 @@ std::string next_of(const FeedRecord& record, Milliseconds now) {
   return is_due(record, now) ? "due" : from_now(*record.due, now);
 }
 
-}  // namespace
+constexpr std::array<std::string_view, 9> states{"new",     "never_read", "healthy",     "degraded", "failing",
+                                                 "blocked", "gone",       "quarantined", "paused"};
 
-int run_verb(const ListVerb& verb, std::span<const VerbContext> stores) {
+int list_feeds(const OperationValues& given, std::span<const VerbContext> stores) {
+  const std::string state = given.text("state"), host = given.text("host");
   Terminal& terminal = stores.front().terminal;
   // A narrow terminal drops the title first, then the number of entries, then the answer; never the URL.
   const std::size_t width = terminal.width();
@@ -164,9 +201,9 @@ int run_verb(const ListVerb& verb, std::span<const VerbContext> stores) {
     feeds += over_all_feeds(context.store, [&](const auto& page) {
       for (const std::optional<FeedRecord>& record : or_fail(Feeds(context.store).records(page))) {
         if (!record) continue;  // removed since
-        if (!verb.state.empty() && record->state.state != verb.state) continue;
-        if (!verb.host.empty() && host_of(record->feed_url) != verb.host) continue;
-        if (verb.due && !is_due(*record, now)) continue;
+        if (!state.empty() && record->state.state != state) continue;
+        if (!host.empty() && host_of(record->feed_url) != host) continue;
+        if (given.truth("due") && !is_due(*record, now)) continue;
         any = true;
         std::vector<std::string> cells = {record->state.state};
         if (entries) cells.push_back(std::to_string(record->entries));
@@ -190,9 +227,9 @@ int run_verb(const ListVerb& verb, std::span<const VerbContext> stores) {
   return exits::done;
 }
 
-int run_verb(const ShowVerb& verb, const VerbContext& context) {
+int show_feed(const OperationValues& given, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const std::string url = feed_url(terminal, verb.url);
+  const std::string url = feed_url(terminal, given.text("URL"));
   const auto now = or_fail(context.store.now());
   const std::optional<FeedRecord> record = all_records(context.store, {url}).front();
   if (!record) throw no_such_feed(context.store, url);
@@ -204,6 +241,76 @@ int run_verb(const ShowVerb& verb, const VerbContext& context) {
   lines.emplace_back("websub", pushes.empty() ? "none advertised" : pushes);
   terminal.tell(std::move(row), lines, 18);
   return exits::done;
+}
+
+}  // namespace
+
+VerbRow add_verb() {
+  using Kind = OperationField::Kind;
+  static constexpr std::array taken{
+      fields::many(fields::argument(
+          "URL",
+          "Absolute http or https URLs. A URL that does not look like a feed (/feed, .rss, .xml …) is fetched first. "
+          "For a web page, its feed is added; if the site cannot be reached, the URL is added unchecked. import adds "
+          "URLs without checking them",
+          Kind::address)),
+      fields::flag("--now", "Fetch at once and show the result"),
+      fields::option("--channel", "USER/NAME",
+                     "Also add the feeds to this channel, including feeds already stored; the channel is created if it "
+                     "does not exist",
+                     Kind::new_channel),
+      fields::flag("--first", "For a web page with several feeds, add the first"),
+      fields::flag("--dry-run",
+                   "Only show what would be added, whether it may be fetched, and which settings would apply; still "
+                   "starts a private server if needed"),
+      fields::option("--keep", "N", "Entries to keep for each feed (default: retention.entries)"),
+      fields::option("--backfill", "N",
+                     "Read older pages, if the feed has any, until there are N entries, and keep that many (at most "
+                     "retention.hard_cap)"),
+      fields::option("--interval-min", "DURATION", "Never fetch more often: 15min 24h 7d"),
+      fields::option("--policy", "NAME", "The [egress.policy] of the configuration to apply"),
+      fields::option("--auth", "NAME", "The [feed_auth] of the configuration to send")};
+  return {.name = "add",
+          .about = "Add feeds",
+          .example = "feedmill add https://example.org/feed.xml --now",
+          .exits = "1 when a URL is a web page with several feeds or none; then nothing was added",
+          .fields = taken,
+          .check = check_add,
+          .use = use_of_add,
+          .run = add_new_feeds};
+}
+
+VerbRow remove_verb() {
+  static constexpr std::array taken{fields::urls, fields::yes,
+                                    fields::flag("--dry-run", "Only show what would be removed")};
+  return {.name = "remove",
+          .about = "Remove feeds and everything stored for them",
+          .example = "feedmill remove https://example.org/feed.xml --yes",
+          .fields = taken,
+          .wants_known_feeds = true,
+          .run = remove_named_feeds};
+}
+
+VerbRow list_verb() {
+  static constexpr std::array taken{
+      fields::one_of(fields::option("--state", "STATE", "Only feeds in this state"), states),
+      fields::option("--host", "HOST", "Only feeds of this host"), fields::flag("--due", "Only due feeds")};
+  return {.name = "list",
+          .about = "List all feeds, one per line",
+          .example = "feedmill list --state failing --json",
+          .fields = taken,
+          .use = reads,
+          .run = list_feeds};
+}
+
+VerbRow show_verb() {
+  static constexpr std::array taken{fields::url};
+  return {.name = "show",
+          .about = "Show everything stored about one feed",
+          .example = "feedmill show https://example.org/feed.xml",
+          .fields = taken,
+          .use = reads,
+          .run = show_feed};
 }
 
 }  // namespace feedmill

@@ -5,10 +5,10 @@
 
 #include "storage/records/json_member.hpp"
 #include "worker/base/terminal.hpp"
-#include "worker/command_line/operation_verbs.hpp"
 #include "worker/config/config.hpp"
 #include "worker/observe/store_failure.hpp"
 #include "worker/verbs/admin_client.hpp"
+#include "worker/verbs/table.hpp"
 
 namespace feedmill {
 namespace {
@@ -33,11 +33,9 @@ void tell(const boost::json::value& check, Terminal& terminal) {
                             detail.empty() ? "" : ": ", visible(detail)));
 }
 
-}  // namespace
-
-int run_verb(const HealthVerb& verb, const Config& config, Terminal& terminal) {
+int check_health(const OperationValues& given, const Config& config, Terminal& terminal) {
   const AdminClient client = AdminClient::open(config);
-  const std::string path = verb.ready ? "/readyz" : "/livez";
+  const std::string path = given.truth("ready") ? "/readyz" : "/livez";
   const AdminAnswer answer = client.get(path + "?verbose");
   const bool healthy = answer.status == 200;
   if (terminal.json()) {
@@ -55,6 +53,18 @@ int run_verb(const HealthVerb& verb, const Config& config, Terminal& terminal) {
   terminal.flush();
   if (answer.status == 0) throw VerbFailure{exits::no, visible(client.nobody(answer))};
   return exits::no;
+}
+
+}  // namespace
+
+VerbRow health_verb() {
+  static constexpr std::array taken{fields::flag("--ready", "Also check whether it is ready to work")};
+  return {.name = "health",
+          .about = "Check whether the running worker on this machine is alive",
+          .example = "feedmill health --ready",
+          .exits = "1 when it is not, or does not answer",
+          .fields = taken,
+          .run = check_health};
 }
 
 }  // namespace feedmill

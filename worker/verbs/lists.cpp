@@ -16,12 +16,14 @@
 #include "storage/feeds/fleet.hpp"
 #include "storage/timelines/channels.hpp"
 #include "worker/base/interrupt.hpp"
-#include "worker/command_line/feed_verbs.hpp"
+#include "worker/command_line/values.hpp"
 #include "worker/lists/export.hpp"
 #include "worker/lists/import.hpp"
 #include "worker/verbs/channels_of_all.hpp"
 #include "worker/verbs/input_file.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/verbs/remove_feeds.hpp"
+#include "worker/verbs/table.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
@@ -190,7 +192,7 @@ json::object export_json(const FeedRecord& record, const FeedSettings& settings)
 }
 
 /// Removes feeds that a flawless list does not contain (OPERATIONS O7).
-int prune(const ImportVerb& verb, const AddressSet& named, const Counts& counts, const VerbContext& context) {
+int prune(const OperationValues& given, const AddressSet& named, const Counts& counts, const VerbContext& context) {
   if (counts.refused > 0 || counts.broken > 0 || named.size() == 0) {
     throw VerbFailure{exits::bad_input,
                       named.size() == 0 ? "nothing was pruned: the list names no feed, so all feeds would be removed"
@@ -208,9 +210,8 @@ int prune(const ImportVerb& verb, const AddressSet& named, const Counts& counts,
     }
     return left;
   };
-  RemoveVerb removal{{}, true, verb.dry_run};
-  return carry_out(removal, context.terminal, [&] {
-    if (!verb.yes && !verb.dry_run) {
+  return carry_out(remove_verb(), context.terminal, [&] {
+    if (!given.truth("yes") && !given.truth("dry-run")) {
       std::size_t feeds = 0;
       std::uint64_t entries = 0;
       over_all_feeds(context.store, [&](const auto& page) {
@@ -224,15 +225,15 @@ int prune(const ImportVerb& verb, const AddressSet& named, const Counts& counts,
       confirm_removal(context.terminal, feeds, entries);
     }
     over_all_feeds(context.store, [&](const auto& page) {
-      removal.urls = not_named(page);
-      if (!removal.urls.empty()) run_verb(removal, context);
+      const std::vector<std::string> urls = not_named(page);
+      if (!urls.empty()) remove_feeds(urls, true, given.truth("dry-run"), context);
     });
     return exits::done;
   });
 }
 
 /// Imports one part of a list in batches.
-void import_part(const ImportVerb& verb, const SubscriptionList& list, std::size_t total, Counts& counts,
+void import_part(const OperationValues& given, const SubscriptionList& list, std::size_t total, Counts& counts,
                  Progress& progress, const VerbContext& context) {
   for (std::size_t begin = 0; begin < list.feeds.size();) {
     stop_if_interrupted();
@@ -244,9 +245,9 @@ void import_part(const ImportVerb& verb, const SubscriptionList& list, std::size
                              ? fmt::format("{} feeds were added; run it again for the rest", before)
                              : fmt::format("{} of {} feeds were added; run it again for the rest", before, total);
     try {
-      is_new = add_or_look(batch, list, counts.added, verb.dry_run, context);
+      is_new = add_or_look(batch, list, counts.added, given.truth("dry-run"), context);
       so_far = "the channels are incomplete; run it again";
-      if (!verb.dry_run) or_fail(put_into_channels(context.store, batch, verb.user));
+      if (!given.truth("dry-run")) or_fail(put_into_channels(context.store, batch, given.text("user")));
     } catch (const VerbFailure& failure) {
       context.terminal.flush();
       throw VerbFailure{failure.exit, so_far + ": " + failure.text};
@@ -255,16 +256,16 @@ void import_part(const ImportVerb& verb, const SubscriptionList& list, std::size
       const Subscription& feed = list.feeds[begin + i];
       is_new[i] ? ++counts.added : ++counts.present;
       if (!feed.written.empty()) ++counts.repaired;
-      tell_feed(context.terminal, feed, is_new[i], verb.dry_run);
+      tell_feed(context.terminal, feed, is_new[i], given.truth("dry-run"));
     }
     begin += batch.size();
   }
 }
 
 /// `stores`: all partitions, or one.
-int import(const ImportVerb& verb, ListToImport& list, std::span<const VerbContext> stores) {
+int import(const OperationValues& given, ListToImport& list, std::span<const VerbContext> stores) {
   Terminal& terminal = stores.front().terminal;
-  if (verb.prune && !verb.yes && !verb.dry_run && !terminal.can_ask()) {
+  if (given.truth("prune") && !given.truth("yes") && !given.truth("dry-run") && !terminal.can_ask()) {
     throw VerbFailure{exits::usage,
                       "--prune deletes feeds and their entries; use --yes, or --dry-run to see what would be deleted"};
   }
@@ -277,13 +278,13 @@ int import(const ImportVerb& verb, ListToImport& list, std::span<const VerbConte
     std::set<std::string> made;
     for (std::optional<SubscriptionList> part = list.next(); part; part = list.next()) {
       // In list order, which no partition sees completely (RELIABILITY L31).
-      if (stores.size() > 1 && !verb.dry_run) {
-        for (const std::string& uid : channels_in({part->feeds.begin(), part->feeds.end()}, verb.user)) {
+      if (stores.size() > 1 && !given.truth("dry-run")) {
+        for (const std::string& uid : channels_in({part->feeds.begin(), part->feeds.end()}, given.text("user"))) {
           if (made.insert(uid).second) ChannelsOfAll(stores).add(uid);
         }
       }
       for (const VerbContext& context : stores)
-        import_part(verb, share_of(context.store, *part), total, counts, progress, context);
+        import_part(given, share_of(context.store, *part), total, counts, progress, context);
       counts.elsewhere += part->feeds.size();
       counts.merged += part->merged;
       for (const RefusedRow& row : part->refused) refused.tell(row);
@@ -295,9 +296,9 @@ int import(const ImportVerb& verb, ListToImport& list, std::span<const VerbConte
   }
   counts.refused = refused.rows();
   counts.broken = broken.rows();
-  tell_summary(terminal, counts, verb.dry_run);
+  tell_summary(terminal, counts, given.truth("dry-run"));
   for (const VerbContext& context : stores) {
-    if (!verb.dry_run) {
+    if (!given.truth("dry-run")) {
       note_without_worker(context);
       if (stores.size() == 1) tell_progress(context);
     } else if (stores.size() == 1) {
@@ -306,23 +307,25 @@ int import(const ImportVerb& verb, ListToImport& list, std::span<const VerbConte
   }
   int code = counts.refused == 0 && counts.broken == 0 ? exits::done : exits::bad_input;
   for (const VerbContext& context : stores) {
-    if (verb.prune) code = std::max(code, prune(verb, list.named(), counts, context));
+    if (given.truth("prune")) code = std::max(code, prune(given, list.named(), counts, context));
   }
   return code;
 }
 
-}  // namespace
-
-int run_verb(const ImportVerb& verb, const Config& config, Terminal& terminal) {
+int import_list(const OperationValues& given, const Config& config, Terminal& terminal) {
   note_interrupts();
-  ListToImport list(verb.file);
-  return with_stores(verb, config, terminal,
-                     [&](std::span<const VerbContext> stores) { return import(verb, list, stores); });
+  ListToImport list(given.text("FILE"));
+  return with_stores(import_verb(), given, config, terminal,
+                     [&](std::span<const VerbContext> stores) { return import(given, list, stores); });
 }
 
-namespace {
+void check_import(const OperationValues& given) {
+  const std::string user = given.text("user");
+  const std::string_view wrong = given.has("user") ? unfit_new_user(user) : std::string_view();
+  if (!wrong.empty()) refuse(fmt::format("invalid user name \"{}\": {}", visible(user), wrong));
+}
 
-void export_rows(const ExportVerb& verb, const VerbContext& context) {
+void export_rows(const std::string& user, const VerbContext& context) {
   over_all_feeds(context.store, [&](const auto& page) {
     const auto records = or_fail(Feeds(context.store).records(page));
     const auto channels = or_fail(Channels(context.store).holding(page));
@@ -330,27 +333,55 @@ void export_rows(const ExportVerb& verb, const VerbContext& context) {
       const std::optional<FeedRecord>& record = records[i];
       if (!record) continue;
       FeedSettings settings = read_settings(record->state.settings);
-      settings.folders = folders_of(channels[i], settings.folders, verb.user);
+      settings.folders = folders_of(channels[i], settings.folders, user);
       const bool in_a_folder = std::any_of(settings.folders.begin(), settings.folders.end(),
                                            [](const std::vector<std::string>& path) { return !path.empty(); });
-      if (verb.user.empty() || in_a_folder) context.terminal.line(export_json(*record, settings));
+      if (user.empty() || in_a_folder) context.terminal.line(export_json(*record, settings));
     }
   });
 }
 
-}  // namespace
-
-int run_verb(const ExportVerb& verb, std::span<const VerbContext> stores) {
+int export_feeds(const OperationValues& given, std::span<const VerbContext> stores) {
   Terminal& terminal = stores.front().terminal;
+  const std::string user = given.text("user");
   if (terminal.json()) {
-    for (const VerbContext& context : stores) export_rows(verb, context);
+    for (const VerbContext& context : stores) export_rows(user, context);
     return exits::done;
   }
-  for (Export list(verb.user, stores.size()); !list.ended();) {
+  for (Export list(user, stores.size()); !list.ended();) {
     stop_if_interrupted();
     terminal.raw(or_fail(list.next(stores[list.at()].store)));
   }
   return exits::done;
+}
+
+}  // namespace
+
+VerbRow import_verb() {
+  static constexpr std::array taken{
+      fields::argument("FILE", "OPML or a list of URLs; - for stdin"),
+      fields::flag("--dry-run", "Only show what would be added or removed"),
+      fields::flag("--prune", "Then remove feeds that are not in the list, with their posts"),
+      fields::flag("--yes", "Do not ask before pruning"),
+      fields::option("--user", "USER", "Folders become channels of this user: USER/FOLDER")};
+  return {.name = "import",
+          .about = "Add feeds from an OPML file or a list of URLs, one per line",
+          .example = "feedmill import subscriptions.opml --dry-run",
+          .exits = "65 when some rows of the list could not be used; the others were added",
+          .fields = taken,
+          .check = check_import,
+          .run = import_list};
+}
+
+VerbRow export_verb() {
+  static constexpr std::array taken{
+      fields::option("--user", "USER", "Only feeds in this user's channels, as folders", OperationField::Kind::user)};
+  return {.name = "export",
+          .about = "Write all feeds as OPML 2.0",
+          .example = "feedmill export > subscriptions.opml",
+          .fields = taken,
+          .use = reads,
+          .run = export_feeds};
 }
 
 }  // namespace feedmill

@@ -5,10 +5,11 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "storage/store/partition.hpp"
-#include "worker/command_line/feed_verbs.hpp"
+#include "worker/command_line/values.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/refusals.hpp"
+#include "worker/verbs/table.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
@@ -34,16 +35,19 @@ bool is_feed_elsewhere(const std::string& url, const Config& config) {
   return its != config.partition().index && has_all(config, its, {url});
 }
 
-}  // namespace
+void check_move(const OperationValues& given) {
+  if (given.truth("undo") && given.has("NEW")) refuse("NEW and --undo exclude each other");
+  if (!given.truth("undo") && !given.has("NEW")) refuse("NEW is missing (or --undo)");
+}
 
-int run_verb(const MoveVerb& verb, const VerbContext& context) {
+int move_feed(const OperationValues& given, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const std::string url = feed_url(terminal, verb.url, "nothing was moved");
-  const std::string to = verb.undo ? "" : feed_url(terminal, verb.to, "nothing was moved");
-  const bool taken = !verb.undo && is_feed_elsewhere(to, context.config);
-  const auto result =
-      taken ? MoveResult::taken
-            : or_fail(verb.undo ? Feeds(context.store).undo_move(url) : Feeds(context.store).move(url, to));
+  const bool undo = given.truth("undo");
+  const std::string url = feed_url(terminal, given.text("URL"), "nothing was moved");
+  const std::string to = undo ? "" : feed_url(terminal, given.text("NEW"), "nothing was moved");
+  const bool taken = !undo && is_feed_elsewhere(to, context.config);
+  const auto result = taken ? MoveResult::taken
+                            : or_fail(undo ? Feeds(context.store).undo_move(url) : Feeds(context.store).move(url, to));
   switch (result) {
     case MoveResult::moved:
       tell_moved(url, context);
@@ -67,6 +71,23 @@ int run_verb(const MoveVerb& verb, const VerbContext& context) {
                         fmt::format("{} was moved concurrently; check it (feedmill show) and try again", visible(url))};
   }
   return exits::bug;
+}
+
+}  // namespace
+
+VerbRow move_verb() {
+  using Kind = OperationField::Kind;
+  static constexpr std::array taken{
+      fields::argument("URL", "Address of a feed, as it was added", Kind::address),
+      fields::optional(fields::argument("NEW", "URL to fetch from now on", Kind::address)),
+      fields::flag("--undo", "Fetch again from the URL before the last move (90 days)")};
+  return {.name = "move",
+          .about = "Fetch a feed from another URL; its keys and entries stay",
+          .example = "feedmill move https://example.org/old.xml https://example.org/new.xml",
+          .exits = "75 if it was moved concurrently",
+          .fields = taken,
+          .check = check_move,
+          .run = move_feed};
 }
 
 }  // namespace feedmill

@@ -11,10 +11,10 @@
 #include "storage/timelines/notice_parts.hpp"
 #include "storage/timelines/notifications.hpp"
 #include "worker/admin/status_json.hpp"
-#include "worker/command_line/operation_verbs.hpp"
-#include "worker/command_line/user_verbs.hpp"
+#include "worker/command_line/values.hpp"
 #include "worker/timelines/notification_matcher.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/verbs/table.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -89,19 +89,20 @@ void tell_count(Terminal& terminal, const std::string& user, std::string_view na
 }
 
 /// The rules of a command line.
-std::vector<Watch> rules_of(const NotifyRulesVerb& verb, Terminal& terminal) {
+std::vector<Watch> rules_of(const OperationValues& given, Terminal& terminal) {
+  const std::string user = given.text("USER");
   std::vector<Watch> rules;
-  for (const std::string& url : feed_urls(terminal, verb.feeds, "nothing was changed")) {
-    rules.push_back({verb.user, "", Watch::Kind::feed, url});
+  for (const std::string& url : feed_urls(terminal, given.texts("feed"), "nothing was changed")) {
+    rules.push_back({user, "", Watch::Kind::feed, url});
   }
-  for (const std::string& uid : verb.channels) rules.push_back({verb.user, "", Watch::Kind::channel, uid});
-  for (const std::string& words : verb.words) {
+  for (const std::string& uid : given.texts("channel")) rules.push_back({user, "", Watch::Kind::channel, uid});
+  for (const std::string& words : given.texts("words")) {
     if (const std::string_view wrong = unfit_words(words); !wrong.empty()) {
       terminal.error(
           fmt::format("words \"{}\" cannot be watched: {}; nothing was changed", visible(words.substr(0, 100)), wrong));
       throw VerbFailure{exits::bad_input, ""};
     }
-    rules.push_back({verb.user, "", Watch::Kind::words, words});
+    rules.push_back({user, "", Watch::Kind::words, words});
   }
   return rules;
 }
@@ -158,24 +159,45 @@ bool remove_rule(const std::string& user, const std::string& id, std::span<const
   return is_gone;
 }
 
-}  // namespace
+bool changes_rules(const OperationValues& given) {
+  return given.has("feed") || given.has("channel") || given.has("words") || given.has("remove");
+}
 
-int run_verb(const NotifyRulesVerb& verb, std::span<const VerbContext> stores) {
+StoreUse use_of_rules(const OperationValues& given) {
+  return changes_rules(given) ? StoreUse::change : StoreUse::read;
+}
+
+void check_rules(const OperationValues& given) {
+  const std::string user = given.text("USER");
+  const bool adds = given.has("feed") || given.has("channel") || given.has("words");
+  if (const std::string_view wrong = adds ? unfit_text_name(user) : std::string_view(); !wrong.empty())
+    refuse(fmt::format("invalid user name \"{}\": {}", visible(user), wrong));
+  for (const std::string& uid : given.texts("channel")) {
+    const std::string_view wrong = unfit_text_name(uid);
+    if (!wrong.empty()) refuse(fmt::format("invalid channel name \"{}\": {}", visible(uid), wrong));
+  }
+  const std::string_view wrong = objection_to_user(user);
+  if (!wrong.empty() && changes_rules(given))
+    refuse(fmt::format("a user with notices cannot be named \"{}\": {}", visible(user), wrong));
+}
+
+int notice_rules(const OperationValues& given, std::span<const VerbContext> stores) {
   Terminal& terminal = stores.front().terminal;
-  for (const Watch& rule : rules_of(verb, terminal)) {
+  const std::string user = given.text("USER");
+  for (const Watch& rule : rules_of(given, terminal)) {
     if (!add_rule(rule, stores)) {
-      terminal.error(fmt::format("{} has {} rules, the maximum; --remove some", visible(verb.user), max_watches));
+      terminal.error(fmt::format("{} has {} rules, the maximum; --remove some", visible(user), max_watches));
       return exits::no;
     }
   }
   std::size_t unknown = 0;
-  for (const std::string& id : verb.remove) unknown += remove_rule(verb.user, id, stores) ? 0 : 1;
+  for (const std::string& id : given.texts("remove")) unknown += remove_rule(user, id, stores) ? 0 : 1;
   if (unknown > 0) {
-    terminal.error(fmt::format("{} of these are not rules of {}", unknown, visible(verb.user)));
+    terminal.error(fmt::format("{} of these are not rules of {}", unknown, visible(user)));
     return exits::no;
   }
-  const auto all = or_fail(Notifications(home_of(verb.user, stores).store).watches(verb.user));
-  if (all.empty()) terminal.note(fmt::format("no rules for {}: feedmill notify rules -h", visible(verb.user)));
+  const auto all = or_fail(Notifications(home_of(user, stores).store).watches(user));
+  if (all.empty()) terminal.note(fmt::format("no rules for {}: feedmill notify rules -h", visible(user)));
   Columns table(terminal, {{"ID", 8}, {"KIND", 8}, {"WATCHED", 0}});
   table.heading();
   for (const Watch& watch : all) {
@@ -185,30 +207,105 @@ int run_verb(const NotifyRulesVerb& verb, std::span<const VerbContext> stores) {
   return exits::done;
 }
 
-int run_verb(const NotifyListVerb& verb, std::span<const VerbContext> stores) {
-  tell_notices(verb.user, verb.unread, stores);
+int list_notices(const OperationValues& given, std::span<const VerbContext> stores) {
+  tell_notices(given.text("USER"), given.truth("unread"), stores);
   return exits::done;
 }
 
-int run_verb(const NotifyReadVerb& verb, std::span<const VerbContext> stores) {
-  tell_count(stores.front().terminal, verb.user, "marked_read",
-             edit(&Notifications::mark_read, verb.user, verb.ids, stores));
+int read_notices(const OperationValues& given, std::span<const VerbContext> stores) {
+  const std::string user = given.text("USER");
+  tell_count(stores.front().terminal, user, "marked_read",
+             edit(&Notifications::mark_read, user, given.texts("ID"), stores));
   return exits::done;
 }
 
-int run_verb(const NotifyDeleteVerb& verb, std::span<const VerbContext> stores) {
-  tell_count(stores.front().terminal, verb.user, "deleted", edit(&Notifications::remove, verb.user, verb.ids, stores));
+int delete_notices(const OperationValues& given, std::span<const VerbContext> stores) {
+  const std::string user = given.text("USER");
+  tell_count(stores.front().terminal, user, "deleted", edit(&Notifications::remove, user, given.texts("ID"), stores));
   return exits::done;
 }
 
-int run_verb(const NoticesVerb& verb, std::span<const VerbContext> stores) {
+int operator_notices(const OperationValues& given, std::span<const VerbContext> stores) {
   const std::string user(operator_user);
-  if (!verb.clear) {
+  if (!given.truth("clear")) {
     tell_notices(user, false, stores);
     return exits::done;
   }
   tell_count(stores.front().terminal, user, "deleted", edit(&Notifications::remove, user, {}, stores));
   return exits::done;
+}
+
+StoreUse use_of_notices(const OperationValues& given) {
+  return given.truth("clear") ? StoreUse::change : StoreUse::read;
+}
+
+using Kind = OperationField::Kind;
+
+constexpr OperationField notice_user = fields::argument("USER", "Name of a user; operators are _operator", Kind::user);
+constexpr OperationField notice_ids =
+    fields::either(fields::many(fields::argument("ID", "Notice id (see notify list)")));
+constexpr OperationField all_notices = fields::either(fields::flag("--all", "All of them"));
+
+VerbRow notify_rules() {
+  static constexpr std::array taken{
+      notice_user, fields::many(fields::option("--feed", "URL", "Watch this feed; may be repeated", Kind::address)),
+      fields::many(fields::option("--channel", "CHANNEL", "Watch this channel; may be repeated", Kind::channel)),
+      fields::many(fields::option("--words", "WORDS", "Watch for posts that contain all these words; may be repeated")),
+      fields::many(fields::option("--remove", "ID", "Remove the rule with this id; may be repeated"))};
+  return {.name = "notify rules",
+          .about = "A user's rules: a feed, a channel or words to watch",
+          .example = "feedmill notify rules anna --words \"redis cluster\"",
+          .fields = taken,
+          .check = check_rules,
+          .use = use_of_rules,
+          .run = notice_rules};
+}
+
+VerbRow notify_list() {
+  static constexpr std::array taken{notice_user, fields::flag("--unread", "Only unread notices")};
+  return {.name = "notify list",
+          .about = "A user's notices, newest first",
+          .example = "feedmill notify list anna --unread",
+          .fields = taken,
+          .use = reads,
+          .run = list_notices};
+}
+
+VerbRow notify_read() {
+  static constexpr std::array taken{notice_user, notice_ids, all_notices};
+  return {.name = "notify read",
+          .about = "Mark notices read",
+          .example = "feedmill notify read anna --all",
+          .fields = taken,
+          .run = read_notices};
+}
+
+VerbRow notify_delete() {
+  static constexpr std::array taken{notice_user, notice_ids, all_notices};
+  return {.name = "notify delete",
+          .about = "Delete notices",
+          .example = "feedmill notify delete anna --all",
+          .fields = taken,
+          .run = delete_notices};
+}
+
+}  // namespace
+
+std::vector<VerbRow> notify_verbs() {
+  std::vector<VerbRow> rows{
+      {.name = "notify", .about = "Notices for users"}, notify_rules(), notify_list(), notify_read(), notify_delete()};
+  for (VerbRow& row : rows) row.fails_as = "notify";
+  return rows;
+}
+
+VerbRow notices_verb() {
+  static constexpr std::array taken{fields::flag("--clear", "Delete them all")};
+  return {.name = "notices",
+          .about = "Notices for operators, newest first",
+          .example = "feedmill notices --json",
+          .fields = taken,
+          .use = use_of_notices,
+          .run = operator_notices};
 }
 
 }  // namespace feedmill

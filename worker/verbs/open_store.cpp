@@ -50,6 +50,48 @@ StoreSession StoreSession::open(const Config& config, StoreUse use, bool of_all)
   return session;
 }
 
+int carry_out(const VerbRow& verb, Terminal& terminal, const std::function<int()>& work) {
+  terminal.speak_for(verb.name);
+  try {
+    return work();
+  } catch (const VerbFailure& failure) {
+    terminal.speak_for(verb.fails_as.empty() ? verb.name : verb.fails_as);
+    if (!failure.text.empty()) terminal.error(failure.text);
+    return failure.exit;
+  }
+}
+
+int with_store(const VerbRow& verb, const OperationValues& given, const Config& config, Terminal& terminal,
+               const std::function<int(const VerbContext& context)>& work) {
+  return carry_out(verb, terminal, [&] {
+    StoreSession session = StoreSession::open(config, verb.use(given), verb.is_of_all);
+    const int code = carry_out(verb, terminal, [&] { return work(VerbContext{config, session.store(), terminal}); });
+    terminal.flush();  // before a private server is stopped, which takes its time
+    return code;
+  });
+}
+
+int with_stores(const VerbRow& verb, const OperationValues& given, const Config& config, Terminal& terminal,
+                const std::function<int(std::span<const VerbContext> stores)>& work) {
+  return carry_out(verb, terminal, [&] {
+    const std::vector<Config> configs = config.of_each_partition();
+    std::vector<StoreSession> sessions;
+    std::vector<VerbContext> stores;
+    for (const Config& its : configs) {
+      try {
+        sessions.push_back(StoreSession::open(its, verb.use(given)));
+      } catch (VerbFailure& failure) {
+        if (configs.size() > 1) failure.text = "partition " + std::to_string(sessions.size()) + ": " + failure.text;
+        throw;
+      }
+    }
+    for (std::size_t i = 0; i < configs.size(); ++i) stores.push_back({configs[i], sessions[i].store(), terminal});
+    const int code = carry_out(verb, terminal, [&] { return work(stores); });
+    terminal.flush();  // before a private server is stopped, which takes its time
+    return code;
+  });
+}
+
 std::vector<std::string> feed_urls(Terminal& terminal, const std::vector<std::string>& arguments,
                                    std::string_view consequence) {
   std::vector<std::string> urls;

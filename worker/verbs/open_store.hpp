@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,7 +18,7 @@
 #include "storage/store/store.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/base/terminal.hpp"
-#include "worker/command_line/verb_row.hpp"
+#include "worker/command_line/verb.hpp"
 #include "worker/config/config.hpp"
 #include "worker/observe/store_failure.hpp"
 #include "worker/redis_server/private_server.hpp"
@@ -57,57 +58,16 @@ T or_fail(StoreResult<T> answer) {
   if constexpr (!std::is_void_v<T>) return std::move(*answer);
 }
 
-/// Does `work` in the name of `verb` and returns the exit code: its own, or that of a VerbFailure, which is told.
-template <class Kind, class Work>
-int carry_out(const Kind& verb, Terminal& terminal, Work work) {
-  terminal.speak_for(verb.row.name);
-  try {
-    return work();
-  } catch (const VerbFailure& failure) {
-    terminal.speak_for(name_in_failures(verb));
-    if (!failure.text.empty()) terminal.error(failure.text);
-    return failure.exit;
-  }
-}
+/// Does `work` in the name of a verb and returns the exit code: its own, or that of a VerbFailure, which is told.
+int carry_out(const VerbRow& verb, Terminal& terminal, const std::function<int()>& work);
 
-/// The same with the store opened as `verb` needs it: `work` is given a VerbContext.
-template <class Kind, class Work>
-int with_store(const Kind& verb, const Config& config, Terminal& terminal, Work work) {
-  return carry_out(verb, terminal, [&] {
-    StoreUse use = StoreUse::change;
-    if constexpr (requires { verb.use(); }) use = verb.use();
-    bool of_all = false;
-    if constexpr (requires { verb.is_of_all(); }) of_all = verb.is_of_all();
-    StoreSession session = StoreSession::open(config, use, of_all);
-    const int code = carry_out(verb, terminal, [&] { return work(VerbContext{config, session.store(), terminal}); });
-    terminal.flush();  // before a private server is stopped, which takes its time
-    return code;
-  });
-}
+/// The same with the store opened as the verb uses it.
+int with_store(const VerbRow& verb, const OperationValues& given, const Config& config, Terminal& terminal,
+               const std::function<int(const VerbContext& context)>& work);
 
 /// The same with the stores of all partitions, in their order, or of the one that is named or that there is.
-template <class Kind, class Work>
-int with_stores(const Kind& verb, const Config& config, Terminal& terminal, Work work) {
-  return carry_out(verb, terminal, [&] {
-    StoreUse use = StoreUse::change;
-    if constexpr (requires { verb.use(); }) use = verb.use();
-    const std::vector<Config> configs = config.of_each_partition();
-    std::vector<StoreSession> sessions;
-    std::vector<VerbContext> stores;
-    for (const Config& its : configs) {
-      try {
-        sessions.push_back(StoreSession::open(its, use));
-      } catch (VerbFailure& failure) {
-        if (configs.size() > 1) failure.text = "partition " + std::to_string(sessions.size()) + ": " + failure.text;
-        throw;
-      }
-    }
-    for (std::size_t i = 0; i < configs.size(); ++i) stores.push_back({configs[i], sessions[i].store(), terminal});
-    const int code = carry_out(verb, terminal, [&] { return work(std::span<const VerbContext>(stores)); });
-    terminal.flush();  // before a private server is stopped, which takes its time
-    return code;
-  });
-}
+int with_stores(const VerbRow& verb, const OperationValues& given, const Config& config, Terminal& terminal,
+                const std::function<int(std::span<const VerbContext> stores)>& work);
 
 // What follows throws VerbFailure, too.
 

@@ -1,5 +1,5 @@
 // Runs an operation as a verb and prints its outcome.
-#include "worker/command_line/operation_verb.hpp"
+#include "worker/verbs/operation_verb.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -100,9 +100,9 @@ OperationOutcome finished(const OperationOutcome& begun, const FetchOptions& fet
 /// A call of a verb over an open store.
 class Call {
  public:
-  Call(const OperationVerb& verb, const VerbContext& context)
-      : operation_(*verb.operation),
-        given_(verb.given),
+  Call(const Operation& operation, const OperationValues& given, const VerbContext& context)
+      : operation_(operation),
+        given_(given),
         context_(context),
         fetching_(look_options(context.config)),
         public_url_(context.config.url_of_partition(context.config.push_out.public_url)) {}
@@ -172,24 +172,23 @@ class Call {
 };
 
 /// The given keys, joined.
-std::string keys_of(const OperationVerb& verb) {
+std::string keys_of(const Operation& operation, const OperationValues& given) {
   std::vector<std::string> keys;
-  for (const OperationField& field : verb.operation->fields) {
-    if (field.is_key && verb.given.has(field.name)) keys.push_back(visible(verb.given.text(field.name)));
+  for (const OperationField& field : operation.fields) {
+    if (field.is_key && given.has(field.name)) keys.push_back(visible(given.text(field.name)));
   }
   return fmt::format("{}", fmt::join(keys, " "));
 }
 
 }  // namespace
 
-int run_verb(const OperationVerb& verb, const VerbContext& context) {
-  const Operation& operation = *verb.operation;
-  if (!operation.question.empty() && !verb.yes) {
-    confirm(context.terminal, fmt::format(fmt::runtime(operation.question), keys_of(verb)),
+int run_operation(const Operation& operation, const OperationValues& given, const VerbContext& context) {
+  if (!operation.question.empty() && !given.truth("yes")) {
+    confirm(context.terminal, fmt::format(fmt::runtime(operation.question), keys_of(operation, given)),
             fmt::format("{}; use --yes", operation.unasked), "nothing was changed");
   }
   try {
-    return Call(verb, context).tell();
+    return Call(operation, given, context).tell();
   } catch (const OperationRefused& refused) {
     throw VerbFailure{exit_of(refused.reason), visible(refused.detail)};
   } catch (const StoreFailure& failure) {

@@ -16,12 +16,12 @@
 #include "storage/feeds/hosts.hpp"
 #include "worker/base/figure_text.hpp"
 #include "worker/base/interrupt.hpp"
-#include "worker/command_line/question_verbs.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/lists/subscriptions.hpp"
 #include "worker/process/run_options.hpp"
 #include "worker/verbs/input_file.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/verbs/table.hpp"
 #include "worker/words/due_text.hpp"
 
 namespace feedmill {
@@ -32,6 +32,12 @@ namespace json = boost::json;
 constexpr Milliseconds made_up_start{1'767'225'600'000};  // 2026-01-01: equal inputs give equal output
 constexpr std::uint64_t most_made_up = 10'000'000;
 constexpr std::size_t shown_unfit = 20;
+
+struct Asked {
+  unsigned days = 1;
+  std::string host;   ///< "" = all
+  std::string feeds;  ///< "" = the stored ones; a number; else a file, "-" = stdin
+};
 
 struct PlannedFleet {
   Simulation simulation;
@@ -50,12 +56,12 @@ void learn_quotas(Store& store, std::span<const PlannedFeed> feeds, Simulation& 
   }
 }
 
-PlannedFleet stored(const PlanVerb& verb, const Config& config, Terminal& terminal) {
+PlannedFleet stored(const Asked& asked, const Config& config, Terminal& terminal) {
   StoreSession session = StoreSession::open(config, StoreUse::read);
   Store& store = session.store();
-  PlannedFleet fleet{Simulation(plan_options(config, or_fail(store.now()), verb.days)), "stored"};
+  PlannedFleet fleet{Simulation(plan_options(config, or_fail(store.now()), asked.days)), "stored"};
   const std::uint64_t feeds = or_fail(Feeds(store).count());
-  if (verb.host.empty()) fleet.simulation.reserve(feeds);
+  if (asked.host.empty()) fleet.simulation.reserve(feeds);
   Progress progress(terminal, "reading", feeds);
   std::size_t read = 0;
   over_all_feeds(store, [&](const auto& page) {
@@ -64,7 +70,7 @@ PlannedFleet stored(const PlanVerb& verb, const Config& config, Terminal& termin
     std::vector<PlannedFeed> planned;
     for (const std::optional<FeedRecord>& record : or_fail(Feeds(store).records(page))) {
       std::optional<PlannedFeed> feed = record ? planned_feed(*record) : std::nullopt;
-      if (feed && (verb.host.empty() || host_of_gate(feed->host) == verb.host)) planned.push_back(std::move(*feed));
+      if (feed && (asked.host.empty() || host_of_gate(feed->host) == asked.host)) planned.push_back(std::move(*feed));
     }
     learn_quotas(store, planned, fleet.simulation);
     for (const PlannedFeed& feed : planned) fleet.simulation.add(feed);
@@ -72,24 +78,24 @@ PlannedFleet stored(const PlanVerb& verb, const Config& config, Terminal& termin
   return fleet;
 }
 
-PlannedFleet made_up(const PlanVerb& verb, std::uint64_t number, const PlanOptions& options) {
+PlannedFleet made_up(const Asked& asked, std::uint64_t number, const PlanOptions& options) {
   PlannedFleet fleet{Simulation(options), "made-up"};
   fleet.simulation.reserve(number);
   for (std::uint64_t i = 0; i < number; ++i) {
-    fleet.simulation.add(made_up_feed(i, number, verb.host, options.schedule, options.start));
+    fleet.simulation.add(made_up_feed(i, number, asked.host, options.schedule, options.start));
   }
   return fleet;
 }
 
 /// As after an import: first fetches spread, rates made up.
-PlannedFleet listed(const PlanVerb& verb, const PlanOptions& options, std::uint64_t rate) {
+PlannedFleet listed(const Asked& asked, const PlanOptions& options, std::uint64_t rate) {
   const SubscriptionList list =
-      read_subscriptions(read_input(verb.feeds, max_opml_bytes, " (--feeds takes a number or a file)"));
-  PlannedFleet fleet{Simulation(options), "of " + verb.feeds};
+      read_subscriptions(read_input(asked.feeds, max_opml_bytes, " (--feeds takes a number or a file)"));
+  PlannedFleet fleet{Simulation(options), "of " + asked.feeds};
   for (const Subscription& subscription : list.feeds) {
     PlannedFeed feed;
     feed.host = server_of(subscription.feed_url);
-    if (!verb.host.empty() && host_of_gate(feed.host) != verb.host) continue;
+    if (!asked.host.empty() && host_of_gate(feed.host) != asked.host) continue;
     feed.url = subscription.feed_url;
     feed.new_per_week = made_up_rate(feed.url);
     feed.validators = true;
@@ -101,21 +107,22 @@ PlannedFleet listed(const PlanVerb& verb, const PlanOptions& options, std::uint6
     fleet.simulation.add(feed);
   }
   if (fleet.simulation.feeds() == 0)
-    throw VerbFailure{exits::bad_input, fmt::format("{} lists no feeds", visible(verb.feeds))};
+    throw VerbFailure{exits::bad_input, fmt::format("{} lists no feeds", visible(asked.feeds))};
   return fleet;
 }
 
-PlannedFleet fleet_of(const PlanVerb& verb, const Config& config, Terminal& terminal) {
-  if (verb.feeds.empty()) return stored(verb, config, terminal);
-  const PlanOptions options = plan_options(config, made_up_start, verb.days);
+PlannedFleet fleet_of(const Asked& asked, const Config& config, Terminal& terminal) {
+  if (asked.feeds.empty()) return stored(asked, config, terminal);
+  const PlanOptions options = plan_options(config, made_up_start, asked.days);
   std::uint64_t number = 0;
-  const char* const end = verb.feeds.data() + verb.feeds.size();
-  const auto [read_to, error] = std::from_chars(verb.feeds.data(), end, number);
-  if (read_to != end || error == std::errc::invalid_argument) return listed(verb, options, config.schedule.import_rate);
+  const char* const end = asked.feeds.data() + asked.feeds.size();
+  const auto [read_to, error] = std::from_chars(asked.feeds.data(), end, number);
+  if (read_to != end || error == std::errc::invalid_argument)
+    return listed(asked, options, config.schedule.import_rate);
   if (error != std::errc{} || number < 1 || number > most_made_up) {
     throw VerbFailure{exits::usage, fmt::format("--feeds: a number from 1 to {}, or a file", most_made_up)};
   }
-  return made_up(verb, number, options);
+  return made_up(asked, number, options);
 }
 
 std::int64_t rounded(double number) {
@@ -138,9 +145,9 @@ double hundredths(double number) {
   return std::round(number * 100) / 100;
 }
 
-json::object plan_json(const Plan& plan, const PlanVerb& verb, std::uint32_t kept) {
+json::object plan_json(const Plan& plan, const Asked& asked, std::uint32_t kept) {
   json::object row = json_row();
-  row["days"] = verb.days;
+  row["days"] = asked.days;
   row["feeds"] = plan.feeds;
   row["hosts"] = plan.hosts;
   row["requests"] = plan.requests;
@@ -189,13 +196,13 @@ void tell_hours(const Plan& plan, Terminal& terminal) {
   }
 }
 
-void tell_plan(const Plan& plan, const PlanVerb& verb, const std::string& source, std::uint32_t kept,
+void tell_plan(const Plan& plan, const Asked& asked, const std::string& source, std::uint32_t kept,
                Terminal& terminal) {
   const auto line = [&](const char* name, const std::string& value) {
     terminal.line(fmt::format("{:<16}{}", name, visible(value)));
   };
   line("feeds", fmt::format("{} {}, on {} host{}, {} day{}", count_text(plan.feeds), source, count_text(plan.hosts),
-                            plan.hosts == 1 ? "" : "s", verb.days, verb.days == 1 ? "" : "s"));
+                            plan.hosts == 1 ? "" : "s", asked.days, asked.days == 1 ? "" : "s"));
   line("requests", fmt::format("{}, {} an hour on average", count_text(plan.requests),
                                count_text(plan.requests / plan.by_hour.size())));
   line("conditional", plan.requests == 0 ? std::string("-")
@@ -248,26 +255,45 @@ PlanOptions plan_options(const Config& config, Milliseconds start, unsigned days
   return options;
 }
 
-int run_verb(const PlanVerb& verb, const Config& config, Terminal& terminal) {
+namespace {
+
+/// Reads only, and Redis only for the stored feeds.
+int plan_schedule(const OperationValues& given, const Config& config, Terminal& terminal) {
   note_interrupts();
-  PlannedFleet fleet = fleet_of(verb, config, terminal);
+  const Asked asked{static_cast<unsigned>(given.number("days", 1)), given.text("host"), given.text("feeds")};
+  PlannedFleet fleet = fleet_of(asked, config, terminal);
   if (fleet.simulation.feeds() == 0) terminal.note("no feeds to plan for: feedmill plan --feeds 100000 simulates some");
   Plan plan;
   {
-    Progress progress(terminal, "simulating", verb.days * std::size_t{24});
+    Progress progress(terminal, "simulating", asked.days * std::size_t{24});
     plan = fleet.simulation.run([&](std::size_t hour) {
       stop_if_interrupted();
       progress.reached(hour);
     });
   }
   if (terminal.json()) {
-    terminal.line(plan_json(plan, verb, config.retention.entries));
+    terminal.line(plan_json(plan, asked, config.retention.entries));
   } else {
-    tell_plan(plan, verb, fleet.source, config.retention.entries, terminal);
+    tell_plan(plan, asked, fleet.source, config.retention.entries, terminal);
   }
   terminal.flush();
   warn_of_hosts(plan, terminal);
   return exits::done;
+}
+
+}  // namespace
+
+VerbRow plan_verb() {
+  static constexpr std::array taken{
+      fields::number("--days", "N", "Days to simulate (1)", 1, 365),
+      fields::option("--host", "HOST", "Only feeds of this host"),
+      fields::option("--feeds", "N|FILE",
+                     "Instead of the stored feeds: N made-up feeds, or those of an OPML file or list of URLs")};
+  return {.name = "plan",
+          .about = "Simulate the schedule: requests per hour, busiest hosts, hosts with more feeds than fit",
+          .example = "feedmill plan --days 7 --feeds 100000",
+          .fields = taken,
+          .run = plan_schedule};
 }
 
 }  // namespace feedmill

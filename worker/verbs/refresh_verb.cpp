@@ -1,6 +1,7 @@
 #include "worker/verbs/refresh_verb.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <set>
@@ -18,9 +19,9 @@
 #include "storage/feeds/fleet.hpp"
 #include "storage/feeds/hosts.hpp"
 #include "worker/base/interrupt.hpp"
-#include "worker/command_line/feed_verbs.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/process/run.hpp"
+#include "worker/verbs/table.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -301,20 +302,21 @@ std::vector<Awaited> registered(const std::vector<std::string>& urls, const Verb
 }
 
 /// Makes feeds due. Adds those that will be fetched to `waiting` and prints the result of the others.
-void make_due(std::span<const Awaited> feeds, const RefreshVerb& verb, const VerbContext& context, Milliseconds now,
-              Waiting& waiting, Tally& tally) {
+void make_due(std::span<const Awaited> feeds, const OperationValues& given, const VerbContext& context,
+              Milliseconds now, Waiting& waiting, Tally& tally) {
   std::vector<std::string> urls;
   for (const Awaited& feed : feeds) urls.push_back(feed.url);
-  const auto woken = or_fail(Feeds(context.store).wake(urls, context.config.schedule.manual_floor, verb.ignore_floor));
+  const auto woken =
+      or_fail(Feeds(context.store).wake(urls, context.config.schedule.manual_floor, given.truth("ignore-floor")));
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     const Wake& wake = woken[i];
     const bool comes = wake.result == Wake::Result::due || wake.result == Wake::Result::noted;
-    if (verb.defer || !comes) tell_wake(context.terminal, urls[i], wake, now);
+    if (given.truth("defer") || !comes) tell_wake(context.terminal, urls[i], wake, now);
     tally.too_early = tally.too_early || wake.result == Wake::Result::too_early;
     tally.known_to_fail = tally.known_to_fail || (wake.result == Wake::Result::too_early && feeds[i].fails);
-    tally.failed = tally.failed || (wake.result == Wake::Result::paused && !verb.all);  // requested by name
-    if (!comes || verb.defer) continue;
-    if (verb.all) {
+    tally.failed = tally.failed || (wake.result == Wake::Result::paused && !given.truth("all"));  // requested by name
+    if (!comes || given.truth("defer")) continue;
+    if (given.truth("all")) {
       waiting.add_behind(feeds[i]);
     } else {
       waiting.add(feeds[i]);
@@ -357,13 +359,11 @@ int await(Waiting waiting, const VerbContext& context, Milliseconds now, Tally& 
   }
 }
 
-}  // namespace
-
-int run_verb(const RefreshVerb& verb, const VerbContext& context) {
+int refresh_feeds(const OperationValues& given, const VerbContext& context) {
   const auto now = or_fail(context.store.now());
   Waiting waiting(context.store);
   Tally tally;
-  if (verb.all) {
+  if (given.truth("all")) {
     Progress progress(context.terminal, "requesting", or_fail(Feeds(context.store).count()));
     std::size_t asked = 0;
     over_all_feeds(context.store, [&](const auto& page) {
@@ -373,26 +373,45 @@ int run_verb(const RefreshVerb& verb, const VerbContext& context) {
       for (const std::optional<FeedRecord>& record : or_fail(Feeds(context.store).records(page))) {
         if (record) feeds.push_back(as_it_is(*record));
       }
-      make_due(feeds, verb, context, now, waiting, tally);
+      make_due(feeds, given, context, now, waiting, tally);
       context.terminal.flush();
     });
   } else {
-    const auto urls = feed_urls(context.terminal, verb.urls, "nothing was refreshed");
+    const auto urls = feed_urls(context.terminal, given.texts("URL"), "nothing was refreshed");
     const auto known = registered(urls, context);
     if (known.size() < urls.size()) return exits::no;
-    in_parts(known, [&](const auto& part) { make_due(part, verb, context, now, waiting, tally); });
+    in_parts(known, [&](const auto& part) { make_due(part, given, context, now, waiting, tally); });
   }
   const int code = await(std::move(waiting), context, now, tally);
   tally.put_off = tally.put_off || tally.too_early;
   return code == exits::done ? tally.exit() : code;
 }
 
+bool always(const OperationValues&) {
+  return true;
+}
+
+}  // namespace
+
+VerbRow refresh_verb() {
+  static constexpr std::array taken{fields::either(fields::urls), fields::either(fields::flag("--all", "Every feed")),
+                                    fields::flag("--defer", "Only make them due; a running worker fetches them"),
+                                    fields::flag("--ignore-floor", "Even if the last fetch was very recent")};
+  return {.name = "refresh",
+          .about = "Fetch feeds now and show the result",
+          .example = "feedmill refresh https://example.org/feed.xml",
+          .exits = "1 when a fetch failed or a named feed is paused, 75 when one was postponed",
+          .fields = taken,
+          .is_of_each = always,
+          .run = refresh_feeds};
+}
+
 int refresh_added(const std::vector<std::string>& feed_urls, const std::vector<std::string>& just_added,
                   const VerbContext& context) {
   const std::set<std::string> added(just_added.begin(), just_added.end());
   Tally tally;
-  const RefreshVerb verb;
-  return carry_out(verb, context.terminal, [&] {
+  const OperationValues given;
+  return carry_out(refresh_verb(), context.terminal, [&] {
     const auto now = or_fail(context.store.now());
     Waiting waiting(context.store);
     std::vector<Awaited> present;
@@ -405,7 +424,7 @@ int refresh_added(const std::vector<std::string>& feed_urls, const std::vector<s
         present.push_back(std::move(feed));
       }
     }
-    in_parts(present, [&](const auto& part) { make_due(part, verb, context, now, waiting, tally); });
+    in_parts(present, [&](const auto& part) { make_due(part, given, context, now, waiting, tally); });
     const int code = await(std::move(waiting), context, now, tally);
     tally.failed = tally.failed || tally.known_to_fail;
     return code == exits::done ? tally.exit() : code;

@@ -11,8 +11,8 @@
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/fleet.hpp"
 #include "storage/push_out/subscribers.hpp"
-#include "worker/command_line/operation_verbs.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/verbs/table.hpp"
 #include "worker/words/due_text.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
@@ -126,9 +126,7 @@ std::vector<std::pair<std::string, std::string>> lines_of(const Figures& figures
   return lines;
 }
 
-}  // namespace
-
-int run_verb(const StatsVerb&, std::span<const VerbContext> stores) {
+int tell_stats(const OperationValues&, std::span<const VerbContext> stores) {
   Terminal& terminal = stores.front().terminal;
   std::optional<Figures> all;
   for (const VerbContext& context : stores) {
@@ -145,6 +143,16 @@ int run_verb(const StatsVerb&, std::span<const VerbContext> stores) {
   }
   if (all) terminal.tell({}, lines_of(*all), 20);
   return exits::done;
+}
+
+}  // namespace
+
+VerbRow stats_verb() {
+  return {.name = "stats",
+          .about = "Figures of all workers and the whole store",
+          .example = "feedmill stats --json",
+          .use = reads,
+          .run = tell_stats};
 }
 
 }  // namespace feedmill

@@ -13,7 +13,8 @@
 #include "storage/events/event_stream.hpp"
 #include "storage/records/json_member.hpp"
 #include "worker/base/interrupt.hpp"
-#include "worker/command_line/post_verbs.hpp"
+#include "worker/command_line/values.hpp"
+#include "worker/verbs/table.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -35,10 +36,10 @@ json::object object_of(const EventRecord& record) {
 }
 
 /// Whether to print this type. Internal types are shown as JSON, with -v, or on request.
-bool wanted(const TailVerb& verb, const EventRecord& record, const Terminal& terminal) {
+bool wanted(const std::vector<std::string>& types, const EventRecord& record, const Terminal& terminal) {
   const bool internal = record.type == "post_trimmed" || record.type.ends_with("_mended");
-  if (verb.types.empty()) return !internal || terminal.json() || terminal.verbose();
-  return std::find(verb.types.begin(), verb.types.end(), record.type) != verb.types.end();
+  if (types.empty()) return !internal || terminal.json() || terminal.verbose();
+  return std::ranges::find(types, record.type) != types.end();
 }
 
 /// Sleeps; Ctrl-C ends it.
@@ -53,8 +54,12 @@ void wait(Milliseconds time) {
 /// Follows the stream as one reader: keeps its position across outages of Redis.
 class Follower {
  public:
-  Follower(const TailVerb& verb, const Config& config, StoreSession session, Terminal& terminal)
-      : verb_(verb), config_(config), session_(std::move(session)), terminal_(terminal), last_(verb.from) {}
+  Follower(const OperationValues& given, const Config& config, StoreSession session, Terminal& terminal)
+      : types_(given.texts("type")),
+        config_(config),
+        session_(std::move(session)),
+        terminal_(terminal),
+        last_(given.has("from") ? given.text("from") : "$") {}
 
   int follow() {
     if (last_ == "$") {
@@ -88,7 +93,7 @@ class Follower {
 
   void show(const EventRecord& record) {
     last_ = record.id;
-    if (wanted(verb_, record, terminal_)) {
+    if (wanted(types_, record, terminal_)) {
       terminal_.line(terminal_.json() ? signal_json(record) : signal_line(record));
     }
   }
@@ -108,7 +113,7 @@ class Follower {
     }
   }
 
-  const TailVerb& verb_;
+  const std::vector<std::string> types_;
   const Config& config_;
   StoreSession session_;
   Terminal& terminal_;
@@ -159,9 +164,41 @@ std::string signal_json(const EventRecord& record) {
   return fmt::format("{{\"schema\":1{}{}", separator, rest);
 }
 
-int run_verb(const TailVerb& verb, const Config& config, Terminal& terminal) {
+namespace {
+
+int follow_events(const OperationValues& given, const Config& config, Terminal& terminal) {
   note_interrupts();
-  return Follower(verb, config, StoreSession::open(config, verb.use(), TailVerb::is_of_all), terminal).follow();
+  return Follower(given, config, StoreSession::open(config, StoreUse::read, true), terminal).follow();
+}
+
+void check_stream_id(const OperationValues& given) {
+  const std::string from = given.has("from") ? given.text("from") : "$";
+  const auto digits = [](std::string_view part) {
+    return !part.empty() && part.size() <= 19 && part.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  const std::string_view view = from;
+  const std::size_t dash = view.find('-');
+  if (from == "$" || (digits(view.substr(0, dash)) && (dash == view.npos || digits(view.substr(dash + 1))))) return;
+  refuse(fmt::format("--from: \"{}\" is not a stream id such as 1763690000000-3, 0 or $", visible(from)));
+}
+
+constexpr std::array<std::string_view, 19> event_types{
+    "feed_created", "feed_modified", "feed_mended",  "feed_moved",   "feed_removed",  "feed_failing",  "feed_recovered",
+    "feed_gone",    "feed_rekeyed",  "feed_gap",     "feed_paused",  "post_created",  "post_modified", "post_mended",
+    "post_deleted", "post_trimmed",  "post_same_as", "request_done", "request_failed"};
+
+}  // namespace
+
+VerbRow tail_verb() {
+  static constexpr std::array taken{
+      fields::option("--from", "ID", "After this stream id; 0: from the beginning"),
+      fields::many(fields::one_of(fields::option("--type", "TYPE", "Only this type; may be repeated"), event_types))};
+  return {.name = "tail",
+          .about = "Print events as they arrive",
+          .example = "feedmill tail --type post_created --json",
+          .fields = taken,
+          .check = check_stream_id,
+          .run = follow_events};
 }
 
 }  // namespace feedmill

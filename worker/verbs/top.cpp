@@ -14,11 +14,12 @@
 #include "worker/base/interrupt.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/base/units.hpp"
-#include "worker/command_line/operation_verbs.hpp"
+#include "worker/command_line/values.hpp"
 #include "worker/config/config.hpp"
 #include "worker/observe/store_failure.hpp"
 #include "worker/verbs/admin_client.hpp"
 #include "worker/verbs/screen.hpp"
+#include "worker/verbs/table.hpp"
 #include "worker/verbs/top_view.hpp"
 
 namespace feedmill {
@@ -170,26 +171,45 @@ class LiveScreen {
   Screen::Size drawn_;
 };
 
-}  // namespace
+void check_top(const OperationValues& given) {
+  if (given.truth("once") && given.has("interval")) refuse("--once and --interval exclude each other");
+}
 
-int run_verb(const TopVerb& verb, const Config& config, Terminal& terminal) {
+/// Live on a terminal until `q`, once elsewhere. Throws Interrupted on Ctrl-C.
+int watch_worker(const OperationValues& given, const Config& config, Terminal& terminal) {
   note_interrupts();
   if (std::string unnamed = config.objection_to_partition(); !unnamed.empty())
     throw VerbFailure{exits::configuration, std::move(unnamed)};
   const AdminClient client = AdminClient::open(config);
   StatusAnswer status = ask(client, not_interrupted);
   if (status.has_error()) throw VerbFailure{exits::no, status.error()};
-  const auto interval = verb.interval.value_or(usual_interval);
+  const auto interval = given.duration("interval", usual_interval);
   if (terminal.json()) {
-    if (verb.interval) return repeat(client, *status, interval, terminal);
+    if (given.has("interval")) return repeat(client, *status, interval, terminal);
     terminal.line(*status);
     return exits::done;
   }
-  if (!verb.once && terminal.can_draw()) return LiveScreen(client, std::move(*status), interval, terminal).watch();
+  if (!given.truth("once") && terminal.can_draw())
+    return LiveScreen(client, std::move(*status), interval, terminal).watch();
   TopFrame frame;
   frame.width = terminal.width();
   for (const TopLine& line : top_view(*status, nullptr, frame)) terminal.line(painted(line, terminal));
   return exits::done;
+}
+
+}  // namespace
+
+VerbRow top_verb() {
+  static constexpr std::array taken{fields::flag("--once", "Print once and exit (default without a terminal)"),
+                                    fields::duration("--interval", "Refresh interval (2s); with --json, one line each",
+                                                     std::chrono::milliseconds(500), std::chrono::hours(1))};
+  return {.name = "top",
+          .about = "Watch the running worker on this machine: rates, lateness, hosts, notices; q quits",
+          .example = "feedmill top --interval 5s",
+          .exits = "1 when no worker answers at first; later it waits for one",
+          .fields = taken,
+          .check = check_top,
+          .run = watch_worker};
 }
 
 }  // namespace feedmill

@@ -11,11 +11,12 @@
 #include "storage/events/traces.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "worker/base/interrupt.hpp"
-#include "worker/command_line/question_verbs.hpp"
+#include "worker/command_line/values.hpp"
 #include "worker/config/host_rules.hpp"
 #include "worker/process/run.hpp"
 #include "worker/trace/trace_text.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/verbs/table.hpp"
 #include "worker/words/due_text.hpp"
 #include "worker/words/explanation.hpp"
 #include "worker/words/moments.hpp"
@@ -23,8 +24,9 @@
 namespace feedmill {
 namespace {
 
-constexpr Milliseconds trace_block{500};  // lets Ctrl-C take effect soon
-constexpr Milliseconds mark{30'000};      // expiry after a killed follower
+constexpr Milliseconds trace_block{500};        // lets Ctrl-C take effect soon
+constexpr Milliseconds mark{30'000};            // expiry after a killed follower
+constexpr std::chrono::minutes usual_span{10};  // of --live
 constexpr std::size_t lines_per_read = 500;
 
 /// Prints each step as a name with one or more lines, or as one JSON object per line.
@@ -80,15 +82,15 @@ class Mark {
 };
 
 /// Prints the feed's refreshes by any worker until the time is over.
-int follow(const TraceVerb& verb, const FeedRecord& record, Milliseconds now, const VerbContext& context) {
+int follow(Milliseconds span, const FeedRecord& record, Milliseconds now, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const std::string& url = record.feed_url;
   Traces traces(context.store);
   std::string last = or_fail(traces.last(url));
-  const auto end = std::chrono::steady_clock::now() + verb.span;
+  const auto end = std::chrono::steady_clock::now() + span;
   Mark followed(traces, url, end);
   terminal.note(fmt::format("feedmill: {}: following {} until {}; {} (feedmill refresh URL --defer: now)",
-                            terminal.verb(), visible(url), rfc3339(now + verb.span),
+                            terminal.verb(), visible(url), rfc3339(now + span),
                             record.due ? "it is due " + from_now(*record.due, now) : "it is not scheduled"));
   Printer printer(terminal);
   bool told = false;
@@ -108,19 +110,26 @@ int follow(const TraceVerb& verb, const FeedRecord& record, Milliseconds now, co
   throw VerbFailure{exits::no, fmt::format("no worker refreshed {} in this time", visible(url))};
 }
 
-}  // namespace
+bool is_live(const OperationValues& given) {
+  return given.truth("live") || given.has("for");
+}
 
-int run_verb(const TraceVerb& verb, const VerbContext& context) {
+void check_live(const OperationValues& given) {
+  if (is_live(given) && given.truth("ignore-floor")) refuse("--live and --ignore-floor exclude each other");
+}
+
+int trace_refresh(const OperationValues& given, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const std::string url = feed_url(terminal, verb.url);
+  const std::string url = feed_url(terminal, given.text("URL"));
   const auto now = or_fail(context.store.now());
   const std::optional<FeedRecord> record = all_records(context.store, {url}).front();
   if (!record) {
     throw VerbFailure{exits::no, fmt::format("no such feed: {} (add it, or see feedmill check)", visible(url))};
   }
-  if (verb.live) return follow(verb, *record, now, context);
+  if (is_live(given)) return follow(given.duration("for", usual_span), *record, now, context);
   const Wake wake =
-      or_fail(Feeds(context.store).wake(std::span(&url, 1), context.config.schedule.manual_floor, verb.ignore_floor))
+      or_fail(Feeds(context.store)
+                  .wake(std::span(&url, 1), context.config.schedule.manual_floor, given.truth("ignore-floor")))
           .front();
   if (wake.result == Wake::Result::too_early) {
     throw VerbFailure{
@@ -146,6 +155,25 @@ int run_verb(const TraceVerb& verb, const VerbContext& context) {
   if (code != exits::done || trace.began()) return code;
   throw VerbFailure{exits::unfinished,
                     fmt::format("a worker is fetching {} now; it is due again right after", visible(url))};
+}
+
+}  // namespace
+
+VerbRow trace_verb() {
+  static constexpr std::array taken{
+      fields::url, fields::flag("--ignore-floor", "Even if the last fetch was very recent"),
+      fields::flag("--live", "Do not fetch: show what workers do with this feed, refresh by refresh"),
+      fields::duration("--for", "With --live: how long to follow (10min)", std::chrono::seconds(1),
+                       std::chrono::days(7))};
+  return {.name = "trace",
+          .about = "Trace a refresh step by step, run here or by any worker",
+          .example = "feedmill trace https://example.org/feed.xml --live --for 1h",
+          .exits =
+              "0: fetched, whatever the answer; 1: not allowed now, or no worker fetched it; 75: a worker is "
+              "fetching it",
+          .fields = taken,
+          .check = check_live,
+          .run = trace_refresh};
 }
 
 }  // namespace feedmill

@@ -17,9 +17,10 @@
 #include "worker/base/interrupt.hpp"
 #include "worker/base/unique_fd.hpp"
 #include "worker/base/wall_clock.hpp"
-#include "worker/command_line/operation_verbs.hpp"
+#include "worker/command_line/values.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/verbs/table.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -171,13 +172,20 @@ void tell_summary(const VerifySummary& summary, std::uint64_t left, const std::s
                             summary.channels, summary.violations, summary.repaired, left));
 }
 
-}  // namespace
+void check_journal(const OperationValues& given) {
+  if (given.has("journal") && !given.truth("repair")) refuse("--journal needs --repair");
+}
 
-int run_verb(const VerifyVerb& verb, const VerbContext& context) {
+/// A named journal is of one partition.
+bool names_no_journal(const OperationValues& given) {
+  return !given.has("journal");
+}
+
+int verify_store(const OperationValues& given, const VerbContext& context) {
   Terminal& terminal = context.terminal;
-  const auto urls = feed_urls(terminal, verb.feeds, "nothing was checked");
+  const auto urls = feed_urls(terminal, given.texts("feed"), "nothing was checked");
 
-  Journal journal(verb.journal.empty() ? usual_journal(context.config.partition()) : verb.journal);
+  Journal journal(!given.has("journal") ? usual_journal(context.config.partition()) : given.text("journal"));
   std::string problem;  // of the journal
   Progress progress(terminal, "verifying", 0);
   VerifyOptions options;
@@ -187,7 +195,7 @@ int run_verb(const VerifyVerb& verb, const VerbContext& context) {
     progress.reached(done);
   };
   options.found = [&](const Violation& violation) { tell(violation, terminal); };
-  if (verb.resanitise) {
+  if (given.truth("resanitise")) {
     options.markup = [&](const std::string& url) -> StoreResult<GivenMarkup> {
       const auto records = Feeds(context.store).records(std::vector{url});
       if (records.has_error()) return records.error();
@@ -196,7 +204,7 @@ int run_verb(const VerifyVerb& verb, const VerbContext& context) {
       return GivenMarkup{own.value_or(context.config.html.policy), context.config.html.keep_class};
     };
   }
-  if (verb.repair) {
+  if (given.truth("repair")) {
     options.journal = [&](const Violation& violation, const std::vector<KeyValue>& whole) {
       if (!problem.empty()) return false;
       try {
@@ -231,6 +239,28 @@ int run_verb(const VerifyVerb& verb, const VerbContext& context) {
     throw VerbFailure{exits::directory, visible(problem) + "; nothing more was repaired"};
   }
   return left == 0 ? exits::done : exits::no;
+}
+
+}  // namespace
+
+VerbRow verify_verb() {
+  static constexpr std::array taken{
+      fields::only_feeds,
+      fields::flag("--repair",
+                   "Repair what can be repaired without guessing; replaced values are written to a journal first"),
+      fields::flag("--resanitise",
+                   "Also find posts with markup that today's policy would store differently; with --repair, store them "
+                   "that way without publishing events"),
+      fields::option("--journal", "FILE", "Journal file to create (default: feedmill-repair-TIME.jsonl here)")};
+  return {.name = "verify",
+          .about = "Check the invariants of the store while workers run",
+          .example = "feedmill verify --repair --journal repair.jsonl",
+          .exits = "1 when a violated invariant was not repaired",
+          .fields = taken,
+          .check = check_journal,
+          .use = inspects,
+          .is_of_each = names_no_journal,
+          .run = verify_store};
 }
 
 }  // namespace feedmill

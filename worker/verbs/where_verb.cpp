@@ -8,8 +8,8 @@
 #include "storage/records/stored_entry.hpp"
 #include "storage/redis/cluster.hpp"
 #include "storage/store/partition.hpp"
-#include "worker/command_line/operation_verbs.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/verbs/table.hpp"
 
 namespace feedmill {
 namespace {
@@ -45,16 +45,27 @@ int tell(Store& store, unsigned partition, const Config& config, Terminal& termi
   return exits::done;
 }
 
-}  // namespace
-
-int run_verb(const WhereVerb& verb, const Config& config, Terminal& terminal) {
+int tell_where(const OperationValues& given, const Config& config, Terminal& terminal) {
+  const std::string what = given.text("URL|ID");
   const unsigned count = config.redis.partitions;
-  const bool is_entry = verb.what.find("://") == verb.what.npos && is_entry_id(verb.what);
-  const auto partition = is_entry ? partition_with_entry(config, verb.what)
-                                  : std::optional(partition_of(feed_url(terminal, verb.what), count));
-  if (!partition) throw VerbFailure{exits::no, fmt::format("no such entry: {}", visible(verb.what))};
+  const bool is_entry = what.find("://") == what.npos && is_entry_id(what);
+  const auto partition =
+      is_entry ? partition_with_entry(config, what) : std::optional(partition_of(feed_url(terminal, what), count));
+  if (!partition) throw VerbFailure{exits::no, fmt::format("no such entry: {}", visible(what))};
   StoreSession session = session_of(config, *partition);
   return tell(session.store(), *partition, config, terminal);
+}
+
+}  // namespace
+
+VerbRow where_verb() {
+  static constexpr std::array taken{fields::argument("URL|ID", "URL of a feed, or id of an entry")};
+  return {.name = "where",
+          .about = "Show the partition, and the cluster node, of a feed or an entry",
+          .example = "feedmill where https://example.org/feed.xml",
+          .exits = "1 when there is no such entry",
+          .fields = taken,
+          .run = tell_where};
 }
 
 }  // namespace feedmill

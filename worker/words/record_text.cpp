@@ -237,6 +237,14 @@ EntryCursor place_of(const StoredEntry& entry) {
   return {score, entry.id};
 }
 
+std::optional<EntryCursor> read_cursor(std::string_view text) {
+  EntryCursor cursor;
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  if (!read_number(text.substr(0, colon), cursor.score) || colon + 1 >= text.size()) return std::nullopt;
+  cursor.id = text.substr(colon + 1);
+  return cursor.id.size() <= 256 ? std::optional(std::move(cursor)) : std::nullopt;
+}
+
 std::vector<std::string> entry_cells(const StoredEntry& entry) {
   const std::string title = readable_field(entry.fields, "title");
   return {rfc3339(Milliseconds(place_of(entry).score * 1000)), entry.id, title.empty() ? entry.get("link") : title};

@@ -1,6 +1,7 @@
 // Formats records of the store for people and programs.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,6 +53,8 @@ boost::json::object entry_json(const StoredEntry& entry, const std::vector<std::
 /// "SCORE:ID": the entry's place in its feed's order, for `entries --before`.
 std::string cursor_of(const StoredEntry& entry);
 EntryCursor place_of(const StoredEntry& entry);
+/// Reads what cursor_of() writes.
+std::optional<EntryCursor> read_cursor(std::string_view text);
 /// TIME, ID and TITLE of an entry in a list.
 std::vector<std::string> entry_cells(const StoredEntry& entry);
 

@@ -18,6 +18,7 @@
 #include "worker/command_line/manual.hpp"
 #include "worker/command_line/reference.hpp"
 #include "worker/config/config.hpp"
+#include "worker/verbs/table.hpp"
 
 namespace feedmill::command_tree_test {
 namespace {
@@ -47,7 +48,7 @@ class CommandTree : public testing::Test {
 
   test::TemporaryDirectory home_directory;
   fs::path home = home_directory.path();
-  CommandNode tree = command_tree();
+  CommandNode tree = command_tree(verb_groups());
 };
 
 TEST_F(CommandTree, HoldsVerbsArgumentsAndFlags) {

@@ -105,14 +105,14 @@ TEST(OperationValues, OfAChoiceExcludeEachOther) {
   const Operation& add = operation("topic add");
   const auto called = [](const OperationField& field) { return std::string(field.name); };
   OperationValues given;
-  EXPECT_EQ(objection_to(add, given, called).text, "url is missing (or channel)");
-  EXPECT_TRUE(objection_to(add, given, called).is_missing);
-  EXPECT_EQ(objection_to(operation("topic subscribers"), given, called).text, "") << "neither is needed";
+  EXPECT_EQ(objection_to(add.fields, given, called).text, "url is missing (or channel)");
+  EXPECT_TRUE(objection_to(add.fields, given, called).is_missing);
+  EXPECT_EQ(objection_to(operation("topic subscribers").fields, given, called).text, "") << "neither is needed";
   EXPECT_EQ(given.take_text(add.fields[0], "https://example.org/"), "");
-  EXPECT_EQ(objection_to(add, given, called).text, "");
+  EXPECT_EQ(objection_to(add.fields, given, called).text, "");
   EXPECT_EQ(given.take_text(add.fields[1], "anna/news"), "");
-  EXPECT_EQ(objection_to(add, given, called).text, "url and channel exclude each other");
-  EXPECT_FALSE(objection_to(add, given, called).is_missing);
+  EXPECT_EQ(objection_to(add.fields, given, called).text, "url and channel exclude each other");
+  EXPECT_FALSE(objection_to(add.fields, given, called).is_missing);
 }
 
 TEST(Operations, AreSaidInFull) {

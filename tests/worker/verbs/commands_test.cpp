@@ -28,6 +28,7 @@
 #include "tests/support/redis_server.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/verbs/parse.hpp"
+#include "worker/verbs/table.hpp"
 #include "worker/verbs/tail.hpp"
 
 namespace feedmill::commands_test {
@@ -61,12 +62,12 @@ Outcome feedmill_says(const Words& words) {
   const int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
   Outcome outcome;
   {
-    const auto line = read_command_line(words);
+    const auto line = read_command_line(words, verb_groups());
     TerminalOptions options = line.has_value() ? line->terminal : TerminalOptions{};
     options.out = out;
     options.err = err;
     Terminal terminal(options);
-    outcome.exit = line.has_value() ? run_verb(*line, terminal) : tell(line.error(), terminal);
+    outcome.exit = line.has_value() ? run_command(*line, terminal) : tell(line.error(), terminal);
     terminal.flush();
   }
   outcome.out = content_of(out);
@@ -698,12 +699,12 @@ class Tail : public Commands {
       int code = 70;
       ::setenv("FEEDMILL_REDIS_URL", server_.url().c_str(), 1);
       try {
-        const auto line = read_command_line(words);
+        const auto line = read_command_line(words, verb_groups());
         TerminalOptions options = line->terminal;
         options.out = ends[1];
         Terminal terminal(options);
         ::close(ends[0]);
-        code = run_verb(*line, terminal);
+        code = run_command(*line, terminal);
       } catch (const Interrupted&) {
         code = exits::interrupted;
       } catch (const OutputClosed&) {

@@ -17,6 +17,7 @@
 #include "tests/support/http_server.hpp"
 #include "tests/support/redis_server.hpp"
 #include "worker/verbs/commands.hpp"
+#include "worker/verbs/table.hpp"
 #include "worker/webhooks/message.hpp"
 #include "worker/webhooks/secret.hpp"
 
@@ -62,12 +63,12 @@ class WebhookVerbs : public testing::Test {
     const int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC);
     Outcome outcome;
     {
-      const auto line = read_command_line(words);
+      const auto line = read_command_line(words, verb_groups());
       TerminalOptions options = line.has_value() ? line->terminal : TerminalOptions{};
       options.out = out;
       options.err = err;
       Terminal terminal(options);
-      outcome.exit = line.has_value() ? run_verb(*line, terminal) : tell(line.error(), terminal);
+      outcome.exit = line.has_value() ? run_command(*line, terminal) : tell(line.error(), terminal);
       terminal.flush();
     }
     outcome.out = content_of(out);

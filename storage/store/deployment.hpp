@@ -1,0 +1,53 @@
+// The stores of a deployment (RELIABILITY L27).
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "storage/store/store.hpp"
+
+namespace feedmill {
+
+/// All partitions of a deployment, in their order, or a single store, which may be one of the partitions. The stores
+/// outlive this.
+class Deployment {
+ public:
+  explicit Deployment(Store& store) : stores_{&store} {}
+  explicit Deployment(std::vector<Store*> stores) : stores_(std::move(stores)) {}
+
+  /// Partitions of the deployment, whether they are here or not.
+  unsigned partitions() const { return front().partition().count; }
+  std::span<Store* const> stores() const { return stores_; }
+  Store& front() const { return *stores_.front(); }
+
+  /// Null if it is not here.
+  Store* at(unsigned partition) const {
+    if (stores_.size() > 1) return stores_.at(partition);
+    return front().partition().index == partition ? stores_.front() : nullptr;
+  }
+  /// Likewise.
+  Store* with_feed(std::string_view feed_url) const { return at(partition_of(feed_url, partitions())); }
+  /// The home of a name among `stores()` (home_of_channel(), home_of_user()); a single store is that of everything.
+  Store& home(unsigned partition) const { return stores_.size() > 1 ? *stores_.at(partition) : front(); }
+
+  /// What `work(store)` returns for each store, in their order; the first error.
+  template <class Work, class Found = typename std::invoke_result_t<Work, Store&>::value_type>
+  StoreResult<std::vector<Found>> each(Work work) const {
+    std::vector<Found> all;
+    all.reserve(stores_.size());
+    for (Store* const store : stores_) {
+      auto found = work(*store);
+      if (!found) return found.error();
+      all.push_back(std::move(*found));
+    }
+    return all;
+  }
+
+ private:
+  std::vector<Store*> stores_;
+};
+
+}  // namespace feedmill

@@ -1,0 +1,58 @@
+// All verbs: a row of each, which stands with its function, and their order in the help.
+#pragma once
+
+#include <vector>
+
+#include "worker/base/terminal.hpp"
+#include "worker/command_line/verb.hpp"
+
+namespace feedmill {
+
+std::vector<VerbGroup> verb_groups();
+
+VerbRow add_verb();
+VerbRow import_verb();
+VerbRow run_verb();
+VerbRow list_verb();
+VerbRow show_verb();
+VerbRow refresh_verb();
+VerbRow set_verb();
+VerbRow pause_verb();
+VerbRow resume_verb();
+VerbRow move_verb();
+VerbRow remove_verb();
+VerbRow export_verb();
+VerbRow entries_verb();
+VerbRow entry_verb();
+VerbRow entry_put_verb();
+VerbRow entry_remove_verb();
+VerbRow expire_verb();
+VerbRow tail_verb();
+VerbRow explain_verb();
+VerbRow trace_verb();
+VerbRow check_verb();
+VerbRow discover_verb();
+VerbRow parse_verb();
+VerbRow plan_verb();
+VerbRow doctor_verb();
+VerbRow health_verb();
+VerbRow top_verb();
+VerbRow stats_verb();
+VerbRow notices_verb();
+VerbRow verify_verb();
+VerbRow where_verb();
+VerbRow store_export_verb();
+VerbRow store_import_verb();
+VerbRow config_check_verb();
+VerbRow config_show_verb();
+VerbRow completion_verb();
+VerbRow man_verb();
+
+/// `channel` and the verbs below it, `notify` likewise.
+std::vector<VerbRow> channel_verbs();
+std::vector<VerbRow> notify_verbs();
+
+/// `--version`. Returns the exit code.
+int tell_version(Terminal& terminal);
+
+}  // namespace feedmill
