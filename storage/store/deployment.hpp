@@ -1,7 +1,10 @@
 // The stores of a deployment (RELIABILITY L27).
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -45,8 +48,34 @@ class Deployment {
     }
     return all;
   }
+  /// What `work(store, names)` returns for the feeds of each store, in the order of `urls`; the first error.
+  template <class Work>
+  auto of_feeds(std::span<const std::string> urls, Work work) const {
+    return in_order(shares_of(urls, count()), urls, work);
+  }
+  /// Likewise for entries.
+  template <class Work>
+  auto of_entries(std::span<const std::string> ids, Work work) const {
+    return in_order(shares_of_entries(ids, count()), ids, work);
+  }
 
  private:
+  unsigned count() const { return static_cast<unsigned>(stores_.size()); }
+
+  template <class Work, class Result = std::invoke_result_t<Work, Store&, const std::vector<std::string>&>>
+  Result in_order(const std::map<unsigned, std::vector<std::size_t>>& shares, std::span<const std::string> names,
+                  Work work) const {
+    typename Result::value_type all(names.size());
+    for (const auto& [partition, places] : shares) {
+      std::vector<std::string> own;
+      for (const std::size_t place : places) own.push_back(names[place]);
+      auto found = work(*stores_[partition], own);
+      if (!found) return found.error();
+      for (std::size_t i = 0; i < places.size(); ++i) all[places[i]] = std::move((*found)[i]);
+    }
+    return all;
+  }
+
   std::vector<Store*> stores_;
 };
 

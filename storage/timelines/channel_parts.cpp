@@ -26,6 +26,7 @@ unsigned home_of_channel(std::string_view uid, unsigned count) {
 
 std::vector<ChannelRecord> channels_together(std::span<const std::vector<ChannelRecord>> parts) {
   const auto count = static_cast<unsigned>(parts.size());
+  if (count == 1) return parts.front();
   std::map<std::string_view, ChannelRecord> by_name;
   for (unsigned partition = 0; partition < count; ++partition) {
     for (const ChannelRecord& part : parts[partition]) {

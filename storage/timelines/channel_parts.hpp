@@ -17,7 +17,7 @@ namespace feedmill {
 unsigned home_of_channel(std::string_view uid, unsigned count);
 
 /// Merges the channels of all partitions, given in order: feeds and unread posts are summed, the position is the
-/// home's, or else the first part's. Channels of one user stay together, in order.
+/// home's, or else the first part's. Channels of one user stay together, in order. A single part stays as it is.
 std::vector<ChannelRecord> channels_together(std::span<const std::vector<ChannelRecord>> parts);
 
 /// The first `most` of the sorted names, without duplicates.

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "storage/store/store.hpp"
-#include "storage/upkeep/archive_stores.hpp"
+#include "storage/store/deployment.hpp"
 
 namespace feedmill {
 
@@ -56,9 +56,8 @@ class Archive {
   static constexpr std::size_t max_line = 64U << 20U;  ///< bytes; longer lines are rejected
 
   /// `store` must outlive this object. As one of several partitions, it exports and imports only its own data.
-  explicit Archive(Store& store) : stores_{{&store}} {}
-  /// All partitions of a deployment, in order; they must outlive this object.
-  explicit Archive(std::vector<Store*> partitions) : stores_{std::move(partitions)} {}
+  explicit Archive(Store& store) : stores_(store) {}
+  explicit Archive(Deployment stores) : stores_(std::move(stores)) {}
 
   /// Outputs complete lines. Each feed is consistent in itself. Memory: one page of feed URLs and a few entries.
   StoreResult<ArchiveFigures> write(const ExportOptions& options, const std::function<void(std::string_view)>& line);
@@ -77,7 +76,7 @@ class Archive {
   class Writer;
   class Reader;
 
-  ArchiveStores stores_;
+  Deployment stores_;
 };
 
 }  // namespace feedmill

@@ -78,13 +78,13 @@ std::string with_archive_name(const std::string& notice) {
 
 class Archive::Writer {
  public:
-  Writer(const ArchiveStores& stores, const ExportOptions& options, const std::function<void(std::string_view)>& line)
+  Writer(const Deployment& stores, const ExportOptions& options, const std::function<void(std::string_view)>& line)
       : stores_(stores), options_(options), line_(line) {}
 
   StoreResult<ArchiveFigures> write() {
     if (const auto done = head(); !done) return done.error();
     if (options_.feed_urls.empty()) {
-      for (Store* const store : stores_.all) {
+      for (Store* const store : stores_.stores()) {
         FeedWalk walk(*store);
         for (;;) {
           const auto page = walk.next();
@@ -110,7 +110,7 @@ class Archive::Writer {
     json::array seqs, ids;
     std::int64_t counter = 0;
     feeds_ = options_.feed_urls.size();
-    for (Store* const store : stores_.all) {
+    for (Store* const store : stores_.stores()) {
       Store::Impl& impl = store->impl();
       const auto seq = EventStream(*store).last_seq();
       if (!seq) return seq.error();
@@ -127,7 +127,7 @@ class Archive::Writer {
       if (!its_feeds) return its_feeds.error();
       feeds_ += *its_feeds;
     }
-    const auto now = stores_.all.front()->now();
+    const auto now = stores_.front().now();
     if (!now) return now.error();
     json::object line{{"t", "feedmill"},
                       {"v", 1},
@@ -138,7 +138,7 @@ class Archive::Writer {
                       {"whole", is_whole},
                       {"feeds", feeds_}};
     const bool are_one = std::ranges::count(ids, ids.front()) == std::ssize(ids);  // of the store they were filled from
-    const bool is_one = stores_.all.size() == 1;
+    const bool is_one = stores_.stores().size() == 1;
     line[is_one ? "seq" : "seqs"] = is_one ? seqs.front() : json::value(seqs);
     line[are_one ? "store" : "stores"] = are_one ? ids.front() : json::value(ids);
     line["counter"] = counter;
@@ -233,7 +233,7 @@ class Archive::Writer {
 
   StoreResult<void> derived() {
     std::map<std::string, std::vector<Store*>> channels;  // partitions of each
-    for (Store* const store : stores_.all) {
+    for (Store* const store : stores_.stores()) {
       const auto its = Channels(*store).list();
       if (!its) return its.error();
       for (const ChannelRecord& channel : *its) channels[channel.uid].push_back(store);
@@ -241,9 +241,9 @@ class Archive::Writer {
     for (auto& [uid, parts] : channels) {
       if (const auto done = channel(uid, parts); !done) return done.error();
     }
-    Store::Impl& first = stores_.all.front()->impl();
+    Store::Impl& first = stores_.front().impl();
     if (const auto done = key(first, first.keys.hosts()); !done) return done.error();  // equal in all stores
-    for (Store* const store : stores_.all) {
+    for (Store* const store : stores_.stores()) {
       if (const auto done = users(*store); !done) return done.error();
     }
     return {};
@@ -328,7 +328,7 @@ class Archive::Writer {
           if (done) done = key(impl, name);
         } else if (name.starts_with(rules)) {
           const unsigned home = home_of_user(std::string_view(name).substr(rules.size()), stores_.partitions());
-          if (stores_.all.size() == 1 || stores_.at(home) == &store) done = key(impl, name);  // others: copies
+          if (stores_.stores().size() == 1 || stores_.at(home) == &store) done = key(impl, name);  // others: copies
         }
         if (!done) return done.error();
       }
@@ -337,7 +337,7 @@ class Archive::Writer {
     }
   }
 
-  const ArchiveStores& stores_;
+  const Deployment& stores_;
   const ExportOptions& options_;
   const std::function<void(std::string_view)>& line_;
   std::uint64_t feeds_ = 0;  // total feeds to write

@@ -72,7 +72,7 @@ std::string newest_event_of(const json::object& object) {
 
 class Archive::Reader {
  public:
-  Reader(const ArchiveStores& stores, const ImportOptions& options, const std::function<bool(std::string&)>& next)
+  Reader(const Deployment& stores, const ImportOptions& options, const std::function<bool(std::string&)>& next)
       : stores_(stores), keys_(stores), options_(options), next_(next) {}
 
   using Result = boost::system::result<ArchiveFigures, ArchiveError>;
@@ -112,7 +112,7 @@ class Archive::Reader {
  private:
   ArchiveError failed(StoreError error, bool bad_input) const {
     const bool speaks_to_one = in_feed_ || finished_ || number_ == 1;  // else several partitions
-    const bool is_of_one = !bad_input && speaks_to_one && at_ != nullptr && stores_.all.size() > 1;
+    const bool is_of_one = !bad_input && speaks_to_one && at_ != nullptr && stores_.stores().size() > 1;
     if (is_of_one) error.detail = "partition " + std::to_string(at_->partition().index) + ": " + error.detail;
     return {number_, bad_input, std::move(error)};
   }
@@ -158,18 +158,18 @@ class Archive::Reader {
     if (options_.dry_run) return;
     if (!is_whole.is_bool() || !is_whole.as_bool()) return;  // some feeds: numbered by this store
     keep_ = true;
-    for (std::size_t i = 0; i < stores_.all.size() && !failure_; ++i) {
-      at_ = stores_.all[i];
+    for (std::size_t i = 0; i < stores_.stores().size() && !failure_; ++i) {
+      at_ = stores_.stores()[i];
       Args args;
       args.add(std::string_view("open"));
       args.add(std::string_view(id_));
       args.add(highest_);
-      args.own(store_ids.size() == 1 ? store_ids[0] : store_ids.size() == stores_.all.size() ? store_ids[i] : "");
+      args.own(store_ids.size() == 1 ? store_ids[0] : store_ids.size() == stores_.stores().size() ? store_ids[i] : "");
       args.add(std::string_view(newest_event));
       const auto reply = run(args);
       keep_ = reply && reply->integer() == 1 && keep_;
     }
-    const Partition mine = stores_.all.front()->partition();
+    const Partition mine = stores_.front().partition();
     for (unsigned i = 0; i < mine.count && keep_ && highest_ > 0; ++i) {
       if (stores_.at(i) == nullptr) keep_ = goes_on_behind({i, mine.count});
     }
@@ -193,7 +193,7 @@ class Archive::Reader {
   void feed(const json::object& object) {
     if (in_feed_) throw BadLine{"begins a feed within another"};
     if (now_seconds_ == 0) {
-      const auto now = stores_.all.front()->now();
+      const auto now = stores_.front().now();
       if (!now) {
         failure_ = now.error();
         return;
@@ -452,7 +452,7 @@ class Archive::Reader {
   }
 
   void close() {
-    for (Store* const store : stores_.all) {
+    for (Store* const store : stores_.stores()) {
       at_ = store;
       Args args;
       args.add(std::string_view("close"));
@@ -462,7 +462,7 @@ class Archive::Reader {
     }
   }
 
-  const ArchiveStores& stores_;
+  const Deployment& stores_;
   ArchiveKeys keys_;
   Store* at_ = nullptr;  // the current feed's partition, or the one being called; null: not among stores_
   const ImportOptions& options_;
@@ -493,7 +493,7 @@ std::string Archive::objection_to(std::string_view first_line) {
 
 boost::system::result<ArchiveFigures, ArchiveError> Archive::read(const ImportOptions& options,
                                                                   const std::function<bool(std::string&)>& next) {
-  for (Store* const store : stores_.all) {
+  for (Store* const store : stores_.stores()) {
     if (auto connected = store->impl().ready(); !connected) return ArchiveError{0, false, connected.error()};
   }
   return Reader(stores_, options, next).read();

@@ -66,7 +66,7 @@ StoreResult<void> ArchiveKeys::take(const object& line, bool is_written) {
   }
   if (const auto user = of("hash", plain.watches("")); !user.empty()) return rules(user, words, is_written);
   if (type == "hash" && name == plain.hosts()) {
-    for (Store* const store : stores_.all) {
+    for (Store* const store : stores_.stores()) {
       if (!is_written) continue;
       if (const auto done = tell(*store, with("HSET", store->impl().keys.hosts(), words)); !done) return done.error();
     }
@@ -84,10 +84,10 @@ Store& ArchiveKeys::home_of(const std::string& user) const {
 /// Read marks of a channel.
 StoreResult<void> ArchiveKeys::marks(const object& line, const std::string& uid, const std::vector<std::string>& words,
                                      bool is_written) {
-  Store* store = stores_.all.front();
+  Store* store = &stores_.front();
   if (line.contains("feed")) {
     store = stores_.with_feed(text_of(line, "feed"));
-  } else if (stores_.all.size() > 1) {
+  } else if (stores_.stores().size() > 1) {
     throw BadLine{"does not name the feed of the read entries; export again with this feedmill"};
   }
   std::vector<std::string> scored;
@@ -103,7 +103,7 @@ StoreResult<void> ArchiveKeys::marks(const object& line, const std::string& uid,
 
 /// A notice with its entry's id in this store.
 std::string ArchiveKeys::with_entry_here(const std::string& notice) const {
-  if (stores_.all.front()->prefix().empty()) return notice;
+  if (stores_.front().prefix().empty()) return notice;
   return with_entry(notice, [this](const std::string& id, const std::string& feed_url) {
     const Store* const store = stores_.with_feed(feed_url);
     return archive_name(id) == id && store != nullptr ? store->prefix() + id : id;
@@ -154,12 +154,12 @@ StoreResult<void> ArchiveKeys::rules(const std::string& user, const std::vector<
   const std::string next = std::to_string(std::max(highest, leading_number<std::int64_t>(*version)));
   const std::vector<Words> commands{with("HSET", rules, words), {"SADD", users, user}, {"SET", counter, next}};
   if (const auto done = store.impl().pipeline(commands); !done) return done.error();
-  if (stores_.all.size() == 1) return {};
+  if (stores_.stores().size() == 1) return {};
   const auto all = Notifications(store).watches(user);
   if (!all) return all.error();
   for (const Watch& rule : *all) {
     for (const unsigned copy : copies_of_rule(rule, stores_.partitions())) {
-      if (const auto copied = Notifications(*stores_.all[copy]).watch(rule); !copied) return copied.error();
+      if (const auto copied = Notifications(*stores_.stores()[copy]).watch(rule); !copied) return copied.error();
     }
   }
   return {};

@@ -7,14 +7,14 @@
 #include <boost/json.hpp>
 
 #include "storage/redis/values.hpp"
-#include "storage/upkeep/archive_stores.hpp"
+#include "storage/store/deployment.hpp"
 
 namespace feedmill {
 
 class ArchiveKeys {
  public:
   /// `stores` must outlive this object and be open.
-  explicit ArchiveKeys(const ArchiveStores& stores) : stores_(stores) {}
+  explicit ArchiveKeys(const Deployment& stores) : stores_(stores) {}
 
   /// Imports a `key` line; only checks it unless `is_written`. Safe to repeat. Throws BadLine.
   StoreResult<void> take(const boost::json::object& line, bool is_written);
@@ -27,7 +27,7 @@ class ArchiveKeys {
   StoreResult<void> order(const std::string& user, const std::vector<std::string>& ids);
   StoreResult<void> rules(const std::string& user, const std::vector<std::string>& words, bool is_written);
 
-  const ArchiveStores& stores_;
+  const Deployment& stores_;
 };
 
 }  // namespace feedmill

@@ -294,7 +294,7 @@ TEST_F(Partitioned, StoresComeBackInAnotherNumberOfThem) {
   const auto archive_of = [](std::vector<Store>& stores) {
     std::vector<Store*> all;
     for (Store& store : stores) all.push_back(&store);
-    return Archive(std::move(all));
+    return Archive(Deployment(std::move(all)));
   };
   const auto written = [&](std::vector<Store>& stores) {
     std::vector<std::string> lines;

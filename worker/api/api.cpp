@@ -1,6 +1,7 @@
 #include "worker/api/api.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -132,6 +133,33 @@ class Api::Waiting {
   std::size_t& count_;
 };
 
+Api::Desk::Desk(std::span<const StoreOptions> options)
+    : stores([&] {
+        std::vector<std::unique_ptr<Store>> all;
+        for (const StoreOptions& one : options) all.push_back(std::make_unique<Store>(one));
+        return all;
+      }()),
+      deployment([this] {
+        std::vector<Store*> all;
+        for (const auto& store : stores) all.push_back(store.get());
+        return all;
+      }()),
+      stretches(stores.size()) {}
+
+StoreOptions Api::options_of_desk() const {
+  StoreOptions store = options_.store;
+  store.timeout = std::min<Milliseconds>(store.timeout, options_.patience);
+  return store;
+}
+
+Api::Desk& Api::all_desk() {
+  if (all_) return *all_;
+  std::vector<StoreOptions> options;
+  for (const Api* const partition : partitions_) options.push_back(partition->options_of_desk());
+  all_ = std::make_unique<Desk>(options);
+  return *all_;
+}
+
 Api::Api(asio::any_io_executor executor, Options options, const Config& config, Looks& looks, MemoryBudget& memory,
          std::function<void(bool answered)> asked, std::function<void(const char*)> bug)
     : executor_(std::move(executor)),
@@ -141,11 +169,7 @@ Api::Api(asio::any_io_executor executor, Options options, const Config& config, 
       looks_(looks),
       memory_(memory),
       answers_(memory, options_.most_untaken),
-      store_([this] {
-        StoreOptions store = options_.store;
-        store.timeout = std::min<Milliseconds>(store.timeout, options_.patience);
-        return store;
-      }()) {
+      own_(std::array{options_of_desk()}) {
   set_config(config);
 }
 
@@ -293,9 +317,9 @@ asio::awaitable<ApiReply> Api::lead(const ApiRoute& route, ApiCall call, const G
                                     std::optional<Place>& place) {
   const auto count = static_cast<unsigned>(partitions_.size());
   if (!call.parameters.contains("partition")) {
-    if (route.list != ApiList::none) co_return co_await read_list(route.list, call, partitions_);
-    if (route.op == "import") co_return co_await import(call, visit, partitions_);
-    if (route.op == "export") co_return co_await export_list(call, visit, partitions_);
+    if (route.of_partitions) co_return co_await read(route, call, all_desk());
+    if (route.op == "import") co_return co_await import(call, visit, all_desk());
+    if (route.op == "export") co_return co_await export_list(call, visit, all_desk());
     if (route.path.starts_with("/channel")) co_return co_await ask_of_channel(given, call, place);
     if (route.path.starts_with("/notices") || route.path.starts_with("/rules"))
       co_return co_await ask_of_user(given, call, place);
@@ -332,24 +356,24 @@ asio::awaitable<ApiReply> Api::ask_partition(unsigned partition, const Given& gi
 
 asio::awaitable<ApiReply> Api::carry_out(const ApiRoute& route, const ApiCall& call, const Given& given, Visit& visit,
                                          std::optional<Place>& place) {
-  Api* const alone = this;
-  if (route.op == "import") co_return co_await import(call, visit, Parts(&alone, 1));
-  if (route.op == "export") co_return co_await export_list(call, visit, Parts(&alone, 1));
+  if (route.op == "import") co_return co_await import(call, visit, own_);
+  if (route.op == "export") co_return co_await export_list(call, visit, own_);
   if (route.op == "discover") co_return co_await discover(call, visit);
   if (route.operation != nullptr && route.operation->is_request()) co_return co_await ask(given, call, place);
   if (route.operation != nullptr) co_return co_await operate(*route.operation, call, given.values);
-  if (route.list != ApiList::none) co_return co_await read_list(route.list, call, Parts(&alone, 1));
-  co_return co_await read(route, call);
+  co_return co_await read(route, call, own_);
 }
 
-asio::awaitable<ApiReply> Api::read(const ApiRoute& route, const ApiCall& call) {
+asio::awaitable<ApiReply> Api::read(const ApiRoute& route, const ApiCall& call, Desk& desk) {
   if (route.read == nullptr) {  // nothing of it is in the store
     ApiReply description;
     description.body = api_description;
     co_return description;
   }
-  const auto work = [&](Store& store) { return route.read({store, hosts_, stretches_, call}); };
-  StoreResult<ApiReply> reply = co_await with_store(call.app, work);
+  const auto work = [&](const Deployment& stores) -> StoreResult<ApiReply> {
+    return route.read({stores, desk.stretches, hosts_, call});
+  };
+  StoreResult<ApiReply> reply = co_await ask_desk(desk, call.app, work);
   if (!reply) co_return store_is_away(reply.error());
   co_return std::move(*reply);
 }
@@ -410,10 +434,10 @@ asio::awaitable<ApiReply> Api::ask(const Given& given, const ApiCall& call, std:
   co_return waits_still(asking);  // the store may be away: it was asked all the same
 }
 
-void Api::note_error(const StoreError& error) {
+void Api::note_error(Desk& desk, const StoreError& error) {
   if (!is_transient(error) || error.code == StoreError::Code::out_of_memory) return;  // reads still work
-  last_error_ = error;
-  last_error_at_ = Clock::now();
+  desk.last_error = error;
+  desk.last_error_at = Clock::now();
 }
 
 ApiReply Api::store_is_away(const StoreError& error) {

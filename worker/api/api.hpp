@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -15,7 +16,8 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/json/object.hpp>
 
-#include "storage/store/store.hpp"
+#include "storage/store/answered.hpp"
+#include "storage/store/deployment.hpp"
 #include "worker/api/routes.hpp"
 #include "worker/base/at_once.hpp"
 #include "worker/base/blocking_calls.hpp"
@@ -97,12 +99,16 @@ class Api {
     std::string key;                 ///< Idempotency-Key, "" = none
     std::chrono::milliseconds wait;  ///< longest, for the answer
   };
-  /// Of which stores a list is read: all partitions in their order, or one.
-  using Parts = std::span<Api* const>;
-  /// A row of a timeline; not wanted where its post went meanwhile, or its story was told before.
-  struct Shown {
-    bool is_wanted = false;
-    StoredEntry entry{};
+  /// Stores that are asked over connections of their own, one call after another.
+  struct Desk {
+    explicit Desk(std::span<const StoreOptions> options);
+
+    std::vector<std::unique_ptr<Store>> stores;
+    Deployment deployment;
+    std::vector<NameStretches> stretches;  ///< of each store
+    std::optional<StoreError> last_error{};  ///< that may pass
+    Clock::time_point last_error_at{};
+    BlockingCalls calls{};
   };
 
   const std::pair<const std::string, ApiToken>* token_of(const Visit::Header& head) const;
@@ -112,21 +118,9 @@ class Api {
                                         std::optional<Place>& place);
   boost::asio::awaitable<ApiReply> carry_out(const ApiRoute& route, const ApiCall& call, const Given& given,
                                              Visit& visit, std::optional<Place>& place);
-  boost::asio::awaitable<ApiReply> read(const ApiRoute& route, const ApiCall& call);
-  boost::asio::awaitable<ApiReply> read_list(ApiList list, const ApiCall& call, Parts parts);
-  boost::asio::awaitable<ApiReply> list_feeds(const ApiCall& call, Parts parts);
-  boost::asio::awaitable<ApiReply> list_channels(const ApiCall& call, Parts parts);
-  boost::asio::awaitable<ApiReply> list_channel_feeds(const ApiCall& call, Parts parts);
-  boost::asio::awaitable<ApiReply> list_timeline(const ApiCall& call, Parts parts);
-  boost::asio::awaitable<ApiReply> list_notices(const ApiCall& call, Parts parts);
-  boost::asio::awaitable<ApiReply> list_rules(const ApiCall& call, Parts parts);
-  /// Absent where no part has the channel.
-  boost::asio::awaitable<StoreResult<std::optional<std::vector<EntryCursor>>>> timeline_places(
-      const ApiCall& call, Parts parts, std::size_t most, const std::optional<EntryCursor>& before);
-  boost::asio::awaitable<StoreResult<std::vector<Shown>>> shown_entries(const ApiCall& call, Parts parts,
-                                                                        std::span<const EntryCursor> places);
-  /// Which of the parts have the channel that the call names.
-  boost::asio::awaitable<StoreResult<std::vector<bool>>> parts_with_channel(const ApiCall& call, Parts parts);
+  boost::asio::awaitable<ApiReply> read(const ApiRoute& route, const ApiCall& call, Desk& desk);
+  /// Which partitions have the channel that the call names.
+  boost::asio::awaitable<StoreResult<std::vector<bool>>> parts_with_channel(const ApiCall& call);
   boost::asio::awaitable<ApiReply> ask_of_channel(const Given& given, const ApiCall& call, std::optional<Place>& place);
   boost::asio::awaitable<ApiReply> mark_channel(const Given& given, const ApiCall& call, std::optional<Place>& place);
   boost::asio::awaitable<ApiReply> follow(const Given& given, const ApiCall& call, std::optional<Place>& place);
@@ -147,10 +141,8 @@ class Api {
                                              std::optional<Place>& place);
   /// Gives channels of one user that have parts elsewhere alone a place among the others.
   boost::asio::awaitable<StoreResult<void>> give_places(const ApiCall& call, const std::vector<std::string>& uids);
-  boost::asio::awaitable<ApiReply> import(const ApiCall& call, Visit& visit, Parts parts);
-  boost::asio::awaitable<StoreResult<void>> make_channels(const ApiCall& call, const SubscriptionList& list,
-                                                          Parts parts);
-  boost::asio::awaitable<ApiReply> export_list(const ApiCall& call, Visit& visit, Parts parts);
+  boost::asio::awaitable<ApiReply> import(const ApiCall& call, Visit& visit, Desk& desk);
+  boost::asio::awaitable<ApiReply> export_list(const ApiCall& call, Visit& visit, Desk& desk);
   /// Reads the arguments of a call; the problem, if any, or an empty reply if the client is gone.
   boost::asio::awaitable<std::optional<ApiReply>> read_values(const Operation& operation, const ApiCall& call,
                                                               Visit& visit, OperationValues& given);
@@ -165,58 +157,50 @@ class Api {
                                                  std::optional<Place>& place);
   ApiReply store_is_away(const StoreError& error);
 
-  /// Asks the store for the token of that name, unless it was away a moment ago. What takes long is charged: lists of
-  /// everything, one after the other, would keep Redis from its work.
+  StoreOptions options_of_desk() const;
+  /// The desk of all partitions.
+  Desk& all_desk();
+
+  /// Runs `work(deployment)` at a desk for the token of that name, unless it was away a moment ago. What takes long is
+  /// charged: lists of everything, one after the other, would keep Redis from its work. `work` returns a StoreResult
+  /// and may throw StoreFailure.
+  template <class Work, class Result = std::invoke_result_t<Work, const Deployment&>>
+  boost::asio::awaitable<Result> ask_desk(Desk& desk, const std::string& app, Work work) {
+    if (desk.last_error && Clock::now() - desk.last_error_at < options_.patience) co_return *desk.last_error;
+    Clock::duration took{};
+    auto task = [&desk, &work, &took]() -> Result {                // all live on this frame meanwhile
+      for (const auto& store : desk.stores) store->leave_closed();  // nobody may have asked for hours
+      const auto begun = Clock::now();
+      try {
+        Result result = work(desk.deployment);
+        took = Clock::now() - begun;
+        return result;
+      } catch (const StoreFailure& failure) {
+        return failure.error;
+      }
+    };
+    Result result = co_await run_on(desk.calls, task);
+    if (result.has_error())
+      note_error(desk, result.error());
+    else
+      charge(app, took);
+    co_return result;
+  }
+  /// The same with the only store.
   template <class Work, class Result = std::invoke_result_t<Work, Store&>>
   boost::asio::awaitable<Result> with_store(const std::string& app, Work work) {
-    Clock::duration took{};
-    Result result = co_await ask_store(std::move(work), took);
-    if (!result.has_error()) charge(app, took);
-    co_return result;
+    const auto ask = [&work](const Deployment& alone) { return work(alone.front()); };
+    co_return co_await ask_desk(own_, app, ask);
   }
-  /// The same, charged to nobody: `took` is how long it kept the store.
-  template <class Work, class Result = std::invoke_result_t<Work, Store&>>
-  boost::asio::awaitable<Result> ask_store(Work work, Clock::duration& took) {
-    if (last_error_ && Clock::now() - last_error_at_ < options_.patience) co_return *last_error_;
-    auto task = [this, &work, &took] {  // both live on this frame meanwhile
-      store_.leave_closed();            // nobody may have asked for hours
-      const auto begun = Clock::now();
-      Result result = work(store_);
-      took = Clock::now() - begun;
-      return result;
-    };
-    Result result = co_await run_on(store_calls_, task);
-    if (result.has_error()) note_error(result.error());
-    co_return result;
-  }
-  /// What `work(reading, part)` finds in each of the parts, which are asked at once; the first error. The longest of
-  /// them is charged: they are of many nodes.
-  template <class Found, class Work>
-  boost::asio::awaitable<StoreResult<std::vector<Found>>> of_each(Parts parts, const ApiCall& call, Work work) {
-    std::vector<StoreResult<Found>> answers;
-    for (std::size_t part = 0; part < parts.size(); ++part) answers.emplace_back(Found());
-    Clock::duration longest{};
-    const auto ask = [&](std::size_t part) -> boost::asio::awaitable<void> {
-      Api& its = *parts[part];
-      const auto read = [&](Store& store) -> StoreResult<Found> {
-        return work(ApiReading{store, its.hosts_, its.stretches_, call}, part);
-      };
-      Clock::duration took{};
-      answers[part] = co_await its.ask_store(read, took);
-      longest = std::max(longest, took);
-    };
-    co_await at_once(executor_, parts.size(), ask);
-    charge(call.app, longest);
-    std::vector<Found> found;
-    for (StoreResult<Found>& answer : answers) {
-      if (!answer) co_return answer.error();
-      found.push_back(std::move(*answer));
-    }
-    co_return found;
+  /// What `work(store)` finds in each partition; the first error.
+  template <class Work, class Found = typename std::invoke_result_t<Work, Store&>::value_type>
+  boost::asio::awaitable<StoreResult<std::vector<Found>>> of_each(const ApiCall& call, Work work) {
+    const auto ask = [&work](const Deployment& all) { return all.each(work); };
+    co_return co_await ask_desk(all_desk(), call.app, ask);
   }
   void charge(const std::string& app, Clock::duration took);
   std::int64_t rest_of(const std::string& app) const;
-  void note_error(const StoreError& error);
+  void note_error(Desk& desk, const StoreError& error);
 
   boost::asio::any_io_executor executor_;
   Options options_;
@@ -239,11 +223,8 @@ class Api {
   MemoryBudget& memory_;
   OutgoingMemory answers_;                // until clients have read them
   std::set<std::string> looking_;         // tokens for which an address is looked at
-  std::optional<StoreError> last_error_;  // that may pass
-  Clock::time_point last_error_at_;
-  Store store_;              // of store_calls_
-  NameStretches stretches_;  // likewise
-  BlockingCalls store_calls_;
+  Desk own_;
+  std::unique_ptr<Desk> all_;  // null until something of all partitions is asked
 };
 
 }  // namespace feedmill

@@ -14,6 +14,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/records/stored_entry.hpp"
 #include "storage/requests/requests.hpp"
+#include "storage/store/answered.hpp"
 #include "storage/store/partition.hpp"
 #include "storage/timelines/channel_parts.hpp"
 #include "storage/timelines/channels.hpp"
@@ -36,6 +37,12 @@ json::object object_in(const std::string& body) {
   boost::system::error_code error;
   const json::value value = json::parse(body, error);
   return error || !value.is_object() ? json::object() : value.get_object();
+}
+
+std::vector<std::string> picked(const std::vector<std::string>& all, const std::vector<std::size_t>& places) {
+  std::vector<std::string> some;
+  for (const std::size_t place : places) some.push_back(all[place]);
+  return some;
 }
 
 /// What the parts have answered, as one: the first that was not done, else how much changed in all.
@@ -73,32 +80,20 @@ asio::awaitable<StoreResult<std::vector<unsigned>>> Api::partitions_with(const A
     if (!partition_of_key(entry, count)) sought[partition].push_back(its.size());
     its.push_back(partition);
   }
-  std::vector<Api*> parts;
-  std::vector<std::vector<std::string>> names;
-  for (const auto& [partition, places] : sought) {
-    parts.push_back(partitions_[partition]);
-    names.emplace_back();
-    for (const std::size_t place : places) names.back().push_back(entries[place]);
-  }
-  const auto look = [&](const ApiReading& reading, std::size_t part) {
-    return Entries(reading.store).are_there(names[part]);
-  };
-  const auto at_home = co_await of_each<std::vector<bool>>(parts, call, look);
-  if (!at_home) co_return at_home.error();
   std::vector<std::size_t> lost;
-  std::size_t part = 0;
   for (const auto& [partition, places] : sought) {
+    const std::vector<std::string> names = picked(entries, places);
+    const auto look = [&](Store& store) { return Entries(store).are_there(names); };
+    const auto there = co_await partitions_[partition]->with_store(call.app, look);
+    if (!there) co_return there.error();
     for (std::size_t i = 0; i < places.size(); ++i) {
-      if (!(*at_home)[part][i]) lost.push_back(places[i]);
+      if (!(*there)[i]) lost.push_back(places[i]);
     }
-    ++part;
   }
   if (lost.empty()) co_return its;
-  names.assign(count, {});
-  for (auto& of_one : names) {
-    for (const std::size_t place : lost) of_one.push_back(entries[place]);
-  }
-  const auto anywhere = co_await of_each<std::vector<bool>>(partitions_, call, look);
+  const std::vector<std::string> names = picked(entries, lost);
+  const auto look = [&](Store& store) { return Entries(store).are_there(names); };
+  const auto anywhere = co_await of_each(call, look);
   if (!anywhere) co_return anywhere.error();
   for (unsigned partition = 0; partition < count; ++partition) {
     for (std::size_t i = 0; i < lost.size(); ++i) {
@@ -109,21 +104,16 @@ asio::awaitable<StoreResult<std::vector<unsigned>>> Api::partitions_with(const A
 }
 
 asio::awaitable<StoreResult<void>> Api::give_places(const ApiCall& call, const std::vector<std::string>& uids) {
-  const auto look = [&](const ApiReading& reading, std::size_t) -> StoreResult<std::vector<bool>> {
+  const auto look = [&](Store& store) -> StoreResult<std::vector<bool>> {
     std::vector<bool> known;
-    for (const std::string& uid : uids) {
-      const auto its = Channels(reading.store).is_known(uid);
-      if (!its) return its.error();
-      known.push_back(*its);
-    }
+    for (const std::string& uid : uids) known.push_back(answered(Channels(store).is_known(uid)));
     return known;
   };
-  const auto count = static_cast<unsigned>(partitions_.size());
-  const unsigned home = home_of_channel(uids.front(), count);
-  const auto at_home = co_await of_each<std::vector<bool>>(Parts(&partitions_[home], 1), call, look);
+  const unsigned home = home_of_channel(uids.front(), static_cast<unsigned>(partitions_.size()));
+  const auto at_home = co_await partitions_[home]->with_store(call.app, look);
   if (!at_home) co_return at_home.error();
-  if (std::ranges::find(at_home->front(), false) == at_home->front().end()) co_return StoreResult<void>();
-  const auto found = co_await of_each<std::vector<bool>>(partitions_, call, look);
+  if (std::ranges::find(*at_home, false) == at_home->end()) co_return StoreResult<void>();
+  const auto found = co_await of_each(call, look);
   if (!found) co_return found.error();
   std::vector<std::string> missing;
   for (std::size_t i = 0; i < uids.size(); ++i) {
@@ -134,6 +124,12 @@ asio::awaitable<StoreResult<void>> Api::give_places(const ApiCall& call, const s
   const auto added = co_await partitions_[home]->with_store(call.app, add);
   if (!added) co_return added.error();
   co_return StoreResult<void>();
+}
+
+/// Whether each partition has the channel that the call names.
+asio::awaitable<StoreResult<std::vector<bool>>> Api::parts_with_channel(const ApiCall& call) {
+  const auto look = [&](Store& store) { return Channels(store).is_known(call.get("channel")); };
+  co_return co_await of_each(call, look);
 }
 
 asio::awaitable<ApiReply> Api::ask_of_channel(const Given& given, const ApiCall& call, std::optional<Place>& place) {
@@ -174,7 +170,7 @@ asio::awaitable<ApiReply> Api::mark_channel(const Given& given, const ApiCall& c
       parts.back().second.values.put("entries", std::move(share));
     }
   } else {
-    const auto known = co_await parts_with_channel(call, partitions_);
+    const auto known = co_await parts_with_channel(call);
     if (!known) co_return store_is_away(known.error());
     // Where it is gone, each tells what it has answered to this key before.
     const bool is_gone = std::ranges::find(*known, true) == known->end();
@@ -190,7 +186,7 @@ asio::awaitable<ApiReply> Api::mark_channel(const Given& given, const ApiCall& c
 
 /// Where a partition has no part of a channel that is there, nothing of it was there either.
 asio::awaitable<ApiReply> Api::unless_known(const ApiCall& call, const ApiReply& unknown, json::object instead) {
-  const auto known = co_await parts_with_channel(call, partitions_);
+  const auto known = co_await parts_with_channel(call);
   if (!known) co_return store_is_away(known.error());
   if (std::ranges::find(*known, true) == known->end()) co_return unknown;
   instead["channel"] = call.get("channel");
@@ -201,15 +197,18 @@ asio::awaitable<ApiReply> Api::follow(const Given& given, const ApiCall& call, s
   const auto count = static_cast<unsigned>(partitions_.size());
   const unsigned home = home_of_channel(given.values.text("channel"), count);
   const unsigned its = partition_of(given.values.text("url"), count);
-  // The partition would create the channel.
-  Api* const likely[] = {partitions_[home], partitions_[its]};
-  auto known = co_await parts_with_channel(call, likely);
-  const bool is_likely = known && std::ranges::find(*known, true) != known->end();
-  if (!is_likely) known = co_await parts_with_channel(call, partitions_);
+  // The partition would create the channel. It is likely there, or at its home.
+  const auto look = [&](Store& store) { return Channels(store).is_known(call.get("channel")); };
+  StoreResult<bool> known = co_await partitions_[home]->with_store(call.app, look);
+  if (known && !*known && its != home) known = co_await partitions_[its]->with_store(call.app, look);
+  if (known && !*known) {
+    const auto parts = co_await parts_with_channel(call);
+    known = parts ? StoreResult<bool>(std::ranges::find(*parts, true) != parts->end()) : parts.error();
+  }
   if (!known) co_return store_is_away(known.error());
-  if (std::ranges::find(*known, true) == known->end()) {
-    const auto look = [&](Store& store) { return RequestStream(store).answer(call.app, given.key); };
-    const auto answer = co_await partitions_[its]->with_store(call.app, look);
+  if (!*known) {
+    const auto look_again = [&](Store& store) { return RequestStream(store).answer(call.app, given.key); };
+    const auto answer = co_await partitions_[its]->with_store(call.app, look_again);
     if (!answer) co_return store_is_away(answer.error());
     if (!*answer) co_return problem("no_such_channel", "no such channel");
   }
@@ -258,8 +257,8 @@ asio::awaitable<ApiReply> Api::remove_rule(const Given& given, const ApiCall& ca
   const std::string user = given.values.text("user");
   const std::string id = std::to_string(given.values.number("id", 0));
   const unsigned home = home_of_user(user, count);
-  const auto read = [&](const ApiReading& reading, std::size_t) { return Notifications(reading.store).watches(user); };
-  const auto all = co_await of_each<std::vector<Watch>>(partitions_, call, read);
+  const auto read = [&](Store& store) { return Notifications(store).watches(user); };
+  const auto all = co_await of_each(call, read);
   if (!all) co_return store_is_away(all.error());
   std::vector<PartGiven> parts;
   const auto rule = std::ranges::find((*all)[home], id, &Watch::id);
@@ -277,16 +276,19 @@ asio::awaitable<ApiReply> Api::remove_rule(const Given& given, const ApiCall& ca
   const ApiReply last = co_await ask_partition(home, given, call, place);  // until then it can be repeated
   if (!is_there || last.status != 200) co_return last;
   // Whoever adds it meanwhile may have been at home before, and elsewhere after us.
-  const auto still = co_await of_each<std::vector<Watch>>(partitions_, call, read);
+  const auto still = co_await of_each(call, read);
   if (!still) co_return store_is_away(still.error());
   const auto same = [&](const Watch& one) { return is_same_rule(one, *rule); };
   if (std::ranges::any_of((*still)[home], same)) co_return last;
-  const auto sweep = [&](const ApiReading& reading, std::size_t part) -> StoreResult<std::size_t> {
-    const auto its = std::ranges::find_if((*still)[part], same);
-    if (its == (*still)[part].end()) return std::size_t{0};
-    return Notifications(reading.store).unwatch(user, std::span(&its->id, 1));
+  const auto sweep = [&](const Deployment& stores) -> StoreResult<bool> {
+    for (unsigned partition = 0; partition < count; ++partition) {
+      const auto its = std::ranges::find_if((*still)[partition], same);
+      if (its == (*still)[partition].end()) continue;
+      answered(Notifications(stores.home(partition)).unwatch(user, std::span(&its->id, 1)));
+    }
+    return true;
   };
-  const auto swept = co_await of_each<std::size_t>(partitions_, call, sweep);
+  const auto swept = co_await ask_desk(all_desk(), call.app, sweep);
   if (!swept) co_return store_is_away(swept.error());
   co_return last;
 }

@@ -1,7 +1,6 @@
 // Lists of subscriptions over HTTP: import and export, part by part.
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,8 +8,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "storage/timelines/channel_parts.hpp"
-#include "storage/timelines/channels.hpp"
+#include "storage/timelines/channels_of_all.hpp"
 #include "worker/api/api.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/lists/export.hpp"
@@ -23,28 +21,20 @@ namespace http = boost::beast::http;
 
 namespace {
 
+/// Makes the channels that a list needs, in its order, which no partition sees whole (RELIABILITY L31).
+void make_channels(const Deployment& all, const SubscriptionList& list, const std::string& user) {
+  const ChannelsOfAll channels(all);
+  for (const std::string& uid : channels_in({list.feeds.begin(), list.feeds.end()}, user)) channels.add(uid);
+}
+
 constexpr std::size_t longest_list = std::size_t{2} << 20U;  // reading it takes 36 MiB at most
 constexpr std::size_t most_told = 100;                       // rows of a list that are no feeds
 constexpr std::chrono::minutes longest_export{10};
 
 }  // namespace
 
-/// Makes the channels that a list needs, in its order, which no partition sees whole (RELIABILITY L31).
-asio::awaitable<StoreResult<void>> Api::make_channels(const ApiCall& call, const SubscriptionList& list, Parts parts) {
-  const auto count = static_cast<unsigned>(parts.size());
-  std::map<unsigned, std::vector<std::string>> by_home;
-  for (const std::string& uid : channels_in({list.feeds.begin(), list.feeds.end()}, call.get("user")))
-    by_home[home_of_channel(uid, count)].push_back(uid);
-  for (const auto& [home, uids] : by_home) {
-    const auto add = [&uids = uids](Store& store) { return Channels(store).add(uids); };
-    const auto added = co_await parts[home]->with_store(call.app, add);
-    if (!added) co_return added.error();
-  }
-  co_return StoreResult<void>();
-}
-
 /// A list of subscriptions by the code of `feedmill import`, part by part: others are answered in between.
-asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit, Parts parts) {
+asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit, Desk& desk) {
   const std::string& user = call.get("user");
   const std::string_view unfit = call.parameters.contains("user") ? unfit_new_user(user) : std::string_view();
   if (!unfit.empty()) co_return problem("bad_parameter", fmt::format("user: {}", unfit));
@@ -60,33 +50,30 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit, Parts p
   MemoryBudget::Share held(memory_, 0);
   held.hold(limits::reading_cost(visit.body().size()));
   const auto read = [&] { return read_subscriptions(visit.body()); };
-  SubscriptionList read_list = co_await run_on(store_calls_, read);
-  for (Api* const part : parts) {  // all of them answer before anything is added
-    const auto ask = [](Store& store) { return store.now(); };
-    const auto there = co_await part->with_store(call.app, ask);
-    if (!there) co_return store_is_away(there.error());
-  }
-  if (parts.size() > 1) {
-    const auto made = co_await make_channels(call, read_list, parts);
-    if (!made) co_return store_is_away(made.error());
-  }
+  SubscriptionList read_list = co_await run_on(own_.calls, read);
+  const auto begin_all = [&](const Deployment& all) -> StoreResult<bool> {
+    // All of them answer before anything is added.
+    const auto there = all.each([](Store& store) { return store.now(); });
+    if (!there) return there.error();
+    if (all.stores().size() > 1) make_channels(all, read_list, user);
+    return true;
+  };
+  const auto begun = co_await ask_desk(desk, call.app, begin_all);
+  if (!begun) co_return store_is_away(begun.error());
   std::size_t added = 0, feeds = 0;
-  for (Api* const part : parts) {
-    const auto choose = [&](Store& store) -> StoreResult<SubscriptionList> { return share_of(store, read_list); };
-    const auto share = co_await part->with_store(call.app, choose);
-    if (!share) co_return store_is_away(share.error());
-    const SubscriptionList& list = *share;
+  for (Store* const store : desk.deployment.stores()) {
+    const SubscriptionList list = share_of(*store, read_list);
     feeds += list.feeds.size();
     for (std::size_t begin = 0; begin < list.feeds.size();) {
       const SubscriptionBatch batch = next_batch(list.feeds, begin);
-      const auto put = [&](Store& store) -> StoreResult<std::size_t> {
-        const auto is_new = add_batch(store, batch, list, added, import_rate_);
+      const auto put = [&](const Deployment&) -> StoreResult<std::size_t> {
+        const auto is_new = add_batch(*store, batch, list, added, import_rate_);
         if (!is_new) return is_new.error();
-        const auto followed = put_into_channels(store, batch, user);
+        const auto followed = put_into_channels(*store, batch, user);
         if (!followed) return followed.error();
         return static_cast<std::size_t>(std::count(is_new->begin(), is_new->end(), true));
       };
-      const auto done = co_await part->with_store(call.app, put);
+      const auto done = co_await ask_desk(desk, call.app, put);
       if (!done) co_return store_is_away(done.error());
       added += *done;
       begin += batch.size();
@@ -110,7 +97,7 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit, Parts p
 
 /// All feeds, or those of a user, as OPML: part by part, so that nobody holds all of it, and others are answered in
 /// between.
-asio::awaitable<ApiReply> Api::export_list(const ApiCall& call, Visit& visit, Parts parts) {
+asio::awaitable<ApiReply> Api::export_list(const ApiCall& call, Visit& visit, Desk& desk) {
   const std::string& user = call.get("user");
   const std::string_view unfit = call.parameters.contains("user") ? unfit_name(user) : std::string_view();
   if (!unfit.empty()) co_return problem("bad_parameter", fmt::format("user: {}", unfit));
@@ -121,10 +108,10 @@ asio::awaitable<ApiReply> Api::export_list(const ApiCall& call, Visit& visit, Pa
     ~Ended() { exporting = false; }
   };
   const Ended ended{exporting_};
-  Export list(user, parts.size());
+  Export list(user, desk.stores.size());
   for (const auto until = Clock::now() + longest_export; !list.ended();) {
-    const auto more = [&](Store& store) { return list.next(store); };
-    const auto part = co_await parts[list.at()]->with_store(call.app, more);
+    const auto more = [&](const Deployment& stores) { return list.next(*stores.stores()[list.at()]); };
+    const auto part = co_await ask_desk(desk, call.app, more);
     // What was begun and cannot go on is not ended: whoever reads it sees that.
     if (!part && !visit.answered()) co_return store_is_away(part.error());
     if (!part || Clock::now() > until) break;

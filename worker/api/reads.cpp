@@ -9,6 +9,7 @@
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/requests/requests.hpp"
+#include "storage/store/answered.hpp"
 #include "storage/timelines/stories.hpp"
 #include "worker/admin/status_json.hpp"
 #include "worker/api/routes.hpp"
@@ -62,12 +63,10 @@ std::optional<ApiReply> read_before(const ApiCall& call, std::optional<EntryCurs
 
 namespace {
 
-StoreResult<ApiReply> one_entry(Store& store, const StoreResult<std::optional<StoredEntry>>& entry) {
-  if (!entry) return entry.error();
-  if (!*entry) return problem("no_such_entry", "no such entry");
-  const auto same_as = Stories(store).same_as(std::span(&(*entry)->id, 1));
-  if (!same_as) return same_as.error();
-  return resource(entry_json(**entry, same_as->front()));
+ApiReply one_entry(Store& store, const std::optional<StoredEntry>& entry) {
+  if (!entry) return problem("no_such_entry", "no such entry");
+  const auto same_as = answered(Stories(store).same_as(std::span(&entry->id, 1)));
+  return resource(entry_json(*entry, same_as.front()));
 }
 
 bool is_sequence(std::string_view text) {
@@ -79,28 +78,25 @@ bool is_sequence(std::string_view text) {
 
 }  // namespace
 
-StoreResult<ApiReply> read_feed(const ApiReading& reading) {
+ApiReply read_feed(const ApiReading& reading) {
   const auto url = canonical_feed_url(reading.call.get("url"));
   if (!url) return bad_url(url.error());
-  const auto records = Feeds(reading.store).records(std::span(&*url, 1));
-  if (!records) return records.error();
-  return records->front() ? resource(show_json(*records->front())) : no_such_feed(reading.store, *url);
+  const auto records = answered(Feeds(reading.store()).records(std::span(&*url, 1)));
+  return records.front() ? resource(show_json(*records.front())) : no_such_feed(reading.store(), *url);
 }
 
-StoreResult<ApiReply> read_explanation(const ApiReading& reading) {
+ApiReply read_explanation(const ApiReading& reading) {
   const auto url = canonical_feed_url(reading.call.get("url"));
   if (!url) return bad_url(url.error());
-  const auto explained = ::feedmill::read_explained(reading.store, reading.hosts, *url);
-  if (!explained) return explained.error();
-  return *explained ? resource(explain_json(**explained)) : no_such_feed(reading.store, *url);
+  const auto explained = answered(::feedmill::read_explained(reading.store(), reading.hosts, *url));
+  return explained ? resource(explain_json(*explained)) : no_such_feed(reading.store(), *url);
 }
 
-StoreResult<ApiReply> read_feed_entries(const ApiReading& reading) {
+ApiReply read_feed_entries(const ApiReading& reading) {
   const auto url = canonical_feed_url(reading.call.get("url"));
   if (!url) return bad_url(url.error());
-  const auto known = Feeds(reading.store).is_registered(*url);
-  if (!known) return known.error();
-  if (!*known) return no_such_feed(reading.store, *url);
+  const auto known = answered(Feeds(reading.store()).is_registered(*url));
+  if (!known) return no_such_feed(reading.store(), *url);
   const std::size_t limit = limit_of(reading.call);
   if (limit == 0) return bad_limit();
   std::optional<EntryCursor> before;
@@ -109,29 +105,28 @@ StoreResult<ApiReply> read_feed_entries(const ApiReading& reading) {
   json::value next;
   for (std::size_t bytes = 0; entries.size() < limit && bytes < enough_bytes;) {
     const std::size_t most = std::min(entries_at_once, limit - entries.size());
-    const auto page = Entries(reading.store).all_by_order(*url, most, before);
-    if (!page) return page.error();
-    for (const StoredEntry& entry : *page) {
+    const auto page = answered(Entries(reading.store()).all_by_order(*url, most, before));
+    for (const StoredEntry& entry : page) {
       bytes += size_of(entry.fields);
       entries.emplace_back(entry_json(entry));
       before = place_of(entry);
       next = cursor_of(entry);
     }
-    if (page->size() == most) continue;
+    if (page.size() == most) continue;
     next = nullptr;
     break;
   }
   return resource({{"entries", std::move(entries)}, {"next", std::move(next)}});
 }
 
-StoreResult<ApiReply> read_entry_by_guid(const ApiReading& reading) {
+ApiReply read_entry_by_guid(const ApiReading& reading) {
   const auto url = canonical_feed_url(reading.call.get("url"));
   if (!url) return bad_url(url.error());
-  return one_entry(reading.store, Entries(reading.store).get_by_guid(*url, reading.call.get("guid")));
+  return one_entry(reading.store(), answered(Entries(reading.store()).get_by_guid(*url, reading.call.get("guid"))));
 }
 
-StoreResult<ApiReply> read_entry(const ApiReading& reading) {
-  Entries entries(reading.store);
+ApiReply read_entry(const ApiReading& reading) {
+  Entries entries(reading.store());
   const std::string id = entries.id_of(reading.call.item);
   // Any other key would be read as well.
   std::uint64_t number = 0;
@@ -139,10 +134,10 @@ StoreResult<ApiReply> read_entry(const ApiReading& reading) {
   if (!read_number(digits, number) || id != entries.id_of(std::string(digits))) {
     return problem("no_such_entry", "expected an entry id such as Entry:17 or 17");
   }
-  return one_entry(reading.store, entries.get(id));
+  return one_entry(reading.store(), answered(entries.get(id)));
 }
 
-StoreResult<ApiReply> read_events(const ApiReading& reading) {
+ApiReply read_events(const ApiReading& reading) {
   const std::size_t limit = limit_of(reading.call);
   if (limit == 0) return bad_limit();
   std::string after = reading.call.get("after");
@@ -151,44 +146,41 @@ StoreResult<ApiReply> read_events(const ApiReading& reading) {
   json::array events;
   for (std::size_t bytes = 0; events.size() < limit && bytes < enough_bytes;) {
     const std::size_t most = std::min(events_at_once, limit - events.size());
-    const auto since = EventStream(reading.store).since(after, most);
-    if (!since) return since.error();
-    if (!since->records) {
+    const auto since = answered(EventStream(reading.store()).since(after, most));
+    if (!since.records) {
       return problem(
           "too_old",
           fmt::format("events after {} have been trimmed, or the store was restored; the oldest available is {}", after,
-                      since->oldest),
-          {{"oldest", since->oldest}});
+                      since.oldest),
+          {{"oldest", since.oldest}});
     }
-    for (const EventRecord& record : *since->records) {
+    for (const EventRecord& record : *since.records) {
       bytes += record.json.size();
       events.push_back(embedded_json(record.json));
       after = record.id;
     }
-    if (after.empty()) after = since->oldest;
-    if (since->records->size() < most) break;
+    if (after.empty()) after = since.oldest;
+    if (since.records->size() < most) break;
   }
   return resource({{"events", std::move(events)}, {"next", after}});
 }
 
-StoreResult<ApiReply> read_answer(const ApiReading& reading) {
+ApiReply read_answer(const ApiReading& reading) {
   const ApiCall& call = reading.call;
   const std::string& id = call.get("id");
   if (!id.empty() && !is_sequence(id)) return problem("bad_parameter", "id: expected the id from the 202 answer");
-  RequestStream stream(reading.store);
-  const auto waits = id.empty() ? StoreResult<bool>(false) : stream.waits(id, call.app, call.item);
-  if (!waits) return waits.error();
+  RequestStream stream(reading.store());
+  const auto waits = answered(id.empty() ? StoreResult<bool>(false) : stream.waits(id, call.app, call.item));
   // Behind it: what was answered in between is not missed.
-  const auto answer = stream.answer(call.app, call.item);
-  if (!answer) return answer.error();
+  const auto answer = answered(stream.answer(call.app, call.item));
   json::object object{{"ref", call.item}};
-  if (*answer) {
-    object["state"] = (*answer)->done ? "done" : "failed";
-    const json::value data = embedded_json((*answer)->data);
+  if (answer) {
+    object["state"] = answer->done ? "done" : "failed";
+    const json::value data = embedded_json(answer->data);
     if (data.is_object()) object.insert(data.as_object().begin(), data.as_object().end());
     return resource(object);
   }
-  if (!*waits)
+  if (!waits)
     return problem("no_such_request", "no request with this ref was answered or is waiting under the given id");
   object["state"] = "waiting";
   return resource(object);

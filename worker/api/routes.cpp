@@ -9,18 +9,18 @@ using boost::beast::http::verb;
 
 const std::vector<ApiRoute>& own_routes() {
   static const std::vector<ApiRoute> routes{
-      {verb::get, "/feeds", "after limit", nullptr, {}, ApiList::feeds},
+      {verb::get, "/feeds", "after limit", list_feeds, {}, nullptr, false, true},
       {verb::get, "/feed", "url!", read_feed},
       {verb::get, "/feed/explain", "url!", read_explanation},
       {verb::get, "/feed/entries", "url! before limit", read_feed_entries},
       {verb::get, "/feed/entry", "url! guid!", read_entry_by_guid},
       {verb::get, "/entries/{id}", "", read_entry},
-      {verb::get, "/channels", "user after limit", nullptr, {}, ApiList::channels},
-      {verb::get, "/channel/feeds", "channel! after limit", nullptr, {}, ApiList::channel_feeds},
-      {verb::get, "/channel/entries", "channel! before limit once", nullptr, {}, ApiList::timeline},
-      {verb::get, "/notices", "user!", nullptr, {}, ApiList::notices},
-      {verb::get, "/rules", "user!", nullptr, {}, ApiList::rules},
-      {verb::get, "/events", "after limit", read_events, {}, ApiList::none, nullptr, true},
+      {verb::get, "/channels", "user after limit", list_channels, {}, nullptr, false, true},
+      {verb::get, "/channel/feeds", "channel! after limit", list_channel_feeds, {}, nullptr, false, true},
+      {verb::get, "/channel/entries", "channel! before limit once", list_timeline, {}, nullptr, false, true},
+      {verb::get, "/notices", "user!", list_notices, {}, nullptr, false, true},
+      {verb::get, "/rules", "user!", list_rules, {}, nullptr, false, true},
+      {verb::get, "/events", "after limit", read_events, {}, nullptr, true},
       {verb::get, "/snapshot", "after limit", read_snapshot},
       {verb::get, "/requests/{ref}", "id", read_answer},
       {verb::post, "/import", "user", nullptr, "import"},
@@ -54,7 +54,6 @@ std::span<const ApiRoute> api_routes() {
                           parameters_of(one),
                           nullptr,
                           {},
-                          ApiList::none,
                           &one,
                           family.of_all});
       }

@@ -12,7 +12,7 @@
 #include <boost/json/value.hpp>
 
 #include "storage/records/stored_entry.hpp"
-#include "storage/store/store.hpp"
+#include "storage/store/deployment.hpp"
 #include "worker/api/call.hpp"
 #include "worker/config/host_rules.hpp"
 #include "worker/operations/operation.hpp"
@@ -35,30 +35,28 @@ struct NameStretches {
 
 /// What is read with.
 struct ApiReading {
-  Store& store;
+  const Deployment& stores;             ///< all partitions, or the one that the call is for
+  std::span<NameStretches> stretches;  ///< of each of them
   const HostRules& hosts;
-  NameStretches& stretches;
   const ApiCall& call;
-};
 
-/// The lists that are of a store, or of all partitions together (RELIABILITY L31, L32).
-enum class ApiList { none, feeds, channels, channel_feeds, timeline, notices, rules };
+  Store& store() const { return stores.front(); }
+};
 
 struct ApiRoute {
   boost::beast::http::verb method{};
   std::string path;        ///< "/entries/{id}", behind api_base; {…} is one segment
   std::string parameters;  ///< of its query, as read_parameters() takes them
-  /// Reads, blocking and bounded; or null, and
-  StoreResult<ApiReply> (*read)(const ApiReading& reading) = nullptr;
+  /// Reads, blocking and bounded; throws StoreFailure. Or null, and
+  ApiReply (*read)(const ApiReading& reading) = nullptr;
   /// `import`, `export`, `discover`; or "", and
   std::string_view op = {};
-  /// the list that is read; or none, and
-  ApiList list = ApiList::none;
   /// the operation that is carried out. None of them: api_description.
   const Operation* operation = nullptr;
-  bool of_all = false;  ///< may be about the one stream of all partitions
+  bool of_all = false;         ///< may be about the one stream of all partitions
+  bool of_partitions = false;  ///< of all partitions together, if none is named (RELIABILITY L31, L32)
 
-  bool is_of_none() const { return read == nullptr && op.empty() && list == ApiList::none && operation == nullptr; }
+  bool is_of_none() const { return read == nullptr && op.empty() && operation == nullptr; }
 };
 
 /// Where HTTP has a value: in the path, the body, or the query.
@@ -89,17 +87,23 @@ struct NamePage {
   std::vector<std::string> names;
   boost::json::value next;  ///< the cursor of the page behind it; null: none
 };
-/// URLs of feeds, sorted, behind `after`.
-StoreResult<NamePage> feed_page(const ApiReading& reading, const std::string& after, std::size_t limit);
+/// URLs of feeds, sorted, behind `after`. Throws StoreFailure.
+NamePage feed_page(const ApiReading& reading, const std::string& after, std::size_t limit);
 
 // What the table refers to.
-StoreResult<ApiReply> read_feed(const ApiReading& reading);
-StoreResult<ApiReply> read_explanation(const ApiReading& reading);
-StoreResult<ApiReply> read_feed_entries(const ApiReading& reading);
-StoreResult<ApiReply> read_entry_by_guid(const ApiReading& reading);
-StoreResult<ApiReply> read_entry(const ApiReading& reading);
-StoreResult<ApiReply> read_events(const ApiReading& reading);
-StoreResult<ApiReply> read_snapshot(const ApiReading& reading);
-StoreResult<ApiReply> read_answer(const ApiReading& reading);
+ApiReply list_feeds(const ApiReading& reading);
+ApiReply list_channels(const ApiReading& reading);
+ApiReply list_channel_feeds(const ApiReading& reading);
+ApiReply list_timeline(const ApiReading& reading);
+ApiReply list_notices(const ApiReading& reading);
+ApiReply list_rules(const ApiReading& reading);
+ApiReply read_feed(const ApiReading& reading);
+ApiReply read_explanation(const ApiReading& reading);
+ApiReply read_feed_entries(const ApiReading& reading);
+ApiReply read_entry_by_guid(const ApiReading& reading);
+ApiReply read_entry(const ApiReading& reading);
+ApiReply read_events(const ApiReading& reading);
+ApiReply read_snapshot(const ApiReading& reading);
+ApiReply read_answer(const ApiReading& reading);
 
 }  // namespace feedmill

@@ -12,6 +12,7 @@
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/redis/byte_text.hpp"
+#include "storage/store/answered.hpp"
 #include "worker/api/routes.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -70,7 +71,7 @@ json::object post_row(const StoredEntry& entry) {
 
 }  // namespace
 
-StoreResult<ApiReply> read_snapshot(const ApiReading& reading) {
+ApiReply read_snapshot(const ApiReading& reading) {
   const std::size_t limit = limit_of(reading.call);
   if (limit == 0) return bad_limit();
   Place place;
@@ -78,8 +79,7 @@ StoreResult<ApiReply> read_snapshot(const ApiReading& reading) {
     return problem("bad_parameter", "after: expected `next` of the previous page");
   }
   // Before anything is read: what changes meanwhile is told behind it.
-  const auto seq = EventStream(reading.store).last_seq();
-  if (!seq) return seq.error();
+  const auto seq = answered(EventStream(reading.store()).last_seq());
   json::array rows;
   json::value next;
   std::size_t bytes = 0;
@@ -91,27 +91,24 @@ StoreResult<ApiReply> read_snapshot(const ApiReading& reading) {
   for (std::size_t feeds = 0; rows.size() < limit && feeds < limit && bytes < enough_bytes;) {
     if (!inside) {
       ++feeds;
-      auto behind = feed_page(reading, place.url, 1);
-      if (!behind) return behind.error();
-      if (behind->names.empty()) return resource({{"seq", *seq}, {"rows", std::move(rows)}, {"next", nullptr}});
-      place = {std::move(behind->names.front()), {}};
-      const auto records = Feeds(reading.store).records(std::span(&place.url, 1));
-      if (!records) return records.error();
-      if (!records->front()) continue;  // it went meanwhile
-      add(feed_row(*records->front()), records->front()->feed);
+      NamePage behind = feed_page(reading, place.url, 1);
+      if (behind.names.empty()) return resource({{"seq", seq}, {"rows", std::move(rows)}, {"next", nullptr}});
+      place = {std::move(behind.names.front()), {}};
+      const auto records = answered(Feeds(reading.store()).records(std::span(&place.url, 1)));
+      if (!records.front()) continue;  // it went meanwhile
+      add(feed_row(*records.front()), records.front()->feed);
       inside = true;
     }
     const std::size_t most = std::min(entries_at_once, limit - rows.size());
     if (most == 0) break;
-    const auto entries = Entries(reading.store).all_by_order(place.url, most, place.before);
-    if (!entries) return entries.error();
-    for (const StoredEntry& entry : *entries) {
+    const auto entries = answered(Entries(reading.store()).all_by_order(place.url, most, place.before));
+    for (const StoredEntry& entry : entries) {
       add(post_row(entry), entry.fields);
       place.before = place_of(entry);
     }
-    inside = entries->size() == most;
+    inside = entries.size() == most;
   }
-  return resource({{"seq", *seq}, {"rows", std::move(rows)}, {"next", inside ? cursor_behind(place) : place.url}});
+  return resource({{"seq", seq}, {"rows", std::move(rows)}, {"next", inside ? cursor_behind(place) : place.url}});
 }
 
 }  // namespace feedmill

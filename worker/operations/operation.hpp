@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include "storage/records/stored_entry.hpp"
 #include "storage/redis/values.hpp"
 #include "storage/requests/requests.hpp"
+#include "storage/store/answered.hpp"
 #include "storage/store/store.hpp"
 #include "worker/http/fetch.hpp"
 
@@ -104,18 +104,6 @@ struct OperationRefused {
   std::string_view reason;  ///< a row of reasons.cpp: gives the HTTP status and the exit code
   std::string detail;       ///< for people, not cleaned
 };
-
-/// Thrown by operations if the store fails or does not answer.
-struct StoreFailure {
-  StoreError error;
-};
-
-/// The store's answer. Throws StoreFailure.
-template <class T>
-T answered(StoreResult<T> answer) {
-  if (answer.has_error()) throw StoreFailure{answer.error()};
-  if constexpr (!std::is_void_v<T>) return std::move(*answer);
-}
 
 struct OperationOutcome {
   std::string_view result{};                ///< "added"; "" for reads

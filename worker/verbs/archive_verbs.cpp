@@ -115,12 +115,6 @@ json::object row_of(std::string_view result, const ArchiveFigures& figures) {
   return {{"result", result}, {"feeds", figures.feeds}, {"entries", figures.entries}, {"channels", figures.channels}};
 }
 
-Archive archive_of(std::span<const VerbContext> partitions) {
-  std::vector<Store*> stores;
-  for (const VerbContext& at : partitions) stores.push_back(&at.store);
-  return Archive(std::move(stores));
-}
-
 /// Throws if one of these feeds does not exist.
 void refuse_unknown(std::span<const VerbContext> partitions, const std::vector<std::string>& urls) {
   for (const auto& [partition, places] : shares_of(urls, static_cast<unsigned>(partitions.size()))) {
@@ -135,7 +129,7 @@ int export_store(const OperationValues& given, std::span<const VerbContext> part
   const std::string name = given.has("FILE") ? given.text("FILE") : "-";
   const auto urls = feed_urls(terminal, given.texts("feed"), "nothing was written");
   refuse_unknown(partitions, urls);
-  Archive archive = archive_of(partitions);
+  Archive archive(deployment_of(partitions));
   Progress progress(terminal, "exporting", 0);
   ExportOptions options;
   options.feed_urls = urls;
@@ -181,7 +175,7 @@ int import(const OperationValues& given, const std::string& first, Lines& lines,
     progress.reached(number);
   };
   bool begun = false;
-  const auto done = archive_of(partitions).read(options, [&](std::string& line) {
+  const auto done = Archive(deployment_of(partitions)).read(options, [&](std::string& line) {
     if (std::exchange(begun, true)) return lines.next(line);
     line = first;
     return true;

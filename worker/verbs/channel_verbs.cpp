@@ -9,7 +9,7 @@
 #include "storage/timelines/channels.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/command_line/values.hpp"
-#include "worker/verbs/channels_of_all.hpp"
+#include "storage/timelines/channels_of_all.hpp"
 #include "worker/verbs/entry_list.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/table.hpp"
@@ -73,9 +73,9 @@ bool holds(const std::vector<ChannelRecord>& channels, const std::string& uid) {
   return std::ranges::find(channels, uid, &ChannelRecord::uid) != channels.end();
 }
 
-int list_channels(const OperationValues& given, std::span<const VerbContext> stores) {
+int show_channels(const OperationValues& given, std::span<const VerbContext> stores) {
   Terminal& terminal = stores.front().terminal;
-  const auto all = ChannelsOfAll(stores).list();
+  const auto all = ChannelsOfAll(deployment_of(stores)).list();
   Columns table(terminal, {{"UNREAD", 8, true}, {"FEEDS", 7, true}, {"CHANNEL", 0}});
   table.heading();
   for (const ChannelRecord& channel : all) {
@@ -93,7 +93,7 @@ int list_channels(const OperationValues& given, std::span<const VerbContext> sto
 int count_unread(const OperationValues& given, std::span<const VerbContext> stores) {
   const std::vector<std::string> channels = given.texts("CHANNEL");
   Terminal& terminal = stores.front().terminal;
-  const auto all = ChannelsOfAll(stores).list();
+  const auto all = ChannelsOfAll(deployment_of(stores)).list();
   int code = exits::done;
   for (const std::string& uid : channels) {
     if (!holds(all, uid)) code = tell_missing(uid, stores);
@@ -111,7 +111,7 @@ int count_unread(const OperationValues& given, std::span<const VerbContext> stor
 int add_channels(const OperationValues& given, std::span<const VerbContext> stores) {
   for (const std::string& uid : given.texts("CHANNEL")) {
     stop_if_interrupted();
-    tell_result(ChannelsOfAll(stores).add(uid) ? "added" : "present", uid, stores.front().terminal);
+    tell_result(ChannelsOfAll(deployment_of(stores)).add(uid) ? "added" : "present", uid, stores.front().terminal);
   }
   return exits::done;
 }
@@ -127,7 +127,7 @@ int remove_channels(const OperationValues& given, std::span<const VerbContext> s
   int code = exits::done;
   for (const std::string& uid : channels) {
     stop_if_interrupted();
-    if (ChannelsOfAll(stores).remove(uid)) {
+    if (ChannelsOfAll(deployment_of(stores)).remove(uid)) {
       tell_result("removed", uid, terminal);
     } else {
       code = tell_missing(uid, stores);
@@ -138,7 +138,8 @@ int remove_channels(const OperationValues& given, std::span<const VerbContext> s
 
 /// The named channels first, then the others in their order.
 int order_channels(const OperationValues& given, std::span<const VerbContext> stores) {
-  const ChannelsOfAll channels(stores);
+  const Deployment deployment = deployment_of(stores);
+  const ChannelsOfAll channels(deployment);
   const auto all = channels.list();
   std::vector<std::string> wanted;
   for (const std::string& uid : given.texts("CHANNEL")) {
@@ -156,9 +157,14 @@ int order_channels(const OperationValues& given, std::span<const VerbContext> st
 /// Puts feeds into a channel, unless any is unknown; returns the exit code.
 int add_feeds(const std::string& uid, const std::vector<std::string>& urls, std::span<const VerbContext> stores) {
   Terminal& terminal = stores.front().terminal;
-  const ChannelsOfAll channels(stores);
-  if (const auto unknown = channels.unknown_feed(urls)) {
-    terminal.error(fmt::format("no such feed: {}; add it first: feedmill add URL", visible(*unknown)));
+  const Deployment deployment = deployment_of(stores);
+  const ChannelsOfAll channels(deployment);
+  const auto known = or_fail(deployment.of_feeds(urls, [](Store& store, const std::vector<std::string>& own) {
+    return StoreResult<std::vector<std::optional<FeedRecord>>>(all_records(store, own));
+  }));
+  if (const auto unknown = std::ranges::find_if(known, [](const auto& one) { return !one; }); unknown != known.end()) {
+    const std::string& url = urls[static_cast<std::size_t>(unknown - known.begin())];
+    terminal.error(fmt::format("no such feed: {}; add it first: feedmill add URL", visible(url)));
     return exits::no;
   }
   const auto followed = channels.follow(uid, urls);
@@ -181,7 +187,8 @@ void check_channel_feeds(const OperationValues& given) {
 
 int channel_feeds(const OperationValues& given, std::span<const VerbContext> stores) {
   Terminal& terminal = stores.front().terminal;
-  const ChannelsOfAll channels(stores);
+  const Deployment deployment = deployment_of(stores);
+  const ChannelsOfAll channels(deployment);
   const std::string uid = given.text("CHANNEL");
   const std::vector<std::string> added = given.texts("add"), removed = given.texts("remove");
   std::vector<std::string> both = added;
@@ -210,7 +217,8 @@ int channel_feeds(const OperationValues& given, std::span<const VerbContext> sto
 int channel_timeline(const OperationValues& given, std::span<const VerbContext> stores) {
   const std::string uid = given.text("CHANNEL");
   const bool all = given.truth("all"), once = given.truth("once");
-  const ChannelsOfAll channels(stores);
+  const Deployment deployment = deployment_of(stores);
+  const ChannelsOfAll channels(deployment);
   const Channels::Of which = all ? Channels::Of::all : Channels::Of::unread;
   if (!channels.is_known(uid)) throw no_such_channel(uid, stores);
   tell_entries(
@@ -226,7 +234,8 @@ int channel_timeline(const OperationValues& given, std::span<const VerbContext> 
 }
 
 int mark_read(const OperationValues& given, std::span<const VerbContext> stores) {
-  const ChannelsOfAll channels(stores);
+  const Deployment deployment = deployment_of(stores);
+  const ChannelsOfAll channels(deployment);
   const std::string uid = given.text("CHANNEL");
   if (!channels.is_known(uid)) throw no_such_channel(uid, stores);
   const std::size_t marked =
@@ -236,7 +245,8 @@ int mark_read(const OperationValues& given, std::span<const VerbContext> stores)
 }
 
 int mark_unread(const OperationValues& given, std::span<const VerbContext> stores) {
-  const ChannelsOfAll channels(stores);
+  const Deployment deployment = deployment_of(stores);
+  const ChannelsOfAll channels(deployment);
   const std::string uid = given.text("CHANNEL");
   if (!channels.is_known(uid)) throw no_such_channel(uid, stores);
   tell_number(uid, "marked_unread", channels.mark(uid, ChannelsOfAll::As::unread, given.texts("ID")),
@@ -260,7 +270,7 @@ VerbRow channel_list() {
           .example = "feedmill channel list --user anna",
           .fields = taken,
           .use = reads,
-          .run = list_channels};
+          .run = show_channels};
 }
 
 VerbRow channel_add() {

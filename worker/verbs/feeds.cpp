@@ -179,7 +179,7 @@ std::string next_of(const FeedRecord& record, Milliseconds now) {
 constexpr std::array<std::string_view, 9> states{"new",     "never_read", "healthy",     "degraded", "failing",
                                                  "blocked", "gone",       "quarantined", "paused"};
 
-int list_feeds(const OperationValues& given, std::span<const VerbContext> stores) {
+int show_feeds(const OperationValues& given, std::span<const VerbContext> stores) {
   const std::string state = given.text("state"), host = given.text("host");
   Terminal& terminal = stores.front().terminal;
   // A narrow terminal drops the title first, then the number of entries, then the answer; never the URL.
@@ -300,7 +300,7 @@ VerbRow list_verb() {
           .example = "feedmill list --state failing --json",
           .fields = taken,
           .use = reads,
-          .run = list_feeds};
+          .run = show_feeds};
 }
 
 VerbRow show_verb() {

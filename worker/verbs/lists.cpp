@@ -19,7 +19,7 @@
 #include "worker/command_line/values.hpp"
 #include "worker/lists/export.hpp"
 #include "worker/lists/import.hpp"
-#include "worker/verbs/channels_of_all.hpp"
+#include "storage/timelines/channels_of_all.hpp"
 #include "worker/verbs/input_file.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/remove_feeds.hpp"
@@ -280,7 +280,7 @@ int import(const OperationValues& given, ListToImport& list, std::span<const Ver
       // In list order, which no partition sees completely (RELIABILITY L31).
       if (stores.size() > 1 && !given.truth("dry-run")) {
         for (const std::string& uid : channels_in({part->feeds.begin(), part->feeds.end()}, given.text("user"))) {
-          if (made.insert(uid).second) ChannelsOfAll(stores).add(uid);
+          if (made.insert(uid).second) ChannelsOfAll(deployment_of(stores)).add(uid);
         }
       }
       for (const VerbContext& context : stores)

@@ -56,9 +56,8 @@ std::string line_of(const StoredNotice& notice, const json::object& object) {
 }
 
 std::vector<StoredNotice> notices_of(const std::string& user, std::span<const VerbContext> stores) {
-  std::vector<std::vector<StoredNotice>> parts;
-  for (const VerbContext& at : stores) parts.push_back(or_fail(Notifications(at.store).list(user)));
-  return notices_together(parts);
+  const auto list = [&](Store& store) { return Notifications(store).list(user); };
+  return notices_together(or_fail(deployment_of(stores).each(list)));
 }
 
 void tell_notices(const std::string& user, bool unread, std::span<const VerbContext> stores) {
@@ -207,7 +206,7 @@ int notice_rules(const OperationValues& given, std::span<const VerbContext> stor
   return exits::done;
 }
 
-int list_notices(const OperationValues& given, std::span<const VerbContext> stores) {
+int show_notices(const OperationValues& given, std::span<const VerbContext> stores) {
   tell_notices(given.text("USER"), given.truth("unread"), stores);
   return exits::done;
 }
@@ -268,7 +267,7 @@ VerbRow notify_list() {
           .example = "feedmill notify list anna --unread",
           .fields = taken,
           .use = reads,
-          .run = list_notices};
+          .run = show_notices};
 }
 
 VerbRow notify_read() {

@@ -10,6 +10,7 @@
 #include "storage/entries/entries.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
+#include "storage/store/answered.hpp"
 #include "storage/store/partition.hpp"
 #include "worker/base/exits.hpp"
 #include "worker/base/interrupt.hpp"
@@ -50,10 +51,23 @@ StoreSession StoreSession::open(const Config& config, StoreUse use, bool of_all)
   return session;
 }
 
+Deployment deployment_of(std::span<const VerbContext> stores) {
+  std::vector<Store*> all;
+  for (const VerbContext& at : stores) all.push_back(&at.store);
+  return Deployment(std::move(all));
+}
+
 int carry_out(const VerbRow& verb, Terminal& terminal, const std::function<int()>& work) {
   terminal.speak_for(verb.name);
+  const auto run = [&] {
+    try {
+      return work();
+    } catch (const StoreFailure& failure) {
+      throw failure_of(failure.error);
+    }
+  };
   try {
-    return work();
+    return run();
   } catch (const VerbFailure& failure) {
     terminal.speak_for(verb.fails_as.empty() ? verb.name : verb.fails_as);
     if (!failure.text.empty()) terminal.error(failure.text);

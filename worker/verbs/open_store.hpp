@@ -15,6 +15,7 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "storage/records/feed_record.hpp"
+#include "storage/store/deployment.hpp"
 #include "storage/store/store.hpp"
 #include "worker/base/interrupt.hpp"
 #include "worker/base/terminal.hpp"
@@ -50,6 +51,8 @@ struct VerbContext {
   Store& store;
   Terminal& terminal;
 };
+
+Deployment deployment_of(std::span<const VerbContext> stores);
 
 /// What the store answered. Throws VerbFailure when it did not.
 template <class T>

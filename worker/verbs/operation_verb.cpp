@@ -191,8 +191,6 @@ int run_operation(const Operation& operation, const OperationValues& given, cons
     return Call(operation, given, context).tell();
   } catch (const OperationRefused& refused) {
     throw VerbFailure{exit_of(refused.reason), visible(refused.detail)};
-  } catch (const StoreFailure& failure) {
-    throw failure_of(failure.error);
   }
 }
 

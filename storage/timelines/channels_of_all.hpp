@@ -1,4 +1,4 @@
-// The channels of a deployment for verbs, with or without partitions (RELIABILITY L31).
+// The channels of a deployment, with or without partitions (RELIABILITY L31).
 #pragma once
 
 #include <cstddef>
@@ -8,19 +8,20 @@
 #include <string>
 #include <vector>
 
+#include "storage/store/deployment.hpp"
 #include "storage/timelines/channel_parts.hpp"
 #include "storage/timelines/channels.hpp"
-#include "worker/verbs/open_store.hpp"
 
 namespace feedmill {
 
-/// For the stores of with_stores(), which outlive this: all partitions in order, or one store. All members throw
-/// VerbFailure if a store does not answer.
+/// All members throw StoreFailure if a store does not answer.
 class ChannelsOfAll {
  public:
-  explicit ChannelsOfAll(std::span<const VerbContext> stores) : stores_(stores) {}
+  explicit ChannelsOfAll(const Deployment& deployment) : deployment_(deployment) {}
 
   std::vector<ChannelRecord> list() const;
+  /// Those with these names.
+  std::vector<ChannelRecord> records(std::span<const std::string> uids) const;
   bool is_known(const std::string& uid) const;
   /// True if its home did not know it.
   bool add(const std::string& uid) const;
@@ -31,13 +32,17 @@ class ChannelsOfAll {
 
   /// The first `most` feeds of a channel after `after`, sorted.
   std::vector<std::string> feeds_after(const std::string& uid, const std::string& after, std::size_t most) const;
-  /// The first of these canonical URLs that is not a feed.
-  std::optional<std::string> unknown_feed(std::span<const std::string> urls) const;
   /// Puts feeds into a channel, as Channels::follow().
   std::vector<std::optional<bool>> follow(const std::string& uid, std::span<const std::string> urls) const;
   /// Whether the feed was in the channel.
   bool unfollow(const Membership& membership) const;
 
+  /// Positions of unread or all entries, newest first, at most `most`, after `before` if given; absent if the channel is
+  /// unknown.
+  std::optional<std::vector<EntryCursor>> places(const std::string& uid, Channels::Of which, std::size_t most,
+                                                 const std::optional<EntryCursor>& before) const;
+  /// The entries at these positions, without those that are gone meanwhile.
+  std::vector<StoredEntry> entries_at(std::span<const EntryCursor> places) const;
   /// Unread or all entries, newest first, at most `most`, before `before` if given.
   std::vector<StoredEntry> entries(const std::string& uid, Channels::Of which, std::size_t most,
                                    const std::optional<EntryCursor>& before) const;
@@ -50,10 +55,11 @@ class ChannelsOfAll {
   std::size_t mark_all_read(const std::string& uid) const;
 
  private:
-  unsigned count() const { return static_cast<unsigned>(stores_.size()); }
-  const VerbContext& home_of(const std::string& uid) const { return stores_[home_of_channel(uid, count())]; }
+  std::span<Store* const> stores() const { return deployment_.stores(); }
+  unsigned count() const { return static_cast<unsigned>(stores().size()); }
+  Store& home_of(const std::string& uid) const { return *stores()[home_of_channel(uid, count())]; }
 
-  std::span<const VerbContext> stores_;
+  const Deployment& deployment_;
 };
 
 }  // namespace feedmill

@@ -1,0 +1,204 @@
+// Lists of a store, of a partition, or of all of them together (RELIABILITY L31, L32).
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "parsers/text/numbers.hpp"
+#include "storage/feeds/feeds.hpp"
+#include "storage/store/answered.hpp"
+#include "storage/timelines/channels_of_all.hpp"
+#include "storage/timelines/notice_parts.hpp"
+#include "worker/admin/status_json.hpp"
+#include "worker/api/routes.hpp"
+#include "worker/base/json_text.hpp"
+#include "worker/words/record_text.hpp"
+
+namespace feedmill {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t stretch_size = 20'000;      // names
+constexpr std::chrono::seconds stretch_kept{60};  // so old a list may be for pages behind the first
+constexpr std::size_t enough_entries = 1'000;     // a page ends behind so many that it may not show
+
+/// `more`: reads a stretch of the list `of` behind a name.
+template <class More>
+NamePage name_page(NameStretch& stretch, const std::string& of, const std::string& after, std::size_t limit,
+                   More more) {
+  const auto now = std::chrono::steady_clock::now();
+  // Whoever begins sees what there is now; whoever goes on, what was there a moment ago.
+  const bool goes_on = !after.empty() && stretch.of == of && now - stretch.read_at < stretch_kept &&
+                       stretch.from <= after &&
+                       (stretch.to_the_end || (!stretch.names.empty() && after < stretch.names.back()));
+  if (!goes_on) {
+    auto names = answered(more(after));
+    const bool to_the_end = names.size() < stretch_size;
+    stretch = {of, after, std::move(names), to_the_end, now};
+  }
+  const auto first = std::upper_bound(stretch.names.begin(), stretch.names.end(), after);
+  const auto end = first + std::min(static_cast<std::ptrdiff_t>(limit), stretch.names.end() - first);
+  NamePage page{{first, end}, {}};
+  if (first != end && !(stretch.to_the_end && end == stretch.names.end())) page.next = *(end - 1);
+  return page;
+}
+
+/// The pages of all stores, each of `limit` names at most, as one.
+NamePage page_together(const std::vector<NamePage>& parts, std::size_t limit) {
+  bool goes_on = false;
+  std::vector<std::vector<std::string>> names;
+  for (const NamePage& part : parts) {
+    goes_on = goes_on || !part.next.is_null();
+    names.push_back(part.names);
+  }
+  NamePage page{names_together(names, limit + 1), {}};
+  if (page.names.size() > limit) {
+    page.names.pop_back();
+    goes_on = true;
+  }
+  if (goes_on && !page.names.empty()) page.next = page.names.back();
+  return page;
+}
+
+ApiReply no_such_channel() {
+  return problem("no_such_channel", "no such channel");
+}
+
+}  // namespace
+
+NamePage feed_page(const ApiReading& reading, const std::string& after, std::size_t limit) {
+  std::vector<NamePage> pages;
+  for (std::size_t i = 0; Store* const store : reading.stores.stores()) {
+    const auto more = [&](const std::string& from) { return Feeds(*store).urls_after(from, stretch_size); };
+    pages.push_back(name_page(reading.stretches[i++].feeds, "", after, limit, more));
+  }
+  return page_together(pages, limit);
+}
+
+ApiReply list_feeds(const ApiReading& reading) {
+  const std::size_t limit = limit_of(reading.call);
+  if (limit == 0) return bad_limit();
+  const NamePage page = feed_page(reading, reading.call.get("after"), limit);
+  const auto read = [](Store& store, const std::vector<std::string>& urls) { return Feeds(store).records(urls); };
+  json::array feeds;
+  for (const auto& record : answered(reading.stores.of_feeds(page.names, read))) {
+    if (record) feeds.emplace_back(list_json(*record));  // else it went meanwhile
+  }
+  return resource({{"feeds", std::move(feeds)}, {"next", page.next}});
+}
+
+ApiReply list_channels(const ApiReading& reading) {
+  const ApiCall& call = reading.call;
+  const std::size_t limit = limit_of(call);
+  if (limit == 0) return bad_limit();
+  const std::string& user = call.get("user");
+  if (user.empty() && call.parameters.contains("user")) return problem("bad_parameter", "user: it is empty");
+  const std::string beginning = user.empty() ? std::string() : user + "/";
+  std::vector<NamePage> pages;
+  std::vector<std::vector<ChannelRecord>> records;
+  for (std::size_t i = 0; Store* const store : reading.stores.stores()) {
+    Channels channels(*store);
+    const auto more = [&](const std::string& after) { return channels.names_after(after, stretch_size, beginning); };
+    pages.push_back(name_page(reading.stretches[i++].channels, beginning, call.get("after"), limit, more));
+    records.push_back(answered(channels.records(pages.back().names)));
+  }
+  const NamePage page = page_together(pages, limit);
+  auto channels = channels_together(records);
+  std::erase_if(channels, [&](const ChannelRecord& channel) { return page.names.back() < channel.uid; });
+  std::ranges::sort(channels, {}, &ChannelRecord::uid);
+  json::array rows;
+  for (const ChannelRecord& channel : channels) {
+    rows.push_back(json::object{{"channel", channel.uid},
+                                {"position", channel.position},
+                                {"feeds", channel.feeds},
+                                {"unread", channel.unread}});
+  }
+  return resource({{"channels", std::move(rows)}, {"next", page.next}});
+}
+
+ApiReply list_channel_feeds(const ApiReading& reading) {
+  const std::size_t limit = limit_of(reading.call);
+  if (limit == 0) return bad_limit();
+  const std::string& uid = reading.call.get("channel");
+  std::vector<NamePage> pages;
+  for (std::size_t i = 0; Store* const store : reading.stores.stores()) {
+    NameStretch& stretch = reading.stretches[i++].channel_feeds;
+    Channels channels(*store);
+    if (!answered(channels.is_known(uid))) continue;
+    const auto more = [&](const std::string& after) { return channels.feeds_after(uid, after, stretch_size); };
+    pages.push_back(name_page(stretch, uid, reading.call.get("after"), limit, more));
+  }
+  if (pages.empty()) return no_such_channel();
+  const NamePage page = page_together(pages, limit);
+  return resource(
+      {{"channel", uid}, {"feeds", json::array(page.names.begin(), page.names.end())}, {"next", page.next}});
+}
+
+ApiReply list_timeline(const ApiReading& reading) {
+  const ApiCall& call = reading.call;
+  const std::size_t limit = limit_of(call);
+  if (limit == 0) return bad_limit();
+  const std::string &uid = call.get("channel"), &once = call.get("once");
+  if (!once.empty() && once != "true" && once != "false") return problem("bad_parameter", "once: true or false");
+  std::optional<EntryCursor> before;
+  if (const auto wrong = read_before(call, before)) return *wrong;
+  const ChannelsOfAll channels(reading.stores);
+  json::array rows;
+  json::value next;
+  std::size_t bytes = 0, seen = 0;
+  for (bool goes_on = true; goes_on && rows.size() < limit && bytes < enough_bytes && seen < enough_entries;) {
+    const std::size_t most = limit - rows.size();
+    const auto places = channels.places(uid, Channels::Of::unread, most, before);
+    if (!places) return no_such_channel();
+    goes_on = places->size() == most;
+    next = nullptr;
+    for (std::span<const EntryCursor> left = *places; !left.empty();) {
+      if (bytes >= enough_bytes) {
+        goes_on = true;  // on the page behind this one
+        break;
+      }
+      const auto some = left.first(std::min(entries_at_once, left.size()));
+      const auto entries = channels.entries_at(some);
+      const auto wanted = once == "true" ? channels.are_first_told(uid, Channels::Of::unread, entries)
+                                         : std::vector<bool>(entries.size(), true);
+      for (std::size_t i = 0; i < entries.size(); ++i) {
+        bytes += size_of(entries[i].fields);
+        if (wanted[i]) rows.emplace_back(entry_json(entries[i]));
+      }
+      seen += some.size();
+      before = some.back();
+      left = left.subspan(some.size());
+    }
+    if (goes_on) next = fmt::format("{}:{}", before->score, before->id);
+  }
+  return resource({{"entries", std::move(rows)}, {"next", std::move(next)}});
+}
+
+ApiReply list_notices(const ApiReading& reading) {
+  const std::string& user = reading.call.get("user");
+  const auto read = [&](Store& store) { return Notifications(store).list(user); };
+  json::array notices;
+  for (const StoredNotice& notice : notices_together(answered(reading.stores.each(read)))) {
+    json::value one = embedded_json(notice.json);
+    // A feed's address may hold a secret, and operators read this aloud (SECURITY K1).
+    notices.push_back(user == operator_user ? without_secrets(std::move(one)) : std::move(one));
+  }
+  return resource({{"user", user}, {"notices", std::move(notices)}});
+}
+
+ApiReply list_rules(const ApiReading& reading) {
+  const std::string& user = reading.call.get("user");
+  const auto count = static_cast<unsigned>(reading.stores.stores().size());
+  json::array rules;
+  for (const Watch& watch : answered(Notifications(reading.stores.home(home_of_user(user, count))).watches(user))) {
+    rules.push_back(json::object{
+        {"id", leading_number<std::uint64_t>(watch.id)}, {"kind", to_string(watch.kind)}, {"watched", watch.target}});
+  }
+  return resource({{"user", user}, {"rules", std::move(rules)}});
+}
+
+}  // namespace feedmill
