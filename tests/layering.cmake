@@ -30,7 +30,7 @@ foreach(room IN LISTS rooms)
     list(REMOVE_ITEM uses_${room} "")
   endif()
 endforeach()
-set(uses_worker/app worker/base worker/command_line worker/verbs storage/redis)  # an executable, which nobody uses
+set(uses_worker/app worker/base worker/cli worker/verbs storage/redis)  # an executable, which nobody uses
 set(uses_storage/lua "")  # its sources are made by CMake
 
 # Names of keys, in string literals: their beginnings, and the endings of those that begin with a feed's URL.
@@ -95,7 +95,7 @@ check_example(storage/store/store.cpp "#include \"storage/redis/redis.hpp\"" FAL
 check_example(storage/store/store.cpp "  // \"state:feed:\" is a key" FALSE)
 check_example(storage/store/keys.hpp "join(feed_url, \":guidmap\")" FALSE)
 check_example(worker/process/run.cpp "#include <boost/asio/post.hpp>" FALSE)
-check_example(worker/app/main.cpp "#include \"worker/command_line/cli.hpp\"" FALSE)
+check_example(worker/app/main.cpp "#include \"worker/cli/cli.hpp\"" FALSE)
 set_property(GLOBAL PROPERTY used "")
 
 set(wrongs "")

@@ -5,7 +5,6 @@
 #include "parsers/feed/formats.hpp"
 #include "parsers/feed/reading.hpp"
 #include "parsers/markup/json_salvage.hpp"
-#include "parsers/text/escape.hpp"
 #include "parsers/text/limits.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"

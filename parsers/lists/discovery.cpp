@@ -4,8 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "parsers/feed/hub_links.hpp"
-#include "parsers/feed/link_header.hpp"
+#include "parsers/feed/links.hpp"
 #include "parsers/markup/html_policy.hpp"
 #include "parsers/markup/html_tokenizer.hpp"
 #include "parsers/text/charset.hpp"

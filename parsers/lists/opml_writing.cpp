@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "parsers/lists/opml.hpp"
-#include "parsers/text/escape.hpp"
 #include "parsers/text/strings.hpp"
 
 namespace feedmill {

@@ -5,7 +5,6 @@
 
 #include "parsers/markup/sanitise.hpp"
 #include "parsers/text/media_type.hpp"
-#include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
 

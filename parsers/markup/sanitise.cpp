@@ -9,7 +9,6 @@
 #include "parsers/markup/html_policy.hpp"
 #include "parsers/markup/html_tokenizer.hpp"
 #include "parsers/text/entities.hpp"
-#include "parsers/text/escape.hpp"
 #include "parsers/text/limits.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"

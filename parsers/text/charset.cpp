@@ -12,7 +12,6 @@
 #include <simdjson.h>
 
 #include "parsers/text/charset_detect.hpp"
-#include "parsers/text/charset_hz.hpp"
 #include "parsers/text/charset_tables.hpp"
 #include "parsers/text/entities.hpp"
 #include "parsers/text/limits.hpp"

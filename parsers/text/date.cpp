@@ -8,9 +8,7 @@
 #include <utility>
 
 #include "parsers/text/date_words.hpp"
-#include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
-#include "parsers/text/time_zones.hpp"
 
 namespace feedmill {
 namespace {

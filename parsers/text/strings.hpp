@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace feedmill {
 
@@ -227,6 +230,56 @@ inline void fold_lines(std::string& text) {
     while (at < text.size() && !is_space(text[at])) out += text[at++];
   }
   text = std::move(out);
+}
+
+// Decimal numbers in text: no sign except '-', no white space, no locale.
+
+/// Whether the whole of `text` is a number that fits; if so, it is stored in `into`, which is otherwise unchanged.
+template <class Number>
+bool read_number(std::string_view text, Number& into) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return false;
+  into = value;
+  return true;
+}
+
+/// The number at the start of `text`; `otherwise` if there is none or it does not fit.
+template <class Number>
+Number leading_number(std::string_view text, Number otherwise = {}) {
+  std::from_chars(text.data(), text.data() + text.size(), otherwise);
+  return otherwise;
+}
+
+// Escapes text for markup.
+
+/// The length in bytes of the character at `at` if XML 1.0 forbids it (C0 controls other than TAB, LF and CR, U+FFFE,
+/// U+FFFF), else 0. `text` is UTF-8.
+constexpr std::size_t forbidden_in_xml(std::string_view text, std::size_t at) {
+  const auto byte = static_cast<unsigned char>(text[at]);
+  if (byte < 0x20) return byte == '\n' || byte == '\t' || byte == '\r' ? 0 : 1;
+  const std::string_view three = byte == 0xEF ? text.substr(at, 3) : std::string_view();
+  return three == "\xEF\xBF\xBE" || three == "\xEF\xBF\xBF" ? 3 : 0;
+}
+
+/// The reference for `c` in HTML text and attributes with any quoting; "" if it needs none.
+constexpr std::string_view html_reference(char c) {
+  switch (c) {
+    case '&':
+      return "&amp;";
+    case '<':
+      return "&lt;";
+    case '>':
+      return "&gt;";
+    case '"':
+      return "&quot;";
+    case '\'':
+      return "&#39;";
+    case '`':
+      return "&#96;";
+    default:
+      return {};
+  }
 }
 
 }  // namespace feedmill

@@ -7,7 +7,6 @@
 #include <span>
 #include <utility>
 
-#include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
 
 namespace feedmill {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "parsers/text/numbers.hpp"
-#include "storage/records/event_json.hpp"
+#include "parsers/text/strings.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {

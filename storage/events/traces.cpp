@@ -1,6 +1,6 @@
 #include "storage/events/traces.hpp"
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {

@@ -4,9 +4,10 @@
 #include <array>
 #include <utility>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/push_out/topics.hpp"
-#include "storage/records/event_json.hpp"
+#include "storage/records/commit.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/state_fields.hpp"
 #include "storage/records/volatile_parts.hpp"
@@ -15,6 +16,7 @@
 #include "storage/timelines/channels.hpp"
 
 namespace feedmill {
+
 namespace {
 
 constexpr std::size_t batch_size = 500;       // feeds per call
@@ -440,6 +442,116 @@ StoreResult<SettingsChange> Feeds::change_settings(const std::string& feed_url, 
   if (!reply) return reply.error();
   if (reply->integer() == 1) return SettingsChange::done;
   return reply->integer() == 0 ? SettingsChange::outdated : SettingsChange::unknown;
+}
+
+// Pages of the feed list, in the order that suits operators (OPERATIONS §6). Read-only.
+
+namespace {
+
+// Limits of one script call, so that Redis serves others in between: URLs alone, or with their states.
+constexpr std::size_t urls_per_call = 2'000, states_per_call = 500;
+
+}  // namespace
+
+StoreResult<FeedPage> Feeds::page(const FeedQuery& query) {
+  FeedPage page;
+  const bool by_schedule = query.state.empty() || query.state == "healthy";
+  const std::string_view list = by_schedule ? std::string_view() : query.state;
+  const std::string_view state = by_schedule ? query.state : std::string_view();
+  const bool filters = !state.empty() || !query.part.empty() || !query.host.empty();
+  std::vector<std::string> urls;
+  std::optional<FeedPlace> place = query.after;
+  do {
+    const std::size_t missing = query.limit - urls.size();
+    Args args;
+    args.add(list);
+    if (place)
+      args.add(place->score);
+    else
+      args.add(std::string_view());
+    args.add(place ? place->behind : 0);
+    const std::size_t at_once = !filters ? missing : state.empty() ? urls_per_call : states_per_call;
+    args.add(std::min<std::size_t>(at_once, query.look - page.looked_at));
+    args.add(missing);
+    args.add(state);
+    args.add(std::string_view(query.part));
+    args.add(std::string_view(query.host));
+    const auto reply = impl_.run(Script::feed_page, args);
+    if (!reply) return reply.error();
+    page.total = static_cast<std::uint64_t>((*reply)[0].integer());
+    page.looked_at += static_cast<std::uint64_t>((*reply)[1].integer());
+    if ((*reply)[2].integer() == 1)
+      place.reset();
+    else
+      place = FeedPlace{(*reply)[3].integer(), static_cast<std::uint64_t>((*reply)[4].integer())};
+    for (std::size_t i = 5; i < reply->size(); ++i) urls.emplace_back((*reply)[i].text());
+  } while (place && urls.size() < query.limit && page.looked_at < query.look);
+  page.next = place;
+  auto found = records(urls);
+  if (!found) return found.error();
+  for (std::optional<FeedRecord>& record : *found) {
+    if (record) page.feeds.push_back(std::move(*record));  // else removed concurrently
+  }
+  return page;
+}
+
+// Moves a feed to another URL and back: the requested URL changes, its keys stay (HTTP R8).
+
+namespace {
+
+constexpr Milliseconds undo_within = std::chrono::days(90);
+
+const std::string& requested(const FeedRecord& record) {
+  return record.state.address.fetch_url.empty() ? record.feed_url : record.state.address.fetch_url;
+}
+
+}  // namespace
+
+StoreResult<MoveResult> Feeds::run_verb(FeedRecord record, const Move& move, const std::string& no_move_to) {
+  remember_move(record.state.address, move);
+  Commit frame;  // events name the feed
+  frame.feed_url = record.feed_url;
+  Args args;
+  args.add(std::string_view(impl_.keys.channel_prefix()));
+  args.add(std::string_view(record.feed_url));
+  args.own(json_string(record.feed_url));
+  args.own(move.to == record.feed_url ? std::string() : move.to);
+  args.own(move.from);
+  args.own(impl_.options.stream_cap());
+  args.own(moves_text(record.state.address.moves));
+  args.own(no_move_to);
+  args.own(feed_event(frame, moved_event(move), move.at.count() / 1000));
+  const auto reply = impl_.run(Script::move, args);
+  if (!reply) return reply.error();
+  const std::string_view word = reply->text();
+  if (word == "ok") return MoveResult::moved;
+  if (word == "taken") return MoveResult::taken;
+  return word == "changed" ? MoveResult::busy : MoveResult::unknown;
+}
+
+StoreResult<MoveResult> Feeds::move(const std::string& feed_url, const std::string& to) {
+  const auto time = impl_.now();
+  if (!time) return time.error();
+  auto found = records(std::span(&feed_url, 1));
+  if (!found) return found.error();
+  if (!found->front()) return MoveResult::unknown;
+  FeedRecord& record = *found->front();
+  if (requested(record) == to) return MoveResult::same;
+  const Move move{*time, requested(record), to};
+  return run_verb(std::move(record), move, "");
+}
+
+StoreResult<MoveResult> Feeds::undo_move(const std::string& feed_url) {
+  const auto time = impl_.now();
+  if (!time) return time.error();
+  auto found = records(std::span(&feed_url, 1));
+  if (!found) return found.error();
+  if (!found->front()) return MoveResult::unknown;
+  FeedRecord& record = *found->front();
+  const std::vector<Move>& moves = record.state.address.moves;
+  if (moves.empty() || *time - moves.back().at > undo_within) return MoveResult::nothing;
+  const Move move{*time, requested(record), moves.back().from};
+  return run_verb(std::move(record), move, move.from);
 }
 
 }  // namespace feedmill

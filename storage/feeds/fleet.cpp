@@ -7,7 +7,7 @@
 
 #include <xxhash.h>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/records/host_records.hpp"
 #include "storage/redis/redis_address.hpp"
 #include "storage/store/store_impl.hpp"

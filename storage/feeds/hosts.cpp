@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {

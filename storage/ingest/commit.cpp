@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "storage/ingest/ingest.hpp"
-#include "storage/records/event_json.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/state_fields.hpp"
 #include "storage/redis/test_point.hpp"

@@ -15,7 +15,6 @@
 #include "storage/records/commit.hpp"
 #include "storage/records/given_entry.hpp"
 #include "storage/records/host_records.hpp"
-#include "storage/records/stored_items.hpp"
 #include "storage/records/stored_snapshot.hpp"
 #include "storage/redis/server_wait.hpp"
 #include "storage/store/store.hpp"

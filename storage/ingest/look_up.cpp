@@ -6,12 +6,12 @@
 #include <unordered_set>
 
 #include "parsers/markup/sanitise.hpp"
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
 #include "storage/ingest/ingest.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/resanitise.hpp"
-#include "storage/records/stored_items.hpp"
+#include "storage/records/stored_snapshot.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/tokens.hpp"
 #include "storage/store/store_impl.hpp"

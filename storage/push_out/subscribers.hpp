@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/records/event_filter.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/records/topic.hpp"
 #include "storage/redis/values.hpp"
 #include "storage/store/store.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "parsers/text/date.hpp"
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/records/entry_record.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/post_change.hpp"

@@ -19,8 +19,8 @@
 #include "storage/records/find_field.hpp"
 #include "storage/records/folded.hpp"
 #include "storage/records/json_members.hpp"
+#include "storage/records/post_change.hpp"
 #include "storage/records/post_identity.hpp"
-#include "storage/records/settled.hpp"
 #include "storage/records/shared_fields.hpp"
 
 namespace feedmill {

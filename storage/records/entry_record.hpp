@@ -5,7 +5,6 @@
 
 #include "parsers/feed/feed.hpp"
 #include "storage/records/feed_state.hpp"
-#include "storage/records/stored_items.hpp"
 #include "storage/records/stored_snapshot.hpp"
 #include "storage/redis/values.hpp"
 

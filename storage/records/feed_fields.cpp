@@ -11,7 +11,7 @@
 #include "parsers/markup/text.hpp"
 #include "parsers/text/limits.hpp"
 #include "parsers/text/url.hpp"
-#include "storage/records/event_json.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/shared_fields.hpp"
 

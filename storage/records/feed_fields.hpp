@@ -2,7 +2,7 @@
 #pragma once
 
 #include "parsers/feed/feed.hpp"
-#include "storage/records/event_detail.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/redis/values.hpp"
 
 namespace feedmill {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include <boost/json/value.hpp>
 #include <boost/system/result.hpp>
 
 #include "parsers/feed/read_feed.hpp"
@@ -37,5 +38,13 @@ std::span<const std::string_view> given_fields();
 /// they stay. An error names the field and the expected form. Pure; linear in the size of the fields.
 boost::system::result<EntryRecord, std::string> given_record(const GivenEntry& entry, const Fields& stored,
                                                              bool replace, const GivenMarkup& markup);
+
+// Reads a post from JSON that an operator or a program gives.
+
+/// Reads a post from an object as printed by `entry --json`, or a part of one. `feed_url` and `guid`, unless "",
+/// override its members. Derived members and those that the store counts are ignored. An error explains the problem and
+/// may contain a name as given. Pure; linear.
+boost::system::result<GivenEntry, std::string> read_given_entry(const boost::json::value& value,
+                                                                const std::string& feed_url, const std::string& guid);
 
 }  // namespace feedmill

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <string_view>
 
+#include <boost/json/object.hpp>
+
 namespace feedmill {
 
 /// Position after the closing quote of a JSON string of our own writer; its opening quote is at `quote`.
@@ -42,6 +44,14 @@ void for_each_member(std::string_view object, Member member) {
     member(name, object.substr(value, at - value));
     ++at;
   }
+}
+
+// Safe access to members of JSON objects that others may have written.
+
+/// The string member `name`, "" if it is missing or not a string. Valid until `object` changes.
+inline std::string_view string_member(const boost::json::object& object, std::string_view name) {
+  const boost::json::value* const found = object.if_contains(name);
+  return found != nullptr && found->is_string() ? std::string_view(found->get_string()) : std::string_view();
 }
 
 }  // namespace feedmill

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/redis/values.hpp"
 
 namespace feedmill {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
 
 namespace feedmill {

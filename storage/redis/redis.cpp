@@ -18,7 +18,7 @@
 
 #include "storage/redis/cluster.hpp"
 #include "storage/redis/redis_tls.hpp"
-#include "storage/redis/reply_shape.hpp"
+#include "storage/redis/reply.hpp"
 #include "storage/redis/sentinel.hpp"
 
 namespace boost::system {

@@ -18,7 +18,6 @@
 
 #include "storage/redis/redis_address.hpp"
 #include "storage/redis/reply.hpp"
-#include "storage/redis/reply_arena.hpp"
 #include "storage/redis/resp_writer.hpp"
 #include "storage/redis/server_wait.hpp"
 #include "storage/redis/store_error.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/redis/redis_tls.hpp"
 
 namespace feedmill {

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <string>
 
 #include <hiredis/hiredis.h>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 
 namespace feedmill {
 
@@ -132,6 +136,151 @@ std::string_view info_value(std::string_view info, std::string_view name) {
     at = end + 2;
   }
   return {};
+}
+
+namespace {
+
+// Limit per reply. Our largest reply lists all feeds of a store.
+constexpr std::uint64_t max_elements = 1U << 24U;
+
+/// Creates an element and links it into its parent.
+redisReply* put(const redisReadTask& task) {
+  void* const memory = static_cast<ReplyArena*>(task.privdata)->allocate(sizeof(redisReply));
+  if (memory == nullptr) return nullptr;
+  auto* const reply = new (memory) redisReply{};
+  reply->type = task.type;
+  if (task.parent != nullptr) static_cast<redisReply*>(task.parent->obj)->element[task.idx] = reply;
+  return reply;
+}
+
+void* put_string(const redisReadTask* task, char* text, std::size_t length) {
+  redisReply* const reply = put(*task);
+  auto* const copy =
+      reply == nullptr ? nullptr : static_cast<char*>(static_cast<ReplyArena*>(task->privdata)->allocate(length + 1));
+  if (copy == nullptr) return nullptr;
+  std::memcpy(copy, text, length);
+  copy[length] = '\0';
+  reply->str = copy;
+  reply->len = length;
+  return reply;
+}
+
+void* put_array(const redisReadTask* task, std::uint64_t count) {
+  redisReply* const reply = count > max_elements ? nullptr : put(*task);
+  if (reply == nullptr) return nullptr;
+  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(redisReply*);
+  void* const places = static_cast<ReplyArena*>(task->privdata)->allocate(bytes);
+  if (places == nullptr) return nullptr;
+  std::memset(places, 0, bytes);
+  reply->elements = static_cast<std::size_t>(count);
+  reply->element = static_cast<redisReply**>(places);
+  return reply;
+}
+
+void* put_integer(const redisReadTask* task, long long value) {
+  redisReply* const reply = put(*task);
+  if (reply != nullptr) reply->integer = value;
+  return reply;
+}
+
+void* put_nil(const redisReadTask* task) {  // the type of an absent value
+  redisReply* const reply = put(*task);
+  if (reply != nullptr) reply->type = REDIS_REPLY_NIL;
+  return reply;
+}
+
+template <class Functions>
+Functions building() {
+  Functions functions{};
+  functions.createString = put_string;
+  // The type of the count differs between the versions of hiredis.
+  functions.createArray = [](const redisReadTask* task, auto count) {
+    return put_array(task, static_cast<std::uint64_t>(count));
+  };
+  functions.createInteger = put_integer;
+  functions.createNil = put_nil;
+  functions.freeObject = [](void*) {};  // the arena does
+  // RESP3 types, which we never request.
+  if constexpr (requires { functions.createDouble; }) {
+    functions.createDouble = [](const redisReadTask*, double, char*, std::size_t) -> void* { return nullptr; };
+    functions.createBool = [](const redisReadTask*, int) -> void* { return nullptr; };
+  }
+  return functions;
+}
+
+}  // namespace
+
+void ReplyArena::build_for(redisReader& reader) {
+  static auto functions = building<redisReplyObjectFunctions>();
+  reader.fn = &functions;
+  reader.privdata = this;
+}
+
+void* ReplyArena::allocate(std::size_t bytes) noexcept {
+  try {
+    return memory_.allocate(bytes, alignof(std::max_align_t));
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+namespace {
+
+using Type = ReplyShape::Type;
+
+struct Row {
+  std::string_view command;
+  ReplyShape shape;
+};
+
+constexpr std::array rows{
+    Row{"GET", {Type::text_or_nil}},    Row{"HGET", {Type::text_or_nil}},    Row{"HGETALL", {Type::array}},
+    Row{"HMGET", {Type::array}},        Row{"INFO", {Type::text}},           Row{"LRANGE", {Type::array}},
+    Row{"SCARD", {Type::integer}},      Row{"SCRIPT", {Type::text}},         Row{"SISMEMBER", {Type::integer}},
+    Row{"SMEMBERS", {Type::array}},     Row{"TIME", {Type::array, 2}},       Row{"TYPE", {Type::text}},
+    Row{"WAIT", {Type::integer}},       Row{"WAITAOF", {Type::array, 2}},    Row{"XLEN", {Type::integer}},
+    Row{"XRANGE", {Type::array}},       Row{"XREAD", {Type::array_or_nil}},  Row{"XREADGROUP", {Type::array_or_nil}},
+    Row{"XREVRANGE", {Type::array}},    Row{"ZCARD", {Type::integer}},       Row{"ZCOUNT", {Type::integer}},
+    Row{"ZRANGE", {Type::array}},       Row{"ZRANGEBYSCORE", {Type::array}}, Row{"ZREVRANGE", {Type::array}},
+    Row{"ZSCORE", {Type::text_or_nil}},
+};
+
+bool fits(const ReplyShape& shape, const ReplyView& reply) {
+  switch (shape.type) {
+    case Type::array:
+      return reply.is_array() && reply.size() >= shape.least;
+    case Type::array_or_nil:
+      return reply.is_array() || reply.is_nil();
+    case Type::integer:
+      return reply.is_integer();
+    case Type::text:
+      return reply.is_text();
+    case Type::text_or_nil:
+      return reply.is_text() || reply.is_nil();
+    case Type::text_or_integer:
+      return reply.is_text() || reply.is_integer();
+  }
+  return false;
+}
+
+std::string description(const ReplyView& reply) {
+  if (reply.is_array()) return "an array of " + std::to_string(reply.size());
+  if (reply.is_integer()) return "an integer";
+  return reply.is_nil() ? "nothing" : "a text";
+}
+
+}  // namespace
+
+std::optional<StoreError> misshapen(std::string_view what, const ReplyShape& shape, const ReplyView& reply) {
+  if (fits(shape, reply)) return {};
+  return StoreError{StoreError::Code::bug, "the server's answer to " + std::string(what) + " is " + description(reply) +
+                                               ", which it cannot be; is something between us and Redis?"};
+}
+
+std::optional<StoreError> misshapen(std::string_view command, const ReplyView& reply) {
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& one) { return one.command == command; });
+  if (row == rows.end()) return {};
+  return misshapen(command, row->shape, reply);
 }
 
 }  // namespace feedmill

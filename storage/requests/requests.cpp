@@ -5,7 +5,7 @@
 
 #include <openssl/sha.h>
 
-#include "storage/records/event_json.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {

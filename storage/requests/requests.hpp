@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/records/request_figures.hpp"
+#include "storage/records/fleet_figures.hpp"
 #include "storage/redis/server_wait.hpp"
 #include "storage/redis/values.hpp"
 #include "storage/store/store.hpp"

@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/redis/redis.hpp"
 
 namespace feedmill {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/redis/cluster.hpp"
 
 namespace feedmill {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "storage/records/event_detail.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/redis/store_error.hpp"
 #include "storage/redis/values.hpp"
 #include "storage/store/partition.hpp"

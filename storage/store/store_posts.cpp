@@ -3,7 +3,7 @@
 #include <iterator>
 #include <set>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {

@@ -37,11 +37,11 @@ class ChannelsOfAll {
   /// Whether the feed was in the channel.
   bool unfollow(const Membership& membership) const;
 
-  /// Positions of unread or all entries, newest first, at most `most`, after `before` if given; absent if the channel is
-  /// unknown.
+  /// Positions of unread or all entries, newest first, at most `most`, after `before` if given; absent if the channel
+  /// is unknown.
   std::optional<std::vector<EntryCursor>> places(const std::string& uid, Channels::Of which, std::size_t most,
                                                  const std::optional<EntryCursor>& before) const;
-  /// The entries at these positions, without those that are gone meanwhile.
+  /// The entries at these positions that still exist.
   std::vector<StoredEntry> entries_at(std::span<const EntryCursor> places) const;
   /// Unread or all entries, newest first, at most `most`, before `before` if given.
   std::vector<StoredEntry> entries(const std::string& uid, Channels::Of which, std::size_t most,

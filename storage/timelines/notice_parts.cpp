@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/store/partition.hpp"
 
 namespace feedmill {

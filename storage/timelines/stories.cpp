@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/store/store_impl.hpp"
 

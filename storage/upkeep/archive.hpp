@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "storage/store/store.hpp"
 #include "storage/store/deployment.hpp"
+#include "storage/store/store.hpp"
 
 namespace feedmill {
 

@@ -7,14 +7,14 @@
 
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
-#include "storage/redis/byte_text.hpp"
+#include "storage/redis/utf8.hpp"
 #include "storage/store/key_value.hpp"
 #include "storage/store/store_impl.hpp"
 #include "storage/timelines/channel_parts.hpp"
 #include "storage/timelines/channels.hpp"
 #include "storage/timelines/notice_parts.hpp"
 #include "storage/upkeep/archive.hpp"
-#include "storage/upkeep/archive_names.hpp"
+#include "storage/upkeep/archive_lines.hpp"
 
 namespace feedmill {
 namespace {

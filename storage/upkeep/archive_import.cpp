@@ -9,10 +9,10 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "storage/records/diff.hpp"
-#include "storage/records/event_json.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/records/feed_fields.hpp"
 #include "storage/records/find_field.hpp"
-#include "storage/records/json_member.hpp"
+#include "storage/records/json_members.hpp"
 #include "storage/records/state_fields.hpp"
 #include "storage/records/stream_records.hpp"
 #include "storage/redis/utf8.hpp"

@@ -8,7 +8,6 @@
 #include "storage/timelines/channel_parts.hpp"
 #include "storage/timelines/notice_parts.hpp"
 #include "storage/upkeep/archive_lines.hpp"
-#include "storage/upkeep/archive_names.hpp"
 
 namespace feedmill {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <boost/json.hpp>
 
-#include "parsers/text/numbers.hpp"
-#include "storage/records/json_member.hpp"
+#include "parsers/text/strings.hpp"
+#include "storage/records/json_members.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {

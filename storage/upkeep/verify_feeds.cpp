@@ -1,7 +1,7 @@
 // Checks a feed: its state, index, map, digests and tombstones, and the texts and events of its entries.
 #include <algorithm>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/records/diff.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/resanitise.hpp"

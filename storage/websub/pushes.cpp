@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/state_fields.hpp"
 #include "storage/store/store_impl.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "storage/ingest/ingest.hpp"
-#include "storage/records/stored_items.hpp"
+#include "storage/records/stored_snapshot.hpp"
 #include "tests/support/live_memory.hpp"
 #include "worker/policy/decide.hpp"
 

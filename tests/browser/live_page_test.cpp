@@ -17,7 +17,7 @@
 #include "tests/browser/devtools.hpp"
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/free_port.hpp"
-#include "worker/listener/query.hpp"
+#include "worker/listener/request_head.hpp"
 
 namespace feedmill::test::live_page_test {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "parsers/markup/sanitise.hpp"
 #include "parsers/text/charset.hpp"
-#include "parsers/text/escape.hpp"
+#include "parsers/text/strings.hpp"
 #include "tests/browser/chromium.hpp"
 #include "tests/browser/rendering.hpp"
 #include "tests/browser/stored_texts.hpp"

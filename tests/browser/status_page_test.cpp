@@ -15,7 +15,7 @@
 #include "tests/browser/chromium.hpp"
 #include "tests/browser/devtools.hpp"
 #include "tests/end_to_end/program.hpp"
-#include "worker/listener/query.hpp"
+#include "worker/listener/request_head.hpp"
 
 namespace feedmill::test::status_page_test {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "parsers/feed/read_feed.hpp"
-#include "parsers/text/escape.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/records/entry_record.hpp"
 #include "storage/records/feed_fields.hpp"
 #include "storage/records/find_field.hpp"

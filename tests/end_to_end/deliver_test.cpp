@@ -130,7 +130,7 @@ TEST_F(Delivering, ReportsWrongArguments) {
   EXPECT_EQ(world.run({"notify", "rules", "anna", "--words", "w\xff"}).exit, 65);
   const Finished unnamed = world.run({"import", "-", "--user", ""});
   EXPECT_EQ(unnamed.exit, 64);
-  EXPECT_NE(unnamed.err.find("it is empty"), std::string::npos) << unnamed.err;
+  EXPECT_NE(unnamed.err.find("--user is empty"), std::string::npos) << unnamed.err;
   EXPECT_EQ(world.run({"channel", "add", "\xff"}).exit, 64);
   world.redis_text({"SADD", "channels", "\xff", "/a"});  // of an older build
   EXPECT_EQ(world.run({"channel", "timeline", "\xff"}).exit, 0);

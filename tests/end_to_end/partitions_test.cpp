@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/entries/entries.hpp"
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
@@ -28,7 +28,7 @@
 #include "tests/support/free_port.hpp"
 #include "tests/support/http_ask.hpp"
 #include "tests/support/websub_hub.hpp"
-#include "worker/listener/query.hpp"
+#include "worker/listener/request_head.hpp"
 
 namespace feedmill::test::partitions_test {
 namespace {

@@ -1,5 +1,5 @@
 // Any Link header and page → candidates: absolute http(s) addresses only, bounded in number, clean titles.
-#include "parsers/feed/link_header.hpp"
+#include "parsers/feed/links.hpp"
 #include "parsers/lists/discovery.hpp"
 #include "parsers/text/url.hpp"
 #include "tests/fuzz/invariants.hpp"

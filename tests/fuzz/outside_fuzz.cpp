@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "storage/records/event_filter.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/records/tokens.hpp"
 #include "tests/fuzz/invariants.hpp"
 #include "tests/fuzz/target.hpp"

@@ -1,7 +1,6 @@
-#include "parsers/feed/hub_links.hpp"
-
 #include <gtest/gtest.h>
 
+#include "parsers/feed/links.hpp"
 #include "parsers/feed/read_feed.hpp"
 
 namespace feedmill::hub_links_test {

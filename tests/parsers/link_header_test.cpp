@@ -1,9 +1,9 @@
-#include "parsers/feed/link_header.hpp"
-
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "parsers/feed/links.hpp"
 
 namespace feedmill::link_header_test {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/records/entry_record.hpp"
-#include "storage/records/event_json.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/records/find_field.hpp"
 
 namespace feedmill::diff_test {

@@ -3,7 +3,7 @@
 
 #include "storage/entries/entries.hpp"
 #include "storage/records/entry_record.hpp"
-#include "storage/records/event_json.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/records/feed_fields.hpp"
 #include "storage/records/find_field.hpp"
 #include "tests/storage/store_fixture.hpp"

@@ -6,8 +6,7 @@
 
 #include <boost/json.hpp>
 
-#include "storage/records/event_json.hpp"
-#include "storage/records/json_member.hpp"
+#include "storage/records/json_members.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::test::event_record_test {

@@ -19,7 +19,7 @@
 #include "storage/feeds/fleet.hpp"
 #include "storage/ingest/ingest.hpp"
 #include "storage/push_out/subscribers.hpp"
-#include "storage/records/json_member.hpp"
+#include "storage/records/json_members.hpp"
 #include "storage/redis/cluster.hpp"
 #include "storage/timelines/channel_parts.hpp"
 #include "storage/timelines/channels.hpp"

@@ -1,13 +1,12 @@
 // Posts that reappear under new guids: how they are matched, and how the store updates them (DESIGN §5, RELIABILITY I2,
 // I3, I15).
-#include "storage/records/rekey.hpp"
-
 #include <algorithm>
 #include <set>
 
 #include "storage/entries/entries.hpp"
 #include "storage/ingest/ingest.hpp"
 #include "storage/records/find_field.hpp"
+#include "storage/records/post_identity.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::test::rekey_test {

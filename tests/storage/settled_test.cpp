@@ -1,9 +1,8 @@
-#include "storage/records/settled.hpp"
-
 #include <gtest/gtest.h>
 
 #include "parsers/text/url.hpp"
 #include "storage/records/entry_record.hpp"
+#include "storage/records/post_change.hpp"
 
 namespace feedmill::settled_test {
 namespace {

@@ -13,7 +13,6 @@
 #include "storage/records/feed_fields.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/given_entry.hpp"
-#include "storage/records/given_json.hpp"
 
 namespace feedmill::stored_values_test {
 namespace {

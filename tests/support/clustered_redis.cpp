@@ -7,7 +7,7 @@
 
 #include <signal.h>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/redis/cluster.hpp"
 #include "storage/store/partition.hpp"
 #include "tests/support/eventually.hpp"

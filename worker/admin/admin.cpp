@@ -10,7 +10,7 @@
 
 #include "parsers/text/strings.hpp"
 #include "worker/listener/bearer.hpp"
-#include "worker/listener/query.hpp"
+#include "worker/listener/request_head.hpp"
 
 namespace feedmill {
 namespace {

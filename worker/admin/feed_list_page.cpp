@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
 #include "worker/admin/feed_pages.hpp"
 #include "worker/admin/page_parts.hpp"
 #include "worker/admin/status.hpp"
-#include "worker/base/figure_text.hpp"
+#include "worker/base/units.hpp"
 #include "worker/egress/web_url.hpp"
-#include "worker/listener/query.hpp"
+#include "worker/listener/request_head.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "parsers/text/escape.hpp"
+#include "parsers/text/strings.hpp"
 #include "worker/base/characters.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/words/due_text.hpp"

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "worker/base/redact.hpp"
-#include "worker/listener/query.hpp"
+#include "worker/listener/request_head.hpp"
 #include "worker/words/moments.hpp"
 
 namespace feedmill {

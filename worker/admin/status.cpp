@@ -9,9 +9,9 @@
 #include "storage/feeds/fleet.hpp"
 #include "storage/feeds/hosts.hpp"
 #include "storage/records/event_record.hpp"
-#include "worker/base/figure_text.hpp"
+#include "worker/base/units.hpp"
 #include "worker/base/wall_clock.hpp"
-#include "worker/listener/query.hpp"
+#include "worker/listener/request_head.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {

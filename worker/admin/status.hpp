@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <boost/json/object.hpp>
+
 #include "storage/push_out/subscribers.hpp"
 #include "storage/records/fleet_figures.hpp"
 #include "storage/records/host_records.hpp"
@@ -15,6 +17,7 @@
 #include "storage/store/store.hpp"
 #include "storage/timelines/notifications.hpp"
 #include "worker/admin/admin.hpp"
+#include "worker/admin/html.hpp"
 #include "worker/admin/status_history.hpp"
 
 namespace feedmill {
@@ -105,5 +108,22 @@ std::vector<Concern> concerns(const Status& status);
 
 /// Feeds in a state.
 std::uint64_t feeds_in(const FleetFigures& fleet, std::string_view state);
+
+// The overview as JSON: /status.json (OPERATIONS §6).
+
+/// Everything that the page shows, `schema` first; times in RFC 3339, durations in seconds, sizes in bytes. Store
+/// values are null while the store does not answer.
+boost::json::object status_json(const Status& status);
+
+/// `value` without secrets in any string (SECURITY K1).
+boost::json::value without_secrets(boost::json::value value);
+
+// The overview page: problems first, then figures (OPERATIONS §6).
+
+/// The main part of /status.
+Html status_page(const Status& status);
+
+/// "All is well", "2 things need attention": for heading and window title.
+std::string verdict(const std::vector<Concern>& concerns);
 
 }  // namespace feedmill

@@ -1,10 +1,9 @@
-#include "worker/admin/status_json.hpp"
-
 #include <string_view>
 
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 
+#include "worker/admin/status.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/words/moments.hpp"

@@ -1,5 +1,3 @@
-#include "worker/admin/status_page.hpp"
-
 #include <algorithm>
 #include <cmath>
 
@@ -8,10 +6,11 @@
 #include <fmt/format.h>
 
 #include "parsers/markup/text.hpp"
-#include "parsers/text/numbers.hpp"
-#include "storage/records/json_member.hpp"
+#include "parsers/text/strings.hpp"
+#include "storage/records/json_members.hpp"
 #include "worker/admin/page_parts.hpp"
-#include "worker/base/figure_text.hpp"
+#include "worker/admin/status.hpp"
+#include "worker/base/units.hpp"
 #include "worker/words/due_text.hpp"
 #include "worker/words/push_text.hpp"
 #include "worker/words/record_text.hpp"

@@ -9,15 +9,14 @@
 #include <fmt/format.h>
 
 #include "worker/admin/feed_pages.hpp"
-#include "worker/admin/status_json.hpp"
-#include "worker/admin/status_page.hpp"
-#include "worker/base/cancellation.hpp"
-#include "worker/base/figure_text.hpp"
+#include "worker/admin/status.hpp"
+#include "worker/base/coroutines.hpp"
 #include "worker/base/json_text.hpp"
 #include "worker/base/log.hpp"
 #include "worker/base/terminal.hpp"
+#include "worker/base/units.hpp"
 #include "worker/egress/web_url.hpp"
-#include "worker/listener/query.hpp"
+#include "worker/listener/request_head.hpp"
 #include "worker/observe/store_failure.hpp"
 #include "worker/words/record_text.hpp"
 

@@ -13,16 +13,15 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
 #include "storage/redis/utf8.hpp"
 #include "storage/requests/requests.hpp"
 #include "worker/api/asks.hpp"
-#include "worker/api/home.hpp"
-#include "worker/base/cancellation.hpp"
+#include "worker/api/routes.hpp"
+#include "worker/base/coroutines.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/listener/bearer.hpp"
-#include "worker/listener/query.hpp"
+#include "worker/listener/request_head.hpp"
 #include "worker/observe/store_health.hpp"
 
 namespace feedmill {

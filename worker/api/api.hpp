@@ -19,8 +19,8 @@
 #include "storage/store/answered.hpp"
 #include "storage/store/deployment.hpp"
 #include "worker/api/routes.hpp"
-#include "worker/base/at_once.hpp"
 #include "worker/base/blocking_calls.hpp"
+#include "worker/base/coroutines.hpp"
 #include "worker/base/outgoing_memory.hpp"
 #include "worker/config/config.hpp"
 #include "worker/config/host_rules.hpp"
@@ -105,7 +105,7 @@ class Api {
 
     std::vector<std::unique_ptr<Store>> stores;
     Deployment deployment;
-    std::vector<NameStretches> stretches;  ///< of each store
+    std::vector<NameStretches> stretches;    ///< of each store
     std::optional<StoreError> last_error{};  ///< that may pass
     Clock::time_point last_error_at{};
     BlockingCalls calls{};
@@ -168,7 +168,7 @@ class Api {
   boost::asio::awaitable<Result> ask_desk(Desk& desk, const std::string& app, Work work) {
     if (desk.last_error && Clock::now() - desk.last_error_at < options_.patience) co_return *desk.last_error;
     Clock::duration took{};
-    auto task = [&desk, &work, &took]() -> Result {                // all live on this frame meanwhile
+    auto task = [&desk, &work, &took]() -> Result {                 // all live on this frame meanwhile
       for (const auto& store : desk.stores) store->leave_closed();  // nobody may have asked for hours
       const auto begun = Clock::now();
       try {
@@ -221,8 +221,8 @@ class Api {
   Api* of_all_ = nullptr;
   Looks& looks_;
   MemoryBudget& memory_;
-  OutgoingMemory answers_;                // until clients have read them
-  std::set<std::string> looking_;         // tokens for which an address is looked at
+  OutgoingMemory answers_;         // until clients have read them
+  std::set<std::string> looking_;  // tokens for which an address is looked at
   Desk own_;
   std::unique_ptr<Desk> all_;  // null until something of all partitions is asked
 };

@@ -7,12 +7,12 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "storage/records/json_member.hpp"
+#include "storage/records/json_members.hpp"
 #include "storage/redis/test_point.hpp"
 #include "worker/api/routes.hpp"
 #include "worker/base/json_text.hpp"
 #include "worker/base/terminal.hpp"
-#include "worker/listener/query.hpp"
+#include "worker/listener/request_head.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {

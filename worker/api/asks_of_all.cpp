@@ -9,7 +9,7 @@
 
 #include <boost/json.hpp>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/entries/entries.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/records/stored_entry.hpp"
@@ -21,7 +21,7 @@
 #include "storage/timelines/notice_parts.hpp"
 #include "worker/api/api.hpp"
 #include "worker/api/asks.hpp"
-#include "worker/base/at_once.hpp"
+#include "worker/base/coroutines.hpp"
 #include "worker/base/json_text.hpp"
 #include "worker/operations/families.hpp"
 

@@ -9,7 +9,7 @@
 #include "storage/redis/utf8.hpp"
 #include "worker/base/json_text.hpp"
 #include "worker/base/terminal.hpp"
-#include "worker/listener/query.hpp"
+#include "worker/listener/request_head.hpp"
 #include "worker/operations/reasons.hpp"
 
 namespace feedmill {

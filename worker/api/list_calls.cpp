@@ -62,7 +62,8 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit, Desk& d
   if (!begun) co_return store_is_away(begun.error());
   std::size_t added = 0, feeds = 0;
   for (Store* const store : desk.deployment.stores()) {
-    const SubscriptionList list = share_of(*store, read_list);
+    const auto choose = [&] { return share_of(*store, read_list); };
+    const SubscriptionList list = co_await run_on(desk.calls, choose);
     feeds += list.feeds.size();
     for (std::size_t begin = 0; begin < list.feeds.size();) {
       const SubscriptionBatch batch = next_batch(list.feeds, begin);

@@ -7,12 +7,12 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/store/answered.hpp"
 #include "storage/timelines/channels_of_all.hpp"
 #include "storage/timelines/notice_parts.hpp"
-#include "worker/admin/status_json.hpp"
+#include "worker/admin/status.hpp"
 #include "worker/api/routes.hpp"
 #include "worker/base/json_text.hpp"
 #include "worker/words/record_text.hpp"

@@ -127,8 +127,6 @@ asio::awaitable<ApiReply> Api::operate(const Operation& operation, const ApiCall
     const auto run = [&](Store& store) -> StoreResult<OperationOutcome> {
       try {
         return operation.run({store, fetching, public_url, patience, outcome.progress}, given);
-      } catch (const StoreFailure& failure) {
-        return failure.error;
       } catch (const OperationRefused& why) {
         refused = why;
         return OperationOutcome();

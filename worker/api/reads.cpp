@@ -4,14 +4,14 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/entries/entries.hpp"
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/requests/requests.hpp"
 #include "storage/store/answered.hpp"
 #include "storage/timelines/stories.hpp"
-#include "worker/admin/status_json.hpp"
+#include "worker/admin/status.hpp"
 #include "worker/api/routes.hpp"
 #include "worker/base/json_text.hpp"
 #include "worker/base/terminal.hpp"

@@ -7,11 +7,11 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/entries/entries.hpp"
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
-#include "storage/redis/byte_text.hpp"
+#include "storage/redis/utf8.hpp"
 #include "storage/store/answered.hpp"
 #include "worker/api/routes.hpp"
 #include "worker/words/record_text.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 
 namespace feedmill {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "parsers/text/limits.hpp"
-#include "worker/base/loop_call.hpp"
+#include "worker/base/coroutines.hpp"
 
 namespace feedmill {
 

@@ -1,12 +1,14 @@
 #include "worker/base/posix_signals.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <sys/signalfd.h>
 #include <system_error>
 
 #include <poll.h>
 
 namespace feedmill {
+
 namespace {
 
 sigset_t set_of(std::initializer_list<int> signals) {
@@ -55,6 +57,37 @@ std::optional<int> BlockedPosixSignals::take() {
   signalfd_siginfo info;
   if (::read(descriptor_.get(), &info, sizeof info) != sizeof info) return {};
   return static_cast<int>(info.ssi_signo);
+}
+
+namespace {
+
+volatile std::sig_atomic_t noted = 0;
+
+void note(int /*signal*/) {
+  noted = 1;
+}
+
+}  // namespace
+
+void note_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = note;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // no SA_RESTART: a blocked read returns
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  struct sigaction hangup {};
+  sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);  // nohup
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+bool interrupted() {
+  return noted != 0;
+}
+
+void stop_if_interrupted() {
+  if (interrupted()) throw Interrupted{};
 }
 
 }  // namespace feedmill

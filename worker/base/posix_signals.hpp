@@ -2,6 +2,7 @@
 // as soon as it does (RELIABILITY §8).
 #pragma once
 
+#include <chrono>
 #include <initializer_list>
 #include <optional>
 
@@ -40,5 +41,22 @@ class BlockedPosixSignals {
   sigset_t before_{};
   UniqueFd descriptor_;
 };
+
+// Handles SIGINT, SIGTERM and hang-up for all verbs except `run`, which handles signals itself (OPERATIONS U5).
+
+/// Unwinds an interrupted verb so that it releases its resources. Caught in main(): exit 130.
+struct Interrupted {};
+
+/// From now on SIGINT, SIGTERM and (unless ignored) SIGHUP are noted instead of ending the process; a second one ends
+/// it. SIGPIPE is ignored: writing reports OutputClosed.
+void note_interrupts();
+
+bool interrupted();
+
+/// Polling interval of waits.
+inline constexpr std::chrono::milliseconds interrupt_interval{50};
+
+/// Throws Interrupted if a signal was noted. Call it between steps of long work.
+void stop_if_interrupted();
 
 }  // namespace feedmill

@@ -24,4 +24,21 @@ std::string format_size(std::uint64_t bytes);
 /// RFC 3339 in UTC with milliseconds: "2026-03-01T12:00:00.123Z".
 std::string format_time(std::chrono::system_clock::time_point time);
 
+// Formats figures for people.
+
+/// A duration: "12 min", "3 h".
+std::string span_text(std::chrono::duration<double> span);
+
+/// A size: "1.4 GiB", "312 KiB".
+std::string bytes_text(std::uint64_t bytes);
+
+/// `part` in percent of `whole`; 0 if `whole` is 0.
+double percent(std::uint64_t part, std::uint64_t whole);
+
+/// `part` in percent of `whole`: "19 %", "0.4 %"; "–" if `whole` is 0.
+std::string percent_text(std::uint64_t part, std::uint64_t whole);
+
+/// `text` cut to `characters`, ending in "…" if it was cut.
+std::string short_text(std::string_view text, std::size_t characters);
+
 }  // namespace feedmill

@@ -4,7 +4,6 @@
 #include <sstream>
 #include <utility>
 
-#include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
 #include "worker/base/units.hpp"
 

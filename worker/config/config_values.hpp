@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "worker/config/config.hpp"
 
 namespace feedmill {

@@ -6,8 +6,8 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "parsers/feed/hub_links.hpp"
-#include "parsers/text/numbers.hpp"
+#include "parsers/feed/links.hpp"
+#include "parsers/text/strings.hpp"
 #include "worker/base/units.hpp"
 #include "worker/config/config.hpp"
 #include "worker/config/config_values.hpp"

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "storage/redis/redis.hpp"
-#include "worker/base/figure_text.hpp"
+#include "worker/base/units.hpp"
 #include "worker/base/wall_clock.hpp"
 #include "worker/egress/proxy.hpp"
 #include "worker/egress/web_url.hpp"

@@ -11,7 +11,6 @@
 
 #include "storage/push_out/subscribers.hpp"
 #include "storage/records/fleet_figures.hpp"
-#include "storage/records/request_figures.hpp"
 #include "storage/records/stream_records.hpp"
 #include "storage/store/store.hpp"
 #include "worker/config/config.hpp"

@@ -6,7 +6,7 @@
 
 #include <boost/asio/post.hpp>
 
-#include "worker/base/interrupt.hpp"
+#include "worker/base/posix_signals.hpp"
 
 namespace feedmill {
 

@@ -13,7 +13,7 @@
 
 #include "parsers/feed/feed.hpp"
 #include "parsers/lists/discovery.hpp"
-#include "worker/base/interrupt.hpp"
+#include "worker/base/posix_signals.hpp"
 #include "worker/http/fetch.hpp"
 #include "worker/policy/attempt.hpp"
 

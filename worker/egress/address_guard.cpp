@@ -4,12 +4,16 @@
 #include <arpa/inet.h>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <netinet/in.h>
 #include <optional>
 
-#include "parsers/text/numbers.hpp"
+#include <ifaddrs.h>
+
+#include "parsers/text/strings.hpp"
 
 namespace feedmill {
+
 namespace {
 
 struct V4Network {
@@ -342,6 +346,24 @@ bool EgressPolicy::is_public(const Address& address) {
   }
   return within_v6(address.bytes, global_v6) &&
          std::ranges::none_of(blocked_v6, [&](const V6Network& network) { return within_v6(address.bytes, network); });
+}
+
+std::optional<std::vector<std::string>> interface_addresses() {
+  ifaddrs* first = nullptr;
+  if (getifaddrs(&first) != 0) return std::nullopt;
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owned(first, freeifaddrs);
+  std::vector<std::string> addresses;
+  for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr) continue;
+    char text[INET6_ADDRSTRLEN] = "";
+    if (one->ifa_addr->sa_family == AF_INET) {
+      inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(one->ifa_addr)->sin_addr, text, sizeof text);
+    } else if (one->ifa_addr->sa_family == AF_INET6) {
+      inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(one->ifa_addr)->sin6_addr, text, sizeof text);
+    }
+    if (text[0] != '\0') addresses.emplace_back(text);
+  }
+  return addresses;
 }
 
 }  // namespace feedmill

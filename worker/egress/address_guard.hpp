@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -112,5 +114,14 @@ class EgressPolicy {
   std::vector<Ports> ports_;
   std::vector<Prefix> nat64_;  ///< longest first
 };
+
+// This machine's own addresses (SECURITY E7): even a public one could be a way in.
+
+/// Addresses of all interfaces as text, IPv6 without scope; empty if the kernel does not report them (for example
+/// without descriptors): keep the previous ones then.
+std::optional<std::vector<std::string>> interface_addresses();
+
+/// How long a result of interface_addresses() is used.
+inline constexpr std::chrono::seconds own_addresses_age{60};
 
 }  // namespace feedmill

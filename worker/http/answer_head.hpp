@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "worker/http/http_exchange.hpp"
+#include "worker/http/http_fields.hpp"
 
 namespace feedmill {
 
@@ -43,5 +45,13 @@ class AnswerHead {
   std::uint32_t lines_ = 0;
   std::vector<Header> fields_;
 };
+
+// Detects challenge pages that require a browser before a feed is served (HTTP §4). We never evade them. Pure.
+
+/// Whether the header marks a challenge: `cf-mitigated: challenge` on a 403 or 503.
+bool says_challenge(int status, std::span<const Header> headers);
+
+/// Whether `body`, decoded, is an HTML page that matches the built-in table. Checks its first 64 KiB.
+bool is_challenge_page(std::string_view body);
 
 }  // namespace feedmill

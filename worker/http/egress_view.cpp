@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "worker/egress/own_addresses.hpp"
+#include "worker/egress/address_guard.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/http_shared.hpp"
 #include "worker/http/look_up.hpp"

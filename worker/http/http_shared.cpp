@@ -5,7 +5,7 @@
 
 #include <curl/curl.h>
 
-#include "worker/egress/own_addresses.hpp"
+#include "worker/egress/address_guard.hpp"
 
 namespace feedmill {
 

@@ -9,7 +9,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
-#include "worker/base/interrupt.hpp"
+#include "worker/base/posix_signals.hpp"
 
 namespace feedmill {
 

@@ -14,7 +14,7 @@
 #include "worker/hub/hub_request.hpp"
 #include "worker/listener/bearer.hpp"
 #include "worker/listener/by_partition.hpp"
-#include "worker/listener/query.hpp"
+#include "worker/listener/request_head.hpp"
 
 namespace feedmill {
 

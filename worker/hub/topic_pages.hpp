@@ -10,7 +10,7 @@
 
 #include "storage/records/stored_entry.hpp"
 #include "storage/records/topic.hpp"
-#include "worker/base/one_at_a_time.hpp"
+#include "worker/base/coroutines.hpp"
 #include "worker/hub/topic_cache.hpp"
 #include "worker/hub/topic_target.hpp"
 #include "worker/listener/connection.hpp"

@@ -15,8 +15,8 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "worker/base/coroutines.hpp"
 #include "worker/base/memory_budget.hpp"
-#include "worker/base/run_on.hpp"
 #include "worker/base/threads.hpp"
 
 namespace feedmill {

@@ -9,7 +9,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "storage/ingest/ingest.hpp"
-#include "worker/ingest/older_page.hpp"
+#include "worker/ingest/fetched_document.hpp"
 #include "worker/observe/store_health.hpp"
 #include "worker/policy/feed_identity.hpp"
 #include "worker/policy/item_identity.hpp"

@@ -13,7 +13,7 @@
 #include "storage/feeds/fleet.hpp"
 #include "storage/ingest/ingest.hpp"
 #include "storage/redis/test_point.hpp"
-#include "worker/base/cancellation.hpp"
+#include "worker/base/coroutines.hpp"
 #include "worker/base/units.hpp"
 #include "worker/observe/notices.hpp"
 #include "worker/observe/push_turns.hpp"

@@ -1,6 +1,6 @@
 #include "worker/listener/by_partition.hpp"
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 
 namespace feedmill {
 

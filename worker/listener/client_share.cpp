@@ -8,7 +8,6 @@
 #include <boost/asio/ip/network_v4.hpp>
 #include <boost/asio/ip/network_v6.hpp>
 
-#include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
 
 namespace feedmill {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <boost/beast/http/fields.hpp>
@@ -39,5 +40,19 @@ class HeadScan {
 /// Idempotency-Key, Last-Event-ID, Origin), even with equal values, or an unclear end of the body. Empty if valid:
 /// Content-Length once as a number, or Transfer-Encoding once as "chunked" in HTTP/1.1, or neither.
 std::optional<boost::beast::http::status> objection_to(const boost::beast::http::request_header<>& head);
+
+// Path and parameters of a request target (SECURITY O5).
+
+enum class Plus { itself, space };  ///< meaning of "+": a space in forms and queries
+
+/// Percent-decodes once (SECURITY O5); empty if an escape is malformed.
+std::optional<std::string> percent_decoded(std::string_view text, Plus plus = Plus::itself);
+
+/// Percent-encodes for a query: everything but letters, digits and - . _ ~.
+std::string percent_encoded(std::string_view text);
+
+/// The first value of a parameter, decoded once, with "+" as a space; empty if missing or malformed. "a&b=c" has both a
+/// and b.
+std::optional<std::string> parameter(std::string_view query, std::string_view name);
 
 }  // namespace feedmill

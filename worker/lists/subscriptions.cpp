@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "parsers/text/limits.hpp"
-#include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/words/moments.hpp"

@@ -4,11 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
 #include "storage/redis/utf8.hpp"
 #include "worker/egress/web_url.hpp"
-#include "worker/listener/query.hpp"
+#include "worker/listener/request_head.hpp"
 
 namespace feedmill {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <boost/system/result.hpp>
 
-#include "storage/records/event_filter.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/records/stream_records.hpp"
 
 namespace feedmill {

@@ -7,12 +7,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include <prometheus/metric_family.h>
 
 #include "storage/push_out/subscribers.hpp"
 #include "storage/records/claim.hpp"
 #include "storage/records/commit.hpp"
 #include "storage/records/fleet_figures.hpp"
-#include "storage/records/request_figures.hpp"
 #include "storage/records/stream_records.hpp"
 #include "storage/store/store.hpp"
 #include "worker/base/report.hpp"
@@ -113,5 +115,10 @@ class Metrics {
   Build build_;
   std::unique_ptr<Series> series_;
 };
+
+// Process metrics of the standard collectors, read from /proc (OPERATIONS §3).
+
+/// Current process_cpu_seconds_total, memory, descriptors and start time; 0 if /proc lacks a value.
+std::vector<prometheus::MetricFamily> process_families();
 
 }  // namespace feedmill

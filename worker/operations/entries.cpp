@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "storage/feeds/feeds.hpp"
-#include "storage/records/given_json.hpp"
+#include "storage/records/given_entry.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/operations/families.hpp"
 #include "worker/operations/request.hpp"

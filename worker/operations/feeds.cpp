@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "parsers/text/strings.hpp"
-#include "storage/records/event_json.hpp"
+#include "storage/records/event_record.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/config/hub_choice.hpp"

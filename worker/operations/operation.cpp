@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
 #include "storage/records/notice.hpp"
 #include "storage/records/stored_entry.hpp"
@@ -82,8 +81,8 @@ std::string text_objection(const OperationField& field, std::string& text) {
       return is_webhook_id(text) ? "" : "expected a webhook id, as webhook list shows it";
     case Kind::choice:
       if (std::ranges::find(field.choices, text) != field.choices.end()) return {};
-      return fmt::format("unknown {} \"{}\"; one of: {}{}", field.key(), text.substr(0, longest_shown),
-                         fmt::join(field.choices, " "), hint_of(nearest_name(text, field.choices)));
+      return fmt::format("\"{}\" is not one of {}{}", text.substr(0, longest_shown), fmt::join(field.choices, " "),
+                         hint_of(nearest_name(text, field.choices)));
     case Kind::duration: {
       const auto span = read_duration(text);
       const std::chrono::milliseconds least(field.least), most(field.most);
@@ -95,7 +94,8 @@ std::string text_objection(const OperationField& field, std::string& text) {
     case Kind::size:
       return read_size(text) ? "" : "expected a size with its unit, such as 512KiB";
     case Kind::place:
-      return read_cursor(text) ? "" : "expected SCORE:ID, such as 1763689990:Entry:17";
+      if (read_cursor(text)) return {};
+      return fmt::format("\"{}\" is not a SCORE:ID such as 1763689990:Entry:17", text.substr(0, longest_shown));
     case Kind::address:
       return {};
     case Kind::opaque:
@@ -232,9 +232,9 @@ std::string OperationValues::take_text(const OperationField& field, std::string_
     return {};
   }
   if (field.kind == Kind::number) {
-    std::int64_t number = field.least - 1;
-    if (!read_number(text, number)) number = field.least - 1;
-    return take_number(field, number);
+    std::int64_t number = 0;
+    if (read_number(text, number) && take_number(field, number).empty()) return {};
+    return fmt::format("\"{}\" is not a number from {} to {}", text.substr(0, longest_shown), field.least, field.most);
   }
   std::string kept(text);
   if (!field.repeats) {

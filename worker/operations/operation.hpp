@@ -47,7 +47,7 @@ struct OperationField {
     truth,        ///< a flag without a value; "yes" or "no" in KEY=VALUE
     size,         ///< bytes: "512KiB"
     place,        ///< of an entry in an order: "1763689990:Entry:17"
-    address,      ///< the URL of a feed as typed: whoever reads it checks it
+    address,      ///< the URL of a feed as typed, unchecked
     choice        ///< one of `choices`
   };
 

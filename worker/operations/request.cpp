@@ -9,7 +9,7 @@
 
 #include "parsers/lists/discovery.hpp"
 #include "parsers/text/strings.hpp"
-#include "storage/records/event_json.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/redis/utf8.hpp"
 #include "storage/store/partition.hpp"
 #include "storage/timelines/notice_parts.hpp"

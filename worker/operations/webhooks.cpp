@@ -14,7 +14,7 @@
 #include "worker/operations/families.hpp"
 #include "worker/operations/sample.hpp"
 #include "worker/republish/republishing.hpp"
-#include "worker/webhooks/secret.hpp"
+#include "worker/webhooks/message.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 

@@ -14,7 +14,7 @@
 #include "storage/records/feed_fields.hpp"
 #include "storage/records/post_identity.hpp"
 #include "worker/egress/web_url.hpp"
-#include "worker/http/challenge.hpp"
+#include "worker/http/answer_head.hpp"
 #include "worker/http/content_coding.hpp"
 #include "worker/policy/identity_history.hpp"
 #include "worker/policy/withdrawal.hpp"

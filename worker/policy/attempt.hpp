@@ -10,11 +10,10 @@
 #include <variant>
 #include <vector>
 
-#include "parsers/feed/hub_links.hpp"
+#include "parsers/feed/links.hpp"
 #include "parsers/feed/read_feed.hpp"
 #include "storage/records/feed_state.hpp"
 #include "storage/records/given_entry.hpp"
-#include "storage/records/stored_items.hpp"
 #include "storage/records/stored_snapshot.hpp"
 #include "storage/redis/values.hpp"
 #include "worker/http/fetch.hpp"

@@ -8,7 +8,7 @@
 
 #include "storage/records/claim.hpp"
 #include "storage/records/commit.hpp"
-#include "storage/records/event_detail.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/records/feed_state.hpp"
 #include "storage/records/stored_snapshot.hpp"
 #include "storage/redis/values.hpp"

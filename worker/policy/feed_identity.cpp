@@ -13,7 +13,6 @@
 #include "parsers/text/url.hpp"
 #include "storage/records/find_field.hpp"
 #include "storage/records/post_identity.hpp"
-#include "storage/records/rekey.hpp"
 #include "worker/policy/identity_history.hpp"
 #include "worker/policy/item_identity.hpp"
 

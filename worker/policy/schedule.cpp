@@ -8,7 +8,6 @@
 #include <xxhash.h>
 
 #include "parsers/text/date.hpp"
-#include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
 
 namespace feedmill {

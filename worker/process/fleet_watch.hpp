@@ -4,7 +4,6 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "storage/records/fleet_figures.hpp"
-#include "storage/records/request_figures.hpp"
 #include "worker/process/parts.hpp"
 
 namespace feedmill {

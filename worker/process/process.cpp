@@ -21,7 +21,7 @@
 #include "worker/process/process_status.hpp"
 #include "worker/process/reloading.hpp"
 #include "worker/process/run_options.hpp"
-#include "worker/process/signal_wait.hpp"
+#include "worker/process/stopping.hpp"
 
 namespace feedmill {
 

@@ -11,7 +11,7 @@
 #include "parsers/text/strings.hpp"
 #include "storage/store/partition.hpp"
 #include "worker/egress/web_url.hpp"
-#include "worker/listener/query.hpp"
+#include "worker/listener/request_head.hpp"
 #include "worker/process/process_status.hpp"
 
 namespace feedmill {

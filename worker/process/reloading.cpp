@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "storage/feeds/hosts.hpp"
+#include "worker/base/coroutines.hpp"
 #include "worker/base/redact.hpp"
-#include "worker/base/run_on.hpp"
 #include "worker/config/host_rules.hpp"
 
 namespace feedmill {

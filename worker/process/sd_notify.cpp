@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "worker/base/log.hpp"
 #include "worker/base/unique_fd.hpp"
 

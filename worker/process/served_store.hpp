@@ -50,4 +50,10 @@ class ServedStore {
 /// Supervises a daemon's private server; no-op without one. Until cancelled.
 boost::asio::awaitable<void> supervise(ServedParts& parts);
 
+// Opening a store at the start: wait, connect, check.
+
+/// Connects and checks. A daemon waits for an unreachable store until it is stopped; other modes log the error and end.
+/// Returns an exit code: exits::done if open or stopped, else the reason to end the process.
+boost::asio::awaitable<int> open_store(ServedParts& parts);
+
 }  // namespace feedmill

@@ -9,7 +9,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "storage/push_out/subscribers.hpp"
-#include "worker/base/one_at_a_time.hpp"
+#include "worker/base/coroutines.hpp"
 #include "worker/base/outgoing_memory.hpp"
 #include "worker/push_out/sender.hpp"
 #include "worker/push_out/store_calls.hpp"

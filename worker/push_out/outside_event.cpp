@@ -9,7 +9,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "storage/records/event_filter.hpp"
+#include "storage/records/event_record.hpp"
 #include "storage/timelines/channels.hpp"
 #include "worker/base/redact.hpp"
 

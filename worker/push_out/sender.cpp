@@ -8,7 +8,7 @@
 #include "storage/records/tokens.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/egress/web_url.hpp"
-#include "worker/listener/query.hpp"
+#include "worker/listener/request_head.hpp"
 #include "worker/webhooks/message.hpp"
 #include "worker/websub/callback.hpp"
 #include "worker/websub/signature.hpp"

@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/redis/test_point.hpp"
 #include "worker/base/exits.hpp"
 #include "worker/redis_server/server_files.hpp"

@@ -12,7 +12,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "storage/records/json_member.hpp"
+#include "storage/records/json_members.hpp"
 
 namespace feedmill {
 namespace {

@@ -19,7 +19,7 @@
 #include <spawn.h>
 #include <unistd.h>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 
 namespace feedmill {
 namespace {

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 
 namespace feedmill {
 

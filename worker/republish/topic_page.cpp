@@ -12,7 +12,6 @@
 #include "parsers/markup/sanitise.hpp"
 #include "parsers/markup/text.hpp"
 #include "parsers/text/limits.hpp"
-#include "parsers/text/numbers.hpp"
 #include "parsers/text/strings.hpp"
 #include "storage/entries/entries.hpp"
 #include "storage/feeds/feeds.hpp"

@@ -10,10 +10,8 @@
 #include <fmt/format.h>
 
 #include "worker/base/terminal.hpp"
-#include "worker/command_line/cli.hpp"
-#include "worker/command_line/completions.hpp"
-#include "worker/command_line/manual.hpp"
-#include "worker/command_line/reference.hpp"
+#include "worker/cli/cli.hpp"
+#include "worker/cli/pages.hpp"
 #include "worker/config/config.hpp"
 #include "worker/diagnosis/doctor.hpp"
 #include "worker/verbs/table.hpp"

@@ -9,7 +9,7 @@
 #include <boost/asio/write.hpp>
 #include <fmt/format.h>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "worker/base/exits.hpp"
 #include "worker/observe/store_failure.hpp"
 

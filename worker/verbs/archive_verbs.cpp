@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "storage/upkeep/archive.hpp"
-#include "worker/base/interrupt.hpp"
+#include "worker/base/posix_signals.hpp"
 #include "worker/base/unique_fd.hpp"
-#include "worker/command_line/values.hpp"
+#include "worker/cli/verb.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/table.hpp"

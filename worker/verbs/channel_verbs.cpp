@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "storage/timelines/channels.hpp"
-#include "worker/base/interrupt.hpp"
-#include "worker/command_line/values.hpp"
 #include "storage/timelines/channels_of_all.hpp"
+#include "worker/base/posix_signals.hpp"
+#include "worker/cli/verb.hpp"
 #include "worker/verbs/entry_list.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/table.hpp"

@@ -8,7 +8,7 @@
 
 #include "parsers/feed/document_json.hpp"
 #include "parsers/markup/text.hpp"
-#include "worker/base/interrupt.hpp"
+#include "worker/base/posix_signals.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/base/wall_clock.hpp"

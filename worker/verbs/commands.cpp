@@ -6,15 +6,12 @@
 #include <utility>
 #include <variant>
 
-#include "worker/base/interrupt.hpp"
 #include "worker/base/posix_signals.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/config/config.hpp"
 #include "worker/diagnosis/doctor.hpp"
 #include "worker/process/run.hpp"
-#include "worker/verbs/in_partitions.hpp"
 #include "worker/verbs/open_store.hpp"
-#include "worker/verbs/operation_verb.hpp"
 #include "worker/verbs/table.hpp"
 
 namespace feedmill {

@@ -1,8 +1,12 @@
 // Runs verbs: from a command line to an exit code.
 #pragma once
 
+#include <functional>
+
 #include "worker/base/terminal.hpp"
-#include "worker/command_line/cli.hpp"
+#include "worker/cli/cli.hpp"
+#include "worker/cli/verb.hpp"
+#include "worker/config/config.hpp"
 
 namespace feedmill {
 
@@ -12,5 +16,11 @@ int run_command(const CommandLine& line, Terminal& terminal);
 
 /// Prints requested help on stdout, errors and other help on stderr. Returns the exit code.
 int tell(const NoCommand& nothing, Terminal& terminal);
+
+/// Calls `work` for the partitions of the named feeds and entries with their share of the values, or for each partition
+/// if the verb is_of_each(). Otherwise with `config` as it is: the store refuses an unnamed partition. Returns the
+/// highest exit code. Throws VerbFailure.
+int in_partitions(const VerbRow& verb, const OperationValues& given, const Config& config, Terminal& terminal,
+                  const std::function<int(const OperationValues& share, const Config& config)>& work);
 
 }  // namespace feedmill

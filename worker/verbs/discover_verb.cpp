@@ -1,14 +1,13 @@
-#include "worker/verbs/discover_verb.hpp"
-
 #include <algorithm>
 #include <utility>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "worker/base/interrupt.hpp"
+#include "worker/base/posix_signals.hpp"
 #include "worker/discovery/discover.hpp"
 #include "worker/process/run_options.hpp"
+#include "worker/verbs/feeds.hpp"
 #include "worker/verbs/table.hpp"
 
 namespace feedmill {

@@ -11,12 +11,12 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/entries/entries.hpp"
-#include "storage/records/given_json.hpp"
-#include "worker/base/interrupt.hpp"
+#include "storage/records/given_entry.hpp"
+#include "worker/base/posix_signals.hpp"
 #include "worker/base/units.hpp"
-#include "worker/command_line/values.hpp"
+#include "worker/cli/verb.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/verbs/input_file.hpp"
 #include "worker/verbs/open_store.hpp"

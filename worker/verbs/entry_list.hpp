@@ -9,7 +9,7 @@
 
 #include "storage/records/stored_entry.hpp"
 #include "worker/base/terminal.hpp"
-#include "worker/command_line/verb.hpp"
+#include "worker/cli/verb.hpp"
 
 namespace feedmill {
 

@@ -3,7 +3,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "storage/records/json_member.hpp"
+#include "storage/records/json_members.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/config/config.hpp"
 #include "worker/observe/store_failure.hpp"

@@ -1,5 +1,3 @@
-#include "worker/verbs/in_partitions.hpp"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -13,6 +11,7 @@
 #include "storage/store/partition.hpp"
 #include "worker/base/exits.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/verbs/commands.hpp"
 #include "worker/verbs/open_store.hpp"
 
 namespace feedmill {
@@ -52,7 +51,7 @@ class InShares {
       if (!canonical) return at(0);  // where all of it is refused
       shares[partition_of(*canonical, count_)].push_back(url);
     }
-    // Nothing is done where one of them is told that it lacks a feed.
+    // If a partition lacks a feed, its error must come before any change in another.
     int code = exits::done;
     for (auto share = shares.begin(); verb_.wants_known_feeds && share != shares.end() && shares.size() > 1;) {
       if (has_all(config_, share->first, share->second)) {
@@ -75,7 +74,7 @@ class InShares {
       if (!its) lacks = partition;
       shares[partition].push_back(id);
     }
-    if (lacks) shares = {*shares.find(*lacks)};  // it says so, and nothing is done
+    if (lacks) shares = {*shares.find(*lacks)};  // it reports the error, and nothing is changed
     return at_shares(field, shares);
   }
 

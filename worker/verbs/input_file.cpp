@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "worker/base/exits.hpp"
-#include "worker/base/interrupt.hpp"
+#include "worker/base/posix_signals.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/observe/store_failure.hpp"
 

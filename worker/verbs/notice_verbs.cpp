@@ -7,11 +7,12 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "storage/records/json_member.hpp"
+#include "storage/records/json_members.hpp"
+#include "storage/timelines/channels.hpp"
 #include "storage/timelines/notice_parts.hpp"
 #include "storage/timelines/notifications.hpp"
-#include "worker/admin/status_json.hpp"
-#include "worker/command_line/values.hpp"
+#include "worker/admin/status.hpp"
+#include "worker/cli/verb.hpp"
 #include "worker/timelines/notification_matcher.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/table.hpp"

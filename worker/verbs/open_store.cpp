@@ -13,7 +13,7 @@
 #include "storage/store/answered.hpp"
 #include "storage/store/partition.hpp"
 #include "worker/base/exits.hpp"
-#include "worker/base/interrupt.hpp"
+#include "worker/base/posix_signals.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/process/run_options.hpp"
 

@@ -17,9 +17,9 @@
 #include "storage/records/feed_record.hpp"
 #include "storage/store/deployment.hpp"
 #include "storage/store/store.hpp"
-#include "worker/base/interrupt.hpp"
+#include "worker/base/posix_signals.hpp"
 #include "worker/base/terminal.hpp"
-#include "worker/command_line/verb.hpp"
+#include "worker/cli/verb.hpp"
 #include "worker/config/config.hpp"
 #include "worker/observe/store_failure.hpp"
 #include "worker/redis_server/private_server.hpp"
@@ -61,24 +61,24 @@ T or_fail(StoreResult<T> answer) {
   if constexpr (!std::is_void_v<T>) return std::move(*answer);
 }
 
-/// Does `work` in the name of a verb and returns the exit code: its own, or that of a VerbFailure, which is told.
+/// Runs `work` under the name of a verb. Returns its exit code, or prints a VerbFailure and returns that of it.
 int carry_out(const VerbRow& verb, Terminal& terminal, const std::function<int()>& work);
 
-/// The same with the store opened as the verb uses it.
+/// Opens the store for the use of the verb and runs `work` likewise.
 int with_store(const VerbRow& verb, const OperationValues& given, const Config& config, Terminal& terminal,
                const std::function<int(const VerbContext& context)>& work);
 
-/// The same with the stores of all partitions, in their order, or of the one that is named or that there is.
+/// Opens the stores of all partitions, in order, or the named or only store, and runs `work` likewise.
 int with_stores(const VerbRow& verb, const OperationValues& given, const Config& config, Terminal& terminal,
                 const std::function<int(std::span<const VerbContext> stores)>& work);
 
 // What follows throws VerbFailure, too.
 
-/// The canonical spelling of addresses given as arguments, each once. Every one that is no absolute http(s) address is
-/// told on stderr, with `consequence` behind it; then the exit code is 65.
+/// Canonical URLs of arguments, without duplicates. Prints an error with `consequence` for each invalid one; the exit
+/// code is then 65.
 std::vector<std::string> feed_urls(Terminal& terminal, const std::vector<std::string>& arguments,
                                    std::string_view consequence);
-/// The same of one.
+/// Likewise for one argument.
 std::string feed_url(Terminal& terminal, const std::string& argument,
                      std::string_view consequence = "give an absolute http or https URL");
 
@@ -111,11 +111,10 @@ std::size_t over_all_feeds(Store& store, Work work) {
 /// exit code is 1.
 std::vector<std::optional<FeedRecord>> all_records(Store& store, const std::vector<std::string>& feed_urls);
 
-/// Ends with exit code 1 where another partition has one of these feeds, `consequence` told behind it.
+/// Fails with exit code 1 and `consequence` if another partition has one of these feeds.
 void refuse_elsewhere(const Store& store, const std::vector<std::string>& feed_urls, std::string_view consequence);
 
-/// The records of feeds that a verb changes. Those that are unknown are told on stderr, with `consequence` behind; then
-/// the exit code is 1.
+/// The records of these feeds. Prints an error with `consequence` for each unknown one; the exit code is then 1.
 std::vector<FeedRecord> known_records(const VerbContext& context, const std::vector<std::string>& feed_urls,
                                       std::string_view consequence);
 
@@ -126,20 +125,20 @@ bool has_all(const Config& config, unsigned partition, const std::vector<std::st
 /// a number may have been given out before there were as many partitions.
 std::optional<unsigned> partition_with_entry(const Config& config, const std::string& entry);
 
-/// What an import says of feeds that it passed over, behind what it says of the others; "" of none.
+/// The end of an import's summary: how many feeds of other partitions it skipped; "" for none.
 std::string in_other_partitions(std::uint64_t feeds);
 
 /// A feed that is not registered, or in another partition: exit code 1.
 VerbFailure no_such_feed(const Store& store, const std::string& url);
 
-/// Goes on when somebody at the terminal says yes to `question`; else ends with `declined` as a note and exit code 1.
-/// Where nobody can be asked, `unasked` says what to do about it, and the exit code is 64 (OPERATIONS U4).
+/// Asks `question` at the terminal. Any answer but yes prints the note `declined` and fails with exit code 1; without a
+/// terminal prints `unasked` and fails with 64 (OPERATIONS U4).
 void confirm(Terminal& terminal, const std::string& question, std::string_view unasked, std::string_view declined);
 
 /// The same before so many feeds and their posts are removed.
 void confirm_removal(Terminal& terminal, std::size_t feeds, std::uint64_t entries);
 
-/// Tells who has added feeds that nobody fetches them yet, and where they are.
+/// Adds a note if no worker runs on this store.
 void note_without_worker(const VerbContext& context);
 
 }  // namespace feedmill

@@ -1,6 +1,4 @@
 // Runs an operation as a verb and prints its outcome.
-#include "worker/verbs/operation_verb.hpp"
-
 #include <algorithm>
 #include <cctype>
 #include <exception>
@@ -21,6 +19,7 @@
 #include "worker/operations/reasons.hpp"
 #include "worker/process/run_options.hpp"
 #include "worker/verbs/open_store.hpp"
+#include "worker/verbs/table.hpp"
 
 namespace feedmill {
 namespace {

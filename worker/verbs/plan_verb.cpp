@@ -14,8 +14,8 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/hosts.hpp"
-#include "worker/base/figure_text.hpp"
-#include "worker/base/interrupt.hpp"
+#include "worker/base/posix_signals.hpp"
+#include "worker/base/units.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/lists/subscriptions.hpp"
 #include "worker/process/run_options.hpp"

@@ -1,5 +1,3 @@
-#include "worker/verbs/refresh_verb.hpp"
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -18,9 +16,10 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
 #include "storage/feeds/hosts.hpp"
-#include "worker/base/interrupt.hpp"
+#include "worker/base/posix_signals.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/process/run.hpp"
+#include "worker/verbs/feeds.hpp"
 #include "worker/verbs/table.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"

@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "worker/base/terminal.hpp"
-#include "worker/command_line/verb.hpp"
+#include "worker/cli/verb.hpp"
+#include "worker/verbs/open_store.hpp"
 
 namespace feedmill {
 
@@ -51,6 +52,10 @@ VerbRow man_verb();
 /// `channel` and the verbs below it, `notify` likewise.
 std::vector<VerbRow> channel_verbs();
 std::vector<VerbRow> notify_verbs();
+
+/// Runs an operation and prints its outcome; `yes` among the values skips the question. Returns the exit code; throws
+/// VerbFailure and Interrupted.
+int run_operation(const Operation& operation, const OperationValues& given, const VerbContext& context);
 
 /// `--version`. Returns the exit code.
 int tell_version(Terminal& terminal);

@@ -11,9 +11,9 @@
 #include <fmt/format.h>
 
 #include "storage/events/event_stream.hpp"
-#include "storage/records/json_member.hpp"
-#include "worker/base/interrupt.hpp"
-#include "worker/command_line/values.hpp"
+#include "storage/records/json_members.hpp"
+#include "worker/base/posix_signals.hpp"
+#include "worker/cli/verb.hpp"
 #include "worker/verbs/table.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"

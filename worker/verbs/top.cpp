@@ -11,10 +11,10 @@
 #include <boost/system/result.hpp>
 #include <fmt/format.h>
 
-#include "worker/base/interrupt.hpp"
+#include "worker/base/posix_signals.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/base/units.hpp"
-#include "worker/command_line/values.hpp"
+#include "worker/cli/verb.hpp"
 #include "worker/config/config.hpp"
 #include "worker/observe/store_failure.hpp"
 #include "worker/verbs/admin_client.hpp"

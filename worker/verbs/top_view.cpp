@@ -14,8 +14,8 @@
 #include <fmt/format.h>
 
 #include "parsers/markup/text.hpp"
-#include "worker/base/figure_text.hpp"
 #include "worker/base/terminal.hpp"
+#include "worker/base/units.hpp"
 #include "worker/words/due_text.hpp"
 #include "worker/words/moments.hpp"
 

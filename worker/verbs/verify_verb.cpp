@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "storage/feeds/feeds.hpp"
-#include "storage/redis/byte_text.hpp"
+#include "storage/redis/utf8.hpp"
 #include "storage/upkeep/verify.hpp"
-#include "worker/base/interrupt.hpp"
+#include "worker/base/posix_signals.hpp"
 #include "worker/base/unique_fd.hpp"
 #include "worker/base/wall_clock.hpp"
-#include "worker/command_line/values.hpp"
+#include "worker/cli/verb.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/table.hpp"

@@ -11,7 +11,7 @@
 #include "storage/records/tokens.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/listener/by_partition.hpp"
-#include "worker/listener/query.hpp"
+#include "worker/listener/request_head.hpp"
 
 namespace feedmill {
 namespace {

@@ -12,7 +12,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include "storage/ingest/ingest.hpp"
-#include "worker/base/cancellation.hpp"
+#include "worker/base/coroutines.hpp"
 
 namespace feedmill {
 

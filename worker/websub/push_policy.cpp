@@ -4,7 +4,7 @@
 
 #include <xxhash.h>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/config/hub_choice.hpp"
 #include "worker/policy/push_health.hpp"

@@ -15,7 +15,7 @@
 
 #include "storage/records/tokens.hpp"
 #include "storage/store/partition.hpp"
-#include "worker/base/cancellation.hpp"
+#include "worker/base/coroutines.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/resolver.hpp"
 #include "worker/policy/push_health.hpp"

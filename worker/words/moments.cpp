@@ -9,7 +9,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 
 namespace feedmill {
 namespace {

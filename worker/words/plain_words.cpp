@@ -10,9 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "worker/base/figure_text.hpp"
 #include "worker/base/redact.hpp"
-#include "worker/words/due_inputs.hpp"
+#include "worker/base/units.hpp"
 #include "worker/words/due_text.hpp"
 
 namespace feedmill {

@@ -8,12 +8,12 @@
 #include <fmt/format.h>
 
 #include "parsers/markup/text.hpp"
-#include "parsers/text/numbers.hpp"
+#include "parsers/text/strings.hpp"
 #include "storage/push_out/subscribers.hpp"
 #include "storage/records/entry_fields.hpp"
 #include "storage/records/story.hpp"
-#include "worker/base/figure_text.hpp"
 #include "worker/base/terminal.hpp"
+#include "worker/base/units.hpp"
 #include "worker/config/feed_settings.hpp"
 #include "worker/words/due_text.hpp"
 #include "worker/words/moments.hpp"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "worker/admin/page_parts.hpp"
-#include "worker/listener/query.hpp"
+#include "worker/listener/request_head.hpp"
 
 namespace feedmill::html_test {
 namespace {

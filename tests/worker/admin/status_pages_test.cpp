@@ -15,7 +15,7 @@
 #include "storage/records/diff.hpp"
 #include "storage/store/partition.hpp"
 #include "tests/support/redis_server.hpp"
-#include "worker/listener/query.hpp"
+#include "worker/listener/request_head.hpp"
 
 namespace feedmill::test::status_pages_test {
 namespace {

@@ -6,9 +6,7 @@
 
 #include "worker/admin/feed_pages.hpp"
 #include "worker/admin/page_parts.hpp"
-#include "worker/admin/status_json.hpp"
-#include "worker/admin/status_page.hpp"
-#include "worker/base/figure_text.hpp"
+#include "worker/base/units.hpp"
 
 namespace feedmill::status_test {
 namespace {

@@ -67,14 +67,14 @@ TEST_F(ApiTest, TheListOfFeedsNeitherSkipsNorRepeatsWhileFeedsComeAndGo) {
   for (const std::string& one : told) EXPECT_EQ(told.count(one), 1U) << one;
 }
 
-TEST_F(ApiTest, WhoeverBeginsTheListSeesWhatWasAddedAMomentAgo) {
+TEST_F(ApiTest, TheFirstPageOfAListIsUpToDate) {
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(served->post("/feeds", R"({"url":")" + url(i) + R"("})").status, 201);
     EXPECT_EQ(object_of(served->get("/feeds")).at("feeds").as_array().size(), static_cast<std::size_t>(i) + 1);
   }
 }
 
-TEST_F(ApiTest, ListsOfChannelsAndOfTheirFeedsGoOnByTheirCursors) {
+TEST_F(ApiTest, ListsOfChannelsAndOfTheirFeedsHaveCursors) {
   Channels channels(store);
   std::vector<std::string> names;
   for (int i = 0; i < 500; ++i) names.push_back((i % 2 == 0 ? "anna/" : "bert/") + std::to_string(i));
@@ -115,7 +115,7 @@ TEST_F(ApiTest, ChannelsAreDealtTheirPlacesAmongThemselves) {
   EXPECT_EQ(order, (std::vector<std::string>{"d", "b", "a", "c"}));
 }
 
-TEST_F(ApiTest, EntriesAndTimelinesGoOnByTheirCursors) {
+TEST_F(ApiTest, EntriesAndTimelinesHaveCursors) {
   ASSERT_EQ(served->post("/feeds", R"({"url":"https://example.org/1","channel":"anna/news"})").status, 201);
   for (int i = 0; i < 25; ++i) {
     const std::string n = std::to_string(i);
@@ -357,7 +357,7 @@ TEST_F(ApiTest, LookingBehindAddressesCounts) {
   EXPECT_EQ(looks, 4) << "five for the address, one for the call; then " << outcome(served->call(look));
 }
 
-TEST_F(ApiTest, AKeyIsDoneOnceWhoeverRepeatsIt) {
+TEST_F(ApiTest, AKeyIsDoneOnce) {
   const ApiTalk add{"POST", "/api/v1/feeds", R"({"url":"https://example.org/1"})", {{"Idempotency-Key", "k"}}};
   std::vector<std::thread> clients;
   std::array<HttpAnswer, 10> answers;
@@ -484,7 +484,7 @@ TEST_F(ApiTest, ADebtIsSaidAndIsNoLongerThanTenSeconds) {
   EXPECT_LE(std::stoi(std::string(refused.header("Retry-After"))), 11);
 }
 
-TEST_F(ApiTest, WhoWaitsForAnAnswerKeepsNobodyWaiting) {
+TEST_F(ApiTest, WaitingCallsDoNotBlockOthers) {
   served->resting = true;
   std::vector<std::thread> asking;
   const auto ask = [&](int count) {

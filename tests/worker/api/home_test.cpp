@@ -1,6 +1,4 @@
 // Which partition a call is for.
-#include "worker/api/home.hpp"
-
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -10,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "storage/store/partition.hpp"
+#include "worker/api/routes.hpp"
 
 namespace feedmill::test::home_test {
 namespace {

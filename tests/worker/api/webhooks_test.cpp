@@ -6,7 +6,6 @@
 #include "tests/support/http_server.hpp"
 #include "tests/worker/api/served_api.hpp"
 #include "worker/webhooks/message.hpp"
-#include "worker/webhooks/secret.hpp"
 
 namespace feedmill::test::webhook_api_test {
 namespace {

@@ -12,7 +12,6 @@
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 
-#include "worker/egress/own_addresses.hpp"
 #include "worker/http/http_shared.hpp"
 
 namespace feedmill::address_guard_test {

@@ -39,7 +39,7 @@
 #include "tests/support/await.hpp"
 #include "tests/support/dns_server.hpp"
 #include "tests/support/http_server.hpp"
-#include "worker/egress/own_addresses.hpp"
+#include "worker/egress/address_guard.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/fetch.hpp"
 

@@ -1,6 +1,6 @@
-#include "worker/ingest/adaptive_batch_size.hpp"
-
 #include <gtest/gtest.h>
+
+#include "worker/ingest/claim_rates.hpp"
 
 namespace feedmill::adaptive_batch_size_test {
 namespace {

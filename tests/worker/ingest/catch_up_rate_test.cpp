@@ -1,7 +1,7 @@
 // The pace at which a late fleet catches up (HTTP P12).
-#include "worker/ingest/catch_up_rate.hpp"
-
 #include <gtest/gtest.h>
+
+#include "worker/ingest/claim_rates.hpp"
 
 namespace feedmill::catch_up_rate_test {
 namespace {

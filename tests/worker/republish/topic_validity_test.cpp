@@ -14,7 +14,6 @@
 #include <pugixml.hpp>
 #include <unistd.h>
 
-#include "parsers/text/escape.hpp"
 #include "parsers/text/json_writer.hpp"
 #include "parsers/text/strings.hpp"
 #include "storage/redis/utf8.hpp"

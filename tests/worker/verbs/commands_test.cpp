@@ -26,7 +26,7 @@
 #include "storage/redis/redis_address.hpp"
 #include "storage/store/store.hpp"
 #include "tests/support/redis_server.hpp"
-#include "worker/base/interrupt.hpp"
+#include "worker/base/posix_signals.hpp"
 #include "worker/verbs/parse.hpp"
 #include "worker/verbs/table.hpp"
 #include "worker/verbs/tail.hpp"

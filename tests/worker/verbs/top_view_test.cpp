@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "worker/admin/status_json.hpp"
+#include "worker/admin/status.hpp"
 #include "worker/base/terminal.hpp"
 
 namespace feedmill::top_view_test {

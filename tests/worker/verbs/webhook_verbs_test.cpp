@@ -19,7 +19,6 @@
 #include "worker/verbs/commands.hpp"
 #include "worker/verbs/table.hpp"
 #include "worker/webhooks/message.hpp"
-#include "worker/webhooks/secret.hpp"
 
 namespace feedmill::webhook_verbs_test {
 namespace {

@@ -8,8 +8,6 @@
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "worker/webhooks/secret.hpp"
-
 namespace feedmill::webhook_message_test {
 namespace {
 

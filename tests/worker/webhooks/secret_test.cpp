@@ -1,8 +1,8 @@
-#include "worker/webhooks/secret.hpp"
-
 #include <set>
 
 #include <gtest/gtest.h>
+
+#include "worker/webhooks/message.hpp"
 
 namespace feedmill::webhook_secret_test {
 namespace {

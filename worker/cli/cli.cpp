@@ -1,0 +1,220 @@
+#include "worker/cli/cli.hpp"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <string_view>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "worker/cli/verb_reader.hpp"
+#include "worker/config/config.hpp"
+
+namespace feedmill {
+namespace {
+
+/// The values of an option whose unit lists them: "debug/info/warn/error". Empty for other options.
+std::vector<std::string_view> choices(const Option& option) {
+  std::vector<std::string_view> words;
+  for (std::string_view unit = option.unit; !unit.empty();
+       unit.remove_prefix(std::min(unit.find('/'), unit.size() - 1) + 1)) {
+    words.push_back(unit.substr(0, unit.find('/')));
+  }
+  return std::ranges::find(words, option.fallback) != words.end() ? words : std::vector<std::string_view>();
+}
+
+constexpr std::array<std::string_view, 3> color_modes = {"auto", "always", "never"};
+
+/// The tree of verbs. CLI11 fills `chosen_` and the members of `line_` while it parses.
+class Tree {
+ public:
+  explicit Tree(std::span<const VerbGroup> groups) {
+    root_.require_subcommand(0, 1);
+    root_.set_help_flag("-h,--help");
+    root_.fallthrough();
+    tree_.name = "feedmill";
+    tree_.about = "feedmill: asynchronous feed ingestion, from HTTP to Redis";
+    tree_.example = {"feedmill add https://example.org/feed.xml", "feedmill run", "feedmill tail --json"};
+    Arguments everywhere(root_, tree_);
+    take_general(everywhere);
+    take_configuration(everywhere);
+    for (const VerbGroup& group : groups) {
+      for (const VerbRow& verb : group.verbs) add_verb(group.name, verb);
+    }
+  }
+
+  const CommandNode& tree() const { return tree_; }
+
+  boost::system::result<CommandLine, NoCommand> read(std::vector<std::string> arguments) {
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+    try {
+      root_.parse(arguments);
+    } catch (const CLI::CallForHelp&) {
+      return NoCommand{exits::done, help(), true};
+    } catch (const CLI::ExtrasError&) {
+      return NoCommand{exits::usage, unknown(root_.remaining(true)), false};
+    } catch (const CLI::ParseError& error) {
+      return NoCommand{exits::usage, verb_name() + error.what() + hint(), false};
+    }
+    line_.version = version_;
+    if (chosen_ == nullptr && !version_) return NoCommand{exits::usage, help(), true};
+    if (quiet_ && verbose_) return NoCommand{exits::usage, "-q and -v exclude each other", false};
+    if (!line_.flags.contains("log.level") && quiet_) line_.flags["log.level"] = "error";
+    if (!line_.flags.contains("log.level") && verbose_) line_.flags["log.level"] = "debug";
+    line_.terminal.quiet = quiet_;
+    line_.terminal.verbose = verbose_;
+    if (chosen_ != nullptr) {
+      line_.verb = chosen_->verb;
+      line_.given = chosen_->given;
+    }
+    return line_;
+  }
+
+ private:
+  void take_general(Arguments& line) {
+    line.flag("--json", line_.terminal.json, "JSON on stdout, one object per line");
+    line.flag("-q,--quiet", quiet_, "Print only data and errors");
+    line.flag("-v,--verbose", verbose_, "Print more detail");
+    const auto read_color = [this](const std::string& text) {
+      if (std::ranges::find(color_modes, text) == color_modes.end())
+        refuse(fmt::format("--color: \"{}\" is not one of {}", visible(text), fmt::join(color_modes, " ")));
+      line_.terminal.color = text == "always"  ? ColorMode::always
+                             : text == "never" ? ColorMode::never
+                                               : ColorMode::automatic;
+    };
+    line.value("--color", "WHEN", read_color, "auto, always or never");
+    line.among(color_modes);
+    line.flag("--version", version_, "Versions of feedmill and its libraries");
+    const auto read_file = [this](const std::string& text) { line_.config_file = text; };
+    line.value("--config", "FILE", read_file, "Configuration file");
+  }
+
+  void take_configuration(Arguments& line) {
+    line.heading("Configuration");
+    for (const Option& option : option_table()) {
+      const std::string flag(option.flag), key(option.key);
+      if (flag.starts_with("--no-")) {
+        line.flag(
+            flag, [this, key] { line_.flags[key] = "false"; }, fmt::format("Do not {} ({})", option.meaning, key));
+      } else if (!flag.empty() && option.unit == "bool") {
+        line.flag(
+            flag, [this, key] { line_.flags[key] = "true"; }, fmt::format("{} ({})", option.meaning, key));
+      } else if (!flag.empty()) {
+        const auto read = [this, key](const std::string& text) { line_.flags[key] = text; };
+        line.value(
+            flag, std::string(option.unit), read,
+            fmt::format("{} ({}; {})", option.meaning, key, option.fallback.empty() ? "empty" : option.fallback));
+        line.among(choices(option));
+      }
+    }
+  }
+
+  void add_verb(std::string_view group, const VerbRow& verb) {
+    CommandNode node;
+    node.name = verb.name.substr(verb.name.rfind(' ') + 1);
+    node.about = verb.about;
+    node.group = group;
+    node.exits = verb.exits;
+    if (!verb.is_heading()) node.example = {std::string(verb.example)};
+    CLI::App& app = add_app(std::string(verb.name));
+    Arguments arguments(app, node);
+    if (!verb.is_heading()) {
+      VerbReader& reader = readers_.emplace_back(verb);
+      reader.take(arguments);
+      app.callback([this, &app, &reader, checks = arguments.checks()] {
+        if (!app.get_subcommands().empty()) return;  // it was a verb below this one that was named
+        for (const auto& check : checks) check();
+        chosen_ = &reader;
+      });
+    }
+    const bool is_below = verb.name.find(' ') != std::string_view::npos;
+    (is_below ? tree_.verbs.back() : tree_).verbs.push_back(std::move(node));
+  }
+
+  /// Adds the parser of a verb; its parent exists.
+  CLI::App& add_app(const std::string& path) {
+    const std::size_t space = path.find(' ');
+    CLI::App& parent = space == std::string::npos ? root_ : *root_.get_subcommand(path.substr(0, space));
+    parent.require_subcommand(0, 1);
+    CLI::App& app = *parent.add_subcommand(path.substr(space + 1));
+    app.fallthrough();
+    return app;
+  }
+
+  /// The verb that was named; the program itself when none.
+  const CLI::App& named() const {
+    const CLI::App* app = &root_;
+    for (auto found = app->get_subcommands(); !found.empty(); found = app->get_subcommands()) app = found.front();
+    return *app;
+  }
+
+  /// The words that lead to it: "entry put", "" for the program.
+  std::string path() const {
+    std::string path;
+    for (auto found = root_.get_subcommands(); !found.empty(); found = found.front()->get_subcommands()) {
+      path += (path.empty() ? "" : " ") + found.front()->get_name();
+    }
+    return path;
+  }
+
+  /// Of the verb that was named.
+  std::string help() const {
+    const CommandNode* node = &tree_;
+    for (auto found = root_.get_subcommands(); !found.empty(); found = found.front()->get_subcommands()) {
+      node = &*std::ranges::find(node->verbs, found.front()->get_name(), &CommandNode::name);
+    }
+    return help_text(*node, path());
+  }
+
+  std::string verb_name() const { return path().empty() ? std::string() : path() + ": "; }
+
+  std::string hint() const { return fmt::format(" (see feedmill {}{}-h)", path(), path().empty() ? "" : " "); }
+
+  std::string unknown(std::vector<std::string> extras) const {
+    std::erase(extras, "--");
+    const std::string extra = extras.empty() ? "--" : extras.front();
+    std::vector<std::string> names;
+    if (extra.size() > 1 && extra.front() == '-') {
+      for (const CLI::App* const owner : {&named(), &root_}) {
+        for (const CLI::Option* const option : owner->get_options()) {
+          for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+        }
+      }
+      const std::string flag = extra.substr(0, extra.find('='));
+      return fmt::format("{}unknown flag {}{}{}", verb_name(), visible(flag), suggestion(flag, names), hint());
+    }
+    for (const CLI::App* const verb : named().get_subcommands([](const CLI::App*) { return true; })) {
+      names.push_back(verb->get_name());
+    }
+    if (names.empty()) return fmt::format("{}unexpected argument \"{}\"{}", verb_name(), visible(extra), hint());
+    return fmt::format("{}unknown verb \"{}\"{}{}", verb_name(), visible(extra), suggestion(extra, names), hint());
+  }
+
+  static std::string suggestion(std::string_view name, const std::vector<std::string>& names) {
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    return did_you_mean(name, views);
+  }
+
+  CLI::App root_{"", "feedmill"};
+  CommandNode tree_;
+  CommandLine line_;
+  std::deque<VerbReader> readers_;  // CLI11 refers to them
+  const VerbReader* chosen_ = nullptr;
+  bool quiet_ = false, verbose_ = false, version_ = false;
+};
+
+}  // namespace
+
+boost::system::result<CommandLine, NoCommand> read_command_line(const std::vector<std::string>& arguments,
+                                                                std::span<const VerbGroup> groups) {
+  return Tree(groups).read(arguments);
+}
+
+CommandNode command_tree(std::span<const VerbGroup> groups) {
+  return Tree(groups).tree();
+}
+
+}  // namespace feedmill

@@ -1,0 +1,149 @@
+// Verbs of the command line as rows: parser, help, manual, completions and reference page loop over them (OPERATIONS
+// §1, U7).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "worker/base/exits.hpp"
+#include "worker/cli/command_tree.hpp"
+#include "worker/operations/operation.hpp"
+
+namespace feedmill {
+
+struct Config;
+struct ConfigSources;
+class Terminal;
+struct VerbContext;
+
+/// How a verb uses the store.
+enum class StoreUse {
+  change,   ///< writes; an empty store becomes one of ours: a key is written
+  inspect,  ///< runs scripts, but leaves an empty store empty
+  read      ///< reads plain keys and needs no other right (SECURITY §10)
+};
+inline StoreUse changes(const OperationValues&) {
+  return StoreUse::change;
+}
+inline StoreUse inspects(const OperationValues&) {
+  return StoreUse::inspect;
+}
+inline StoreUse reads(const OperationValues&) {
+  return StoreUse::read;
+}
+
+/// Functions of verbs, by their requirements. They return the exit code and throw VerbFailure.
+using RunAlone = int (*)(const OperationValues& given, Terminal& terminal);
+using RunUnconfigured = int (*)(const OperationValues& given, const ConfigSources& sources, Terminal& terminal);
+using RunConfigured = int (*)(const OperationValues& given, const Config& config, Terminal& terminal);
+using RunWorker = int (*)(const OperationValues& given, const Config& config, const ConfigSources& sources);
+/// Uses one store: of several partitions, that of the feeds or entries named on the command line.
+using RunInStore = int (*)(const OperationValues& given, const VerbContext& context);
+/// Uses the stores of all partitions, in order, or the only store.
+using RunInStores = int (*)(const OperationValues& given, std::span<const VerbContext> stores);
+
+struct VerbRow {
+  std::string_view name;   ///< "entry put"
+  std::string_view about;  ///< a line without a full stop
+  std::string_view example{};
+  std::string_view exits{};     ///< exit codes with a special meaning: "1 when a fetch failed"
+  std::string_view fails_as{};  ///< its name in errors; "" = `name`
+  std::span<const OperationField> fields{};
+  /// Checks the values together; may refuse() them.
+  void (*check)(const OperationValues& given) = nullptr;
+  /// Further lines of help.
+  CommandNotes (*notes)() = nullptr;
+  StoreUse (*use)(const OperationValues& given) = changes;
+  bool wants_known_feeds = false;  ///< changes nothing if one of its feeds is unknown, in any partition
+  bool is_of_all = false;          ///< without a named partition, about the merged stream of all (RELIABILITY L28)
+  /// Whether it runs in each partition if it names no feed and no entry; null: never.
+  bool (*is_of_each)(const OperationValues& given) = nullptr;
+  /// Null: a word above other verbs.
+  std::variant<const Operation*, RunAlone, RunUnconfigured, RunConfigured, RunWorker, RunInStore, RunInStores> run{};
+
+  bool is_heading() const;
+};
+
+/// Verbs under a heading of the help, in its order.
+struct VerbGroup {
+  std::string_view name;
+  std::vector<VerbRow> verbs;
+};
+
+/// Throws CLI::ValidationError: the command line is wrong, and `text` says why.
+[[noreturn]] void refuse(std::string text);
+
+/// ", did you mean NAME?" when one of `names` is near, else "".
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> names);
+
+/// Fields of verbs. An argument is named by its unit, an option by its flag: "URL", "dry-run".
+namespace fields {
+
+/// Bytes of a text and elements of a list: about what the system allows a command line.
+inline constexpr std::int64_t most = std::int64_t{2} << 20U;
+
+constexpr OperationField flag(std::string_view name, std::string_view about) {
+  return {.name = name.substr(2), .kind = OperationField::Kind::truth, .flag = name, .about = about};
+}
+constexpr OperationField option(std::string_view name, std::string_view unit, std::string_view about,
+                                OperationField::Kind kind = OperationField::Kind::opaque) {
+  return {
+      .name = name.substr(2), .kind = kind, .flag = name, .unit = unit, .about = about, .is_key = true, .most = most};
+}
+constexpr OperationField argument(std::string_view unit, std::string_view about,
+                                  OperationField::Kind kind = OperationField::Kind::opaque) {
+  return {.name = unit, .kind = kind, .unit = unit, .about = about, .required = true, .is_key = true, .most = most};
+}
+constexpr OperationField number(std::string_view name, std::string_view unit, std::string_view about,
+                                std::int64_t least, std::int64_t greatest) {
+  OperationField field = option(name, unit, about, OperationField::Kind::number);
+  field.least = least;
+  field.most = greatest;
+  return field;
+}
+constexpr OperationField duration(std::string_view name, std::string_view about, std::chrono::milliseconds least,
+                                  std::chrono::milliseconds longest) {
+  OperationField field = option(name, "DURATION", about, OperationField::Kind::duration);
+  field.least = least.count();
+  field.most = longest.count();
+  return field;
+}
+/// One of these words.
+constexpr OperationField one_of(OperationField field, std::span<const std::string_view> choices) {
+  field.kind = OperationField::Kind::choice;
+  field.choices = choices;
+  return field;
+}
+/// Completed with these words; others may be given.
+constexpr OperationField completed(OperationField field, std::span<const std::string_view> words) {
+  field.choices = words;
+  return field;
+}
+constexpr OperationField many(OperationField field) {
+  field.repeats = true;
+  return field;
+}
+constexpr OperationField optional(OperationField field) {
+  field.required = false;
+  return field;
+}
+/// Exactly one field of those marked so is required.
+constexpr OperationField either(OperationField field) {
+  field.required = field.either = true;
+  return field;
+}
+
+inline constexpr OperationField url = argument("URL", "Address of a feed", OperationField::Kind::address);
+inline constexpr OperationField urls = many(argument("URL", "Addresses of feeds", OperationField::Kind::address));
+inline constexpr OperationField only_feeds =
+    many(option("--feed", "URL", "Only this feed; may be repeated", OperationField::Kind::address));
+inline constexpr OperationField yes = flag("--yes", "Do not ask");
+
+}  // namespace fields
+
+}  // namespace feedmill
