@@ -22,22 +22,36 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t stretch_size = 20'000;      // names
-constexpr std::chrono::seconds stretch_kept{60};  // so old a list may be for pages behind the first
-constexpr std::size_t enough_entries = 1'000;     // a page ends behind so many that it may not show
+constexpr std::size_t stretch_size = 20'000;                  // names read at once
+constexpr std::size_t stretch_bytes = std::size_t{2} << 20U;  // of these, kept of each kind of list
+constexpr std::chrono::seconds stretch_kept{60};              // for further pages
+constexpr std::size_t enough_entries = 1'000;                 // read for a page, even if not all are shown
 
-/// `more`: reads a stretch of the list `of` behind a name.
+/// Shortens a list to names of together about `bytes`, but not below a page; returns whether it was longer.
+bool shorten(std::vector<std::string>& names, std::size_t bytes) {
+  std::size_t kept = 0, held = 0;
+  for (; kept < names.size() && (kept < most_page || held < bytes); ++kept)
+    held += names[kept].size() + sizeof(std::string);
+  if (kept == names.size()) return false;
+  names.resize(kept);
+  names.shrink_to_fit();
+  return true;
+}
+
+/// A page of one store. `more` reads a stretch of the list `of` after a name; `bytes`: about how much of it is kept.
 template <class More>
 NamePage name_page(NameStretch& stretch, const std::string& of, const std::string& after, std::size_t limit,
-                   More more) {
+                   std::size_t bytes, More more) {
   const auto now = std::chrono::steady_clock::now();
-  // Whoever begins sees what there is now; whoever goes on, what was there a moment ago.
-  const bool goes_on = !after.empty() && stretch.of == of && now - stretch.read_at < stretch_kept &&
-                       stretch.from <= after &&
-                       (stretch.to_the_end || (!stretch.names.empty() && after < stretch.names.back()));
-  if (!goes_on) {
+  // The first page is current; further pages may be as old as the stretch.
+  const bool continues = !after.empty() && stretch.of == of && now - stretch.read_at < stretch_kept &&
+                         stretch.from <= after &&
+                         (stretch.to_the_end || (!stretch.names.empty() && after < stretch.names.back()));
+  if (!continues) {
+    stretch.names = {};  // before the next list is read
     auto names = answered(more(after));
-    const bool to_the_end = names.size() < stretch_size;
+    const bool was_all = names.size() < stretch_size;
+    const bool to_the_end = !shorten(names, bytes) && was_all;
     stretch = {of, after, std::move(names), to_the_end, now};
   }
   const auto first = std::upper_bound(stretch.names.begin(), stretch.names.end(), after);
@@ -45,6 +59,11 @@ NamePage name_page(NameStretch& stretch, const std::string& of, const std::strin
   NamePage page{{first, end}, {}};
   if (first != end && !(stretch.to_the_end && end == stretch.names.end())) page.next = *(end - 1);
   return page;
+}
+
+/// What each store keeps of a list between pages.
+std::size_t kept_bytes(const ApiReading& reading) {
+  return stretch_bytes / reading.stores.stores().size();
 }
 
 /// The pages of all stores, each of `limit` names at most, as one.
@@ -74,7 +93,7 @@ NamePage feed_page(const ApiReading& reading, const std::string& after, std::siz
   std::vector<NamePage> pages;
   for (std::size_t i = 0; Store* const store : reading.stores.stores()) {
     const auto more = [&](const std::string& from) { return Feeds(*store).urls_after(from, stretch_size); };
-    pages.push_back(name_page(reading.stretches[i++].feeds, "", after, limit, more));
+    pages.push_back(name_page(reading.stretches[i++].feeds, "", after, limit, kept_bytes(reading), more));
   }
   return page_together(pages, limit);
 }
@@ -103,7 +122,8 @@ ApiReply list_channels(const ApiReading& reading) {
   for (std::size_t i = 0; Store* const store : reading.stores.stores()) {
     Channels channels(*store);
     const auto more = [&](const std::string& after) { return channels.names_after(after, stretch_size, beginning); };
-    pages.push_back(name_page(reading.stretches[i++].channels, beginning, call.get("after"), limit, more));
+    pages.push_back(
+        name_page(reading.stretches[i++].channels, beginning, call.get("after"), limit, kept_bytes(reading), more));
     records.push_back(answered(channels.records(pages.back().names)));
   }
   const NamePage page = page_together(pages, limit);
@@ -130,7 +150,7 @@ ApiReply list_channel_feeds(const ApiReading& reading) {
     Channels channels(*store);
     if (!answered(channels.is_known(uid))) continue;
     const auto more = [&](const std::string& after) { return channels.feeds_after(uid, after, stretch_size); };
-    pages.push_back(name_page(stretch, uid, reading.call.get("after"), limit, more));
+    pages.push_back(name_page(stretch, uid, reading.call.get("after"), limit, kept_bytes(reading), more));
   }
   if (pages.empty()) return no_such_channel();
   const NamePage page = page_together(pages, limit);

@@ -67,6 +67,26 @@ TEST_F(ApiTest, TheListOfFeedsNeitherSkipsNorRepeatsWhileFeedsComeAndGo) {
   for (const std::string& one : told) EXPECT_EQ(told.count(one), 1U) << one;
 }
 
+TEST_F(ApiTest, ListsOfLongNamesAreComplete) {
+  std::vector<NewFeed> feeds;
+  for (int i = 0; i < 1300; ++i) {
+    feeds.push_back({.feed_url = url(10'000 + i) + std::string(1900, 'x'), .after = std::chrono::hours(1)});
+    if (feeds.size() < 100) continue;
+    ASSERT_TRUE(Feeds(store).add(feeds));
+    feeds.clear();
+  }
+  std::vector<std::string> told;
+  std::string after;
+  do {
+    const json::object page =
+        object_of(served->get("/feeds?limit=200" + (after.empty() ? "" : "&after=" + percent_encoded(after))));
+    for (const json::value& feed : page.at("feeds").as_array()) told.emplace_back(feed.at("url").as_string());
+    after = page.at("next").is_null() ? "" : std::string(page.at("next").as_string());
+  } while (!after.empty() && told.size() < 2000);
+  EXPECT_EQ(told.size(), 1300U);
+  EXPECT_EQ(std::set<std::string>(told.begin(), told.end()).size(), 1300U);
+}
+
 TEST_F(ApiTest, TheFirstPageOfAListIsUpToDate) {
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(served->post("/feeds", R"({"url":")" + url(i) + R"("})").status, 201);
