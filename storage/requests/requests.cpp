@@ -52,6 +52,12 @@ constexpr std::array op_rows{
     OpRow{RequestOp::watch_remove, "watch_remove", Script::watch, "1 done removed\n0 failed no_such_rule"},
 };
 
+// request_word() and the script are found by position.
+static_assert([] {
+  std::size_t position = 0;
+  return std::ranges::all_of(op_rows, [&](const OpRow& row) { return row.op == static_cast<RequestOp>(position++); });
+}());
+
 constexpr std::string_view mark_all = "-1 failed no_such_channel\n0 done marked\n* begun ";
 
 Begun::State state_of(std::string_view word) {

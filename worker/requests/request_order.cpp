@@ -15,10 +15,17 @@ std::uint64_t hash_of(char kind, const std::string& name) {
 
 RequestNames names_of(const Request& request, const std::string& entry_feed) {
   const std::string ref = request.asked.ref.empty() ? std::string() : request.asked.app + ":" + request.asked.ref;
-  if (request.problem) return {hash_of('r', ref)};
-  const std::string url = request.given.text("url");
-  return {hash_of('r', ref), hash_of('f', url.empty() ? entry_feed : url), hash_of('f', request.given.text("to")),
-          hash_of('c', request.given.text("channel"))};
+  RequestNames names{hash_of('r', ref), hash_of('f', entry_feed)};
+  if (request.problem) return names;
+  std::size_t count = entry_feed.empty() ? 1 : 2;
+  for (const OperationField& field : request.operation->fields) {
+    using Kind = OperationField::Kind;
+    const bool is_channel = field.kind == Kind::channel || field.kind == Kind::new_channel;
+    const bool is_feed = field.kind == Kind::feed || field.kind == Kind::url;
+    if ((!is_channel && !is_feed) || field.repeats || !request.given.has(field.name)) continue;
+    names.at(count++) = hash_of(is_channel ? 'c' : 'f', request.given.text(field.name));
+  }
+  return names;
 }
 
 bool RequestOrder::comes_before(const RequestNames& names) const {

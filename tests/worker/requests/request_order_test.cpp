@@ -1,6 +1,8 @@
 // Which requests wait for which (RELIABILITY Q3).
 #include "worker/requests/request_order.hpp"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace feedmill::request_order_test {
@@ -9,9 +11,17 @@ namespace {
 Request request_of(RequestOp op, const std::string& url, const std::string& channel = {}, const std::string& to = {}) {
   Request request;
   request.op = op;
-  request.given.put("url", boost::json::string(url));
-  request.given.put("channel", boost::json::string(channel));
-  request.given.put("to", boost::json::string(to));
+  for (const OperationFamily& family : operation_families()) {
+    const auto row = std::ranges::find_if(family.operations,
+                                          [&](const Operation& one) { return one.is_request() && one.request == op; });
+    if (row != family.operations.end()) request.operation = &*row;
+  }
+  const auto put = [&](std::string_view name, const std::string& text) {
+    if (!text.empty()) request.given.put(name, boost::json::string(text));
+  };
+  put("url", url);
+  put("channel", channel);
+  put("to", to);
   return request;
 }
 
