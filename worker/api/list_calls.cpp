@@ -1,6 +1,7 @@
 // Lists of subscriptions over HTTP: import and export, part by part.
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,7 +9,8 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "storage/timelines/channels_of_all.hpp"
+#include "storage/timelines/channel_parts.hpp"
+#include "storage/timelines/channels.hpp"
 #include "worker/api/api.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/lists/export.hpp"
@@ -23,8 +25,11 @@ namespace {
 
 /// Makes the channels that a list needs, in its order, which no partition sees whole (RELIABILITY L31).
 void make_channels(const Deployment& all, const SubscriptionList& list, const std::string& user) {
-  const ChannelsOfAll channels(all);
-  for (const std::string& uid : channels_in({list.feeds.begin(), list.feeds.end()}, user)) channels.add(uid);
+  const auto count = static_cast<unsigned>(all.stores().size());
+  std::map<unsigned, std::vector<std::string>> by_home;
+  for (const std::string& uid : channels_in({list.feeds.begin(), list.feeds.end()}, user))
+    by_home[home_of_channel(uid, count)].push_back(uid);
+  for (const auto& [home, uids] : by_home) answered(Channels(all.home(home)).add(uids));
 }
 
 constexpr std::size_t longest_list = std::size_t{2} << 20U;  // reading it takes 36 MiB at most
