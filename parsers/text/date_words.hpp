@@ -35,8 +35,7 @@ std::size_t word_length(std::string_view text);
 /// Minutes east of UTC of a zone name or military letter (RFC 822 §5), ignoring case; empty if unknown.
 std::optional<int> zone_of(std::string_view word);
 
-// Time zones by IANA name, with summer time, from the system's tzdata: the only data that parsers read besides the
-// document.
+// Time zones by IANA name, with summer time, from the system's tzdata; parsers read no other file.
 
 /// The zone of that name, ignoring case; nullptr if there is none, or no tzdata. Valid until the program ends.
 const date::time_zone* find_time_zone(std::string_view name);

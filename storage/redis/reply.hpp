@@ -34,7 +34,7 @@ class ReplyArena {
   /// arrives.
   void build_for(redisReader& reader);
 
-  /// Null if there is no memory.
+  /// Null if out of memory.
   void* allocate(std::size_t bytes) noexcept;
 
  private:

@@ -15,10 +15,6 @@ std::vector<ChannelRecord> ChannelsOfAll::list() const {
   return channels_together(answered(deployment_.each([](Store& store) { return Channels(store).list(); })));
 }
 
-std::vector<ChannelRecord> ChannelsOfAll::records(std::span<const std::string> uids) const {
-  return channels_together(answered(deployment_.each([&](Store& store) { return Channels(store).records(uids); })));
-}
-
 bool ChannelsOfAll::is_known(const std::string& uid) const {
   return std::ranges::any_of(stores(), [&](Store* const at) { return answered(Channels(*at).is_known(uid)); });
 }

@@ -20,8 +20,6 @@ class ChannelsOfAll {
   explicit ChannelsOfAll(const Deployment& deployment) : deployment_(deployment) {}
 
   std::vector<ChannelRecord> list() const;
-  /// Those with these names.
-  std::vector<ChannelRecord> records(std::span<const std::string> uids) const;
   bool is_known(const std::string& uid) const;
   /// True if its home did not know it.
   bool add(const std::string& uid) const;

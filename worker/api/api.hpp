@@ -136,7 +136,7 @@ class Api {
   boost::asio::awaitable<std::optional<ApiReply>> refuse_taken(const Given& given, const ApiCall& call,
                                                                unsigned partition);
   using PartGiven = std::pair<unsigned, Given>;
-  /// Asks partitions at once, and puts together what they answer: 200 without a body where there are none.
+  /// Asks partitions at once and merges their answers; without partitions 200 without a body.
   boost::asio::awaitable<ApiReply> ask_parts(const std::vector<PartGiven>& parts, const ApiCall& call,
                                              std::optional<Place>& place);
   /// Gives channels of one user that have parts elsewhere alone a place among the others.
@@ -169,7 +169,7 @@ class Api {
     if (desk.last_error && Clock::now() - desk.last_error_at < options_.patience) co_return *desk.last_error;
     Clock::duration took{};
     auto task = [&desk, &work, &took]() -> Result {                 // all live on this frame meanwhile
-      for (const auto& store : desk.stores) store->leave_closed();  // nobody may have asked for hours
+      for (const auto& store : desk.stores) store->leave_closed();  // connections may have been idle for hours
       const auto begun = Clock::now();
       try {
         Result result = work(desk.deployment);

@@ -112,8 +112,8 @@ ApiReply read_answer(const ApiReading& reading);
 /// were as many, that is to be asked.
 bool names_entry_by_number(const ApiRoute& route, const ApiCall& call, unsigned count);
 
-/// The partition named in the query, else that of the feed or entry in the call; `count` if there is no such partition,
-/// absent if the call names none. `given`: values of the route's operation.
+/// The partition named in the query, else that of the feed or entry in the call; `count` if the named one does not
+/// exist, absent if the call names none. `given`: values of the route's operation.
 std::optional<unsigned> partition_of_call(const ApiRoute& route, const ApiCall& call, const OperationValues& given,
                                           unsigned count);
 

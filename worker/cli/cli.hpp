@@ -17,7 +17,7 @@
 namespace feedmill {
 
 struct CommandLine {
-  bool version = false;  ///< --version: there is no verb
+  bool version = false;  ///< --version, without a verb
   VerbRow verb;
   OperationValues given;  ///< of the verb
   TerminalOptions terminal;

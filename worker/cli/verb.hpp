@@ -63,10 +63,13 @@ struct VerbRow {
   bool is_of_all = false;          ///< without a named partition, about the merged stream of all (RELIABILITY L28)
   /// Whether it runs in each partition if it names no feed and no entry; null: never.
   bool (*is_of_each)(const OperationValues& given) = nullptr;
-  /// Null: a word above other verbs.
+  /// A null operation: none, it is a heading.
   std::variant<const Operation*, RunAlone, RunUnconfigured, RunConfigured, RunWorker, RunInStore, RunInStores> run{};
 
-  bool is_heading() const;
+  /// The operation it runs; null: a function, or none.
+  const Operation* operation() const;
+  /// Whether it only stands above other verbs.
+  bool is_heading() const { return std::holds_alternative<const Operation*>(run) && operation() == nullptr; }
 };
 
 /// Verbs under a heading of the help, in its order.
@@ -77,9 +80,6 @@ struct VerbGroup {
 
 /// Throws CLI::ValidationError: the command line is wrong, and `text` says why.
 [[noreturn]] void refuse(std::string text);
-
-/// ", did you mean NAME?" when one of `names` is near, else "".
-std::string did_you_mean(std::string_view name, std::span<const std::string_view> names);
 
 /// Fields of verbs. An argument is named by its unit, an option by its flag: "URL", "dry-run".
 namespace fields {

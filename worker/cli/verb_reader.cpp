@@ -7,14 +7,8 @@
 #include <fmt/ranges.h>
 
 #include "worker/base/terminal.hpp"
-#include "worker/config/config.hpp"
 
 namespace feedmill {
-
-std::string did_you_mean(std::string_view name, std::span<const std::string_view> names) {
-  const std::string_view nearest = nearest_name(name, names);
-  return nearest.empty() ? std::string() : fmt::format(", did you mean {}?", nearest);
-}
 
 void refuse(std::string text) {
   throw CLI::ValidationError(std::move(text));
@@ -42,14 +36,13 @@ void complete(const OperationField& field, Arguments& line) {
 
 }  // namespace
 
-bool VerbRow::is_heading() const {
-  const auto* const operation = std::get_if<const Operation*>(&run);
-  return operation != nullptr && *operation == nullptr;
+const Operation* VerbRow::operation() const {
+  const auto* const its = std::get_if<const Operation*>(&run);
+  return its == nullptr ? nullptr : *its;
 }
 
 void VerbReader::take(Arguments& line) {
-  const auto* const of_row = std::get_if<const Operation*>(&verb.run);
-  const Operation* const operation = of_row == nullptr ? nullptr : *of_row;
+  const Operation* const operation = verb.operation();
   const bool assigns = operation != nullptr && operation->assigns;
   for (const OperationField& field : verb.fields) {
     if (assigns && !field.is_key) continue;
@@ -61,6 +54,11 @@ void VerbReader::take(Arguments& line) {
     if (const auto wrong = objection_to(verb.fields, given, called); !wrong.text.empty()) refuse(wrong.text);
     if (verb.check != nullptr) verb.check(given);
   });
+  if (assigns) {
+    line.check([this] {
+      if (assignments_.empty()) refuse("no change is given");
+    });
+  }
   if (verb.notes != nullptr) line.notes(verb.notes());
 }
 
@@ -69,7 +67,6 @@ void VerbReader::take_argument(const OperationField& field, Arguments& line) {
   line.argument(field, texts);
   complete(field, line);
   line.check([this, &field, &texts] {
-    if (texts.empty() && field.required && !field.either) refuse(called(field) + " is missing");
     for (const std::string& text : texts) {
       if (!text.empty() || field.repeats) put(given, field, called(field), text);
     }
@@ -101,7 +98,6 @@ void VerbReader::take_assignments(const Operation& operation, Arguments& line) {
   const std::vector<std::string_view> words(keys.begin(), keys.end());
   line.among(words, "=");
   line.check([this, &operation] {
-    if (assignments_.empty()) refuse("no change is given");
     for (const std::string& assignment : assignments_) assign(operation, assignment);
   });
 }

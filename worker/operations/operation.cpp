@@ -38,10 +38,6 @@ std::string url_objection(const OperationField& field, std::string& text) {
   return {};
 }
 
-std::string hint_of(std::string_view nearest) {
-  return nearest.empty() ? std::string() : fmt::format(", did you mean {}?", nearest);
-}
-
 std::string name_objection(const OperationField& field, const std::string& name) {
   const bool is_user = field.kind == Kind::user || field.kind == Kind::new_user;
   std::string_view wrong = field.kind == Kind::new_channel ? unfit_new_channel(name)
@@ -82,7 +78,7 @@ std::string text_objection(const OperationField& field, std::string& text) {
     case Kind::choice:
       if (std::ranges::find(field.choices, text) != field.choices.end()) return {};
       return fmt::format("\"{}\" is not one of {}{}", text.substr(0, longest_shown), fmt::join(field.choices, " "),
-                         hint_of(nearest_name(text, field.choices)));
+                         did_you_mean(text, field.choices));
     case Kind::duration: {
       const auto span = read_duration(text);
       const std::chrono::milliseconds least(field.least), most(field.most);
@@ -294,6 +290,11 @@ std::string OperationValues::take_json(const OperationField& field, const json::
   }
   if (!value.is_string()) return "expected a string";
   return take_text(field, value.get_string());
+}
+
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> names) {
+  const std::string_view nearest = nearest_name(name, names);
+  return nearest.empty() ? std::string() : fmt::format(", did you mean {}?", nearest);
 }
 
 OperationObjection objection_to(std::span<const OperationField> fields, const OperationValues& given,

@@ -192,6 +192,9 @@ struct OperationFamily {
 /// All families in the order of the help; constant for the life of the program.
 std::span<const OperationFamily> operation_families();
 
+/// ", did you mean NAME?" for a mistyped name, "" if none of `names` is near.
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> names);
+
 /// The error in the combination of values, for people; no text: none.
 struct OperationObjection {
   std::string text;

@@ -63,7 +63,7 @@ VerbRow where_verb() {
   return {.name = "where",
           .about = "Show the partition, and the cluster node, of a feed or an entry",
           .example = "feedmill where https://example.org/feed.xml",
-          .exits = "1 when there is no such entry",
+          .exits = "1 if the entry does not exist",
           .fields = taken,
           .run = tell_where};
 }
