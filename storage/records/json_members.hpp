@@ -6,6 +6,8 @@
 
 #include <boost/json/object.hpp>
 
+#include "storage/redis/values.hpp"
+
 namespace feedmill {
 
 /// Position after the closing quote of a JSON string of our own writer; its opening quote is at `quote`.
@@ -52,6 +54,12 @@ void for_each_member(std::string_view object, Member member) {
 inline std::string_view string_member(const boost::json::object& object, std::string_view name) {
   const boost::json::value* const found = object.if_contains(name);
   return found != nullptr && found->is_string() ? std::string_view(found->get_string()) : std::string_view();
+}
+
+/// The time in the member `timestamp`, which is in seconds; 0 if there is none.
+inline Milliseconds timestamp_of(const boost::json::object& object) {
+  const boost::json::value* const found = object.if_contains("timestamp");
+  return Milliseconds(found != nullptr && found->is_int64() ? found->get_int64() * 1000 : 0);
 }
 
 }  // namespace feedmill

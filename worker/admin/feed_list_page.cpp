@@ -107,22 +107,39 @@ std::string reason_text(std::string_view code) {
   return text;
 }
 
-void add_row(Html& html, const FeedRecord& feed, Milliseconds now) {
+Html name_cell(const FeedRecord& feed) {
   const std::string title = readable_field(feed.feed, "title");
-  html.add("<tr><td>{}", feed_link(feed.feed_url, short_text(title.empty() ? feed.feed_url : title, 120)));
+  Html html = feed_link(feed.feed_url, short_text(title.empty() ? feed.feed_url : title, 120));
   if (!title.empty()) html.add(" <span class=\"sub\">{}</span>", short_text(feed.feed_url, 160));
-  html.add("</td><td class=\"words\">{} <span class=\"sub\">{}</span></td><td class=\"words\">",
-           state_word(feed.state.state),
-           feed.state.last.at.count() == 0 ? "never fetched" : reason_text(last_result(feed.state.last)));
+  return html;
+}
+
+Html due_cell(const FeedRecord& feed, Milliseconds now) {
+  Html html;
   if (!feed.claim.empty())
     html.add("being fetched");
   else if (feed.in_line)
     html.add("in line <span class=\"sub\">{}</span>", time_ago(*feed.due, now));
   else if (feed.due)
-    html.add("{} <span class=\"sub\">{}</span>", time_ago(*feed.due, now), reason_text(feed.state.due.reason));
+    html = with_remark(time_ago(*feed.due, now), reason_text(feed.state.due.reason));
   else
     html.add("never");
-  html.add("</td></tr>\n");
+  return html;
+}
+
+Html feeds_table(const FeedListQuery& query, const FeedList& list) {
+  Table table({{"Feed"}, {"State", "words"}, {"Due", "words"}}, list.exact ? "The feed with this URL."
+                                                                : query.state.empty() || query.state == "healthy"
+                                                                    ? "Sorted by due time, soonest first."
+                                                                    : "Sorted by state change, latest first.");
+  for (const FeedRecord& feed : list.page.feeds) {
+    const LastRefresh& last = feed.state.last;
+    table.row(name_cell(feed),
+              with_remark(state_word(feed.state.state),
+                          last.at.count() == 0 ? "never fetched" : reason_text(last_result(last))),
+              due_cell(feed, list.fleet.now));
+  }
+  return table.html();
 }
 
 Html said_of_none(const FeedListQuery& query, const FeedList& list) {
@@ -191,18 +208,10 @@ Html feed_list_page(const FeedListQuery& query, const FeedList& list) {
     if (!query.part.empty()) html.add("With <b><bdi>{}</bdi></b> in the URL. ", query.part);
     html.add("<a href=\"{}\">All hosts and addresses</a></p>\n", address({query.state, "", "", {}}));
   }
-  if (page.feeds.empty()) {
+  if (page.feeds.empty())
     html.add("<p class=\"empty\">{}</p>", said_of_none(query, list));
-  } else {
-    html.add(
-        "<table><caption>{}</caption><thead><tr><th scope=\"col\">Feed</th><th scope=\"col\">State</th>"
-        "<th scope=\"col\">Due</th></tr></thead><tbody>\n",
-        list.exact                                        ? "The feed with this URL."
-        : query.state.empty() || query.state == "healthy" ? "Sorted by due time, soonest first."
-                                                          : "Sorted by state change, latest first.");
-    for (const FeedRecord& feed : page.feeds) add_row(html, feed, list.fleet.now);
-    html.add("</tbody></table>");
-  }
+  else
+    html.add("{}", feeds_table(query, list));
   html.add("<p class=\"pager\">");
   if (query.after)
     html.add("<a href=\"{}\">From the beginning</a>", address({query.state, query.host, query.part, {}}));

@@ -1,12 +1,13 @@
 #include <algorithm>
+#include <ranges>
 
 #include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
 #include <boost/json/value.hpp>
 #include <fmt/format.h>
 
 #include "storage/entries/entries.hpp"
 #include "storage/events/event_stream.hpp"
+#include "storage/records/json_members.hpp"
 #include "worker/admin/feed_pages.hpp"
 #include "worker/admin/page_parts.hpp"
 #include "worker/base/redact.hpp"
@@ -70,7 +71,7 @@ Html commands_section(const FeedStory& story) {
   if (redact(url) != url) return html;
   const std::string word = shell_word(url);
   const bool paused = story.explained.record.state.state == "paused";
-  html.add("<section aria-labelledby=\"commands\"><h2 id=\"commands\">Commands</h2>\n<ul class=\"commands\">\n");
+  html.add("<ul class=\"commands\">\n");
   if (!paused) html.add("<li>Fetch it now <code>feedmill refresh --ignore-floor {}</code></li>\n", word);
   if (story.explained.record.state.state == "never_read")
     html.add("<li>Fetch it from another URL <code>feedmill move {} NEW</code></li>\n", word);
@@ -80,41 +81,36 @@ Html commands_section(const FeedStory& story) {
   html.add(
       "<li>Limit how often it is fetched <code>feedmill set {} interval_min=6h</code></li>\n"
       "<li>Remove it and its posts <code>feedmill remove {}</code></li>\n"
-      "</ul></section>\n",
+      "</ul>",
       word, word);
-  return html;
+  return section("commands", "Commands", html);
 }
 
 /// Nothing without a hub or subscription.
 Html pushes_section(const Explained& explained) {
-  const std::vector<PushFact> facts = pushes_of(explained);
-  Html html;
-  if (facts.empty()) return html;
-  html.add("<section aria-labelledby=\"pushes\"><h2 id=\"pushes\">Push (WebSub)</h2>\n<dl class=\"story\">\n");
-  for (const PushFact& fact : facts) add_fact(html, fact.name, short_text(fact.value, 1'000));
+  Html facts;
+  for (const PushFact& fact : pushes_of(explained)) add_fact(facts, fact.name, short_text(fact.value, 1'000));
+  if (facts.empty()) return {};
   const std::string& state = explained.record.state.push.standing.state;
   const auto meaning = std::ranges::find(push_state_texts(), state, &PushStateText::name);
-  html.add("</dl>\n");
-  if (meaning != push_state_texts().end()) html.add("<p class=\"sub\">{}</p>\n", meaning->meaning);
-  html.add("</section>\n");
-  return html;
+  Html html = facts_list(facts);
+  if (meaning != push_state_texts().end()) html.add("\n<p class=\"sub\">{}</p>", meaning->meaning);
+  return section("pushes", "Push (WebSub)", html);
 }
 
 Html story_section(const FeedStory& story) {
-  Html html;
-  html.add("<section aria-labelledby=\"story\"><h2 id=\"story\">Its story</h2>\n<dl class=\"story\">\n");
   const Explained& explained = story.explained;
   const bool has_pushes = !pushes_of(explained).empty();
+  Html facts;
   for (const auto& [name, value] : explain_lines(explained)) {
     if (name == "websub" && has_pushes) continue;  // it has a section of its own
-    add_fact(html, line_name(name), short_text(value, 1'000));
+    add_fact(facts, line_name(name), short_text(value, 1'000));
   }
-  html.add("</dl>\n");
+  Html html = facts_list(facts);
   if (redact(explained.record.feed_url) == explained.record.feed_url)
-    html.add("<p class=\"sub\"><a href=\"/explain?url={}\">As JSON</a></p>",
+    html.add("\n<p class=\"sub\"><a href=\"/explain?url={}\">As JSON</a></p>",
              percent_encoded(explained.record.feed_url));
-  html.add("</section>\n");
-  return html;
+  return section("story", "Its story", html);
 }
 
 Html figures_section(const FeedStory& story) {
@@ -122,7 +118,6 @@ Html figures_section(const FeedStory& story) {
   const PollCounts& counts = state.counts;
   const auto count = [](std::uint64_t number) { return grouped(static_cast<std::int64_t>(number)); };
   Html html;
-  html.add("<section aria-labelledby=\"figures\"><h2 id=\"figures\">Since it was added</h2>\n<dl class=\"story\">\n");
   add_fact(html, "Polls",
            fmt::format("{}: {} found something new, {} were not modified, {} failed", count(counts.polls),
                        percent_text(counts.polls_with_new, counts.polls),
@@ -137,48 +132,40 @@ Html figures_section(const FeedStory& story) {
                                                         bytes_text(state.document.wire_bytes)));
   add_fact(html, "Received", bytes_text(counts.total_wire_bytes));
   if (state.quarantine.count > 0) add_fact(html, "Quarantines", count(state.quarantine.count));
-  html.add("</dl></section>\n");
-  return html;
+  return section("figures", "Since it was added", facts_list(html));
 }
 
 Html entries_section(const FeedStory& story) {
-  Html html;
-  html.add("<section aria-labelledby=\"entries\"><h2 id=\"entries\">Latest entries</h2>\n");
-  if (story.entries.empty()) {
-    html.add("<p class=\"empty\">No entries are kept.</p></section>\n");
-    return html;
-  }
-  html.add("<ul class=\"items\">\n");
+  std::vector<Html> items;
   for (const StoredEntry& entry : story.entries) {
     const std::string title = readable_field(entry.fields, "title");
     const std::string &link = entry.get("link"), &author = entry.get("author");
-    const Html heading =
-        outside_link(link, short_text(title.empty() ? (link.empty() ? "without a title" : link) : title, 300));
-    html.add("<li><p>{} <span class=\"soft\">{}</span></p>", heading,
+    Html& item = items.emplace_back();
+    item.add("<p>{} <span class=\"soft\">{}</span></p>",
+             outside_link(link, short_text(title.empty() ? (link.empty() ? "without a title" : link) : title, 300)),
              time_ago(Milliseconds(place_of(entry).score * 1000), story.explained.now));
-    html.add("<p class=\"sub\">{}{}{}", entry.id, author.empty() ? "" : ", by ", short_text(author, 100));
-    html.add(", guid <bdi>{}</bdi></p></li>\n", short_text(entry.get("guid"), 200));
+    item.add("<p class=\"sub\">{}{}{}", entry.id, author.empty() ? "" : ", by ", short_text(author, 100));
+    item.add(", guid <bdi>{}</bdi></p>", short_text(entry.get("guid"), 200));
   }
-  html.add("</ul></section>\n");
-  return html;
+  return section("entries", "Latest entries",
+                 items.empty() ? nothing("No entries are kept.") : items_list(items, items.size()));
 }
 
+/// Nothing without moves.
 Html moves_section(const FeedStory& story) {
   const FeedAddress& address = story.explained.record.state.address;
-  Html html;
-  if (address.moves.empty() && address.moving.to.empty()) return html;
-  html.add("<section aria-labelledby=\"moves\"><h2 id=\"moves\">Moves</h2>\n<ul class=\"items\">\n");
+  std::vector<Html> items;
   if (!address.moving.to.empty()) {
-    html.add("<li><p>May be moving to <bdi>{}</bdi></p><p class=\"sub\">seen {} times since {}</p></li>\n",
-             short_text(address.moving.to, 300), address.moving.sightings,
-             time_ago(address.moving.since, story.explained.now));
+    items.emplace_back().add("<p>May be moving to <bdi>{}</bdi></p><p class=\"sub\">seen {} times since {}</p>",
+                             short_text(address.moving.to, 300), address.moving.sightings,
+                             time_ago(address.moving.since, story.explained.now));
   }
-  for (auto move = address.moves.rbegin(); move != address.moves.rend(); ++move) {
-    html.add("<li><p>To <bdi>{}</bdi> <span class=\"soft\">{}</span></p><p class=\"sub\">from <bdi>{}</bdi></p></li>\n",
-             short_text(move->to, 300), time_ago(move->at, story.explained.now), short_text(move->from, 300));
+  for (const Move& move : address.moves | std::views::reverse) {
+    items.emplace_back().add(
+        "<p>To <bdi>{}</bdi> <span class=\"soft\">{}</span></p><p class=\"sub\">from <bdi>{}</bdi></p>",
+        short_text(move.to, 300), time_ago(move.at, story.explained.now), short_text(move.from, 300));
   }
-  html.add("</ul></section>\n");
-  return html;
+  return items.empty() ? Html() : section("moves", "Moves", items_list(items, items.size()));
 }
 
 std::string_view signal_word(std::string_view type) {
@@ -204,33 +191,30 @@ std::string_view signal_word(std::string_view type) {
   return type;
 }
 
+/// The title of its post, else what the event says.
+std::string about(const json::object& event) {
+  const json::value* const data = event.if_contains("data");
+  if (data == nullptr || !data->is_object()) return {};
+  const std::string_view title = string_member(data->get_object(), "title");
+  return title.empty() ? event_words(data->get_object()) : std::string(title);
+}
+
 Html signals_section(const FeedStory& story) {
-  Html html;
-  html.add("<section aria-labelledby=\"signals\"><h2 id=\"signals\">Events</h2>\n");
-  if (story.events.empty()) {
-    html.add("<p class=\"empty\">None among the newest {} of all feeds.</p></section>\n", signals_looked_at);
-    return html;
-  }
-  html.add("<ul class=\"items\">\n");
+  std::vector<Html> items;
   for (const EventRecord& record : story.events) {
     boost::system::error_code bad;
     const json::value value = json::parse(record.json, bad);
-    const json::object* object = bad ? nullptr : value.if_object();
-    const json::value* time = object == nullptr ? nullptr : object->if_contains("timestamp");
-    const json::value* data = object == nullptr ? nullptr : object->if_contains("data");
-    const json::value* title =
-        data == nullptr || !data->is_object() ? nullptr : data->get_object().if_contains("title");
-    const Milliseconds at(time != nullptr && time->is_int64() ? time->get_int64() * 1000 : 0);
-    std::string about;
-    if (title != nullptr && title->is_string())
-      about.assign(title->get_string().data(), title->get_string().size());
-    else if (data != nullptr && data->is_object())
-      about = event_words(data->get_object());
-    html.add("<li><p>{} <bdi>{}</bdi> <span class=\"soft\">{}</span></p></li>\n", signal_word(record.type),
-             short_text(about, 200), time_ago(at, story.explained.now));
+    const json::object event = bad || !value.is_object() ? json::object() : value.get_object();
+    items.emplace_back().add("<p>{} <bdi>{}</bdi> <span class=\"soft\">{}</span></p>", signal_word(record.type),
+                             short_text(about(event), 200), time_ago(timestamp_of(event), story.explained.now));
   }
-  html.add("</ul><p class=\"sub\">Of the newest {} of all feeds.</p></section>\n", signals_looked_at);
-  return html;
+  Html html;
+  if (items.empty())
+    html.add("<p class=\"empty\">None among the newest {} of all feeds.</p>", signals_looked_at);
+  else
+    html.add("{}<p class=\"sub\">Of the newest {} of all feeds.</p>", items_list(items, items.size()),
+             signals_looked_at);
+  return section("signals", "Events", html);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace feedmill {
 
@@ -63,5 +64,12 @@ class Html {
 
   std::string out_;
 };
+
+/// A value alone.
+template <class Value>
+Html html_of(const Value& value) {
+  Html html;
+  return std::move(html.add("{}", value));
+}
 
 }  // namespace feedmill

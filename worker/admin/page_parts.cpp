@@ -70,6 +70,23 @@ std::string under(const std::string& prefix, std::string page) {
   return moved.append(page, done);
 }
 
+/// ` class="look"`
+Html class_of(std::string_view look) {
+  Html html;
+  if (!look.empty()) html.add(" class=\"{}\"", look);
+  return html;
+}
+
+/// `rows` rows, those beyond the first `at_once` folded; few are not worth it.
+template <class Part>
+Html folded_at(std::size_t at_once, std::size_t rows, Part part) {
+  constexpr std::size_t few = 2;
+  if (rows <= at_once + few) return part(0, rows);
+  Html html;
+  html.add("{}<details><summary>{} more</summary>{}</details>", part(0, at_once), rows - at_once, part(at_once, rows));
+  return html;
+}
+
 }  // namespace
 
 std::string whole_page(const PageFrame& frame, const Html& main) {
@@ -158,6 +175,51 @@ Html outside_link(std::string_view url, std::string_view text) {
   else
     html.add("<bdi>{}</bdi>", text);
   return html;
+}
+
+Html section(std::string_view id, std::string_view heading, const Html& content) {
+  Html html;
+  return std::move(
+      html.add("<section aria-labelledby=\"{}\"><h2 id=\"{}\">{}</h2>\n{}</section>\n", id, id, heading, content));
+}
+
+Html facts_list(const Html& facts) {
+  Html html;
+  return std::move(html.add("<dl class=\"story\">\n{}</dl>", facts));
+}
+
+Html nothing(std::string_view text) {
+  Html html;
+  return std::move(html.add("<p class=\"empty\">{}</p>", text));
+}
+
+Html items_list(const std::vector<Html>& items, std::size_t at_once) {
+  return folded_at(at_once, items.size(), [&](std::size_t first, std::size_t end) {
+    Html html;
+    html.add("<ul class=\"items\">\n");
+    for (std::size_t i = first; i < end; ++i) html.add("<li>{}</li>\n", items[i]);
+    return std::move(html.add("</ul>"));
+  });
+}
+
+Html Table::folded() const {
+  return folded_at(rows_at_once, rows_.size(), [&](std::size_t first, std::size_t end) { return part(first, end); });
+}
+
+Html Table::part(std::size_t first, std::size_t end) const {
+  Html html;
+  html.add("<table>");
+  if (!caption_.empty()) html.add("<caption>{}</caption>", caption_);
+  html.add("<thead><tr>");
+  for (const Column& column : columns_) html.add("<th scope=\"col\"{}>{}</th>", class_of(column.look), column.name);
+  html.add("</tr></thead><tbody>\n");
+  for (std::size_t row = first; row < end; ++row) {
+    html.add("<tr><th scope=\"row\"{}>{}</th>", class_of(columns_[0].look), rows_[row][0]);
+    for (std::size_t i = 1; i < columns_.size(); ++i)
+      html.add("<td{}>{}</td>", class_of(columns_[i].look), rows_[row][i]);
+    html.add("</tr>\n");
+  }
+  return std::move(html.add("</tbody></table>"));
 }
 
 void add_fact(Html& html, std::string_view name, std::string_view value) {

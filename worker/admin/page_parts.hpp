@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "storage/redis/values.hpp"
 #include "worker/admin/html.hpp"
@@ -58,8 +60,53 @@ Html bars(std::span<const double> values, std::string_view label);
 /// Horizontal bar for `share` (0 to 1); decorative, the number is next to it.
 Html bar(double share);
 
-/// One row of a fact list (dl class="story"); skipped if the value is empty.
+/// A section of a page; `id` is unique in the page.
+Html section(std::string_view id, std::string_view heading, const Html& content);
+/// A list of facts, each made by add_fact(), which skips empty values.
+Html facts_list(const Html& facts);
 void add_fact(Html& html, std::string_view name, std::string_view value);
+/// A value, and a remark in small print below it.
+template <class Value>
+Html with_remark(const Value& value, std::string_view remark) {
+  Html html;
+  return std::move(html.add("{} <span class=\"sub\">{}</span>", value, remark));
+}
+/// Says why a section has no rows.
+Html nothing(std::string_view text);
+
+/// A list longer than this by three or more shows this many rows and folds the others.
+inline constexpr std::size_t rows_at_once = 5;
+
+/// A list of items of several lines; shows at least `at_once`, then folds the others.
+Html items_list(const std::vector<Html>& items, std::size_t at_once = rows_at_once);
+
+/// A table; the first cell of a row names it.
+class Table {
+ public:
+  struct Column {
+    std::string_view name;
+    std::string_view look{};  ///< class of its cells: "number", "words", "narrow"
+  };
+  explicit Table(std::vector<Column> columns, std::string_view caption = {})
+      : columns_(std::move(columns)), caption_(caption) {}
+
+  /// A value for each column: text, integer or Html.
+  template <class... Cells>
+  void row(const Cells&... cells) {
+    rows_.push_back({html_of(cells)...});
+  }
+  std::size_t rows() const { return rows_.size(); }
+  Html html() const { return part(0, rows_.size()); }
+  /// Only the first rows of a long table unfolded.
+  Html folded() const;
+
+ private:
+  Html part(std::size_t first, std::size_t end) const;
+
+  std::vector<Column> columns_;
+  std::string caption_;
+  std::vector<std::vector<Html>> rows_;
+};
 
 /// The stylesheet, served at style_path.
 std::string_view stylesheet();

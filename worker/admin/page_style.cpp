@@ -80,7 +80,7 @@ th:last-child, td:last-child { padding-right: 0; }
 thead th { color: var(--soft); font-size: .82rem; border-top: 0; padding-top: 0; overflow-wrap: normal; }
 .number { text-align: right; white-space: nowrap; }
 .words { overflow-wrap: break-word; }
-.late th:first-child { white-space: nowrap; width: 1%; }
+.narrow { white-space: nowrap; width: 1%; }
 tbody tr:hover { background: var(--ground); }
 .state { white-space: nowrap; }
 .state::before { content: ""; display: inline-block; width: .55em; height: .55em; border-radius: 50%;

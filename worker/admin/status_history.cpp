@@ -26,6 +26,30 @@ void RefreshFigures::add(const RefreshFigures& other) {
   for (std::size_t i = 0; i < lateness.size(); ++i) lateness[i] += other.lateness[i];
 }
 
+std::span<const RefreshFigure> refresh_figures() {
+  using enum RefreshFigure::Unit;
+  using Of = const RefreshFigures&;
+  static constexpr RefreshFigure figures[] = {
+      {"refreshes", "Refreshes", count, [](Of of) { return of.refreshes(); }},
+      {"updated", "", count, [](Of of) { return of.updated; }},
+      {"unchanged", "", count, [](Of of) { return of.unchanged; }},
+      {"not_modified", "", count, [](Of of) { return of.not_modified; }},
+      {"failed", "", count, [](Of of) { return of.failed; }},
+      {"hit_rate", "found something new", share, [](Of of) { return of.with_new; }},
+      {"not_modified_share", "not modified (304)", share, [](Of of) { return of.not_modified; }},
+      {"", "failed", share, [](Of of) { return of.failed; }},
+      {"pushes", "Pushes read", count, [](Of of) { return of.pushes; }},
+      {"entries_created", "Posts created", count, [](Of of) { return of.created; }},
+      {"entries_modified", "Posts changed", count, [](Of of) { return of.modified; }},
+      {"received_bytes", "Received", bytes, [](Of of) { return of.wire_bytes; }},
+      {"saved_bytes", "Saved", bytes, [](Of of) { return of.saved_bytes; }},
+      {"commits", "Commits", count, [](Of of) { return of.commits; }},
+      {"commits_failed", "Commits that failed", count, [](Of of) { return of.commits_failed; }},
+      {"bugs", "", count, [](Of of) { return of.bugs; }},
+  };
+  return figures;
+}
+
 Seconds RefreshFigures::lateness_of(double share) const {
   std::uint64_t all = 0;
   for (const std::uint32_t count : lateness) all += count;

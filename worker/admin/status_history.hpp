@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "worker/base/report.hpp"
@@ -32,6 +34,18 @@ struct RefreshFigures {
   /// Lateness that the given share of refreshes did not exceed: a bound of OPERATIONS §3 (L), or the worst.
   std::chrono::duration<double> lateness_of(double share) const;
 };
+
+/// A figure of a period, for the page and for programs.
+struct RefreshFigure {
+  enum class Unit { count, bytes, share };
+  std::string_view name{};   ///< in /status.json, "" = not there
+  std::string_view label{};  ///< on the page, "" = not there
+  Unit unit{};               ///< share: of the refreshes
+  std::uint64_t (*of)(const RefreshFigures&);
+};
+/// In the order of the page.
+std::span<const RefreshFigure> refresh_figures();
+
 /// Number of failures for a reason.
 struct FailureCount {
   Reason reason{};

@@ -23,24 +23,17 @@ json::value share(std::uint64_t part, std::uint64_t whole) {
 }
 
 json::object figures_json(const RefreshFigures& figures) {
-  return {{"refreshes", figures.refreshes()},
-          {"updated", figures.updated},
-          {"unchanged", figures.unchanged},
-          {"not_modified", figures.not_modified},
-          {"failed", figures.failed},
-          {"pushes", figures.pushes},
-          {"hit_rate", share(figures.with_new, figures.refreshes())},
-          {"not_modified_share", share(figures.not_modified, figures.refreshes())},
-          {"entries_created", figures.created},
-          {"entries_modified", figures.modified},
-          {"received_bytes", figures.wire_bytes},
-          {"saved_bytes", figures.saved_bytes},
-          {"commits", figures.commits},
-          {"commits_failed", figures.commits_failed},
-          {"bugs", figures.bugs},
-          {"lateness_p50_seconds", seconds(figures.lateness_of(0.5))},
-          {"lateness_p99_seconds", seconds(figures.lateness_of(0.99))},
-          {"lateness_worst_seconds", seconds(figures.worst_lateness)}};
+  json::object object;
+  for (const RefreshFigure& figure : refresh_figures()) {
+    const std::uint64_t count = figure.of(figures);
+    if (!figure.name.empty())
+      object[figure.name] =
+          figure.unit == RefreshFigure::Unit::share ? share(count, figures.refreshes()) : json::value(count);
+  }
+  object["lateness_p50_seconds"] = seconds(figures.lateness_of(0.5));
+  object["lateness_p99_seconds"] = seconds(figures.lateness_of(0.99));
+  object["lateness_worst_seconds"] = seconds(figures.worst_lateness);
+  return object;
 }
 
 json::array hosts_json(const std::vector<HostFigures>& hosts) {

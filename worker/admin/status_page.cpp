@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
@@ -19,8 +20,6 @@ namespace feedmill {
 namespace {
 
 namespace json = boost::json;
-
-constexpr std::size_t shown_at_once = 5;  // rows of a list that are not folded
 
 std::string_view weight_name(Concern::Weight weight) {
   constexpr std::string_view names[] = {"bad", "warning", "note"};
@@ -68,17 +67,8 @@ Html verdict_section(const Status& status, const std::vector<Concern>& found) {
   return html;
 }
 
-void add_tile(Html& html, std::string_view name, const Html& figure, std::string_view below) {
+void add_tile(Html& html, std::string_view name, const auto& figure, std::string_view below) {
   html.add("<div><dt>{}</dt><dd class=\"figure\">{}</dd><dd class=\"sub\">{}</dd></div>\n", name, figure, below);
-}
-
-Html number(std::uint64_t value) {
-  Html html;
-  return std::move(html.add("{}", value));
-}
-Html words(std::string_view text) {
-  Html html;
-  return std::move(html.add("{}", text));
 }
 
 std::string rate_text(double a_minute) {
@@ -117,15 +107,15 @@ Html tiles_section(const Status& status) {
   html.add("<section aria-label=\"At a glance\"><dl class=\"tiles\">\n");
   if (status.store) {
     const FleetFigures& fleet = status.store->fleet;
-    add_tile(html, "Feeds", number(fleet.feeds), feeds_in_words(fleet));
-    add_tile(html, "Due now", number(fleet.due),
+    add_tile(html, "Feeds", fleet.feeds, feeds_in_words(fleet));
+    add_tile(html, "Due now", fleet.due,
              fleet.oldest_due && *fleet.oldest_due < fleet.now
                  ? "the oldest for " + span_text(fleet.now - *fleet.oldest_due)
              : fleet.waiting > 0 ? fmt::format("{} in line for their hosts", fleet.waiting)
                                  : "none waiting");
   }
   const double refreshed = static_cast<double>(process.ten_minutes.refreshes()) / minutes_covered(process, 10);
-  add_tile(html, "Refreshes a minute", words(rate_text(refreshed)),
+  add_tile(html, "Refreshes a minute", rate_text(refreshed),
            process.ten_minutes.refreshes() == 0
                ? "none in the last 10 minutes"
                : fmt::format("over {}", process.uptime < std::chrono::minutes(10) ? span_text(process.uptime)
@@ -134,14 +124,14 @@ Html tiles_section(const Status& status) {
       "by this worker in " + (process.uptime < std::chrono::hours(1) ? span_text(process.uptime) : "the last hour");
   if (process.hour.pushes > 0)
     created += fmt::format("; {} pushes", grouped(static_cast<std::int64_t>(process.hour.pushes)));
-  add_tile(html, "New posts", number(process.hour.created), created);
+  add_tile(html, "New posts", process.hour.created, created);
   add_tile(html, "Lateness",
-           words(process.ten_minutes.refreshes() == 0 ? "–" : span_text(process.ten_minutes.lateness_of(0.99))),
+           process.ten_minutes.refreshes() == 0 ? "–" : span_text(process.ten_minutes.lateness_of(0.99)),
            process.ten_minutes.refreshes() == 0 ? "nothing was due" : "99th percentile");
   if (status.store) {
     std::uint64_t lag = 0;
     for (const StreamFigures::Group& group : status.store->stream.groups) lag = std::max(lag, group.lag);
-    add_tile(html, "Event backlog", number(lag), lag == 0 ? "all consumers up to date" : "of the slowest consumer");
+    add_tile(html, "Event backlog", lag, lag == 0 ? "all consumers up to date" : "of the slowest consumer");
   }
   html.add("</dl></section>\n");
   return html;
@@ -179,12 +169,10 @@ Html sparks_section(const ProcessStatus& process) {
     return [&process, count](const RefreshFigures& one) { return a_minute(process, one.*count); };
   };
   Html html;
-  html.add(
-      "<section aria-labelledby=\"day\"><h2 id=\"day\">This worker, minute by minute</h2>\n<div "
-      "class=\"sparks\">\n{}{}{}",
-      spark(process, "Updated feeds", "a minute, at most", rate(&RefreshFigures::updated), rate_text),
-      spark(process, "Failures", "a minute, at most", rate(&RefreshFigures::failed), rate_text),
-      spark(process, "Pushes", "a minute, at most", rate(&RefreshFigures::pushes), rate_text));
+  html.add("<div class=\"sparks\">\n{}{}{}",
+           spark(process, "Updated feeds", "a minute, at most", rate(&RefreshFigures::updated), rate_text),
+           spark(process, "Failures", "a minute, at most", rate(&RefreshFigures::failed), rate_text),
+           spark(process, "Pushes", "a minute, at most", rate(&RefreshFigures::pushes), rate_text));
   html.add("{}{}{}",
            spark(
                process, "Refreshes", "a minute, at most",
@@ -193,191 +181,115 @@ Html sparks_section(const ProcessStatus& process) {
            spark(
                process, "Lateness", "at worst", [](const RefreshFigures& one) { return one.worst_lateness.count(); },
                [](double seconds) { return span_text(std::chrono::duration<double>(seconds)); }));
-  html.add("</div>\n</section>\n");
-  return html;
+  html.add("</div>");
+  return section("day", "This worker, minute by minute", html);
 }
 
 /// Lateness of the refreshes of the last hour.
 Html lateness_section(const RefreshFigures& hour) {
-  Html html;
-  std::uint64_t all = 0;
-  for (const std::uint32_t count : hour.lateness) all += count;
-  if (all == 0) return html;
-  html.add(
-      "<section aria-labelledby=\"late\"><h2 id=\"late\">Start delay of feeds</h2>\n"
-      "<table class=\"late\"><caption>Refreshes of the last hour.</caption><thead><tr><th scope=\"col\">Late "
-      "by</th><th scope=\"col\"></th><th scope=\"col\" class=\"number\">Share</th></tr></thead><tbody>\n");
+  const std::uint64_t all = std::accumulate(hour.lateness.begin(), hour.lateness.end(), std::uint64_t{0});
+  if (all == 0) return {};
+  Table table({{"Late by", "narrow"}, {""}, {"Share", "number"}}, "Refreshes of the last hour.");
+  const auto bound = [](std::size_t at) { return span_text(std::chrono::duration<double>(lateness_bounds[at])); };
   for (std::size_t i = 0; i < hour.lateness.size(); ++i) {
     if (hour.lateness[i] == 0) continue;
-    const auto bound = [](std::size_t at) { return span_text(std::chrono::duration<double>(lateness_bounds[at])); };
-    const std::string late = i < lateness_bounds.size() ? "at most " + bound(i) : "more than " + bound(i - 1);
-    html.add("<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"number\">{}</td></tr>\n", late,
-             bar(static_cast<double>(hour.lateness[i]) / static_cast<double>(all)),
-             percent_text(hour.lateness[i], all));
+    table.row(i < lateness_bounds.size() ? "at most " + bound(i) : "more than " + bound(i - 1),
+              bar(static_cast<double>(hour.lateness[i]) / static_cast<double>(all)),
+              percent_text(hour.lateness[i], all));
   }
-  html.add("</tbody></table></section>\n");
-  return html;
+  return section("late", "Start delay of feeds", table.html());
 }
 
 Html posts_section(const StoreStatus& store) {
-  Html html;
-  html.add("<section aria-labelledby=\"posts\"><h2 id=\"posts\">Newest posts</h2>\n");
-  if (store.posts.empty()) {
-    html.add("<p class=\"empty\">None among the newest events.</p></section>\n");
-    return html;
-  }
-  html.add("<ul class=\"items\">\n");
+  std::vector<Html> items;
   for (const NewestPost& post : store.posts) {
     const std::string_view name = post.title.empty() ? std::string_view(post.link) : std::string_view(post.title);
     const std::string feed = readable_text(post.feed_title, post.feed_title_type);
-    html.add("<li><p>{}</p><p class=\"sub\">{}, {}</p></li>\n",
-             outside_link(post.link, short_text(name.empty() ? "without a title" : name, 120)),
-             feed_link(post.feed_url, short_text(feed.empty() ? post.feed_url : feed, 80)),
-             time_ago(post.at, store.fleet.now));
+    items.emplace_back().add("<p>{}</p><p class=\"sub\">{}, {}</p>",
+                             outside_link(post.link, short_text(name.empty() ? "without a title" : name, 120)),
+                             feed_link(post.feed_url, short_text(feed.empty() ? post.feed_url : feed, 80)),
+                             time_ago(post.at, store.fleet.now));
   }
-  html.add("</ul></section>\n");
-  return html;
+  return section("posts", "Newest posts",
+                 items.empty() ? nothing("None among the newest events.") : items_list(items, items.size()));
 }
 
 Html states_section(const FleetFigures& fleet) {
   Html html;
-  html.add("<section aria-labelledby=\"states\"><h2 id=\"states\">Feeds by state</h2>\n");
   if (fleet.feeds == 0) {
     html.add(
         "<p class=\"empty\">No feeds yet: <code>feedmill add URL</code> or <code>feedmill import FILE</code>.</p>");
-  } else {
-    html.add(
-        "<table><thead><tr><th scope=\"col\">State</th><th scope=\"col\" "
-        "class=\"number\">Feeds</th></tr></thead><tbody>\n");
-    std::string none;
-    for (const std::string_view state : all_states()) {
-      const std::uint64_t count = feeds_in(fleet, state);
-      if (count == 0) {
-        none += fmt::format("{}{}", none.empty() ? "" : ", ", state);
-        continue;
-      }
-      html.add(
-          "<tr><td><a href=\"/status/feeds?state={}\">{}</a> <span class=\"sub\">{}</span></td><td "
-          "class=\"number\">{}</td></tr>\n",
-          state, state_word(state), state_meaning(state), count);
-    }
-    html.add("</tbody></table>");
-    if (!none.empty()) html.add("<p class=\"sub\">None is {}.</p>", none);
-    html.add("<p><a href=\"/status/feeds\">Search feeds</a></p>");
+    return section("states", "Feeds by state", html);
   }
-  html.add("</section>\n");
-  return html;
+  Table table({{"State"}, {"Feeds", "number"}});
+  std::string none;
+  for (const std::string_view state : all_states()) {
+    const std::uint64_t count = feeds_in(fleet, state);
+    Html link;
+    link.add("<a href=\"/status/feeds?state={}\">{}</a>", state, state_word(state));
+    if (count > 0)
+      table.row(with_remark(link, state_meaning(state)), count);
+    else
+      none += fmt::format("{}{}", none.empty() ? "" : ", ", state);
+  }
+  html.add("{}", table.html());
+  if (!none.empty()) html.add("<p class=\"sub\">None is {}.</p>", none);
+  html.add("<p><a href=\"/status/feeds\">Search feeds</a></p>");
+  return section("states", "Feeds by state", html);
 }
 
 /// Nothing without a subscription.
 Html pushes_section(const FleetFigures& fleet) {
-  Html html;
-  const bool any = std::ranges::any_of(fleet.push_states, [](const auto& state) { return state.second > 0; });
-  if (!any) return html;
-  html.add(
-      "<section aria-labelledby=\"pushes\"><h2 id=\"pushes\">Subscriptions at hubs</h2>\n"
-      "<table><thead><tr><th scope=\"col\">State</th><th scope=\"col\" class=\"number\">Feeds</th></tr></thead>"
-      "<tbody>\n");
+  Table table({{"State"}, {"Feeds", "number"}});
   for (const PushStateText& state : push_state_texts()) {
     const auto found =
         std::ranges::find(fleet.push_states, state.name, [](const auto& one) { return std::string_view(one.first); });
-    if (found == fleet.push_states.end() || found->second == 0) continue;
-    html.add("<tr><td>{} <span class=\"sub\">{}</span></td><td class=\"number\">{}</td></tr>\n", state.name,
-             state.meaning, found->second);
+    if (found != fleet.push_states.end() && found->second > 0)
+      table.row(with_remark(state.name, state.meaning), found->second);
   }
-  html.add("</tbody></table></section>\n");
-  return html;
+  return table.rows() == 0 ? Html() : section("pushes", "Subscriptions at hubs", table.html());
 }
 
 /// Nothing without receivers.
 Html push_out_section(const StoreStatus& store, const ProcessStatus& process) {
-  Html html;
   const SubscriberCounts& told = store.told;
-  if (!told.any() && !process.streams) return html;
-  html.add(
-      "<section aria-labelledby=\"told\"><h2 id=\"told\">Event receivers</h2>\n"
-      "<table><thead><tr><th scope=\"col\">Receivers</th><th scope=\"col\" "
-      "class=\"number\">Count</th></tr></thead><tbody>\n");
-  const auto row = [&](std::string_view name, std::string_view meaning, std::uint64_t count) {
-    html.add("<tr><td>{} <span class=\"sub\">{}</span></td><td class=\"number\">{}</td></tr>\n", name, meaning, count);
-  };
-  row("Webhooks", "", told.webhooks_active);
-  if (told.webhooks_suspended > 0) row("Suspended webhooks", "an operator must resume them", told.webhooks_suspended);
-  row("Subscribers of the hub", "", told.hub_active);
-  if (told.hub_pending > 0) row("Not verified yet", "of the hub", told.hub_pending);
-  if (told.due) row("Due", "deliveries in progress or backing off", *told.due);
-  if (process.streams) row("Live streams", "of this worker", *process.streams);
-  html.add("</tbody></table></section>\n");
-  return html;
-}
-
-void add_row(Html& html, std::string_view name, const Html& hour, const Html& day) {
-  html.add("<tr><th scope=\"row\">{}</th><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>\n", name, hour,
-           day);
+  if (!told.any() && !process.streams) return {};
+  Table table({{"Receivers"}, {"Count", "number"}});
+  table.row("Webhooks", told.webhooks_active);
+  if (told.webhooks_suspended > 0)
+    table.row(with_remark("Suspended webhooks", "an operator must resume them"), told.webhooks_suspended);
+  table.row("Subscribers of the hub", told.hub_active);
+  if (told.hub_pending > 0) table.row(with_remark("Not verified yet", "of the hub"), told.hub_pending);
+  if (told.due) table.row(with_remark("Due", "deliveries in progress or backing off"), *told.due);
+  if (process.streams) table.row(with_remark("Live streams", "of this worker"), *process.streams);
+  return section("told", "Event receivers", table.html());
 }
 
 Html refreshes_section(const ProcessStatus& process) {
-  Html html;
-  html.add(
-      "<section aria-labelledby=\"work\"><h2 id=\"work\">Work of this worker</h2>\n"
-      "<table>");
-  if (process.uptime < std::chrono::hours(24))
-    html.add("<caption>It has been up for {}.</caption>", span_text(process.uptime));
-  html.add(
-      "<thead><tr><th scope=\"col\">In the last</th><th scope=\"col\" class=\"number\">1 hour</th>"
-      "<th scope=\"col\" class=\"number\">24 hours</th></tr></thead><tbody>\n");
-  const RefreshFigures& hour = process.hour;
-  const RefreshFigures& day = process.day;
-  const auto share = [](std::uint64_t part, std::uint64_t whole) { return words(percent_text(part, whole)); };
-  const auto bytes = [](std::uint64_t count) { return words(bytes_text(count)); };
-  add_row(html, "Refreshes", number(hour.refreshes()), number(day.refreshes()));
-  add_row(html, "found something new", share(hour.with_new, hour.refreshes()), share(day.with_new, day.refreshes()));
-  add_row(html, "not modified (304)", share(hour.not_modified, hour.refreshes()),
-          share(day.not_modified, day.refreshes()));
-  add_row(html, "failed", share(hour.failed, hour.refreshes()), share(day.failed, day.refreshes()));
-  add_row(html, "Pushes read", number(hour.pushes), number(day.pushes));
-  add_row(html, "Posts created", number(hour.created), number(day.created));
-  add_row(html, "Posts changed", number(hour.modified), number(day.modified));
-  add_row(html, "Received", bytes(hour.wire_bytes), bytes(day.wire_bytes));
-  add_row(html, "Saved", bytes(hour.saved_bytes), bytes(day.saved_bytes));
-  add_row(html, "Commits", number(hour.commits), number(day.commits));
-  add_row(html, "Commits that failed", number(hour.commits_failed), number(day.commits_failed));
-  html.add("</tbody></table></section>\n");
-  return html;
-}
-
-/// A table with rows beyond the first few folded.
-template <class Rows, class AddRow>
-void add_folded_table(Html& html, const Html& head, const Rows& rows, AddRow add_one) {
-  html.add("<table>{}<tbody>\n", head);
-  const std::size_t first = rows.size() <= shown_at_once + 2 ? rows.size() : shown_at_once;
-  for (std::size_t i = 0; i < first; ++i) add_one(html, rows[i]);
-  html.add("</tbody></table>");
-  if (first == rows.size()) return;
-  html.add("<details><summary>{} more</summary><table>{}<tbody>\n", rows.size() - first, head);
-  for (std::size_t i = first; i < rows.size(); ++i) add_one(html, rows[i]);
-  html.add("</tbody></table></details>");
-}
-
-Html hosts_table(std::string_view id, std::string_view name, const std::vector<HostFigures>& hosts,
-                 std::chrono::seconds age) {
-  Html html;
-  html.add("<section aria-labelledby=\"{}\"><h2 id=\"{}\">{}</h2>\n", id, id, name);
-  if (hosts.empty()) {
-    html.add("<p class=\"empty\">This worker has contacted no host in the last {}.</p></section>\n", span_text(age));
-    return html;
+  Table table({{"In the last"}, {"1 hour", "number"}, {"24 hours", "number"}},
+              process.uptime < std::chrono::hours(24) ? "It has been up for " + span_text(process.uptime) + "." : "");
+  for (const RefreshFigure& figure : refresh_figures()) {
+    const auto text = [&](const RefreshFigures& span) {
+      const std::uint64_t count = figure.of(span);
+      if (figure.unit == RefreshFigure::Unit::share) return percent_text(count, span.refreshes());
+      return figure.unit == RefreshFigure::Unit::bytes ? bytes_text(count) : grouped(static_cast<std::int64_t>(count));
+    };
+    if (!figure.label.empty()) table.row(figure.label, text(process.hour), text(process.day));
   }
-  Html head;
-  head.add(
-      "<thead><tr><th scope=\"col\">Host</th><th scope=\"col\" class=\"number\">Refreshes</th><th scope=\"col\" "
-      "class=\"number\">Failed</th><th scope=\"col\" class=\"number\">Time each</th></tr></thead>");
-  add_folded_table(html, head, hosts, [](Html& out, const HostFigures& host) {
-    out.add(
-        "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>\n",
-        host_link(host.host), host.refreshes, host.failed, span_text(host.mean()));
-  });
-  html.add("<p class=\"sub\">As measured by this worker in the last {}.</p></section>\n", span_text(age));
-  return html;
+  return section("work", "Work of this worker", table.html());
+}
+
+Html hosts_section(std::string_view id, std::string_view name, const std::vector<HostFigures>& hosts,
+                   std::chrono::seconds age) {
+  if (hosts.empty())
+    return section(id, name, nothing("This worker has contacted no host in the last " + span_text(age) + "."));
+  Table table({{"Host"}, {"Refreshes", "number"}, {"Failed", "number"}, {"Time each", "number"}});
+  for (const HostFigures& host : hosts)
+    table.row(host_link(host.host), host.refreshes, host.failed, span_text(host.mean()));
+  Html html;
+  return section(
+      id, name,
+      html.add("{}<p class=\"sub\">As measured by this worker in the last {}.</p>", table.folded(), span_text(age)));
 }
 
 std::string cause_text(std::string_view cause) {
@@ -395,29 +307,20 @@ std::string number_text(std::string_view text) {
 }
 
 Html closed_section(const StoreStatus& store) {
-  Html html;
-  html.add("<section aria-labelledby=\"closed\"><h2 id=\"closed\">Hosts backing off</h2>\n");
-  if (store.closed.empty()) {
-    html.add("<p class=\"empty\">No hosts backing off.</p></section>\n");
-    return html;
-  }
-  Html head;
-  head.add(
-      "<thead><tr><th scope=\"col\">Host</th><th scope=\"col\">Reason</th><th scope=\"col\">Next "
-      "try</th></tr></thead>");
-  add_folded_table(html, head, store.closed, [&](Html& out, const OpenCircuit& closed) {
+  Table table({{"Host"}, {"Reason"}, {"Next try"}});
+  for (const OpenCircuit& closed : store.closed) {
     Html again;
     if (closed.state.not_before > store.fleet.now)
-      again.add("{}", time_ago(closed.state.not_before, store.fleet.now));
+      again = time_ago(closed.state.not_before, store.fleet.now);
     else
       again.add("with the next due feed");
     const std::string refusals = number_text(field_of(closed.state.other, "refusals"));
-    out.add("<tr><td>{}</td><td>{} <span class=\"sub\">refused {} in a row</span></td><td>{}</td></tr>\n",
-            host_link(closed.host), cause_text(field_of(closed.state.other, "cause")),
-            refusals + (refusals == "1" ? " time" : " times"), again);
-  });
-  html.add("</section>\n");
-  return html;
+    table.row(host_link(closed.host),
+              with_remark(cause_text(field_of(closed.state.other, "cause")),
+                          fmt::format("refused {} time{} in a row", refusals, refusals == "1" ? "" : "s")),
+              again);
+  }
+  return section("closed", "Hosts backing off", table.rows() == 0 ? nothing("No hosts backing off.") : table.folded());
 }
 
 Html notice_item(const StoredNotice& notice, Milliseconds now) {
@@ -426,98 +329,62 @@ Html notice_item(const StoredNotice& notice, Milliseconds now) {
   Html html;
   if (bad || !value.is_object()) return html;
   const json::object& object = value.get_object();
-  const json::value* const time = object.if_contains("timestamp");
-  const Milliseconds at(time != nullptr && time->is_int64() ? time->get_int64() * 1000 : 0);
   const std::string_view url = string_member(object, "feed_url"), from = string_member(object, "from"),
                          to = string_member(object, "to");
-  html.add("<li><p><b>{}</b> <span class=\"soft\">{}</span></p>", short_text(string_member(object, "text"), 200),
-           time_ago(at, now));
+  html.add("<p><b>{}</b> <span class=\"soft\">{}</span></p>", short_text(string_member(object, "text"), 200),
+           time_ago(timestamp_of(object), now));
   if (!url.empty()) html.add("<p>{}</p>", feed_link(url, short_text(url, 200)));
   if (!to.empty())
     html.add("<p class=\"sub\">{}{}to {}</p>", from.empty() ? "" : "from " + short_text(from, 200),
              from.empty() ? "" : " ", short_text(to, 200));
   if (const auto detail = string_member(object, "detail"); !detail.empty())
     html.add("<p class=\"sub\">{}</p>", short_text(detail, 300));
-  html.add("<p class=\"sub\">{}</p></li>\n", short_text(string_member(object, "remedy"), 300));
+  html.add("<p class=\"sub\">{}</p>", short_text(string_member(object, "remedy"), 300));
   return html;
 }
 
 Html notices_section(const StoreStatus& store) {
-  Html html;
-  html.add("<section aria-labelledby=\"notices\"><h2 id=\"notices\">Notices to operators</h2>\n");
-  if (store.notices.empty()) {
-    html.add(
-        "<p class=\"empty\">None. Failing, moved, gone and recovered feeds are listed here and by <code>feedmill "
-        "notices</code>.</p></section>\n");
-    return html;
+  std::vector<Html> items;
+  for (const StoredNotice& notice : store.notices) {
+    if (Html item = notice_item(notice, store.fleet.now); !item.empty()) items.push_back(std::move(item));
   }
-  html.add("<ul class=\"items\">\n");
-  const std::size_t first = store.notices.size() <= shown_at_once + 2 ? store.notices.size() : shown_at_once;
-  for (std::size_t i = 0; i < first; ++i) html.add("{}", notice_item(store.notices[i], store.fleet.now));
-  html.add("</ul>");
-  if (first < store.notices.size()) {
-    html.add("<details><summary>{} more</summary><ul class=\"items\">\n", store.notices.size() - first);
-    for (std::size_t i = first; i < store.notices.size(); ++i)
-      html.add("{}", notice_item(store.notices[i], store.fleet.now));
-    html.add("</ul></details>");
-  }
-  html.add("</section>\n");
-  return html;
+  Html none;
+  none.add(
+      "<p class=\"empty\">None. Failing, moved, gone and recovered feeds are listed here and by <code>feedmill "
+      "notices</code>.</p>");
+  return section("notices", "Notices to operators", items.empty() ? none : items_list(items));
 }
 
 Html workers_section(const StoreStatus& store, const std::string& own) {
-  Html html;
-  html.add("<section aria-labelledby=\"workers\"><h2 id=\"workers\">Workers</h2>\n");
-  if (store.workers.empty()) {
-    html.add("<p class=\"empty\">No worker sends a heartbeat: nothing is fetched.</p></section>\n");
-    return html;
-  }
-  html.add(
-      "<table><thead><tr><th scope=\"col\">Worker</th><th scope=\"col\">Heartbeat</th>"
-      "<th scope=\"col\" class=\"number\">In flight</th></tr></thead><tbody>\n");
+  Table table({{"Worker"}, {"Heartbeat"}, {"In flight", "number"}});
   for (const WorkerRecord& worker : store.workers) {
-    html.add(
-        "<tr><td><bdi>{}</bdi>{}{} <span class=\"sub\">process {}, version {}</span></td><td>{}</td><td "
-        "class=\"number\">{}</td></tr>\n",
-        short_text(field_of(worker.fields, "host"), 100), worker.id == own ? " (this one)" : "",
-        process_of(worker.id) == store.fleet.first ? ", primary" : "", short_text(field_of(worker.fields, "pid"), 20),
-        short_text(field_of(worker.fields, "version"), 40), time_ago(worker.alive_at, store.fleet.now),
-        number_text(field_of(worker.fields, "in_flight")));
+    Html name;
+    name.add("<bdi>{}</bdi>{}{}", short_text(field_of(worker.fields, "host"), 100),
+             worker.id == own ? " (this one)" : "", process_of(worker.id) == store.fleet.first ? ", primary" : "");
+    table.row(with_remark(name, fmt::format("process {}, version {}", short_text(field_of(worker.fields, "pid"), 20),
+                                            short_text(field_of(worker.fields, "version"), 40))),
+              time_ago(worker.alive_at, store.fleet.now), number_text(field_of(worker.fields, "in_flight")));
   }
-  html.add("</tbody></table></section>\n");
-  return html;
+  return section("workers", "Workers",
+                 table.rows() == 0 ? nothing("No worker sends a heartbeat: nothing is fetched.") : table.html());
 }
 
 Html delivery_section(const StoreStatus& store) {
   const StreamFigures& stream = store.stream;
-  Html html;
-  html.add(
-      "<section aria-labelledby=\"delivery\"><h2 id=\"delivery\">Events and their consumers</h2>\n"
-      "<p>The stream holds {} events, of {} at most.</p>\n",
-      stream.records, stream.hard_limit);
-  if (stream.groups.empty()) {
-    html.add("<p class=\"empty\">No consumer groups.</p></section>\n");
-    return html;
-  }
-  html.add(
-      "<table><thead><tr><th scope=\"col\">Consumer</th><th scope=\"col\" class=\"number\">Pending</th><th "
-      "scope=\"col\">Oldest</th></tr></thead><tbody>\n");
+  Table table({{"Consumer"}, {"Pending", "number"}, {"Oldest"}});
   for (const StreamFigures::Group& group : stream.groups) {
-    Html oldest;
-    if (group.oldest)
-      oldest.add("{}", time_ago(*group.oldest, stream.now));
-    else
-      oldest.add("none");
-    html.add("<tr><td><bdi>{}</bdi></td><td class=\"number\">{}</td><td>{}</td></tr>\n", short_text(group.name, 100),
-             group.lag, oldest);
+    Html name, none;
+    name.add("<bdi>{}</bdi>", short_text(group.name, 100));
+    table.row(name, group.lag, group.oldest ? time_ago(*group.oldest, stream.now) : none.add("none"));
   }
-  html.add("</tbody></table></section>\n");
-  return html;
+  Html html;
+  html.add("<p>The stream holds {} events, of {} at most.</p>\n{}", stream.records, stream.hard_limit,
+           table.rows() == 0 ? nothing("No consumer groups.") : table.html());
+  return section("delivery", "Events and their consumers", html);
 }
 
 Html process_section(const ProcessStatus& process) {
   Html html;
-  html.add("<section aria-labelledby=\"process\"><h2 id=\"process\">This worker</h2>\n<dl class=\"story\">\n");
   add_fact(html, "Does",
            process.ingest && process.deliver ? "fetches feeds, maintains timelines and notices"
            : process.ingest                  ? "fetches feeds (worker.deliver=false)"
@@ -531,8 +398,7 @@ Html process_section(const ProcessStatus& process) {
                                                              : span_text(process.last_commit_ago) + " ago");
   add_fact(html, "Suppressed log lines", grouped(static_cast<std::int64_t>(process.log_suppressed)));
   add_fact(html, "Name", fmt::format("{}, process {}, worker {}", process.host, process.pid, process.worker));
-  html.add("</dl></section>\n");
-  return html;
+  return section("process", "This worker", facts_list(html));
 }
 
 }  // namespace
@@ -558,9 +424,9 @@ Html status_page(const Status& status) {
   html.add("</div>\n{}<div class=\"columns\">\n", sparks_section(process));
   html.add("{}{}", refreshes_section(process), lateness_section(process.hour));
   if (status.store) html.add("{}{}", pushes_section(status.store->fleet), push_out_section(*status.store, process));
-  html.add("{}", hosts_table("busy", "Busiest hosts", process.busiest, process.hosts_age));
-  if (process.slowest.size() > shown_at_once)  // a short list would show the same hosts twice
-    html.add("{}", hosts_table("slow", "Slowest hosts", process.slowest, process.hosts_age));
+  html.add("{}", hosts_section("busy", "Busiest hosts", process.busiest, process.hosts_age));
+  if (process.slowest.size() > rows_at_once)  // a short list would show the same hosts twice
+    html.add("{}", hosts_section("slow", "Slowest hosts", process.slowest, process.hosts_age));
   if (status.store) html.add("{}{}", workers_section(*status.store, process.worker), delivery_section(*status.store));
   html.add("{}</div>\n", process_section(process));
   return html;
