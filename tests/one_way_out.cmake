@@ -16,9 +16,9 @@ set(allowed
   "worker/http/http_transfer.cpp:::socket("            # the choke point itself: after the policy has agreed
   "worker/http/http_engine.cpp:curl_easy_init"       # handles for it
   "worker/http/http_engine.cpp:curl_multi_init"
-  "worker/redis_server/server_talk.cpp:::socket("   # the private Redis, over a unix socket
-  "worker/redis_server/server_talk.cpp:::connect("
-  "worker/redis_server/server_talk.hpp:connect(const std::filesystem::path"
+  "worker/redis_server/server_program.cpp:::socket("   # the private Redis, over a unix socket
+  "worker/redis_server/server_program.cpp:::connect("
+  "worker/redis_server/server_program.hpp:connect(const std::filesystem::path"
   "worker/redis_server/private_server.cpp:ServerTalk::connect("
   "worker/process/sd_notify.cpp:::socket("              # systemd, over a unix socket
   "worker/process/sd_notify.cpp:::sendto("
@@ -31,11 +31,11 @@ set(allowed
   "worker/verbs/open_store.cpp:auto session = connect(config, use)"
   "worker/verbs/open_store.hpp:connect(const Config& config,"
   "worker/verbs/doctor_verb.cpp:StoreSession::connect(config)"
-  "worker/diagnosis/doctor.cpp:tcp::socket socket(loop)"
-  "worker/diagnosis/doctor.cpp:socket.async_connect(endpoint"  # the operator's own proxy, which nothing is sent to
+  "worker/verbs/doctor.cpp:tcp::socket socket(loop)"
+  "worker/verbs/doctor.cpp:socket.async_connect(endpoint"  # the operator's own proxy, which nothing is sent to
   "worker/verbs/admin_client.cpp:tcp::socket socket(loop)"         # our own admin listener, where the operator put it
   "worker/verbs/admin_client.cpp:socket.async_connect(endpoint_"
-  "worker/live/live_streams.cpp:tcp::socket taken")  # a client's, taken over from the listener
+  "worker/push_out/live_streams.cpp:tcp::socket taken")  # a client's, taken over from the listener
 
 function(look_at file line found)
   set(${found} "" PARENT_SCOPE)

@@ -10,7 +10,6 @@
 #include "parsers/text/url.hpp"
 
 namespace feedmill {
-
 namespace {
 
 constexpr std::size_t max_excerpt = 300;  // two or three lines

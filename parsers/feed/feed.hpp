@@ -16,8 +16,7 @@
 #include "parsers/text/charset.hpp"
 #include "parsers/text/date.hpp"
 #include "parsers/text/defects.hpp"
-#include "parsers/text/rare.hpp"
-#include "parsers/text/shared.hpp"
+#include "parsers/text/holders.hpp"
 
 namespace feedmill {
 

@@ -4,7 +4,7 @@
 #include "parsers/feed/fields.hpp"
 #include "parsers/feed/formats.hpp"
 #include "parsers/feed/reading.hpp"
-#include "parsers/markup/json_salvage.hpp"
+#include "parsers/markup/salvage.hpp"
 #include "parsers/text/limits.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"

@@ -7,7 +7,6 @@
 #include "parsers/text/url.hpp"
 
 namespace feedmill {
-
 namespace {
 
 /// Keeps absolute URLs unchanged: hubs compare topics byte for byte.

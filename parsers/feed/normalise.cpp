@@ -1,18 +1,17 @@
-#include "parsers/feed/normalise.hpp"
-
 #include <algorithm>
 #include <unordered_map>
 
 #include <openssl/sha.h>
 
+#include "parsers/feed/formats.hpp"
 #include "parsers/feed/item_hash.hpp"
 #include "parsers/feed/reading.hpp"
 #include "parsers/markup/sanitise.hpp"
 #include "parsers/markup/text.hpp"
 #include "parsers/text/date.hpp"
+#include "parsers/text/holders.hpp"
 #include "parsers/text/limits.hpp"
 #include "parsers/text/media_type.hpp"
-#include "parsers/text/small_arena.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
 

@@ -6,7 +6,6 @@
 
 #include "parsers/feed/formats.hpp"
 #include "parsers/feed/item_hash.hpp"
-#include "parsers/feed/normalise.hpp"
 #include "parsers/markup/salvage.hpp"
 #include "parsers/markup/sanitise.hpp"
 #include "parsers/markup/well_formed.hpp"

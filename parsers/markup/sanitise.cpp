@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "parsers/markup/html_attributes.hpp"
 #include "parsers/markup/html_policy.hpp"
 #include "parsers/markup/html_tokenizer.hpp"
 #include "parsers/text/entities.hpp"

@@ -11,7 +11,6 @@
 #include <iconv.h>
 #include <simdjson.h>
 
-#include "parsers/text/charset_detect.hpp"
 #include "parsers/text/charset_tables.hpp"
 #include "parsers/text/entities.hpp"
 #include "parsers/text/limits.hpp"

@@ -1,14 +1,12 @@
-#include "parsers/text/charset_detect.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
 
+#include "parsers/text/charset.hpp"
 #include "parsers/text/strings.hpp"
 
 namespace feedmill {
-
 namespace {
 
 constexpr std::size_t max_examined = std::size_t{256} << 10;

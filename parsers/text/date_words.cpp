@@ -12,7 +12,6 @@
 #include "parsers/text/strings.hpp"
 
 namespace feedmill {
-
 namespace {
 
 struct Month {

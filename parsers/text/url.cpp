@@ -119,10 +119,6 @@ void append_clean(std::string& out, std::string_view text) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 /// RFC 3986 §2: unreserved and reserved, except "[", "]", "#" and "%", which depend on their position.
 constexpr ByteSet uri_characters("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?@!$&'()*+,;=");
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "parsers/text/shared.hpp"
+#include "parsers/text/holders.hpp"
 
 namespace feedmill {
 

@@ -7,11 +7,10 @@
 #include "storage/records/diff.hpp"
 #include "storage/records/entry_record.hpp"
 #include "storage/records/event_record.hpp"
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {
-
 namespace {
 
 std::string limit_text(const std::optional<std::int64_t>& limit) {

@@ -5,18 +5,17 @@
 #include <utility>
 
 #include "parsers/text/strings.hpp"
-#include "storage/push_out/topics.hpp"
+#include "storage/queues/topics.hpp"
 #include "storage/records/commit.hpp"
 #include "storage/records/event_record.hpp"
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
+#include "storage/records/post_change.hpp"
 #include "storage/records/state_fields.hpp"
-#include "storage/records/volatile_parts.hpp"
 #include "storage/redis/test_point.hpp"
 #include "storage/store/store_impl.hpp"
 #include "storage/timelines/channels.hpp"
 
 namespace feedmill {
-
 namespace {
 
 constexpr std::size_t batch_size = 500;       // feeds per call

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/records/feed_record.hpp"
 #include "storage/records/feed_state.hpp"
+#include "storage/records/fleet_records.hpp"
 #include "storage/store/store.hpp"
 #include "storage/timelines/in_parts.hpp"
 

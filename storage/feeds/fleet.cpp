@@ -8,12 +8,11 @@
 #include <xxhash.h>
 
 #include "parsers/text/strings.hpp"
-#include "storage/records/host_records.hpp"
+#include "storage/records/fleet_records.hpp"
 #include "storage/redis/redis_address.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {
-
 namespace {
 
 /// Primary process of a partition by rendezvous hashing: partitions are spread evenly, and a process that joins or

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/records/fleet_figures.hpp"
+#include "storage/records/fleet_records.hpp"
 #include "storage/store/store.hpp"
 
 namespace feedmill {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/records/host_records.hpp"
+#include "storage/records/fleet_records.hpp"
 #include "storage/store/store.hpp"
 
 namespace feedmill {

@@ -1,6 +1,6 @@
 // Claims: which worker refreshes which feed, and for how long.
 #include "storage/ingest/ingest.hpp"
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
 #include "storage/records/state_fields.hpp"
 #include "storage/redis/test_point.hpp"
 #include "storage/store/store_impl.hpp"

@@ -3,7 +3,7 @@
 
 #include "storage/ingest/ingest.hpp"
 #include "storage/records/event_record.hpp"
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
 #include "storage/records/state_fields.hpp"
 #include "storage/redis/test_point.hpp"
 #include "storage/store/store_impl.hpp"

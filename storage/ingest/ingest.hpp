@@ -11,12 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "storage/records/claim.hpp"
 #include "storage/records/commit.hpp"
+#include "storage/records/fleet_records.hpp"
 #include "storage/records/given_entry.hpp"
-#include "storage/records/host_records.hpp"
 #include "storage/records/stored_snapshot.hpp"
-#include "storage/redis/server_wait.hpp"
+#include "storage/redis/redis.hpp"
 #include "storage/store/store.hpp"
 
 namespace feedmill {

@@ -9,7 +9,7 @@
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
 #include "storage/ingest/ingest.hpp"
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
 #include "storage/records/resanitise.hpp"
 #include "storage/records/stored_snapshot.hpp"
 #include "storage/store/store_impl.hpp"

@@ -12,7 +12,7 @@
 #include "parsers/text/date.hpp"
 #include "parsers/text/strings.hpp"
 #include "storage/records/entry_record.hpp"
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
 #include "storage/records/post_change.hpp"
 
 namespace feedmill {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "storage/records/commit.hpp"
+#include "storage/records/post_change.hpp"
 #include "storage/records/stored_snapshot.hpp"
-#include "storage/records/volatile_parts.hpp"
 #include "storage/redis/values.hpp"
 
 namespace feedmill {

@@ -7,21 +7,19 @@
 
 #include <xxhash.h>
 
-#include "parsers/feed/counters.hpp"
 #include "parsers/feed/document_json.hpp"
 #include "parsers/feed/entry_values.hpp"
-#include "parsers/feed/normalise.hpp"
+#include "parsers/feed/formats.hpp"
+#include "parsers/feed/item_hash.hpp"
 #include "parsers/markup/sanitise.hpp"
 #include "parsers/markup/text.hpp"
 #include "parsers/text/limits.hpp"
 #include "parsers/text/url.hpp"
-#include "storage/records/entry_fields.hpp"
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
 #include "storage/records/folded.hpp"
 #include "storage/records/json_members.hpp"
 #include "storage/records/post_change.hpp"
 #include "storage/records/post_identity.hpp"
-#include "storage/records/shared_fields.hpp"
 
 namespace feedmill {
 namespace {

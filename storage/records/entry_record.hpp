@@ -1,6 +1,9 @@
 // Converts a parsed post into its stored form: the fields of Entry:<n> (DESIGN §3.1), their caps, their digest.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <string_view>
 
 #include "parsers/feed/feed.hpp"
@@ -43,5 +46,115 @@ bool is_reader_digest(std::string_view digest);
 
 /// The full text of a stored post without markup: of its content, or else of its summary.
 std::string content_text(const Fields& fields);
+
+// The fields of Entry:<n> (docs/DATA.md), one row each; the only list of them.
+
+struct EntryField {
+  enum class From : std::uint8_t {
+    given,     ///< the document, or a program that saves a post
+    document,  ///< only documents
+    derived,   ///< derived from other fields
+    store      ///< the store
+  };
+  enum class Holds : std::uint8_t {
+    text,
+    page,  ///< a URL that people open: is_safe_url()
+    file,  ///< a URL that programs load by themselves: is_safe_file_url()
+    json,
+    number,
+    time  ///< unix time; programs get RFC 3339
+  };
+  std::string_view name;
+  From from = From::document;
+  Holds holds = Holds::text;
+};
+
+namespace entry_field_rows {
+
+using From = EntryField::From;
+using Holds = EntryField::Holds;
+
+/// Sorted by name.
+inline constexpr auto rows = std::to_array<EntryField>({
+    {"author", From::given, Holds::text},
+    {"authors", From::given, Holds::json},
+    {"banner_image", From::document, Holds::file},
+    {"bytes", From::store, Holds::number},
+    {"canonical_url", From::derived, Holds::text},
+    {"categories", From::given, Holds::json},
+    {"comment_api", From::document, Holds::page},
+    {"comments", From::given, Holds::page},
+    {"comments_feed", From::document, Holds::page},
+    {"content", From::given, Holds::text},
+    {"content_type", From::given, Holds::text},
+    {"contributors", From::document, Holds::json},
+    {"date_created", From::document, Holds::text},
+    {"date_expired", From::document, Holds::text},
+    {"date_published", From::given, Holds::text},
+    {"date_updated", From::given, Holds::text},
+    {"digest", From::store, Holds::text},
+    {"enclosures", From::given, Holds::json},
+    {"extensions", From::document, Holds::json},
+    {"external_url", From::document, Holds::page},
+    {"feed_url", From::store, Holds::text},
+    {"first_seen", From::store, Holds::time},
+    {"guid", From::store, Holds::text},
+    {"image", From::document, Holds::file},
+    {"language", From::given, Holds::text},
+    {"last_changed", From::store, Holds::time},
+    {"license", From::document, Holds::page},
+    {"link", From::given, Holds::page},
+    {"links", From::document, Holds::json},
+    {"media", From::document, Holds::json},
+    {"publisher", From::document, Holds::json},
+    {"rev", From::store, Holds::number},
+    {"rights", From::document, Holds::text},
+    {"san_ver", From::derived, Holds::number},
+    {"saved", From::store, Holds::time},
+    {"saved_over", From::store, Holds::text},
+    {"source", From::document, Holds::json},
+    {"summary", From::given, Holds::text},
+    {"summary_text", From::derived, Holds::text},
+    {"summary_type", From::given, Holds::text},
+    {"timestamp", From::store, Holds::number},
+    {"title", From::given, Holds::text},
+    {"title_type", From::given, Holds::text},
+    {"truncated", From::derived, Holds::text},
+    {"via", From::document, Holds::text},
+});
+
+/// Names of the rows with that origin.
+template <EntryField::From from>
+inline constexpr auto names_from = [] {
+  std::array<std::string_view, std::ranges::count(rows, from, &EntryField::from)> names;
+  auto next = names.begin();
+  for (const EntryField& row : rows) {
+    if (row.from == from) *next++ = row.name;
+  }
+  return names;
+}();
+
+}  // namespace entry_field_rows
+
+/// All fields of a post, sorted by name.
+inline constexpr const auto& entry_fields = entry_field_rows::rows;
+
+/// Names of the fields that programs may give, and of those that come only from documents. Sorted.
+inline constexpr const auto& given_field_names = entry_field_rows::names_from<EntryField::From::given>;
+inline constexpr const auto& document_field_names = entry_field_rows::names_from<EntryField::From::document>;
+/// Names of the store's own fields. Sorted.
+inline constexpr const auto& store_field_names = entry_field_rows::names_from<EntryField::From::store>;
+
+/// The field's row; nullptr if posts have no such field.
+constexpr const EntryField* find_entry_field(std::string_view name) {
+  const auto found = std::ranges::lower_bound(entry_fields, name, {}, &EntryField::name);
+  return found != entry_fields.end() && found->name == name ? &*found : nullptr;
+}
+
+/// Whether the field, of a post or of a feed, holds JSON.
+constexpr bool holds_json(std::string_view name) {
+  const EntryField* const field = find_entry_field(name);
+  return field != nullptr && field->holds == EntryField::Holds::json;
+}
 
 }  // namespace feedmill

@@ -14,11 +14,10 @@
 #include "parsers/text/json_writer.hpp"
 #include "parsers/text/strings.hpp"
 #include "storage/records/entry_record.hpp"
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
 #include "storage/redis/utf8.hpp"
 
 namespace feedmill {
-
 namespace {
 
 namespace json = boost::json;

@@ -1,6 +1,10 @@
 // A feed's record for readers: the hash Feed:<feed_url> (DESIGN §3).
 #pragma once
 
+#include <span>
+#include <string>
+#include <string_view>
+
 #include "parsers/feed/feed.hpp"
 #include "storage/records/event_record.hpp"
 #include "storage/redis/values.hpp"
@@ -28,5 +32,46 @@ std::string mended_data_json(const Fields& write);
 /// FeedEvent::feed: the fields a reader would notice. "" if events contain no content, or if it is too long for an
 /// event.
 std::string feed_record_json(const Fields& fields, const EventDetail& detail);
+
+// Fields that posts and feeds share.
+
+/// A link that a document gives outside its list of links.
+struct NamedLink {
+  std::string_view rel, href, type;
+};
+
+/// Selects the links for a post's or feed's field `links`.
+struct LinkFields {
+  std::span<const NamedLink> told;  ///< stored in other fields: left out
+  std::span<const NamedLink> also;  ///< appended, unless the document's list has them
+  bool enclosures = false;          ///< enclosures have a field of their own: left out
+};
+
+/// Authors, categories, contributors, image, license, links, media, publisher and rights of a normalised post or feed
+/// (normalise.hpp), without empty values. Texts are plain. `links` contains neither its own page nor its first licence.
+Fields shared_fields(const Common& common, const LinkFields& links);
+
+// Small helpers for Fields and text, shared within storage/.
+
+/// The field's value, null if absent; valid as long as `fields` is. Linear: records have about a dozen fields.
+inline const std::string* find_field(const Fields& fields, std::string_view name) {
+  for (const auto& [field, value] : fields) {
+    if (field == name) return &value;
+  }
+  return nullptr;
+}
+
+/// The field's value, "" if absent.
+inline std::string_view value_of(const Fields& fields, std::string_view name) {
+  const std::string* value = find_field(fields, name);
+  return value == nullptr ? std::string_view() : std::string_view(*value);
+}
+
+/// The longest prefix of `text` (UTF-8) within `cap` bytes that ends with a complete character.
+inline std::string_view cut_text(std::string_view text, std::size_t cap) {
+  if (text.size() <= cap) return text;
+  while (cap > 0 && (static_cast<unsigned char>(text[cap]) & 0xC0U) == 0x80U) --cap;
+  return text.substr(0, cap);
+}
 
 }  // namespace feedmill

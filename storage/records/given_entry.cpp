@@ -13,20 +13,18 @@
 
 #include "parsers/feed/document_json.hpp"
 #include "parsers/feed/entry_values.hpp"
-#include "parsers/feed/normalise.hpp"
+#include "parsers/feed/formats.hpp"
 #include "parsers/markup/sanitise.hpp"
 #include "parsers/text/charset.hpp"
 #include "parsers/text/date.hpp"
 #include "parsers/text/limits.hpp"
 #include "parsers/text/strings.hpp"
 #include "parsers/text/url.hpp"
-#include "storage/records/entry_fields.hpp"
 #include "storage/records/entry_record.hpp"
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
 #include "storage/records/json_members.hpp"
 
 namespace feedmill {
-
 namespace {
 
 namespace json = boost::json;

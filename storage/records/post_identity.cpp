@@ -9,14 +9,13 @@
 
 #include <xxhash.h>
 
-#include "parsers/feed/normalise.hpp"
+#include "parsers/feed/formats.hpp"
+#include "parsers/text/holders.hpp"
 #include "parsers/text/limits.hpp"
-#include "parsers/text/small_arena.hpp"
 #include "parsers/text/url.hpp"
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
 
 namespace feedmill {
-
 namespace {
 
 constexpr std::size_t telling_text = 40;  // bytes of text that two posts rarely share by chance

@@ -11,15 +11,14 @@
 
 #include "parsers/feed/document_json.hpp"
 #include "parsers/feed/entry_values.hpp"
-#include "parsers/feed/normalise.hpp"
+#include "parsers/feed/formats.hpp"
 #include "parsers/markup/sanitise.hpp"
 #include "parsers/markup/text.hpp"
 #include "parsers/text/limits.hpp"
 #include "parsers/text/url.hpp"
 #include "storage/records/diff.hpp"
-#include "storage/records/entry_fields.hpp"
 #include "storage/records/entry_record.hpp"
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
 
 namespace feedmill {
 namespace {

@@ -10,7 +10,6 @@
 #include "storage/records/packed.hpp"
 
 namespace feedmill {
-
 namespace {
 
 /// "<sightings> <since ms> <same feed> <by document> <URL>"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
 #include "storage/redis/utf8.hpp"
 
 namespace feedmill {

@@ -6,12 +6,11 @@
 
 #include <xxhash.h>
 
-#include "parsers/text/small_arena.hpp"
+#include "parsers/text/holders.hpp"
 #include "parsers/text/url.hpp"
 #include "storage/records/post_identity.hpp"
 
 namespace feedmill {
-
 namespace {
 
 constexpr std::size_t word = 8, row = 2 * word;

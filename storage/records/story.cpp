@@ -6,7 +6,7 @@
 
 #include "parsers/markup/text.hpp"
 #include "parsers/text/url.hpp"
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
 
 namespace feedmill {
 namespace {

@@ -16,10 +16,9 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "storage/redis/cluster.hpp"
+#include "storage/redis/placement.hpp"
 #include "storage/redis/redis_tls.hpp"
-#include "storage/redis/reply.hpp"
-#include "storage/redis/sentinel.hpp"
+#include "storage/redis/resp.hpp"
 
 namespace boost::system {
 void throw_exception_from_error(const feedmill::StoreError& error, const boost::source_location&) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -17,9 +18,7 @@
 #include <boost/system/result.hpp>
 
 #include "storage/redis/redis_address.hpp"
-#include "storage/redis/reply.hpp"
-#include "storage/redis/resp_writer.hpp"
-#include "storage/redis/server_wait.hpp"
+#include "storage/redis/resp.hpp"
 #include "storage/redis/store_error.hpp"
 #include "storage/redis/values.hpp"
 
@@ -27,6 +26,12 @@ struct redisContext;
 struct ssl_st;
 
 namespace feedmill {
+
+/// Sent, with the reply not yet taken.
+struct ServerWait {
+  int socket = -1;  ///< readable once the reply is there; owned by the connection; -1 if it failed
+  std::chrono::steady_clock::time_point until;  ///< the server's deadline: taking the reply after it does not block
+};
 
 class Sentinels;
 

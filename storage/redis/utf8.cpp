@@ -8,7 +8,6 @@
 #include "parsers/text/strings.hpp"
 
 namespace feedmill {
-
 namespace {
 
 unsigned char byte_at(std::string_view text, std::size_t at) {

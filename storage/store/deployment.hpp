@@ -79,4 +79,18 @@ class Deployment {
   std::vector<Store*> stores_;
 };
 
+// Answers of the store as values or exceptions, for code with many calls that are refused as one.
+
+/// Thrown if the store fails or does not answer.
+struct StoreFailure {
+  StoreError error;
+};
+
+/// The store's answer. Throws StoreFailure.
+template <class T>
+T answered(StoreResult<T> answer) {
+  if (answer.has_error()) throw StoreFailure{answer.error()};
+  if constexpr (!std::is_void_v<T>) return std::move(*answer);
+}
+
 }  // namespace feedmill

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "parsers/text/strings.hpp"
-#include "storage/redis/cluster.hpp"
+#include "storage/redis/placement.hpp"
 
 namespace feedmill {
 namespace {

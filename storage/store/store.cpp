@@ -11,9 +11,9 @@
 
 #include "parsers/text/strings.hpp"
 #include "storage/lua/scripts.hpp"
-#include "storage/redis/cluster.hpp"
+#include "storage/redis/placement.hpp"
 #include "storage/redis/redis_address.hpp"
-#include "storage/redis/reply.hpp"
+#include "storage/redis/resp.hpp"
 #include "storage/redis/test_point.hpp"
 #include "storage/store/store_impl.hpp"
 

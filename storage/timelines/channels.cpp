@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "storage/push_out/topics.hpp"
+#include "storage/queues/topics.hpp"
 #include "storage/redis/utf8.hpp"
 #include "storage/store/store_impl.hpp"
 #include "storage/timelines/notifications.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "storage/records/event_record.hpp"
-#include "storage/redis/server_wait.hpp"
+#include "storage/redis/redis.hpp"
 #include "storage/store/store.hpp"
 #include "storage/timelines/notifications.hpp"
 

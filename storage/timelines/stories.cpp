@@ -4,7 +4,7 @@
 #include <map>
 
 #include "parsers/text/strings.hpp"
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
 #include "storage/store/store_impl.hpp"
 
 namespace feedmill {

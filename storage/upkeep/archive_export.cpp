@@ -10,9 +10,8 @@
 #include "storage/redis/utf8.hpp"
 #include "storage/store/key_value.hpp"
 #include "storage/store/store_impl.hpp"
-#include "storage/timelines/channel_parts.hpp"
 #include "storage/timelines/channels.hpp"
-#include "storage/timelines/notice_parts.hpp"
+#include "storage/timelines/timelines_of_all.hpp"
 #include "storage/upkeep/archive.hpp"
 #include "storage/upkeep/archive_lines.hpp"
 

@@ -11,16 +11,14 @@
 #include "storage/records/diff.hpp"
 #include "storage/records/event_record.hpp"
 #include "storage/records/feed_fields.hpp"
-#include "storage/records/find_field.hpp"
 #include "storage/records/json_members.hpp"
 #include "storage/records/state_fields.hpp"
 #include "storage/records/stream_records.hpp"
 #include "storage/redis/utf8.hpp"
 #include "storage/store/store_impl.hpp"
-#include "storage/timelines/channel_parts.hpp"
 #include "storage/timelines/channels.hpp"
+#include "storage/timelines/timelines_of_all.hpp"
 #include "storage/upkeep/archive.hpp"
-#include "storage/upkeep/archive_keys.hpp"
 #include "storage/upkeep/archive_lines.hpp"
 
 namespace boost::system {

@@ -1,12 +1,9 @@
-#include "storage/upkeep/archive_keys.hpp"
-
 #include <algorithm>
 #include <set>
 #include <utility>
 
 #include "storage/store/store_impl.hpp"
-#include "storage/timelines/channel_parts.hpp"
-#include "storage/timelines/notice_parts.hpp"
+#include "storage/timelines/timelines_of_all.hpp"
 #include "storage/upkeep/archive_lines.hpp"
 
 namespace feedmill {

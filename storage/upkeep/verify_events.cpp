@@ -1,5 +1,3 @@
-#include "storage/upkeep/verify_events.hpp"
-
 #include <algorithm>
 
 #include <boost/json.hpp>
@@ -7,6 +5,7 @@
 #include "parsers/text/strings.hpp"
 #include "storage/records/json_members.hpp"
 #include "storage/store/store_impl.hpp"
+#include "storage/upkeep/verify_work.hpp"
 
 namespace feedmill {
 namespace {

@@ -32,7 +32,7 @@
 #include "tests/support/http_server.hpp"
 #include "tests/support/redis_server.hpp"
 #include "tests/support/websub_hub.hpp"
-#include "worker/websub/callback_listener.hpp"
+#include "worker/websub/callbacks.hpp"
 #include "worker/websub/signature.hpp"
 #include "worker/websub/websub.hpp"
 

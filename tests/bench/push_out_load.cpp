@@ -16,7 +16,7 @@
 
 #include "storage/feeds/feeds.hpp"
 #include "storage/ingest/ingest.hpp"
-#include "storage/push_out/subscribers.hpp"
+#include "storage/queues/subscribers.hpp"
 #include "storage/records/diff.hpp"
 #include "storage/records/tokens.hpp"
 

@@ -8,7 +8,6 @@
 #include "parsers/text/strings.hpp"
 #include "storage/records/entry_record.hpp"
 #include "storage/records/feed_fields.hpp"
-#include "storage/records/find_field.hpp"
 
 namespace feedmill::test {
 namespace {

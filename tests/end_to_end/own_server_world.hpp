@@ -10,7 +10,7 @@
 
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/temporary_directory.hpp"
-#include "worker/base/unique_fd.hpp"
+#include "worker/base/system.hpp"
 
 namespace feedmill::test {
 

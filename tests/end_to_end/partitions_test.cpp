@@ -18,7 +18,7 @@
 #include "storage/entries/entries.hpp"
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
-#include "storage/push_out/subscribers.hpp"
+#include "storage/queues/subscribers.hpp"
 #include "storage/store/partition.hpp"
 #include "storage/timelines/notifications.hpp"
 #include "tests/end_to_end/program.hpp"

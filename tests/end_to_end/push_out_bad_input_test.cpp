@@ -21,7 +21,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "storage/push_out/subscribers.hpp"
+#include "storage/queues/subscribers.hpp"
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/counts.hpp"
 #include "tests/support/dates.hpp"

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "storage/push_out/subscribers.hpp"
+#include "storage/queues/subscribers.hpp"
 #include "tests/end_to_end/truth_world.hpp"
 
 namespace feedmill::test::push_out_cost_test {

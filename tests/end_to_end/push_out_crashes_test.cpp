@@ -20,7 +20,7 @@
 
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
-#include "storage/push_out/subscribers.hpp"
+#include "storage/queues/subscribers.hpp"
 #include "storage/records/event_record.hpp"
 #include "tests/end_to_end/truth_world.hpp"
 #include "tests/support/counts.hpp"

@@ -13,13 +13,13 @@
 #include <signal.h>
 
 #include "storage/events/event_stream.hpp"
-#include "storage/push_out/subscribers.hpp"
+#include "storage/queues/subscribers.hpp"
 #include "storage/timelines/channels.hpp"
 #include "tests/end_to_end/program.hpp"
 #include "tests/support/counts.hpp"
 #include "tests/support/free_port.hpp"
 #include "tests/support/http_ask.hpp"
-#include "worker/webhooks/message.hpp"
+#include "worker/republish/message.hpp"
 #include "worker/websub/signature.hpp"
 
 namespace feedmill::test::push_out_test {

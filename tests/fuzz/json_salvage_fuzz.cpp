@@ -1,7 +1,7 @@
 // Any text → JSON that a strict reader takes, or nothing.
 #include <boost/json.hpp>
 
-#include "parsers/markup/json_salvage.hpp"
+#include "parsers/markup/salvage.hpp"
 #include "parsers/text/charset.hpp"
 #include "tests/fuzz/invariants.hpp"
 #include "tests/fuzz/target.hpp"

@@ -8,9 +8,7 @@
 #include "tests/fuzz/invariants.hpp"
 #include "tests/fuzz/target.hpp"
 #include "worker/egress/web_url.hpp"
-#include "worker/hub/hub_request.hpp"
-#include "worker/hub/topic_target.hpp"
-#include "worker/live/live_request.hpp"
+#include "worker/push_out/outside_requests.hpp"
 
 namespace {
 

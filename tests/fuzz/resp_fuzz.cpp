@@ -18,7 +18,7 @@
 #include "storage/feeds/fleet.hpp"
 #include "storage/feeds/hosts.hpp"
 #include "storage/ingest/ingest.hpp"
-#include "storage/redis/cluster.hpp"
+#include "storage/redis/placement.hpp"
 #include "storage/store/store.hpp"
 #include "tests/fuzz/invariants.hpp"
 #include "tests/fuzz/target.hpp"

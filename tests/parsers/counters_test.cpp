@@ -1,6 +1,6 @@
-#include "parsers/feed/counters.hpp"
-
 #include <gtest/gtest.h>
+
+#include "parsers/feed/item_hash.hpp"
 
 namespace feedmill::counters_test {
 namespace {

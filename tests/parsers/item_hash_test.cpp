@@ -10,7 +10,7 @@
 #include <xxhash.h>
 
 #include "parsers/feed/document_json.hpp"
-#include "parsers/feed/normalise.hpp"
+#include "parsers/feed/formats.hpp"
 #include "parsers/feed/read_feed.hpp"
 
 namespace feedmill::item_hash_test {

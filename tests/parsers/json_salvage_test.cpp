@@ -1,8 +1,8 @@
-#include "parsers/markup/json_salvage.hpp"
-
 #include <utility>
 
 #include <gtest/gtest.h>
+
+#include "parsers/markup/salvage.hpp"
 
 namespace feedmill::json_salvage_test {
 namespace {

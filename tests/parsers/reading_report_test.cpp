@@ -1,4 +1,4 @@
-#include "parsers/report/reading_report.hpp"
+#include "parsers/feed/reading_report.hpp"
 
 #include <gtest/gtest.h>
 

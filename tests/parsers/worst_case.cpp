@@ -14,11 +14,11 @@
 
 #include "parsers/feed/document_json.hpp"
 #include "parsers/feed/read_feed.hpp"
+#include "parsers/feed/reading_report.hpp"
 #include "parsers/lists/discovery.hpp"
 #include "parsers/lists/opml.hpp"
 #include "parsers/markup/sanitise.hpp"
 #include "parsers/markup/text.hpp"
-#include "parsers/report/reading_report.hpp"
 #include "parsers/text/charset.hpp"
 #include "parsers/text/date.hpp"
 #include "parsers/text/url.hpp"

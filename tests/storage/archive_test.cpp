@@ -10,7 +10,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/hosts.hpp"
 #include "storage/ingest/ingest.hpp"
-#include "storage/push_out/topics.hpp"
+#include "storage/queues/topics.hpp"
 #include "storage/redis/redis.hpp"
 #include "storage/store/key_value.hpp"
 #include "storage/upkeep/verify.hpp"

@@ -1,10 +1,10 @@
 // Channels that are in parts (RELIABILITY L31).
-#include "storage/timelines/channel_parts.hpp"
-
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "storage/timelines/timelines_of_all.hpp"
 
 namespace feedmill::test::channel_parts_test {
 namespace {

@@ -1,9 +1,8 @@
 // The store in a Redis Cluster: how it is found, and the errors when it cannot be (RELIABILITY L26).
-#include "storage/redis/cluster.hpp"
-
 #include <chrono>
 
 #include "storage/feeds/fleet.hpp"
+#include "storage/redis/placement.hpp"
 #include "storage/store/partition.hpp"
 #include "tests/storage/store_fixture.hpp"
 #include "tests/support/clustered_redis.hpp"

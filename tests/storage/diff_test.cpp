@@ -4,7 +4,7 @@
 
 #include "storage/records/entry_record.hpp"
 #include "storage/records/event_record.hpp"
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
 
 namespace feedmill::diff_test {
 namespace {

@@ -5,7 +5,6 @@
 #include "storage/records/entry_record.hpp"
 #include "storage/records/event_record.hpp"
 #include "storage/records/feed_fields.hpp"
-#include "storage/records/find_field.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::test::event_content_test {

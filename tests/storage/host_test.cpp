@@ -5,7 +5,7 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/hosts.hpp"
 #include "storage/ingest/ingest.hpp"
-#include "storage/websub/pushes.hpp"
+#include "storage/queues/pushes.hpp"
 #include "tests/storage/store_fixture.hpp"
 
 namespace feedmill::host_test {

@@ -10,8 +10,8 @@
 
 #include "storage/feeds/fleet.hpp"
 #include "storage/feeds/hosts.hpp"
+#include "storage/queues/pushes.hpp"
 #include "storage/upkeep/verify.hpp"
-#include "storage/websub/pushes.hpp"
 #include "tests/storage/store_fixture.hpp"
 #include "tests/support/counts.hpp"
 #include "tests/support/sanitized.hpp"

@@ -1,12 +1,11 @@
 // Rules and notices that are in parts (RELIABILITY L32).
-#include "storage/timelines/notice_parts.hpp"
-
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "storage/store/partition.hpp"
+#include "storage/timelines/timelines_of_all.hpp"
 
 namespace feedmill::test::notice_parts_test {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "storage/records/volatile_parts.hpp"
-
 namespace feedmill::post_change_test {
 namespace {
 

@@ -1,8 +1,8 @@
 // Webhooks and hub subscribers, and the URLs of shared topics (WEBSUB §10).
 #include <gtest/gtest.h>
 
-#include "storage/push_out/subscribers.hpp"
-#include "storage/push_out/topics.hpp"
+#include "storage/queues/subscribers.hpp"
+#include "storage/queues/topics.hpp"
 #include "storage/records/tokens.hpp"
 #include "tests/storage/store_fixture.hpp"
 

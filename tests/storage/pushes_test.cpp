@@ -1,4 +1,4 @@
-#include "storage/websub/pushes.hpp"
+#include "storage/queues/pushes.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 
 #include "storage/entries/entries.hpp"
 #include "storage/ingest/ingest.hpp"
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
 #include "storage/records/post_identity.hpp"
 #include "tests/storage/store_fixture.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "storage/records/diff.hpp"
 #include "storage/records/entry_record.hpp"
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
 
 namespace feedmill::resanitise_test {
 namespace {

@@ -1,8 +1,8 @@
-#include "storage/redis/resp_writer.hpp"
-
 #include <array>
 
 #include <gtest/gtest.h>
+
+#include "storage/redis/resp.hpp"
 
 namespace feedmill::resp_writer_test {
 namespace {

@@ -18,7 +18,6 @@
 #include "parsers/feed/read_feed.hpp"
 #include "parsers/feed/reading.hpp"
 #include "parsers/text/strings.hpp"
-#include "storage/records/entry_fields.hpp"
 #include "storage/records/entry_record.hpp"
 #include "storage/records/feed_fields.hpp"
 

@@ -11,7 +11,6 @@
 #include "parsers/feed/read_feed.hpp"
 #include "storage/records/entry_record.hpp"
 #include "storage/records/feed_fields.hpp"
-#include "storage/records/find_field.hpp"
 #include "storage/records/given_entry.hpp"
 
 namespace feedmill::stored_values_test {

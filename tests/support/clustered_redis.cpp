@@ -8,7 +8,7 @@
 #include <signal.h>
 
 #include "parsers/text/strings.hpp"
-#include "storage/redis/cluster.hpp"
+#include "storage/redis/placement.hpp"
 #include "storage/store/partition.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/support/free_port.hpp"

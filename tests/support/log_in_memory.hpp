@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "worker/base/log.hpp"
-#include "worker/base/unique_fd.hpp"
+#include "worker/base/system.hpp"
 
 namespace feedmill::test {
 

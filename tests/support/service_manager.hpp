@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "worker/base/unique_fd.hpp"
+#include "worker/base/system.hpp"
 
 namespace feedmill::test {
 

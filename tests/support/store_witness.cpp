@@ -9,7 +9,7 @@
 
 #include <boost/json.hpp>
 
-#include "storage/redis/cluster.hpp"
+#include "storage/redis/placement.hpp"
 #include "storage/redis/redis.hpp"
 #include "storage/store/partition.hpp"
 

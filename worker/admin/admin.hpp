@@ -15,7 +15,7 @@
 #include <boost/system/result.hpp>
 
 #include "worker/listener/listener.hpp"
-#include "worker/observe/check.hpp"
+#include "worker/observe/store_health.hpp"
 
 namespace feedmill {
 

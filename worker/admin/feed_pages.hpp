@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/records/fleet_figures.hpp"
+#include "storage/records/fleet_records.hpp"
 #include "storage/records/stored_entry.hpp"
 #include "storage/records/stream_records.hpp"
 #include "storage/store/store.hpp"
-#include "worker/admin/html.hpp"
+#include "worker/admin/page_parts.hpp"
 #include "worker/words/explanation.hpp"
 
 namespace feedmill {

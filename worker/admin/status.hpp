@@ -10,14 +10,13 @@
 
 #include <boost/json/object.hpp>
 
-#include "storage/push_out/subscribers.hpp"
-#include "storage/records/fleet_figures.hpp"
-#include "storage/records/host_records.hpp"
+#include "storage/queues/subscribers.hpp"
+#include "storage/records/fleet_records.hpp"
 #include "storage/records/stream_records.hpp"
 #include "storage/store/store.hpp"
 #include "storage/timelines/notifications.hpp"
 #include "worker/admin/admin.hpp"
-#include "worker/admin/html.hpp"
+#include "worker/admin/page_parts.hpp"
 #include "worker/admin/status_history.hpp"
 
 namespace feedmill {

@@ -12,8 +12,7 @@
 #include "worker/admin/page_parts.hpp"
 #include "worker/admin/status.hpp"
 #include "worker/base/units.hpp"
-#include "worker/words/due_text.hpp"
-#include "worker/words/push_text.hpp"
+#include "worker/words/explanation.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {

@@ -17,7 +17,7 @@
 #include "worker/base/units.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/listener/request_head.hpp"
-#include "worker/observe/store_failure.hpp"
+#include "worker/observe/store_health.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {

@@ -14,8 +14,8 @@
 #include <xxhash.h>
 
 #include "parsers/text/strings.hpp"
+#include "storage/queues/requests.hpp"
 #include "storage/redis/utf8.hpp"
-#include "storage/requests/requests.hpp"
 #include "worker/api/asks.hpp"
 #include "worker/api/routes.hpp"
 #include "worker/base/coroutines.hpp"

@@ -16,18 +16,17 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/json/object.hpp>
 
-#include "storage/store/answered.hpp"
 #include "storage/store/deployment.hpp"
 #include "worker/api/routes.hpp"
 #include "worker/base/blocking_calls.hpp"
 #include "worker/base/coroutines.hpp"
-#include "worker/base/outgoing_memory.hpp"
+#include "worker/base/memory_budget.hpp"
 #include "worker/config/config.hpp"
 #include "worker/config/host_rules.hpp"
-#include "worker/discovery/looks.hpp"
 #include "worker/listener/connection.hpp"
-#include "worker/lists/subscriptions.hpp"
+#include "worker/operations/discover.hpp"
 #include "worker/operations/request.hpp"
+#include "worker/operations/subscriptions.hpp"
 
 namespace feedmill {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "storage/requests/requests.hpp"
+#include "storage/queues/requests.hpp"
 #include "storage/store/store.hpp"
 #include "worker/api/call.hpp"
 #include "worker/operations/request.hpp"

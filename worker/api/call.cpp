@@ -10,7 +10,7 @@
 #include "worker/base/json_text.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/listener/request_head.hpp"
-#include "worker/operations/reasons.hpp"
+#include "worker/operations/operation.hpp"
 
 namespace feedmill {
 namespace {

@@ -8,7 +8,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include "storage/requests/requests.hpp"
+#include "storage/queues/requests.hpp"
 #include "worker/api/api.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/operations/operation.hpp"

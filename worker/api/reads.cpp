@@ -1,6 +1,15 @@
 // What is asked for without changing anything.
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
@@ -8,10 +17,12 @@
 #include "storage/entries/entries.hpp"
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
-#include "storage/requests/requests.hpp"
-#include "storage/store/answered.hpp"
+#include "storage/queues/requests.hpp"
+#include "storage/redis/utf8.hpp"
+#include "storage/store/deployment.hpp"
 #include "storage/timelines/stories.hpp"
 #include "worker/admin/status.hpp"
+#include "worker/api/api.hpp"
 #include "worker/api/routes.hpp"
 #include "worker/base/json_text.hpp"
 #include "worker/base/terminal.hpp"
@@ -184,6 +195,177 @@ ApiReply read_answer(const ApiReading& reading) {
     return problem("no_such_request", "no request with this ref was answered or is waiting under the given id");
   object["state"] = "waiting";
   return resource(object);
+}
+
+// What is behind an address, over HTTP.
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr std::size_t calls_per_look = 5;  // as which an address that is asked counts
+constexpr std::chrono::milliseconds look_again{20};
+
+boost::json::object discovery_json(const std::string& url, const Discovery& found, const std::vector<bool>& present,
+                                   bool complete) {
+  boost::json::array feeds, refused;
+  for (std::size_t i = 0; i < found.feeds.size(); ++i) {
+    const FoundFeed& feed = found.feeds[i];
+    boost::json::array posts;
+    for (const Fields& fields : feed.posts) {
+      boost::json::object& post = posts.emplace_back(boost::json::object()).get_object();
+      for (const auto& [name, value] : fields) post[name] = value;
+    }
+    feeds.push_back({{"url", feed.url},
+                     {"title", visible(feed.title)},
+                     {"format", feed.format},
+                     {"entries", feed.entries},
+                     {"found_in", to_string(feed.found_in)},
+                     {"present", present[i]},
+                     {"posts", std::move(posts)}});
+  }
+  for (const RefusedCandidate& one : found.refused) {
+    refused.push_back({{"url", visible(one.url)}, {"detail", visible(one.reason)}});
+  }
+  const std::string trouble = found.look && !found.look->is_page() ? found.look->trouble() : std::string();
+  return {{"url", url},
+          {"complete", complete},
+          {"feeds", std::move(feeds)},
+          {"refused", std::move(refused)},
+          {"trouble", trouble.empty() ? boost::json::value() : boost::json::value(visible(trouble))}};
+}
+
+}  // namespace
+
+/// By the code of `feedmill discover`.
+asio::awaitable<ApiReply> Api::discover(const ApiCall& call, Visit& visit) {
+  const auto url = canonical_feed_url(call.get("url"));
+  if (!url) co_return problem("bad_value", fmt::format("url: {}", visible(url.error())));
+  if (auto refused = co_await read_body(visit, longest_request)) co_return *refused;
+  if (visit.gone()) co_return ApiReply();
+  const auto known = [&](Store& store) { return Feeds(store).is_registered(*url); };
+  const auto is_there = co_await with_store(call.app, known);
+  if (!is_there) co_return store_is_away(is_there.error());
+  const bool may_look = looking_.size() < most_looks && !looking_.contains(call.app);
+  const auto look = may_look ? looks_.begin(*url) : nullptr;
+  if (!look) co_return problem("busy", "too many URLs are being checked");
+  const Looking looking(*this, call.app);
+  asio::steady_timer timer(executor_);
+  while (!look->done()) {
+    timer.expires_after(look_again);
+    co_await timer.async_wait(asio::use_awaitable);
+  }
+  if (!look->bug().empty()) throw std::runtime_error(look->bug());
+  const Discovery& found = look->discovery();
+  const std::size_t asked = 1 + found.feeds.size() + found.refused.size();
+  charge(call.app, static_cast<std::int64_t>(calls_per_look * asked) * options_.call_time);
+  if (found.look && found.look->is_refused()) {
+    co_return problem("refused_address", visible(found.look->trouble()));
+  }
+  std::vector<std::string> urls;
+  for (const FoundFeed& feed : found.feeds) urls.push_back(feed.url);
+  const auto look_up = [&](Store& store) { return Feeds(store).records(urls); };
+  const auto records = co_await with_store(call.app, look_up);
+  if (!records) co_return store_is_away(records.error());
+  std::vector<bool> present;
+  for (const auto& record : *records) present.push_back(record.has_value());
+  co_return resource(discovery_json(*url, found, present, look->is_complete()));
+}
+
+// The whole store in pages, for who keeps a copy of it and follows the events (DESIGN §4).
+
+namespace {
+
+namespace json = boost::json;
+
+/// Where a page ends: behind a feed, or inside of it behind an entry. "URL" or "URL SCORE:ID".
+struct Place {
+  std::string url;
+  std::optional<EntryCursor> before;
+};
+
+bool read_page_cursor(const std::string& text, Place& place) {
+  const std::size_t space = text.find(' ');
+  place.url = text.substr(0, space);
+  if (space == std::string::npos) return true;
+  place.before = read_cursor(std::string_view(text).substr(space + 1));
+  return !place.url.empty() && place.before.has_value();
+}
+
+std::string cursor_behind(const Place& place) {
+  // A feed whose first post is still to come: all are older than this.
+  const EntryCursor before = place.before.value_or(EntryCursor{std::numeric_limits<std::int64_t>::max(), "~"});
+  return fmt::format("{} {}:{}", place.url, before.score, before.id);
+}
+
+json::object fields_json(const Fields& fields) {
+  json::object object;
+  for (const auto& [name, value] : fields) object[name] = byte_text(value);
+  return object;
+}
+
+json::object feed_row(const FeedRecord& record) {
+  return {{"entity_type", "feed"},
+          {"entity_id", record.feed_url},
+          {"fetch_url", text_or_null(record.state.address.fetch_url)},
+          {"feed", fields_json(record.feed)}};
+}
+
+/// As an event that holds all of a post.
+json::object post_row(const StoredEntry& entry) {
+  Fields fields = entry.fields;
+  std::erase_if(fields, [](const auto& field) {
+    constexpr std::array<std::string_view, 5> elsewhere{"bytes", "digest", "feed_url", "guid", "rev"};
+    return std::ranges::find(elsewhere, field.first) != elsewhere.end();
+  });
+  return {{"entity_type", "post"},
+          {"entity_id", entry.id},
+          {"feed_url", byte_text(entry.get("feed_url"))},
+          {"guid", byte_text(entry.get("guid"))},
+          {"rev", leading_number<std::int64_t>(entry.get("rev"), 1)},
+          {"post", fields_json(fields)}};
+}
+
+}  // namespace
+
+ApiReply read_snapshot(const ApiReading& reading) {
+  const std::size_t limit = limit_of(reading.call);
+  if (limit == 0) return bad_limit();
+  Place place;
+  if (!read_page_cursor(reading.call.get("after"), place)) {
+    return problem("bad_parameter", "after: expected `next` of the previous page");
+  }
+  // Before anything is read: what changes meanwhile is told behind it.
+  const auto seq = answered(EventStream(reading.store()).last_seq());
+  json::array rows;
+  json::value next;
+  std::size_t bytes = 0;
+  const auto add = [&](json::object row, const Fields& fields) {
+    bytes += size_of(fields);
+    rows.emplace_back(std::move(row));
+  };
+  bool inside = place.before.has_value();
+  for (std::size_t feeds = 0; rows.size() < limit && feeds < limit && bytes < enough_bytes;) {
+    if (!inside) {
+      ++feeds;
+      NamePage behind = feed_page(reading, place.url, 1);
+      if (behind.names.empty()) return resource({{"seq", seq}, {"rows", std::move(rows)}, {"next", nullptr}});
+      place = {std::move(behind.names.front()), {}};
+      const auto records = answered(Feeds(reading.store()).records(std::span(&place.url, 1)));
+      if (!records.front()) continue;  // it went meanwhile
+      add(feed_row(*records.front()), records.front()->feed);
+      inside = true;
+    }
+    const std::size_t most = std::min(entries_at_once, limit - rows.size());
+    if (most == 0) break;
+    const auto entries = answered(Entries(reading.store()).all_by_order(place.url, most, place.before));
+    for (const StoredEntry& entry : entries) {
+      add(post_row(entry), entry.fields);
+      place.before = place_of(entry);
+    }
+    inside = entries.size() == most;
+  }
+  return resource({{"seq", seq}, {"rows", std::move(rows)}, {"next", inside ? cursor_behind(place) : place.url}});
 }
 
 }  // namespace feedmill

@@ -9,7 +9,6 @@
 #include "worker/egress/web_url.hpp"
 
 namespace feedmill {
-
 namespace {
 
 using boost::beast::http::verb;

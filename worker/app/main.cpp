@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "storage/redis/test_point.hpp"
+#include "worker/base/blocking_calls.hpp"
 #include "worker/base/posix_signals.hpp"
 #include "worker/base/terminal.hpp"
-#include "worker/base/threads.hpp"
 #include "worker/cli/cli.hpp"
 #include "worker/verbs/commands.hpp"
 #include "worker/verbs/table.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <list>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 
 namespace feedmill {
 
@@ -184,6 +186,29 @@ void BlockingCalls::make() {
   }
   under_way_ = false;
   made_.notify_all();  // under the lock: join() may return and destroy this
+}
+
+Threads::Threads(std::size_t count) : context_(static_cast<int>(count)) {
+  threads_.reserve(count);
+  try {
+    while (threads_.size() < count) threads_.emplace_back([this] { context_.run(); });
+  } catch (...) {
+    join();
+    throw;
+  }
+}
+
+void Threads::join() {
+  work_.reset();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+bool is_short_of_threads(const std::exception& error) {
+  std::error_code code;
+  if (const auto* refused = dynamic_cast<const std::system_error*>(&error)) code = refused->code();
+  if (const auto* refused = dynamic_cast<const boost::system::system_error*>(&error)) code = refused->code();
+  return code == std::errc::resource_unavailable_try_again;
 }
 
 }  // namespace feedmill

@@ -24,7 +24,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
 
-#include "worker/base/threads.hpp"
+#include "worker/base/blocking_calls.hpp"
 
 namespace feedmill {
 

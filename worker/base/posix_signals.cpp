@@ -8,7 +8,6 @@
 #include <poll.h>
 
 namespace feedmill {
-
 namespace {
 
 sigset_t set_of(std::initializer_list<int> signals) {

@@ -8,7 +8,7 @@
 
 #include <signal.h>
 
-#include "worker/base/unique_fd.hpp"
+#include "worker/base/system.hpp"
 
 namespace feedmill {
 

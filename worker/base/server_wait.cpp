@@ -10,7 +10,7 @@
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "worker/base/unique_fd.hpp"
+#include "worker/base/system.hpp"
 
 namespace feedmill {
 

@@ -3,7 +3,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
-#include "storage/redis/server_wait.hpp"
+#include "storage/redis/redis.hpp"
 #include "storage/redis/store_error.hpp"
 #include "worker/base/blocking_calls.hpp"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "worker/base/posix_signals.hpp"
-#include "worker/base/unique_fd.hpp"
+#include "worker/base/system.hpp"
 #include "worker/base/units.hpp"
 
 namespace feedmill {

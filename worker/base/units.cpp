@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 namespace feedmill {
-
 namespace {
 
 using Unit = std::pair<std::string_view, std::uint64_t>;

@@ -9,7 +9,6 @@
 
 #include <boost/system/result.hpp>
 
-#include "worker/base/exits.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/cli/command_tree.hpp"
 #include "worker/cli/verb.hpp"

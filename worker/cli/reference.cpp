@@ -7,7 +7,6 @@
 #include "worker/cli/pages.hpp"
 
 namespace feedmill {
-
 namespace {
 
 /// Text in a cell of a table.

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "worker/base/exits.hpp"
+#include "worker/base/terminal.hpp"
 #include "worker/cli/command_tree.hpp"
 #include "worker/operations/operation.hpp"
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "worker/base/small_file.hpp"
+#include "worker/config/config_checks.hpp"
 #include "worker/config/config_named.hpp"
-#include "worker/config/config_together.hpp"
 #include "worker/config/config_values.hpp"
 
 namespace feedmill {

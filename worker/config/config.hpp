@@ -321,4 +321,12 @@ std::vector<ShownOption> show(const Config& config);
 /// The entry of `names` nearest to a mistyped name, "" if none is near.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> names);
 
+// Documentation generated from the option table: a sample file and a reference page.
+
+/// feedmill.toml with every option, commented out at its default, and a sentence about each.
+std::string sample_config();
+
+/// All options as Markdown.
+std::string config_reference();
+
 }  // namespace feedmill

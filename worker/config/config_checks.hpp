@@ -1,8 +1,13 @@
 // Checks lists of addresses, ports and names in the configuration. Pure.
 #pragma once
 
+#include <functional>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "worker/config/config.hpp"
 
 namespace feedmill {
 
@@ -21,5 +26,16 @@ std::string check_name_servers(const std::vector<std::string>& servers);
 std::string check_host_names(const std::vector<std::string>& names);
 /// Names as they appear before the "=" in a URL's query.
 std::string check_parameter_names(const std::vector<std::string>& names);
+
+// Checks consistency between options.
+
+/// The state of options, by key, for the checks and their results.
+struct Verdicts {
+  std::function<bool(std::initializer_list<std::string_view> keys)> sound;  ///< none of them has a problem
+  std::function<void(std::string_view key, std::string remedy)> add;        ///< adds a problem
+};
+
+/// Compares only options that are valid by themselves. May check files that options name.
+void check_together(const Config& config, bool in_kubernetes, const Verdicts& verdicts);
 
 }  // namespace feedmill

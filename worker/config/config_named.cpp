@@ -6,7 +6,7 @@
 #include "worker/base/small_file.hpp"
 #include "worker/config/config_checks.hpp"
 #include "worker/config/config_values.hpp"
-#include "worker/config/header_rules.hpp"
+#include "worker/config/feed_settings.hpp"
 #include "worker/egress/web_url.hpp"
 
 namespace feedmill {

@@ -1,5 +1,3 @@
-#include "worker/config/config_reference.hpp"
-
 #include <filesystem>
 #include <string_view>
 #include <variant>

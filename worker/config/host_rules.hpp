@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/records/host_records.hpp"
+#include "storage/records/fleet_records.hpp"
 #include "storage/redis/values.hpp"
 #include "worker/config/config.hpp"
 

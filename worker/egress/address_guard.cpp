@@ -13,7 +13,6 @@
 #include "parsers/text/strings.hpp"
 
 namespace feedmill {
-
 namespace {
 
 struct V4Network {

@@ -8,7 +8,6 @@
 #include "storage/redis/test_point.hpp"
 
 namespace feedmill {
-
 namespace {
 
 constexpr std::size_t usual_fields = 12;

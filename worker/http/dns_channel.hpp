@@ -3,7 +3,10 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <ares.h>
 #include <boost/asio/any_io_executor.hpp>
@@ -11,10 +14,24 @@
 
 #include "worker/base/descriptor_watch.hpp"
 #include "worker/http/c_guard.hpp"
-#include "worker/http/dns_answer.hpp"
 #include "worker/http/resolver.hpp"
 
 namespace feedmill {
+
+// Parses a name server's answer (RFC 1035 §4).
+
+enum class AddressFamily { v4, v6 };
+
+struct HostAddresses {
+  std::vector<std::string> addresses{};  ///< in the answer's order
+  std::chrono::seconds ttl{};            ///< minimum along the alias chain
+};
+
+/// Addresses of `host` in `message`: follows aliases (CNAME), at most 16, and takes only addresses of the resulting
+/// name, whoever sent others (SECURITY T4). c-ares checks that `message` answers a question for `host`, but newer
+/// versions accept addresses of any name. A result without addresses if there are none; empty if the message is
+/// malformed. Reads the first 256 records.
+std::optional<HostAddresses> read_dns_answer(std::string_view message, std::string_view host, AddressFamily family);
 
 /// One c-ares channel and its loop resources. Replaced regularly, because a channel keeps its source port and its view
 /// of the system's configuration (HTTP D7, D8).

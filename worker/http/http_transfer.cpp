@@ -13,6 +13,7 @@
 #include "storage/redis/test_point.hpp"
 #include "worker/base/small_file.hpp"
 #include "worker/egress/web_url.hpp"
+#include "worker/http/http_shared.hpp"
 #include "worker/http/socket_bytes.hpp"
 
 namespace feedmill {

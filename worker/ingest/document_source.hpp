@@ -1,6 +1,8 @@
 // Source of a feed's document: its origin, or a hub that pushed it.
 #pragma once
 
+#include <chrono>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -8,13 +10,16 @@
 #include <boost/system/result.hpp>
 
 #include "storage/ingest/ingest.hpp"
-#include "storage/records/claim.hpp"
+#include "storage/records/commit.hpp"
+#include "storage/records/fleet_records.hpp"
 #include "storage/records/stored_snapshot.hpp"
 #include "storage/redis/values.hpp"
+#include "storage/store/partition.hpp"
 #include "worker/base/report.hpp"
+#include "worker/config/host_rules.hpp"
+#include "worker/ingest/refresh_observer.hpp"
 #include "worker/policy/attempt.hpp"
 #include "worker/policy/decide.hpp"
-#include "worker/trace/refresh_observer.hpp"
 
 namespace feedmill {
 
@@ -55,6 +60,19 @@ class DocumentSource {
 
  protected:
   ~DocumentSource() = default;
+};
+
+// Options of every refresh from claim to commit, whatever its source.
+
+struct RefreshOptions {
+  ReadingOptions reading;
+  PolicyOptions policy;
+  Milliseconds lease{90'000};         ///< a commit is retried until it ends (RELIABILITY E1)
+  HostLimits host;                    ///< for hosts that redirects lead to (HTTP H6)
+  HostRules hosts;                    ///< which hosts share a read queue, or are fetched elsewhere
+  Partition partition;                ///< the partition of the feeds
+  Milliseconds memory_wait{10'000};   ///< for memory to read a document (SECURITY M3)
+  std::filesystem::path keep_poison;  ///< directory for documents that trigger a bug, "" = none (SECURITY Q4)
 };
 
 }  // namespace feedmill

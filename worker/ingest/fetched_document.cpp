@@ -10,10 +10,13 @@
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "storage/ingest/ingest.hpp"
+#include "worker/base/log.hpp"
+#include "worker/base/system.hpp"
 #include "worker/egress/web_url.hpp"
-#include "worker/ingest/poison.hpp"
 #include "worker/observe/store_health.hpp"
 #include "worker/policy/host_answer.hpp"
 #include "worker/policy/older_pages.hpp"
@@ -364,6 +367,14 @@ asio::awaitable<void> OlderPage::read_all(const Claim&, Attempt& attempt) {
 
 DecisionResult OlderPage::decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known, Milliseconds now) {
   return decide_page(claim, std::move(attempt.reading), attempt.exchange, known, options_.policy, now);
+}
+
+bool keep_poison(const std::filesystem::path& directory, std::string_view feed_url, std::string_view body) {
+  const std::filesystem::path file = directory / (feed_id(feed_url) + ".poison");
+  const UniqueFd out(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!out) return false;
+  const std::string_view kept = body.substr(0, most_kept_of_poison);
+  return ::write(out.get(), kept.data(), kept.size()) == static_cast<ssize_t>(kept.size());
 }
 
 }  // namespace feedmill

@@ -2,17 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <boost/asio/awaitable.hpp>
 
-#include "storage/records/claim.hpp"
+#include "storage/records/commit.hpp"
 #include "worker/base/memory_budget.hpp"
 #include "worker/http/fetch.hpp"
 #include "worker/ingest/document_source.hpp"
 #include "worker/ingest/reading_threads.hpp"
-#include "worker/ingest/refresh_options.hpp"
 #include "worker/ingest/store_pool.hpp"
 
 namespace feedmill {
@@ -94,5 +95,13 @@ class OlderPage final : public DocumentSource {
   const Claim page_;  // the feed's claim with the page's URL and no validators
   FetchedDocument document_;
 };
+
+// Keeps documents that triggered a bug, for debugging (SECURITY Q4, debug.keep_poison).
+
+inline constexpr std::size_t most_kept_of_poison = 64U << 10U;
+
+/// Writes the start of the received `body` to <feed id>.poison in `directory`, replacing an earlier one. False if that
+/// fails. Blocks.
+bool keep_poison(const std::filesystem::path& directory, std::string_view feed_url, std::string_view body);
 
 }  // namespace feedmill

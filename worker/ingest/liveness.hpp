@@ -7,7 +7,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include "worker/ingest/reading_threads.hpp"
-#include "worker/observe/check.hpp"
+#include "worker/observe/store_health.hpp"
 
 namespace feedmill {
 

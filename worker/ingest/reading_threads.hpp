@@ -15,9 +15,9 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "worker/base/blocking_calls.hpp"
 #include "worker/base/coroutines.hpp"
 #include "worker/base/memory_budget.hpp"
-#include "worker/base/threads.hpp"
 
 namespace feedmill {
 

@@ -12,7 +12,6 @@
 #include "worker/ingest/fetched_document.hpp"
 #include "worker/observe/store_health.hpp"
 #include "worker/policy/feed_identity.hpp"
-#include "worker/policy/item_identity.hpp"
 #include "worker/policy/older_pages.hpp"
 
 namespace feedmill {

@@ -9,7 +9,6 @@
 
 #include <boost/asio/awaitable.hpp>
 
-#include "storage/records/claim.hpp"
 #include "storage/records/commit.hpp"
 #include "storage/records/stored_snapshot.hpp"
 #include "storage/redis/store_error.hpp"
@@ -20,9 +19,8 @@
 #include "worker/ingest/document_source.hpp"
 #include "worker/ingest/fetched_document.hpp"
 #include "worker/ingest/reading_threads.hpp"
-#include "worker/ingest/refresh_options.hpp"
+#include "worker/ingest/refresh_observer.hpp"
 #include "worker/ingest/store_pool.hpp"
-#include "worker/trace/refresh_observer.hpp"
 
 namespace feedmill {
 

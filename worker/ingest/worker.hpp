@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -14,19 +16,140 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "storage/records/fleet_figures.hpp"
+#include "storage/records/fleet_records.hpp"
+#include "storage/redis/values.hpp"
 #include "storage/store/store.hpp"
 #include "storage/timelines/notifications.hpp"
 #include "worker/base/log.hpp"
-#include "worker/ingest/claim_rates.hpp"
 #include "worker/ingest/refresh.hpp"
 #include "worker/ingest/scope_progress.hpp"
 #include "worker/ingest/store_pool.hpp"
-#include "worker/ingest/yielding.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/observe/store_health.hpp"
 
 namespace feedmill {
+
+// How many feeds a worker claims: by its speed, and by its backlog.
+
+// Limits how many feeds one claim call takes (RELIABILITY B2). Pure: the time is an argument.
+
+/// Halves the limit when commits are slow, at most once a second; raises it by one for each second without slow
+/// commits.
+class AdaptiveBatchSize {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// `most`: the initial and maximum limit, at least 1.
+  explicit AdaptiveBatchSize(std::size_t most) : most_(most), allowed_(most) {}
+
+  /// A commit was slow, or too many bytes are unanswered.
+  void slow(Time now) {
+    allowed(now);
+    if (halved_once_ && now - halved_ < std::chrono::seconds(1)) return;
+    halved_once_ = true;
+    halved_ = grown_ = now;
+    allowed_ = allowed_ > 1 ? allowed_ / 2 : 1;
+  }
+
+  /// Current limit of a call.
+  std::size_t allowed(Time now) {
+    if (allowed_ >= most_) {
+      grown_ = now;
+      return most_;
+    }
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now - grown_);
+    if (seconds.count() > 0) {
+      const auto more = static_cast<std::size_t>(seconds.count());
+      allowed_ = more < most_ - allowed_ ? allowed_ + more : most_;
+      grown_ += seconds;
+    }
+    return allowed_;
+  }
+
+ private:
+  std::size_t most_, allowed_;
+  Time grown_{}, halved_{};
+  bool halved_once_ = false;
+};
+
+// Limits the rate of overdue feeds when a fleet has fallen behind (HTTP P12). Pure.
+
+/// The rate that a worker sends with each claim; the store applies it to the whole fleet.
+class CatchUpRate {
+ public:
+  /// `rate`: overdue feeds per second of the whole fleet, 0 = unpaced.
+  explicit CatchUpRate(std::uint32_t rate) : rate_(rate) {}
+
+  void set_rate(std::uint32_t rate) { rate_ = rate; }
+  /// Sets the number of feeds.
+  void set_feeds(std::uint64_t feeds) { feeds_ = feeds; }
+  /// A feed was polled and is due again after `interval`. Feeds with short intervals are polled more often, so the mean
+  /// over polls shows the fleet's regular rate.
+  void observe(Milliseconds interval) {
+    const double seconds = std::chrono::duration<double>(interval).count();
+    mean_interval_s_ += (seconds - mean_interval_s_) * (mean_interval_s_ > 0 ? 0.01 : 1.0);
+  }
+
+  /// Feeds per second of the whole fleet, at least 1.5 times its regular rate; 0 = unpaced.
+  std::uint64_t now() const {
+    if (rate_ == 0) return 0;
+    const double planned = mean_interval_s_ > 0 ? static_cast<double>(feeds_) / mean_interval_s_ : 0;
+    return std::max<std::uint64_t>(rate_, static_cast<std::uint64_t>(std::min(1.5 * planned, 1e6)));
+  }
+
+ private:
+  std::uint32_t rate_;
+  std::uint64_t feeds_ = 0;
+  double mean_interval_s_ = 0;  ///< mean poll interval over the last hundreds of refreshes; 0 = unknown
+};
+
+// When a worker checks for due feeds while another process is primary (RELIABILITY L30). Pure.
+
+class Yielding {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `poll`: interval of the primary's checks.
+  explicit Yielding(Milliseconds poll) : poll_(poll) {}
+
+  /// Sets whether another process is primary.
+  void set(bool yields) {
+    if (yields && !yields_) *this = Yielding(poll_);
+    yields_ = yields;
+  }
+  bool is_set() const { return yields_; }
+
+  /// Whether it leaves the work to the primary now. If not, it is the primary, or helps by working like it.
+  bool rests(Clock::time_point now) const { return yields_ && now >= helps_until_; }
+  /// Interval of checks while it rests; `until_due`: no feed is known to be due earlier.
+  Milliseconds rest(Milliseconds until_due = {}) const {
+    return rest_ < std::max(longest_rest, poll_) ? rest_ : std::max(rest_, until_due);
+  }
+
+  /// Records a check that found feeds overdue by `due_for`, 0 = none; `all`: it found all due feeds. Helps if the
+  /// primary falls behind, and for longer if that recurs soon.
+  void looked(Milliseconds due_for, bool all, Clock::time_point now) {
+    if (!rests(now)) return;
+    if (!all || due_for > poll_ + late) {
+      help_ = std::clamp(2 * help_, shortest_help, longest_help);
+      helps_until_ = now + help_;
+      rest_ = poll_ / 2;
+    } else if (const Milliseconds longest = std::max(longest_rest, poll_); rest_ < longest) {
+      rest_ = std::min(2 * rest_, longest);
+    } else {
+      help_ = {};
+    }
+  }
+
+ private:
+  static constexpr Milliseconds longest_rest{10'000};  // time to detect that the primary is gone
+  static constexpr Milliseconds late{1'000}, shortest_help{10'000}, longest_help{60'000};
+
+  Milliseconds poll_;
+  bool yields_ = false;
+  Milliseconds rest_ = poll_, help_{};  // interval of checks; duration of help
+  Clock::time_point helps_until_;
+};
 
 class FollowedRefresh;
 

@@ -22,7 +22,6 @@
 #include "worker/observe/metric_series.hpp"
 
 namespace feedmill {
-
 namespace {
 
 using metric_series::find;

@@ -11,10 +11,9 @@
 
 #include <prometheus/metric_family.h>
 
-#include "storage/push_out/subscribers.hpp"
-#include "storage/records/claim.hpp"
+#include "storage/queues/subscribers.hpp"
 #include "storage/records/commit.hpp"
-#include "storage/records/fleet_figures.hpp"
+#include "storage/records/fleet_records.hpp"
 #include "storage/records/stream_records.hpp"
 #include "storage/store/store.hpp"
 #include "worker/base/report.hpp"

@@ -9,7 +9,7 @@
 
 #include "worker/base/redact.hpp"
 #include "worker/base/terminal.hpp"
-#include "worker/observe/store_failure.hpp"
+#include "worker/observe/store_health.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "storage/records/event_record.hpp"
-#include "storage/records/fleet_figures.hpp"
+#include "storage/records/fleet_records.hpp"
 #include "storage/timelines/notifications.hpp"
 #include "worker/base/report.hpp"
 #include "worker/observe/store_health.hpp"

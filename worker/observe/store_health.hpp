@@ -15,6 +15,7 @@
 
 #include "storage/redis/store_error.hpp"
 #include "storage/redis/values.hpp"
+#include "storage/store/store.hpp"
 #include "worker/base/log.hpp"
 #include "worker/observe/metrics.hpp"
 
@@ -129,6 +130,52 @@ class StoreHealth {
   std::optional<Clock::time_point> led_away_;  // time of a redirection, if no call has succeeded since
   StoreError last_;
   int attempts_ = 0;
+};
+
+// Parts of a probe.
+
+/// A condition of a probe. `detail` is for people, shown with ?verbose.
+struct Check {
+  std::string name;
+  bool passed = false;
+  std::string detail;
+};
+
+// Describes errors of the store and their remedies.
+
+/// Why a verb ends early: its exit code, and one line for people, "" if already reported. Verbs throw it.
+struct VerbFailure {
+  int exit = 0;
+  std::string text;
+};
+
+/// For a server that has reached its data limit. No semicolon: failure_of() prepends one.
+inline constexpr std::string_view remedy_of_full_server =
+    "raise its maxmemory (for a private server, MemoryMax= or the container's limit), or keep fewer entries "
+    "(retention.entries)";
+
+/// The exit code and the remedy for an error of the store (OPERATIONS §1, RELIABILITY §11).
+VerbFailure failure_of(const StoreError& error);
+
+// Logs work that Redis rejects although it is up, because a key it needs has the wrong type.
+
+/// Reports one kind of work, on one thread at a time.
+class RefusedWork {
+ public:
+  /// `work`: its name, such as "delivery". All arguments must outlive this.
+  RefusedWork(Metrics& metrics, Log& log, std::string_view work) : metrics_(metrics), log_(log), work_(work) {}
+
+  /// The work failed with an error that is not an outage (is_transient()). Logged once until the work continues: as a
+  /// notice if a key has the wrong type, otherwise as a bug, which is counted.
+  void tell(const StoreError& error);
+  /// The work succeeded; logged if it had failed.
+  void goes_on();
+
+ private:
+  Metrics& metrics_;
+  Log& log_;
+  std::string_view work_;
+  bool told_ = false;
 };
 
 }  // namespace feedmill

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "storage/push_out/subscribers.hpp"
+#include "storage/queues/subscribers.hpp"
 #include "storage/timelines/notifications.hpp"
 #include "worker/operations/operation.hpp"
 

@@ -15,10 +15,10 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/json/object.hpp>
 
+#include "storage/queues/requests.hpp"
 #include "storage/records/stored_entry.hpp"
 #include "storage/redis/values.hpp"
-#include "storage/requests/requests.hpp"
-#include "storage/store/answered.hpp"
+#include "storage/store/deployment.hpp"
 #include "storage/store/store.hpp"
 #include "worker/http/fetch.hpp"
 
@@ -215,5 +215,12 @@ std::span<const OperationField> page_fields();
 inline constexpr std::size_t usual_page = 50, most_page = 200;
 /// Bytes after which a page ends: it holds at most one row more.
 inline constexpr std::size_t enough_bytes = std::size_t{2} << 20U;
+
+// Reasons of refusals as programs read them, with their HTTP status and exit code.
+
+/// The HTTP status of a reason; 500 if docs/API.md does not list it.
+unsigned status_of(std::string_view reason);
+/// The exit code of a reason (OPERATIONS §1).
+int exit_of(std::string_view reason);
 
 }  // namespace feedmill

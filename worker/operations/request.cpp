@@ -12,7 +12,7 @@
 #include "storage/records/event_record.hpp"
 #include "storage/redis/utf8.hpp"
 #include "storage/store/partition.hpp"
-#include "storage/timelines/notice_parts.hpp"
+#include "storage/timelines/timelines_of_all.hpp"
 #include "worker/base/json_text.hpp"
 #include "worker/base/terminal.hpp"
 

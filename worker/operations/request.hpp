@@ -6,12 +6,12 @@
 #include <string>
 #include <string_view>
 
-#include "storage/requests/requests.hpp"
+#include "storage/queues/requests.hpp"
 #include "storage/store/store.hpp"
 #include "storage/timelines/in_parts.hpp"
 #include "worker/config/config.hpp"
-#include "worker/discovery/discover.hpp"
 #include "worker/http/egress_view.hpp"
+#include "worker/operations/discover.hpp"
 #include "worker/operations/operation.hpp"
 
 namespace feedmill {

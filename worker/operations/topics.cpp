@@ -1,5 +1,5 @@
 // Topics: shared feeds and channels (WEBSUB §10).
-#include "storage/push_out/topics.hpp"
+#include "storage/queues/topics.hpp"
 
 #include <array>
 #include <optional>
@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 
 #include "storage/feeds/feeds.hpp"
-#include "storage/push_out/subscribers.hpp"
+#include "storage/queues/subscribers.hpp"
 #include "storage/timelines/channels.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/operations/families.hpp"
-#include "worker/republish/republishing.hpp"
+#include "worker/republish/topic_page.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {

@@ -1,24 +1,30 @@
 // Webhooks: URLs that receive events as signed POSTs (OPERATIONS B3 to B6).
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <memory>
+#include <utility>
+#include <variant>
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include "storage/feeds/feeds.hpp"
-#include "storage/push_out/subscribers.hpp"
+#include "storage/queues/subscribers.hpp"
 #include "storage/records/tokens.hpp"
 #include "storage/timelines/channels.hpp"
 #include "worker/base/redact.hpp"
+#include "worker/base/terminal.hpp"
 #include "worker/http/egress_view.hpp"
 #include "worker/operations/families.hpp"
-#include "worker/operations/sample.hpp"
-#include "worker/republish/republishing.hpp"
-#include "worker/webhooks/message.hpp"
+#include "worker/republish/message.hpp"
+#include "worker/republish/topic_page.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
+
 namespace webhook_operations {
 namespace {
 
@@ -341,6 +347,38 @@ OperationOutcome remove(const OperationContext& context, const OperationValues& 
   const std::string its_id = given.text("id");
   if (!answered(Subscribers(context.store).remove(its_id))) throw no_such_webhook(context, its_id);
   return {.result = "removed", .rows = {{{"id", its_id}}}};
+}
+
+/// Sends a sample through `fetcher`, which outlives the call: its egress policy applies, redirects are not followed.
+/// `now`: Redis' clock, for the timestamp and the secrets in use. `patience`: time limit of the response. The outcome
+/// contains no secret.
+boost::asio::awaitable<OperationOutcome> send_sample(Fetcher& fetcher, Subscriber webhook, Milliseconds now,
+                                                     std::chrono::milliseconds patience) {
+  using Clock = std::chrono::steady_clock;
+  const auto begun = Clock::now();
+  const WebhookMessage message = sample_message(std::chrono::floor<std::chrono::seconds>(now).count());
+  const auto secrets = secrets_in_use(webhook, now);
+  Fetcher::Outbound outbound;
+  outbound.url = webhook.url;
+  outbound.header_lines = webhook_headers(message, secrets);
+  outbound.body = std::make_shared<const std::string>(message.body);
+  outbound.deadline = begun + patience;
+  const HttpResult result = co_await fetcher.send(std::move(outbound));
+  const auto took = std::chrono::floor<std::chrono::milliseconds>(Clock::now() - begun);
+  const auto* const response = std::get_if<HttpResponse>(&result);
+  const auto* const failure = std::get_if<HttpFailure>(&result);
+  const int status = response != nullptr ? response->status : failure->status;
+  std::string trouble;
+  if (failure != nullptr) trouble = visible(redact(std::string(to_string(failure->reason)) + ": " + failure->detail));
+  const bool is_taken = status >= 200 && status < 300;
+  json::object row{{"id", webhook.id}, {"webhook_id", message.id}};
+  row["status"] = status == 0 ? json::value() : json::value(status);
+  row["trouble"] = text_or_null(trouble);
+  row["took_ms"] = took.count();
+  co_return OperationOutcome{.result = is_taken ? "taken" : "not_taken",
+                             .rows = {std::move(row)},
+                             .shown = {"status", "trouble", "took_ms"},
+                             .is_no = !is_taken};
 }
 
 OperationOutcome test(const OperationContext& context, const OperationValues& given) {

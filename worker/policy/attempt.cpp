@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "parsers/feed/normalise.hpp"
+#include "parsers/feed/formats.hpp"
 #include "parsers/markup/sanitise.hpp"
 #include "parsers/text/limits.hpp"
 #include "parsers/text/strings.hpp"
@@ -16,7 +16,7 @@
 #include "worker/egress/web_url.hpp"
 #include "worker/http/answer_head.hpp"
 #include "worker/http/content_coding.hpp"
-#include "worker/policy/identity_history.hpp"
+#include "worker/policy/feed_identity.hpp"
 #include "worker/policy/withdrawal.hpp"
 
 namespace feedmill {

@@ -4,15 +4,13 @@
 #include <unordered_set>
 
 #include "storage/records/diff.hpp"
-#include "storage/records/entry_fields.hpp"
+#include "storage/records/entry_record.hpp"
 #include "storage/records/feed_fields.hpp"
-#include "storage/records/find_field.hpp"
 #include "storage/records/resanitise.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/policy/answers.hpp"
 #include "worker/policy/decision_draft.hpp"
 #include "worker/policy/feed_identity.hpp"
-#include "worker/policy/identity_history.hpp"
 #include "worker/policy/older_pages.hpp"
 #include "worker/policy/pending_redirect.hpp"
 #include "worker/policy/withdrawal.hpp"

@@ -6,7 +6,6 @@
 #include <map>
 #include <string>
 
-#include "storage/records/claim.hpp"
 #include "storage/records/commit.hpp"
 #include "storage/records/event_record.hpp"
 #include "storage/records/feed_state.hpp"

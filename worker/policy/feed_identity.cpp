@@ -9,12 +9,10 @@
 
 #include <boost/json.hpp>
 
-#include "parsers/feed/normalise.hpp"
+#include "parsers/feed/formats.hpp"
 #include "parsers/text/url.hpp"
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
 #include "storage/records/post_identity.hpp"
-#include "worker/policy/identity_history.hpp"
-#include "worker/policy/item_identity.hpp"
 
 namespace feedmill {
 namespace {

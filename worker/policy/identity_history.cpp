@@ -1,5 +1,3 @@
-#include "worker/policy/identity_history.hpp"
-
 #include <algorithm>
 #include <cstdio>
 #include <iterator>

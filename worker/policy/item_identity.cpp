@@ -1,5 +1,3 @@
-#include "worker/policy/item_identity.hpp"
-
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -16,8 +14,9 @@
 #include "parsers/text/date.hpp"
 #include "parsers/text/url.hpp"
 #include "storage/records/entry_record.hpp"
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
 #include "storage/records/post_identity.hpp"
+#include "worker/policy/feed_identity.hpp"
 
 namespace feedmill {
 namespace {

@@ -5,7 +5,7 @@
 // also names the next page. A worker killed between any two steps loses nothing: the page is fetched again.
 #pragma once
 
-#include "storage/records/claim.hpp"
+#include "storage/records/commit.hpp"
 #include "storage/records/stored_snapshot.hpp"
 #include "storage/redis/values.hpp"
 #include "worker/policy/attempt.hpp"

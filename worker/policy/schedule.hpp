@@ -13,7 +13,7 @@
 #include "parsers/feed/feed.hpp"
 #include "storage/redis/values.hpp"
 #include "worker/http/http_fields.hpp"
-#include "worker/words/due_text.hpp"
+#include "worker/words/explanation.hpp"
 
 namespace feedmill {
 

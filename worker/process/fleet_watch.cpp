@@ -11,10 +11,9 @@
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
-#include "storage/requests/requests.hpp"
+#include "storage/queues/requests.hpp"
 #include "storage/timelines/notifications.hpp"
-#include "worker/base/host_name.hpp"
-#include "worker/base/wall_clock.hpp"
+#include "worker/base/system.hpp"
 #include "worker/ingest/staleness_scan.hpp"
 #include "worker/observe/notices.hpp"
 
@@ -125,10 +124,6 @@ asio::awaitable<void> look_after_index(ServedParts& parts, IndexPlace& place, bo
   } while (!is_indexed && !place.is_done());
   if (place.is_done()) place = IndexPlace();
 }
-
-}  // namespace
-
-namespace {
 
 /// Upkeep of the partition by the leading worker (RELIABILITY L23); stores expensive results for the other workers.
 asio::awaitable<void> look_after_all(ServedParts& parts, StalenessScan& survey, IndexPlace& index,

@@ -3,7 +3,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
-#include "storage/records/fleet_figures.hpp"
+#include "storage/records/fleet_records.hpp"
 #include "worker/process/parts.hpp"
 
 namespace feedmill {

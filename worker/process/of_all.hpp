@@ -8,9 +8,9 @@
 
 #include "worker/api/api.hpp"
 #include "worker/base/log.hpp"
-#include "worker/hub/push_out.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/process/process_answers.hpp"
+#include "worker/push_out/push_out.hpp"
 
 namespace feedmill {
 

@@ -19,7 +19,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "worker/observe/check.hpp"
+#include "worker/observe/store_health.hpp"
 #include "worker/process/ingest_parts.hpp"
 
 namespace feedmill {

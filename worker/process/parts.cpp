@@ -9,7 +9,7 @@
 
 #include "worker/config/host_rules.hpp"
 #include "worker/listener/by_partition.hpp"
-#include "worker/process/process_status.hpp"
+#include "worker/process/process_answers.hpp"
 
 namespace feedmill {
 

@@ -16,10 +16,8 @@
 #include <unistd.h>
 
 #include "storage/redis/test_point.hpp"
-#include "worker/base/exits.hpp"
+#include "worker/base/terminal.hpp"
 #include "worker/process/process_answers.hpp"
-#include "worker/process/process_status.hpp"
-#include "worker/process/reloading.hpp"
 #include "worker/process/run_options.hpp"
 #include "worker/process/stopping.hpp"
 

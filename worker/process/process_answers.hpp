@@ -3,9 +3,13 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
+#include <boost/asio/awaitable.hpp>
+
 #include "worker/admin/admin.hpp"
+#include "worker/admin/status.hpp"
 #include "worker/listener/by_partition.hpp"
 #include "worker/process/served_store.hpp"
 
@@ -32,5 +36,24 @@ ByPartition<Outside> outside_of(ServedStores stores);
 /// Connects the APIs of several stores: each forwards a call to its partition, or to `of_all`, null without a merged
 /// stream. No-op for one store.
 void connect_programs(ServedStores stores, Api* of_all);
+
+// Status of a running process for probes, scrapes, pages and the log.
+
+struct ServedParts;
+
+/// The checks of RELIABILITY H2, failed or passed.
+std::vector<Check> ready_checks(const ServedParts& parts);
+
+/// Schedules a fetch of the known feeds among these URLs, at most once in five minutes each (OPERATIONS §6).
+boost::asio::awaitable<Pinged> ping(ServedParts& parts, std::vector<std::string> texts);
+
+/// Updates the sampled gauges.
+void note_figures(ServedParts& parts);
+
+/// The process, as the status page shows it.
+ProcessStatus process_status(ServedParts& parts);
+
+/// Logs one status line (RELIABILITY D6).
+boost::asio::awaitable<void> tell_status(ServedParts& parts);
 
 }  // namespace feedmill

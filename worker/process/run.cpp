@@ -10,10 +10,10 @@
 
 #include <fmt/format.h>
 
-#include "worker/base/cgroup.hpp"
-#include "worker/base/exits.hpp"
 #include "worker/base/log.hpp"
+#include "worker/base/memory_budget.hpp"
 #include "worker/base/posix_signals.hpp"
+#include "worker/base/terminal.hpp"
 #include "worker/process/process.hpp"
 #include "worker/process/run_options.hpp"
 #include "worker/process/sd_notify.hpp"

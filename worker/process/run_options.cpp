@@ -9,7 +9,7 @@
 #include <xxhash.h>
 
 #include "parsers/text/limits.hpp"
-#include "storage/records/fleet_figures.hpp"
+#include "storage/records/fleet_records.hpp"
 #include "worker/config/host_rules.hpp"
 #include "worker/egress/web_url.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "parsers/text/strings.hpp"
 #include "worker/base/log.hpp"
-#include "worker/base/unique_fd.hpp"
+#include "worker/base/system.hpp"
 
 namespace feedmill {
 namespace {

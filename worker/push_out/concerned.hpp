@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "storage/push_out/subscribers.hpp"
+#include "storage/queues/subscribers.hpp"
 #include "worker/push_out/outside_event.hpp"
 
 namespace feedmill {

@@ -13,8 +13,8 @@
 
 #include "storage/redis/test_point.hpp"
 #include "worker/observe/notices.hpp"
-#include "worker/republish/republishing.hpp"
-#include "worker/webhooks/message.hpp"
+#include "worker/republish/message.hpp"
+#include "worker/republish/topic_page.hpp"
 
 namespace feedmill {
 

@@ -14,14 +14,13 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "storage/push_out/subscribers.hpp"
+#include "storage/queues/subscribers.hpp"
 #include "storage/records/notice.hpp"
 #include "worker/base/log.hpp"
 #include "worker/http/fetch.hpp"
 #include "worker/observe/metrics.hpp"
-#include "worker/push_out/bell.hpp"
 #include "worker/push_out/event_tail.hpp"
-#include "worker/push_out/new_content.hpp"
+#include "worker/push_out/outside_event.hpp"
 #include "worker/push_out/sender.hpp"
 #include "worker/push_out/store_calls.hpp"
 #include "worker/push_out/verification_limit.hpp"

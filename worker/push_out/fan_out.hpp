@@ -10,9 +10,8 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
-#include "storage/push_out/subscribers.hpp"
+#include "storage/queues/subscribers.hpp"
 #include "worker/observe/metrics.hpp"
-#include "worker/push_out/bell.hpp"
 #include "worker/push_out/concerned.hpp"
 #include "worker/push_out/event_tail.hpp"
 #include "worker/push_out/store_calls.hpp"

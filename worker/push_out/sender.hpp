@@ -11,7 +11,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
-#include "storage/push_out/subscribers.hpp"
+#include "storage/queues/subscribers.hpp"
 #include "worker/http/fetch.hpp"
 
 namespace feedmill {

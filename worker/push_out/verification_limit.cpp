@@ -4,7 +4,6 @@
 #include <utility>
 
 namespace feedmill {
-
 namespace {
 
 constexpr std::size_t most_failures = 10;

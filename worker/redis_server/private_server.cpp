@@ -21,10 +21,9 @@
 
 #include "parsers/text/strings.hpp"
 #include "storage/redis/test_point.hpp"
-#include "worker/base/exits.hpp"
+#include "worker/base/terminal.hpp"
 #include "worker/redis_server/server_files.hpp"
 #include "worker/redis_server/server_program.hpp"
-#include "worker/redis_server/server_talk.hpp"
 
 namespace feedmill {
 namespace {

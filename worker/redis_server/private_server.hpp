@@ -23,7 +23,7 @@
 
 #include "worker/base/blocking_calls.hpp"
 #include "worker/base/log.hpp"
-#include "worker/base/unique_fd.hpp"
+#include "worker/base/system.hpp"
 
 namespace feedmill {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <sys/types.h>
 
-#include "worker/base/unique_fd.hpp"
+#include "worker/base/system.hpp"
 
 namespace feedmill {
 

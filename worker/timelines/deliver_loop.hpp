@@ -10,7 +10,7 @@
 #include "worker/base/blocking_calls.hpp"
 #include "worker/base/log.hpp"
 #include "worker/observe/metrics.hpp"
-#include "worker/observe/refused_work.hpp"
+#include "worker/observe/store_health.hpp"
 #include "worker/timelines/deliverer.hpp"
 
 namespace feedmill {

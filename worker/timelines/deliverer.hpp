@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "storage/events/merged_stream.hpp"
-#include "storage/redis/server_wait.hpp"
+#include "storage/events/event_stream.hpp"
+#include "storage/redis/redis.hpp"
 #include "storage/store/store.hpp"
 #include "storage/timelines/channels.hpp"
 #include "storage/timelines/deliveries.hpp"

@@ -13,7 +13,7 @@
 #include "worker/cli/cli.hpp"
 #include "worker/cli/pages.hpp"
 #include "worker/config/config.hpp"
-#include "worker/diagnosis/doctor.hpp"
+#include "worker/verbs/doctor.hpp"
 #include "worker/verbs/table.hpp"
 
 namespace feedmill {

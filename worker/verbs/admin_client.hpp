@@ -1,4 +1,4 @@
-// Blocking client of the local worker's admin listener, for verbs; one connection per request.
+// Asks the local worker's admin listener, for verbs. Blocks; one connection per request.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@
 
 #include "storage/upkeep/archive.hpp"
 #include "worker/base/posix_signals.hpp"
-#include "worker/base/unique_fd.hpp"
+#include "worker/base/system.hpp"
 #include "worker/cli/verb.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/verbs/open_store.hpp"

@@ -25,7 +25,6 @@
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
-
 namespace {
 
 /// A secret that is never sent is usually a mistake, but the feed may redirect to its origin.
@@ -48,10 +47,6 @@ void tell_feed(Terminal& terminal, std::string_view result, const std::string& u
   terminal.tell({{"url", url}, {"result", result}, {"due", time_json(due)}},
                 fmt::format("{} {}{}", result, visible(url), when ? ", due " + from_now(std::max(due, now), now) : ""));
 }
-
-}  // namespace
-
-namespace {
 
 /// Checks each "key=value", and all together. Values are not repeated: one may be a secret in the wrong place.
 void check_changes(const OperationValues& given) {

@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include "storage/timelines/channels.hpp"
-#include "storage/timelines/channels_of_all.hpp"
+#include "storage/timelines/timelines_of_all.hpp"
 #include "worker/base/posix_signals.hpp"
 #include "worker/cli/verb.hpp"
-#include "worker/verbs/entry_list.hpp"
+#include "worker/verbs/entry_verbs.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/table.hpp"
 #include "worker/words/record_text.hpp"

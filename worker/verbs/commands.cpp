@@ -9,8 +9,8 @@
 #include "worker/base/posix_signals.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/config/config.hpp"
-#include "worker/diagnosis/doctor.hpp"
 #include "worker/process/run.hpp"
+#include "worker/verbs/doctor.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/table.hpp"
 

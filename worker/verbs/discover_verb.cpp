@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "worker/base/posix_signals.hpp"
-#include "worker/discovery/discover.hpp"
+#include "worker/operations/discover.hpp"
 #include "worker/process/run_options.hpp"
 #include "worker/verbs/feeds.hpp"
 #include "worker/verbs/table.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "worker/base/terminal.hpp"
-#include "worker/diagnosis/doctor.hpp"
+#include "worker/verbs/doctor.hpp"
 
 namespace feedmill {
 

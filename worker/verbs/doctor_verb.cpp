@@ -18,26 +18,24 @@
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
-#include "storage/push_out/subscribers.hpp"
-#include "storage/requests/requests.hpp"
-#include "worker/base/exits.hpp"
+#include "storage/queues/requests.hpp"
+#include "storage/queues/subscribers.hpp"
 #include "worker/base/posix_signals.hpp"
+#include "worker/base/system.hpp"
 #include "worker/base/terminal.hpp"
-#include "worker/base/wall_clock.hpp"
 #include "worker/config/config.hpp"
-#include "worker/diagnosis/doctor.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/http/egress_view.hpp"
-#include "worker/lists/address_set.hpp"
+#include "worker/operations/subscriptions.hpp"
 #include "worker/process/run_options.hpp"
+#include "worker/verbs/doctor.hpp"
 #include "worker/verbs/doctor_report.hpp"
 #include "worker/verbs/open_store.hpp"
-#include "worker/verbs/plan_verb.hpp"
 #include "worker/verbs/table.hpp"
+#include "worker/verbs/verb_outputs.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
-
 namespace {
 
 /// Finds hosts that cannot serve all their feeds. A first pass over all feeds selects hosts that could not poll each at

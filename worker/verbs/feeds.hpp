@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "worker/config/feed_settings.hpp"
-#include "worker/discovery/discover.hpp"
+#include "worker/operations/discover.hpp"
 #include "worker/verbs/open_store.hpp"
 
 namespace feedmill {

@@ -8,10 +8,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "worker/base/exits.hpp"
 #include "worker/base/posix_signals.hpp"
 #include "worker/base/terminal.hpp"
-#include "worker/observe/store_failure.hpp"
+#include "worker/observe/store_health.hpp"
 
 namespace feedmill {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "worker/base/unique_fd.hpp"
+#include "worker/base/system.hpp"
 
 namespace feedmill {
 

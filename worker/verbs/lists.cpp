@@ -1,3 +1,5 @@
+#include "worker/operations/lists.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -15,11 +17,9 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
 #include "storage/timelines/channels.hpp"
-#include "storage/timelines/channels_of_all.hpp"
+#include "storage/timelines/timelines_of_all.hpp"
 #include "worker/base/posix_signals.hpp"
 #include "worker/cli/verb.hpp"
-#include "worker/lists/export.hpp"
-#include "worker/lists/import.hpp"
 #include "worker/verbs/feeds.hpp"
 #include "worker/verbs/input_file.hpp"
 #include "worker/verbs/open_store.hpp"

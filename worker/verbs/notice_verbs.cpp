@@ -9,8 +9,8 @@
 
 #include "storage/records/json_members.hpp"
 #include "storage/timelines/channels.hpp"
-#include "storage/timelines/notice_parts.hpp"
 #include "storage/timelines/notifications.hpp"
+#include "storage/timelines/timelines_of_all.hpp"
 #include "worker/admin/status.hpp"
 #include "worker/cli/verb.hpp"
 #include "worker/timelines/notification_matcher.hpp"

@@ -14,14 +14,14 @@
 #include <vector>
 
 #include "storage/feeds/feeds.hpp"
-#include "storage/records/feed_record.hpp"
+#include "storage/records/fleet_records.hpp"
 #include "storage/store/deployment.hpp"
 #include "storage/store/store.hpp"
 #include "worker/base/posix_signals.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/cli/verb.hpp"
 #include "worker/config/config.hpp"
-#include "worker/observe/store_failure.hpp"
+#include "worker/observe/store_health.hpp"
 #include "worker/redis_server/private_server.hpp"
 
 namespace feedmill {

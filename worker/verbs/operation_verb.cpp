@@ -16,7 +16,7 @@
 #include <fmt/ranges.h>
 
 #include "worker/base/json_text.hpp"
-#include "worker/operations/reasons.hpp"
+#include "worker/operations/operation.hpp"
 #include "worker/process/run_options.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/table.hpp"

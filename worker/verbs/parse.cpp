@@ -1,5 +1,3 @@
-#include "worker/verbs/parse.hpp"
-
 #include <iostream>
 #include <string_view>
 #include <utility>
@@ -10,14 +8,15 @@
 
 #include "parsers/feed/document_json.hpp"
 #include "parsers/feed/read_feed.hpp"
-#include "parsers/report/reading_report.hpp"
+#include "parsers/feed/reading_report.hpp"
 #include "parsers/text/strings.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/cli/cli.hpp"
 #include "worker/cli/verb.hpp"
-#include "worker/observe/store_failure.hpp"
+#include "worker/observe/store_health.hpp"
 #include "worker/verbs/input_file.hpp"
 #include "worker/verbs/table.hpp"
+#include "worker/verbs/verb_outputs.hpp"
 
 namespace feedmill {
 namespace {

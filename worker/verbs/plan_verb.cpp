@@ -1,5 +1,3 @@
-#include "worker/verbs/plan_verb.hpp"
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -17,12 +15,13 @@
 #include "worker/base/posix_signals.hpp"
 #include "worker/base/units.hpp"
 #include "worker/egress/web_url.hpp"
-#include "worker/lists/subscriptions.hpp"
+#include "worker/operations/subscriptions.hpp"
 #include "worker/process/run_options.hpp"
 #include "worker/verbs/input_file.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/table.hpp"
-#include "worker/words/due_text.hpp"
+#include "worker/verbs/verb_outputs.hpp"
+#include "worker/words/explanation.hpp"
 
 namespace feedmill {
 namespace {

@@ -10,10 +10,10 @@
 
 #include "storage/events/event_stream.hpp"
 #include "storage/feeds/fleet.hpp"
-#include "storage/push_out/subscribers.hpp"
+#include "storage/queues/subscribers.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/table.hpp"
-#include "worker/words/due_text.hpp"
+#include "worker/words/explanation.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 

@@ -1,5 +1,3 @@
-#include "worker/verbs/tail.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -15,6 +13,7 @@
 #include "worker/base/posix_signals.hpp"
 #include "worker/cli/verb.hpp"
 #include "worker/verbs/table.hpp"
+#include "worker/verbs/verb_outputs.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 

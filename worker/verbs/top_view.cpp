@@ -16,7 +16,7 @@
 #include "parsers/markup/text.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/base/units.hpp"
-#include "worker/words/due_text.hpp"
+#include "worker/words/explanation.hpp"
 #include "worker/words/moments.hpp"
 
 namespace feedmill {

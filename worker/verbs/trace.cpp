@@ -15,17 +15,15 @@
 #include "worker/base/redact.hpp"
 #include "worker/cli/verb.hpp"
 #include "worker/config/host_rules.hpp"
+#include "worker/ingest/trace_text.hpp"
 #include "worker/process/run.hpp"
-#include "worker/trace/trace_text.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/table.hpp"
-#include "worker/words/due_text.hpp"
 #include "worker/words/explanation.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {
-
 namespace {
 
 constexpr Milliseconds trace_block{500};        // lets Ctrl-C take effect soon

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "storage/records/stored_entry.hpp"
-#include "storage/redis/cluster.hpp"
+#include "storage/redis/placement.hpp"
 #include "storage/store/partition.hpp"
 #include "worker/verbs/open_store.hpp"
 #include "worker/verbs/table.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "storage/websub/pushes.hpp"
+#include "storage/queues/pushes.hpp"
 
 namespace feedmill {
 

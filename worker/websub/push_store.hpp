@@ -10,7 +10,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
-#include "storage/websub/pushes.hpp"
+#include "storage/queues/pushes.hpp"
 #include "worker/base/blocking_calls.hpp"
 
 namespace feedmill {

@@ -11,10 +11,7 @@
 #include "worker/config/feed_settings.hpp"
 #include "worker/config/host_rules.hpp"
 #include "worker/egress/web_url.hpp"
-#include "worker/words/due_text.hpp"
 #include "worker/words/moments.hpp"
-#include "worker/words/plain_words.hpp"
-#include "worker/words/push_text.hpp"
 #include "worker/words/record_text.hpp"
 
 namespace feedmill {

@@ -1,16 +1,22 @@
-// Explains why a feed is due when it is (HTTP E2), for `explain` and a feed's page.
+// Explains why a feed is due when it is, and what to do about a failure (HTTP E2, §11), for `explain` and a feed's
+// page.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
 
-#include "storage/records/feed_record.hpp"
+#include "storage/queues/pushes.hpp"
+#include "storage/records/fleet_records.hpp"
+#include "storage/redis/values.hpp"
 #include "storage/store/store.hpp"
-#include "storage/websub/pushes.hpp"
 #include "worker/config/host_rules.hpp"
 
 namespace feedmill {
@@ -51,5 +57,52 @@ StoreResult<std::optional<Explained>> read_explained(Store& store, const HostRul
 
 /// The output for programs, of `explain --json` and /explain.
 boost::json::object explain_json(const Explained& explained);
+
+// Explains in sentences why a feed is due when it is, and the remedy for a failure (HTTP E2).
+
+/// All codes of DueTime::reason (HTTP §11), each with its own sentence.
+std::span<const std::string_view> due_codes();
+
+/// Explains DueTime::why and its reason: "By its pace about every 4 h: 12 posts a week. Never more often than every 10
+/// min." Never empty. Not cleaned: part of it may be a server's text.
+std::string schedule_words(std::string_view why, std::string_view due_reason);
+
+/// `text` as one shell word, quoted if needed. Required for untrusted text in commands to copy.
+std::string shell_word(std::string_view text);
+
+/// The remedy for a feed that fails for `reason` (HTTP §11), as a sentence; "" if the only one is to wait. Its commands
+/// contain the feed's URL.
+std::string remedy_words(std::string_view reason, std::string_view feed_url);
+
+// Formats a due time and its inputs for people (HTTP §11).
+
+/// "3 200": digits in groups of three.
+std::string grouped(std::int64_t number);
+
+/// "54.5" from "S=54.50", the scheduler's record of a feed's posts a week; "" from anything else.
+std::string posts_a_week(std::string_view from);
+
+/// Formats DueTime::why: "adaptive 3 200 s (S = 54.5)  floor 3 600 s  phase +131 s"; "" if it cannot be read. Not
+/// cleaned: part of it is a server's text.
+std::string due_inputs_text(std::string_view why);
+/// DueTime::why as a JSON array [{"code":…,"s":…,"from":…}]; null if empty.
+boost::json::value due_inputs_json(std::string_view why);
+
+/// "2026-03-01T13:07:12Z, in 26 min, because of max_age".
+std::string due_text(Milliseconds due, Milliseconds now, std::string_view due_reason);
+
+// The inputs of a due time, as stored in DueTime::why (HTTP E1).
+
+/// An input of a due time, as listed in DueTime::why (HTTP E1). `code` is one of HTTP §11.
+struct DueInput {
+  std::string_view code;
+  std::int64_t seconds = 0;
+  std::string from;  ///< raw input, at most 120 bytes
+};
+
+/// The text for DueTime::why, one input per line: "<code> <seconds> <from>".
+std::string encode_due_inputs(std::span<const DueInput> inputs);
+/// The inputs in such a text; their codes point into it. Ignores unreadable lines.
+std::vector<DueInput> decode_due_inputs(std::string_view why);
 
 }  // namespace feedmill

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,8 +11,9 @@
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
 
-#include "storage/records/feed_record.hpp"
+#include "storage/queues/pushes.hpp"
 #include "storage/records/feed_state.hpp"
+#include "storage/records/fleet_records.hpp"
 #include "storage/records/stored_entry.hpp"
 #include "storage/redis/values.hpp"
 
@@ -63,5 +65,35 @@ std::string last_result(const LastRefresh& last);
 
 /// Describes the data of a feed's event for people: "state never_read, reason status.gone". Not cleaned.
 std::string event_words(const boost::json::object& data);
+
+// Formats a feed's subscription for people and programs, without its secrets (WEBSUB L6).
+
+/// The stored subscription of a feed; empty if there is none.
+StoreResult<std::optional<PushRecord>> subscription_of(Store& store, const FeedPushes& pushes);
+
+/// A fact about a subscription; not cleaned.
+struct PushFact {
+  std::string_view name;  ///< its label: "Lease"
+  std::string_view lead;  ///< text before it in a line of all facts
+  std::string value;
+};
+
+/// Facts about the chosen hub (the operator's, else the document's): state, hub, the hub's message, lease, last push,
+/// first deliverer, polling. Omits unknown ones.
+std::vector<PushFact> push_facts(const FeedRecord& record, const std::optional<PushRecord>& subscription,
+                                 Milliseconds now);
+
+/// A PushStanding::state and its meaning in a few words.
+struct PushStateText {
+  std::string_view name, meaning;
+};
+/// All states in display order.
+std::span<const PushStateText> push_state_texts();
+
+/// One line, "" if there is no hub; not cleaned.
+std::string push_text(const FeedRecord& record, const std::optional<PushRecord>& subscription, Milliseconds now);
+
+/// JSON object; null without hub and subscription.
+boost::json::value push_json(const FeedRecord& record, const std::optional<PushRecord>& subscription);
 
 }  // namespace feedmill

@@ -1,5 +1,3 @@
-#include "worker/admin/html.hpp"
-
 #include <gtest/gtest.h>
 
 #include "worker/admin/page_parts.hpp"

@@ -13,7 +13,7 @@
 #include "tests/support/eventually.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/worker/api/served_api.hpp"
-#include "worker/lists/subscriptions.hpp"
+#include "worker/operations/subscriptions.hpp"
 
 namespace feedmill::test::api_test {
 namespace {

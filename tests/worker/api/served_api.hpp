@@ -21,8 +21,8 @@
 #include "tests/support/redis_server.hpp"
 #include "worker/api/api.hpp"
 #include "worker/listener/listener.hpp"
+#include "worker/operations/request_work.hpp"
 #include "worker/process/run_options.hpp"
-#include "worker/requests/request_work.hpp"
 
 namespace feedmill::test {
 

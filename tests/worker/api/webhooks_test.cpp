@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "storage/feeds/feeds.hpp"
-#include "storage/push_out/subscribers.hpp"
+#include "storage/queues/subscribers.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/worker/api/served_api.hpp"
-#include "worker/webhooks/message.hpp"
+#include "worker/republish/message.hpp"
 
 namespace feedmill::test::webhook_api_test {
 namespace {

@@ -1,7 +1,7 @@
 // Outgoing data is counted once, while any transfer holds it (SECURITY M5).
-#include "worker/base/outgoing_memory.hpp"
-
 #include <gtest/gtest.h>
+
+#include "worker/base/memory_budget.hpp"
 
 namespace feedmill::outgoing_memory_test {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "worker/base/unique_fd.hpp"
+#include "worker/base/system.hpp"
 
 namespace feedmill::small_file_test {
 namespace {

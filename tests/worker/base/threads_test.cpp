@@ -1,5 +1,3 @@
-#include "worker/base/threads.hpp"
-
 #include <atomic>
 #include <fstream>
 #include <string>
@@ -8,6 +6,8 @@
 
 #include <boost/asio/post.hpp>
 #include <gtest/gtest.h>
+
+#include "worker/base/blocking_calls.hpp"
 
 namespace feedmill::threads_test {
 namespace {

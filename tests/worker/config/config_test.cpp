@@ -15,7 +15,7 @@
 #include "storage/redis/redis_address.hpp"
 #include "tests/support/temporary_directory.hpp"
 #include "worker/base/small_file.hpp"
-#include "worker/base/unique_fd.hpp"
+#include "worker/base/system.hpp"
 
 namespace feedmill::config_test {
 namespace {

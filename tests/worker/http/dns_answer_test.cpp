@@ -1,11 +1,11 @@
 // Messages as name servers send them, byte by byte (SECURITY T3, T4).
-#include "worker/http/dns_answer.hpp"
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "worker/http/dns_channel.hpp"
 
 namespace feedmill::dns_answer_test {
 namespace {

@@ -1,5 +1,3 @@
-#include "worker/http/tls_sessions.hpp"
-
 #include <memory>
 #include <string>
 
@@ -9,6 +7,7 @@
 #include <openssl/ssl.h>
 
 #include "tests/support/certificates.hpp"
+#include "worker/http/http_shared.hpp"
 
 namespace feedmill::tls_sessions_test {
 namespace {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "worker/ingest/claim_rates.hpp"
+#include "worker/ingest/worker.hpp"
 
 namespace feedmill::adaptive_batch_size_test {
 namespace {

@@ -1,7 +1,7 @@
 // The pace at which a late fleet catches up (HTTP P12).
 #include <gtest/gtest.h>
 
-#include "worker/ingest/claim_rates.hpp"
+#include "worker/ingest/worker.hpp"
 
 namespace feedmill::catch_up_rate_test {
 namespace {

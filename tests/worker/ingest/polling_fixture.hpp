@@ -19,7 +19,6 @@
 #include "tests/support/redis_server.hpp"
 #include "worker/policy/decide.hpp"
 #include "worker/policy/feed_identity.hpp"
-#include "worker/policy/item_identity.hpp"
 
 namespace feedmill::test {
 

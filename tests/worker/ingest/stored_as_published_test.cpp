@@ -8,7 +8,7 @@
 #include "parsers/text/date.hpp"
 #include "storage/records/diff.hpp"
 #include "storage/records/entry_record.hpp"
-#include "storage/records/find_field.hpp"
+#include "storage/records/feed_fields.hpp"
 #include "storage/records/post_change.hpp"
 #include "tests/worker/ingest/polling_fixture.hpp"
 

@@ -1,6 +1,6 @@
-#include "worker/ingest/yielding.hpp"
-
 #include <gtest/gtest.h>
+
+#include "worker/ingest/worker.hpp"
 
 namespace feedmill::yielding_test {
 namespace {

@@ -1,6 +1,6 @@
-#include "worker/listener/way_to_store.hpp"
-
 #include <gtest/gtest.h>
+
+#include "worker/listener/by_partition.hpp"
 
 namespace feedmill {
 namespace {

@@ -1,11 +1,10 @@
-#include "worker/observe/refused_work.hpp"
-
 #include <algorithm>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/log_in_memory.hpp"
+#include "worker/observe/store_health.hpp"
 
 namespace feedmill::refused_work_test {
 namespace {

@@ -3,7 +3,6 @@
 
 #include "storage/records/post_identity.hpp"
 #include "worker/policy/feed_identity.hpp"
-#include "worker/policy/identity_history.hpp"
 
 namespace feedmill::identity_test {
 namespace {

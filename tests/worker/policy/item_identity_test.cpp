@@ -1,9 +1,7 @@
 // Which single posts under new guids are stored posts (DESIGN §5), without a store.
-#include "worker/policy/item_identity.hpp"
-
 #include <gtest/gtest.h>
 
-#include "worker/policy/identity_history.hpp"
+#include "worker/policy/feed_identity.hpp"
 
 namespace feedmill::item_identity_test {
 namespace {

@@ -1,10 +1,9 @@
 // Which feeds' posts must not be republished (WEBSUB U15).
-#include "worker/republish/republishing.hpp"
-
 #include <gtest/gtest.h>
 
 #include "worker/base/redact.hpp"
 #include "worker/config/feed_settings.hpp"
+#include "worker/republish/topic_page.hpp"
 
 namespace feedmill::republishing_test {
 namespace {

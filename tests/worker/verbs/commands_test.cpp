@@ -27,9 +27,8 @@
 #include "storage/store/store.hpp"
 #include "tests/support/redis_server.hpp"
 #include "worker/base/posix_signals.hpp"
-#include "worker/verbs/parse.hpp"
 #include "worker/verbs/table.hpp"
-#include "worker/verbs/tail.hpp"
+#include "worker/verbs/verb_outputs.hpp"
 
 namespace feedmill::commands_test {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <pugixml.hpp>
 
-#include "worker/lists/subscriptions.hpp"
+#include "worker/operations/subscriptions.hpp"
 #include "worker/words/moments.hpp"
 
 namespace feedmill::opml_test {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "worker/lists/subscriptions.hpp"
+#include "worker/operations/subscriptions.hpp"
 
 namespace feedmill::plain_list_test {
 namespace {

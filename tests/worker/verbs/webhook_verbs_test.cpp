@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 #include "storage/feeds/feeds.hpp"
-#include "storage/push_out/subscribers.hpp"
+#include "storage/queues/subscribers.hpp"
 #include "storage/store/store.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/support/redis_server.hpp"
+#include "worker/republish/message.hpp"
 #include "worker/verbs/commands.hpp"
 #include "worker/verbs/table.hpp"
-#include "worker/webhooks/message.hpp"
 
 namespace feedmill::webhook_verbs_test {
 namespace {

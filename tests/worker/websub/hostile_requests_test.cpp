@@ -26,7 +26,7 @@
 #include "tests/support/redis_server.hpp"
 #include "tests/support/sanitized.hpp"
 #include "worker/admin/admin.hpp"
-#include "worker/websub/callback_listener.hpp"
+#include "worker/websub/callbacks.hpp"
 #include "worker/websub/signature.hpp"
 
 namespace feedmill::hostile_requests_test {

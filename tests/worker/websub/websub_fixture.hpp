@@ -31,7 +31,7 @@
 #include "tests/support/free_port.hpp"
 #include "tests/support/redis_server.hpp"
 #include "tests/support/websub_hub.hpp"
-#include "worker/websub/callback_listener.hpp"
+#include "worker/websub/callbacks.hpp"
 #include "worker/websub/websub.hpp"
 
 namespace feedmill::test {

@@ -9,8 +9,6 @@
 #include <gtest/gtest.h>
 
 #include "worker/base/redact.hpp"
-#include "worker/words/due_text.hpp"
-#include "worker/words/plain_words.hpp"
 
 namespace feedmill::explanation_test {
 namespace {

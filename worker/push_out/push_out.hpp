@@ -1,0 +1,110 @@
+// Pushing out for one store (DESIGN §1): the engine and the public endpoints.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include "worker/base/log.hpp"
+#include "worker/push_out/dispatcher.hpp"
+#include "worker/push_out/event_tail.hpp"
+#include "worker/push_out/fan_out.hpp"
+#include "worker/push_out/outside.hpp"
+
+namespace feedmill {
+
+// Delivers events to webhooks and hub subscribers: finds the receivers of each event, sends requests and stores each
+// receiver's progress (DESIGN §1, WEBSUB U12–U14). One slow receiver delays neither the others nor fetching.
+
+/// Lives on one loop; the constructor's arguments outlive run().
+class PushOutEngine {
+ public:
+  using Options = Dispatcher::Options;
+
+  /// `homes`: as for EventTail. `memory`: for deliveries.
+  PushOutEngine(const boost::asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
+                EventTail& tail, Fetcher& fetcher, OutgoingMemory& memory, VerificationLimit& sites, Metrics& metrics,
+                Log& log, Options options);
+  PushOutEngine(const PushOutEngine&) = delete;
+  PushOutEngine& operator=(const PushOutEngine&) = delete;
+
+  /// Until stop(). Running requests then may take `grace`; each receiver's progress is stored at the end.
+  boost::asio::awaitable<void> run();
+  void stop(Milliseconds grace);
+
+ private:
+  boost::asio::awaitable<void> wait_for_end();
+
+  StoreCalls store_;
+  Bell due_;  // subscribers may be due
+  FanOut fan_out_;
+  Dispatcher dispatcher_;
+  boost::asio::steady_timer end_;
+  bool stopping_ = false;
+};
+
+class PushOut {
+ public:
+  struct Options {
+    PushOutEngine::Options engine;
+    std::optional<Outside::Options> outside;  ///< none: another worker serves them
+    LiveStreams::Options streams;
+    FetchOptions fetch;                ///< how receivers are reached
+    Milliseconds block{2'000};         ///< longest wait in Redis for an event
+    Milliseconds drain{5'000};         ///< how long running requests may continue after stop()
+    std::optional<FeedHomes> homes{};  ///< where to find feeds; none: all are in the store
+    bool tells_of_store = false;       ///< logs outages of Redis: no other part of this process does
+  };
+
+  /// Memory for outgoing data, shared by all stores of a process.
+  struct Memory {
+    Memory(const boost::asio::any_io_executor& executor, MemoryBudget& budget)
+        : deliveries(budget, std::size_t{64} << 20U), documents(executor, budget) {}
+    OutgoingMemory deliveries;
+    TopicCache documents;
+  };
+
+  /// `memory`, `metrics` and `log` outlive this.
+  PushOut(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options, Memory& memory,
+          Metrics& metrics, Log& log);
+
+  /// Until stop() and the drain; not cancellable, except by hurry().
+  boost::asio::awaitable<void> run();
+  void stop();
+  /// Stops without a drain: running requests end.
+  void hurry();
+  /// Applies to later requests.
+  void set_fetch_options(FetchOptions options);
+
+  /// Clients of the live stream.
+  std::size_t open_streams() const { return streams_.figures().open; }
+  /// Null: another worker serves the public endpoints.
+  Outside* outside() { return outside_ ? &*outside_ : nullptr; }
+
+ private:
+  boost::asio::awaitable<void> push();
+  boost::asio::awaitable<void> keep_figures();
+  boost::asio::awaitable<void> keep_stream_figures();
+  boost::asio::awaitable<void> close_ended_topics();
+
+  Metrics& metrics_;
+  Log& log_;
+  Milliseconds drain_;
+  bool tells_of_store_;
+  const bool is_of_all_;
+  StoreCalls store_;
+  const FeedHomes homes_;
+  EventTail tail_;
+  Fetcher fetcher_;
+  VerificationLimit sites_;
+  PushOutEngine engine_;
+  LiveStreams streams_;
+  std::optional<Outside> outside_;
+  Bell figures_bell_, topics_bell_;
+  bool stopped_ = false;
+};
+
+}  // namespace feedmill
