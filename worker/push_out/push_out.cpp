@@ -88,7 +88,7 @@ asio::awaitable<void> PushOut::keep_stream_figures() {
     metrics_.store_error(figures.error());
 }
 
-/// Closes streams whose topic URL has been removed.
+/// Closes the streams of removed topic URLs.
 asio::awaitable<void> PushOut::close_ended_topics() {
   while (!stopped_) {
     co_await topics_bell_.rest(topics_every);

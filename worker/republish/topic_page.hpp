@@ -95,7 +95,7 @@ std::string urn_of(const std::string& store_id, const std::string& name);
 struct Republishing {
   bool allowed = false;
   bool registered = true;  ///< false: the feed does not exist
-  std::string why_not;     ///< reason for operators, who may override it; "" if allowed. Holds no secrets
+  std::string why_not;     ///< reason for operators; "" if allowed. They may override it. Holds no secrets
 
   bool operator==(const Republishing&) const = default;
 };

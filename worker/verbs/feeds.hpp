@@ -1,4 +1,4 @@
-// What verbs of feeds share: the feeds behind URLs, previews, refreshes, removals.
+// Shared by the verbs of feeds: the feeds behind URLs, previews, refreshes, removals.
 #pragma once
 
 #include <optional>
@@ -39,7 +39,7 @@ void warn_of_refusals(const std::vector<std::string>& urls, const FeedSettings& 
 int refresh_added(const std::vector<std::string>& feed_urls, const std::vector<std::string>& just_added,
                   const VerbContext& context);
 
-/// Removes feeds with what is stored for them, after a question unless `is_confirmed`; a dry run only prints which.
+/// Removes feeds and everything stored for them, after a question unless `is_confirmed`; a dry run only prints which.
 /// Completes interrupted removals first. Returns the exit code; throws VerbFailure and Interrupted.
 int remove_feeds(const std::vector<std::string>& named, bool is_confirmed, bool dry_run, const VerbContext& context);
 

@@ -31,8 +31,7 @@ namespace feedmill {
 class StoreSession {
  public:
   /// Blocks until the store answers. Throws VerbFailure when the attempt failed.
-  /// `of_all`: where there are partitions, none of them is named and `signals.merged` is set, that of all (RELIABILITY
-  /// L28).
+  /// `of_all`: the store of the merged stream, if the configuration names no partition and has one (RELIABILITY L28).
   static StoreSession open(const Config& config, StoreUse use = StoreUse::change, bool of_all = false);
 
   /// The same, without a word to the server yet: whether it is one that we can use shows later.
