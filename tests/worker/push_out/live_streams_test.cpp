@@ -24,6 +24,7 @@
 #include "storage/timelines/channels.hpp"
 #include "tests/storage/store_fixture.hpp"
 #include "tests/support/counts.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/http_ask.hpp"
 #include "tests/support/sanitized.hpp"
 #include "worker/listener/listener.hpp"
@@ -444,8 +445,8 @@ TEST_F(LiveStreamsTest, ThatLagMostAreClosedWhenMemoryIsShort) {
   EXPECT_GE(memory.used(), 4 * bytes) << "each is held as text and as what it says";
   EXPECT_EQ(figures().stalled, 0U);
   Client third = stuck(2);
+  EXPECT_TRUE(eventually([&] { return figures().stalled == 1; })) << "before the first one reads on";
   EXPECT_THAT(first.hear_out(), Not(HasSubstr("\"guid\":\"1\"")));
-  EXPECT_EQ(figures().stalled, 1U);
   EXPECT_EQ(figures().open, 2U);
   EXPECT_THAT(second.hear("\"guid\":\"2\""), HasSubstr("\"guid\":\"1\"")) << "who reads on misses nothing";
   third.hear("\"guid\":\"2\"");
