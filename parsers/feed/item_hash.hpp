@@ -1,5 +1,5 @@
-// Hashes of items: an item unchanged since an earlier document need not be read again. Internal to parsers/, except for
-// DocumentHints.
+// Hashes of items, and the counters in them: an unchanged item need not be read again, and counters never change it.
+// Internal to parsers/, except for DocumentHints.
 #pragma once
 
 #include <cstdint>

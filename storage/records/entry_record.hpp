@@ -139,7 +139,7 @@ inline constexpr auto names_from = [] {
 /// All fields of a post, sorted by name.
 inline constexpr const auto& entry_fields = entry_field_rows::rows;
 
-/// Names of the fields that programs may give, and of those that come only from documents. Sorted.
+/// Sorted names: fields that programs may set, and fields that only documents set.
 inline constexpr const auto& given_field_names = entry_field_rows::names_from<EntryField::From::given>;
 inline constexpr const auto& document_field_names = entry_field_rows::names_from<EntryField::From::document>;
 /// Names of the store's own fields. Sorted.

@@ -19,7 +19,7 @@
 #include "tests/support/counts.hpp"
 #include "tests/support/free_port.hpp"
 #include "tests/support/http_ask.hpp"
-#include "worker/republish/message.hpp"
+#include "worker/republish/webhook_message.hpp"
 #include "worker/websub/signature.hpp"
 
 namespace feedmill::test::push_out_test {

@@ -80,7 +80,7 @@ Html commands_section(const FeedStory& story) {
   if (story.explained.record.state.state == "never_read")
     html.add("<li>Fetch it from another URL <code>feedmill move {} NEW</code></li>\n", word);
   html.add("<li>Trace every step of a fetch <code>feedmill check {}</code></li>\n", word);
-  html.add("<li>{} <code>feedmill {} {}</code></li>\n", paused ? "Fetch it again" : "Stop fetching it for now",
+  html.add("<li>{} <code>feedmill {} {}</code></li>\n", paused ? "Fetch it again" : "Stop fetching it until resumed",
            paused ? "resume" : "pause", word);
   html.add(
       "<li>Limit how often it is fetched <code>feedmill set {} interval_min=6h</code></li>\n"

@@ -245,7 +245,7 @@ void make_channels(const Deployment& all, const SubscriptionList& list, const st
 }
 
 constexpr std::size_t longest_list = std::size_t{2} << 20U;  // reading it takes 36 MiB at most
-constexpr std::size_t most_told = 100;                       // rows of a list that are no feeds
+constexpr std::size_t most_told = 100;                       // refused rows in the answer to an import
 constexpr std::chrono::minutes longest_export{10};
 
 }  // namespace
@@ -313,7 +313,7 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit, Desk& d
   co_return resource(row);
 }
 
-/// All feeds, or those of a user, as OPML: part by part, so that nobody holds all of it, and others are answered in
+/// Sends all feeds, or a user's, as OPML. Works part by part: memory stays small, and other calls are answered in
 /// between.
 asio::awaitable<ApiReply> Api::export_list(const ApiCall& call, Visit& visit, Desk& desk) {
   const std::string& user = call.get("user");
@@ -330,7 +330,7 @@ asio::awaitable<ApiReply> Api::export_list(const ApiCall& call, Visit& visit, De
   for (const auto until = Clock::now() + longest_export; !list.ended();) {
     const auto more = [&](const Deployment& stores) { return list.next(*stores.stores()[list.at()]); };
     const auto part = co_await ask_desk(desk, call.app, more);
-    // What was begun and cannot go on is not ended: whoever reads it sees that.
+    // A body cut short stays without its end, so that the client notices.
     if (!part && !visit.answered()) co_return store_is_away(part.error());
     if (!part || Clock::now() > until) break;
     if (!visit.answered()) {

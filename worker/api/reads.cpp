@@ -335,7 +335,7 @@ ApiReply read_snapshot(const ApiReading& reading) {
   if (!read_page_cursor(reading.call.get("after"), place)) {
     return problem("bad_parameter", "after: expected `next` of the previous page");
   }
-  // Before anything is read: what changes meanwhile is told behind it.
+  // Taken before the first read: events after it cover changes during the reading.
   const auto seq = answered(EventStream(reading.store()).last_seq());
   json::array rows;
   json::value next;

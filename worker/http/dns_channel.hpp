@@ -28,7 +28,7 @@ struct HostAddresses {
 };
 
 /// Addresses of `host` in `message`: follows aliases (CNAME), at most 16, and takes only addresses of the resulting
-/// name, whoever sent others (SECURITY T4). c-ares checks that `message` answers a question for `host`, but newer
+/// name (SECURITY T4). c-ares checks that `message` answers a question for `host`, but newer
 /// versions accept addresses of any name. A result without addresses if there are none; empty if the message is
 /// malformed. Reads the first 256 records.
 std::optional<HostAddresses> read_dns_answer(std::string_view message, std::string_view host, AddressFamily family);

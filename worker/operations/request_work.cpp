@@ -344,7 +344,7 @@ asio::awaitable<void> RequestLoop::run(bool once) {
   if (!gone) metrics_.store_error(gone.error());
 }
 
-/// Begins to look where nobody does yet, and gives up what nobody wants any more. True: something was found.
+/// Starts the missing looks and drops those no request needs. Returns whether one has found something.
 bool RequestLoop::look_behind(const std::vector<SoughtPage>& pages) {
   std::erase_if(under_way_, [&](const auto& one) {
     return std::ranges::find(pages, one.first, &SoughtPage::request) == pages.end();
@@ -381,7 +381,7 @@ asio::awaitable<void> RequestLoop::pause(Milliseconds time) {
   co_await timer_.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
-/// An outage is told by the half that fetches.
+/// Counts the error; the fetching half of the process reports the outage.
 void RequestLoop::note(const StoreError& error) {
   metrics_.store_error(error);
   if (!is_transient(error)) refused_.tell(error);

@@ -33,16 +33,16 @@
 
 namespace feedmill {
 
-// The order of requests: those that name the same feed, channel or ref take effect one after the other, and nobody else
-// waits for them (RELIABILITY Q3). Pure.
+// The order of requests: two with a feed, channel or ref in common take effect in turn; others do not wait (RELIABILITY
+// Q3). Pure.
 
 /// What a request names, as hashes, 0 = nothing. Different things that have one hash wait for each other; that is all.
 using RequestNames = std::array<std::uint64_t, 4>;
 /// `entry_feed`: the feed of the post that entry_remove is about, "" = not known.
 RequestNames names_of(const Request& request, const std::string& entry_feed = {});
 
-/// Requests that were taken and have not come to their end, in the order of the stream: what is under way, and what
-/// waits for that. Of each no more than its id and names is kept.
+/// The unfinished requests in stream order: running ones, and those waiting for them. Keeps the id and the names of
+/// each.
 class RequestOrder {
  public:
   static constexpr std::size_t most = 100'000;
@@ -118,7 +118,7 @@ class RequestWork {
   StoreResult<void> let_go();
   /// Asked between requests and parts of them, on the thread that is in step().
   std::function<bool()> cancelled = [] { return false; };
-  /// How long a request of many steps goes on before others have their turn; one step at least.
+  /// Time slice of a request with many steps; it takes at least one step.
   Milliseconds part{20};
 
   void set_signals_caps(std::uint64_t records, std::uint64_t bytes) { store_.set_signals_caps(records, bytes); }
@@ -144,9 +144,9 @@ class RequestWork {
   Entries entries_{store_};
   bool holding_ = false;
 
-  RequestOrder order_;                        // what was taken and has not come to its end
-  std::string last_;                          // of those that were taken
-  std::map<std::string, InParts> under_way_;  // by id: how far they have come
+  RequestOrder order_;                        // the unfinished ones
+  std::string last_;                          // id of the last one taken
+  std::map<std::string, InParts> under_way_;  // progress by id
   struct Page {
     std::string url;
     std::optional<FoundPage> found;  // nothing: it is still sought

@@ -18,8 +18,8 @@
 #include "worker/base/terminal.hpp"
 #include "worker/http/egress_view.hpp"
 #include "worker/operations/families.hpp"
-#include "worker/republish/message.hpp"
 #include "worker/republish/topic_page.hpp"
+#include "worker/republish/webhook_message.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 

@@ -13,8 +13,8 @@
 
 #include "storage/redis/test_point.hpp"
 #include "worker/observe/notices.hpp"
-#include "worker/republish/message.hpp"
 #include "worker/republish/topic_page.hpp"
+#include "worker/republish/webhook_message.hpp"
 
 namespace feedmill {
 

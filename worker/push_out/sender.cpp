@@ -9,7 +9,7 @@
 #include "worker/base/redact.hpp"
 #include "worker/egress/web_url.hpp"
 #include "worker/listener/request_head.hpp"
-#include "worker/republish/message.hpp"
+#include "worker/republish/webhook_message.hpp"
 #include "worker/websub/callback.hpp"
 #include "worker/websub/signature.hpp"
 

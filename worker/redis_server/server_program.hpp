@@ -59,7 +59,7 @@ struct ServerReply {
 /// A connection for a few commands. Blocks.
 class ServerTalk {
  public:
-  /// Empty if there is no listener. `one_answer`: the longest wait for each answer.
+  /// Connects; empty without a listener. `one_answer`: timeout of each answer.
   static std::optional<ServerTalk> connect(const std::filesystem::path& path,
                                            std::chrono::seconds one_answer = std::chrono::seconds(5));
 

@@ -90,7 +90,7 @@ struct PushStateText {
 /// All states in display order.
 std::span<const PushStateText> push_state_texts();
 
-/// One line, "" if there is no hub; not cleaned.
+/// The subscription in one line; "" without a hub. Not cleaned.
 std::string push_text(const FeedRecord& record, const std::optional<PushRecord>& subscription, Milliseconds now);
 
 /// JSON object; null without hub and subscription.

@@ -5,7 +5,7 @@
 #include "storage/queues/subscribers.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/worker/api/served_api.hpp"
-#include "worker/republish/message.hpp"
+#include "worker/republish/webhook_message.hpp"
 
 namespace feedmill::test::webhook_api_test {
 namespace {

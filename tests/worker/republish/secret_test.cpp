@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "worker/republish/message.hpp"
+#include "worker/republish/webhook_message.hpp"
 
 namespace feedmill::webhook_secret_test {
 namespace {

@@ -16,7 +16,7 @@
 #include "storage/store/store.hpp"
 #include "tests/support/http_server.hpp"
 #include "tests/support/redis_server.hpp"
-#include "worker/republish/message.hpp"
+#include "worker/republish/webhook_message.hpp"
 #include "worker/verbs/commands.hpp"
 #include "worker/verbs/table.hpp"
 

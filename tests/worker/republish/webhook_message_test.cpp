@@ -1,4 +1,4 @@
-#include "worker/republish/message.hpp"
+#include "worker/republish/webhook_message.hpp"
 
 #include <cstdlib>
 #include <ctime>
