@@ -1,8 +1,7 @@
 # Holds docs/ to the code. Fails, with file and line,
 #   - when an id is cited that has no row in docs/rules/<page>.md, or a row that nobody cites,
 #   - when a row names no test, or docs/rules/, docs/THREATS.md or docs/READING.md one that does not exist,
-#   - when a row of docs/READING.md names no test, or a document without its .json,
-#   - when a row replaces an earlier rule and docs/rules/README.md does not list it, or the other way round.
+#   - when a row of docs/READING.md names no test, or a document without its .json.
 # A citation is the page and one or more ids: "HTTP P4", "SECURITY Q1–Q3, §10". It may go on in the next line of a
 # comment. A section of an RFC is none, for no page is called so.
 #   cmake -D SOURCE_DIR=… -P tests/rules.cmake
@@ -148,10 +147,9 @@ function(is_claim line result)
   endif()
 endfunction()
 
-# Appends to ROWS the ids of a page's rows, to REPLACING those that replace an earlier rule, to WRONG what is wrong.
-function(rows_in name text ROWS REPLACING WRONG)
+# Appends the ids of a page's rows to ROWS, and what is wrong with them to WRONG.
+function(rows_in name text ROWS WRONG)
   set(ids "${${ROWS}}")
-  set(new "${${REPLACING}}")
   set(bad "${${WRONG}}")
   lines_of("${text}" lines)
   set(number 0)
@@ -166,15 +164,11 @@ function(rows_in name text ROWS REPLACING WRONG)
       continue()
     endif()
     set(id "${name} ${CMAKE_MATCH_1}")
-    set(rule "${CMAKE_MATCH_3}")
     string(STRIP "${CMAKE_MATCH_4}" column)
     if(id IN_LIST ids)
       string(APPEND bad "\n  ${at}: ${id} has a row already")
     endif()
     list(APPEND ids "${id}")
-    if(rule MATCHES "Replaces: ")
-      list(APPEND new "${id}")
-    endif()
     judge_tests("${column}" objection)
     if(objection)
       string(APPEND bad "\n  ${at}: ${id} ${objection}")
@@ -183,7 +177,6 @@ function(rows_in name text ROWS REPLACING WRONG)
     set(${place} "${at}" PARENT_SCOPE)
   endforeach()
   set(${ROWS} "${ids}" PARENT_SCOPE)
-  set(${REPLACING} "${new}" PARENT_SCOPE)
   set(${WRONG} "${bad}" PARENT_SCOPE)
 endfunction()
 
@@ -245,12 +238,9 @@ endforeach()
 is_claim("| rule | – |" claim)
 expect("a row as a claim" "${claim}" TRUE)
 set(rows "")
-set(replacing "")
 set(wrong "")
-rows_in(HTTP "| id | rule | test |\n|---|---|---|\n| P1 | one. Replaces: it | `A.B` |\n| P1 | again | |\n| P2 | two |\n"
-        rows replacing wrong)
+rows_in(HTTP "| id | rule | test |\n|---|---|---|\n| P1 | one | `A.B` |\n| P1 | again | |\n| P2 | two |\n" rows wrong)
 expect("rows" "${rows}" "HTTP P1;HTTP P1")
-expect("what replaces" "${replacing}" "HTTP P1")
 foreach(said IN ITEMS ":4: HTTP P1 has a row already" ":4: HTTP P1 names no test" ":5: is no row")
   string(FIND "${wrong}" "${said}" at)
   if(at EQUAL -1)
@@ -286,26 +276,9 @@ endforeach()
 # --- docs/rules/ ----------------------------------------------------------------------------------------------------
 
 set(rows "")
-set(replacing "")
 foreach(name IN LISTS pages)
   file(READ ${SOURCE_DIR}/docs/rules/${name}.md text)
-  rows_in(${name} "${text}" rows replacing wrongs)
-endforeach()
-file(READ ${SOURCE_DIR}/docs/rules/README.md text)
-string(REGEX REPLACE "^.*\n## What replaced" "" listed "${text}")
-set(named "")
-cites_in("${listed}" named)
-list(TRANSFORM named REPLACE "^[0-9]+ " "")
-foreach(id IN LISTS replacing)
-  if(NOT id IN_LIST named)
-    string(MAKE_C_IDENTIFIER "at ${id}" place)
-    string(APPEND wrongs "\n  ${${place}}: ${id} replaces a rule, which docs/rules/README.md does not say")
-  endif()
-endforeach()
-foreach(id IN LISTS named)
-  if(NOT id IN_LIST replacing)
-    string(APPEND wrongs "\n  docs/rules/README.md: ${id} is said to replace a rule, which its row does not say")
-  endif()
+  rows_in(${name} "${text}" rows wrongs)
 endforeach()
 
 # --- who cites them -------------------------------------------------------------------------------------------------
@@ -384,9 +357,7 @@ check_page(READING TRUE 300)
 
 list(LENGTH rows number_of_rows)
 list(LENGTH cited number_of_ids)
-list(LENGTH replacing number_replacing)
-message(STATUS "${count} citations of ${number_of_ids} ids; ${number_of_rows} rows, of which ${number_replacing} replace "
-               "an earlier rule")
+message(STATUS "${count} citations of ${number_of_ids} ids; ${number_of_rows} rows")
 if(wrongs)
   message(FATAL_ERROR "rules:${wrongs}")
 endif()
