@@ -14,7 +14,7 @@
 #include "worker/http/fetch.hpp"
 #include "worker/ingest/document_source.hpp"
 #include "worker/ingest/reading_threads.hpp"
-#include "worker/ingest/store_pool.hpp"
+#include "worker/store/store_pool.hpp"
 
 namespace feedmill {
 

@@ -20,7 +20,7 @@
 #include "worker/ingest/fetched_document.hpp"
 #include "worker/ingest/reading_threads.hpp"
 #include "worker/ingest/refresh_observer.hpp"
-#include "worker/ingest/store_pool.hpp"
+#include "worker/store/store_pool.hpp"
 
 namespace feedmill {
 

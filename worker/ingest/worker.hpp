@@ -23,7 +23,7 @@
 #include "worker/base/log.hpp"
 #include "worker/ingest/refresh.hpp"
 #include "worker/ingest/scope_progress.hpp"
-#include "worker/ingest/store_pool.hpp"
+#include "worker/store/store_pool.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/observe/store_health.hpp"
 

@@ -13,7 +13,7 @@
 #include "worker/ingest/liveness.hpp"
 #include "worker/ingest/reading_threads.hpp"
 #include "worker/ingest/refresh.hpp"
-#include "worker/ingest/store_pool.hpp"
+#include "worker/store/store_pool.hpp"
 #include "worker/ingest/worker.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/observe/store_health.hpp"

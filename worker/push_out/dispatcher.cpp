@@ -4,14 +4,12 @@
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/experimental/parallel_group.hpp>
-#include <boost/asio/this_coro.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "storage/redis/test_point.hpp"
+#include "worker/base/coroutines.hpp"
 #include "worker/observe/notices.hpp"
 #include "worker/republish/topic_page.hpp"
 #include "worker/republish/webhook_message.hpp"
@@ -31,8 +29,9 @@ constexpr Milliseconds progress_every{1'000};  // progress of one second is writ
 constexpr Milliseconds settle_within{50};      // finished subscribers are written sooner
 constexpr Milliseconds turn{10'000};           // then the subscriber yields its lane
 constexpr Milliseconds least_back_off{60'000}, most_back_off{std::chrono::hours(24)};
-constexpr std::uint32_t most_rest = 30'000;  // ms, of a verification without a lane
-constexpr std::size_t told_at_once = 5;      // events per webhook between two checks of re-publishing
+constexpr Milliseconds after_bug = std::chrono::hours(1);  // until the subscriber is served again
+constexpr std::uint32_t most_rest = 30'000;                // ms, of a verification without a lane
+constexpr std::size_t told_at_once = 5;                    // events per webhook between two checks of re-publishing
 
 bool is_webhook(const Subscriber& subscriber) {
   return subscriber.kind == Subscriber::Kind::webhook;
@@ -68,26 +67,22 @@ Dispatcher::Dispatcher(asio::any_io_executor executor, const StoreOptions& conte
       sender_(parts.fetcher, parts.memory.budget(), options_.per_host, options_.timeout),
       content_(executor_, content, options_.hub, parts.memory),
       sites_(parts.sites),
+      lanes_(executor_, options_.at_once, due_),
       random_(std::random_device()()),
-      write_bell_(executor_),
-      filled_(executor_, Clock::time_point::max()) {}
+      write_due_(executor_) {}
 
 void Dispatcher::stop() {
   stopping_ = true;
-  due_.ring();
-  filled_.cancel();
+  lanes_.stop();
 }
 
 asio::awaitable<void> Dispatcher::run() {
-  using Operation = decltype(asio::co_spawn(executor_, lane(), asio::deferred));
-  std::vector<Operation> all;
-  all.push_back(asio::co_spawn(executor_, find_due(), asio::deferred));
-  for (std::size_t i = 0; i < options_.at_once; ++i) all.push_back(asio::co_spawn(executor_, lane(), asio::deferred));
-  auto group = asio::experimental::make_parallel_group(std::move(all));
   const auto serve_all = [&]() -> asio::awaitable<void> {
-    co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+    const auto find_due = [this](std::size_t room) { return take(room); };
+    const auto serve_one = [this](Served& served) { return serve_and_settle(served); };
+    co_await lanes_.run(find_due, serve_one);
     ended_ = true;
-    write_bell_.ring();
+    write_due_.notify();
   };
   co_await (serve_all() && write_down());
 }
@@ -97,56 +92,49 @@ asio::awaitable<void> Dispatcher::lay_down() {
     if (!progress.lost) settled_.push_back({id, progress.claim, progress.cursor, Then::later, Milliseconds(0), {}});
   }
   progress_.clear();
-  for (Served& served : queue_)
+  for (const Served& served : lanes_.left())
     settled_.push_back({served.subscriber.id, served.claim, "", Then::later, Milliseconds(0), {}});
-  queue_.clear();
   co_await settle(std::exchange(settled_, {}));
 }
 
-asio::awaitable<void> Dispatcher::find_due() {
-  while (!stopping_) {
-    if (in_hand_ >= options_.at_once) {
-      co_await due_.rest(options_.poll);
-      continue;
-    }
-    const std::size_t room = options_.at_once - in_hand_;
-    const auto ask = [&](Store& store) { return Subscribers(store).take(room, options_.lease, options_.token); };
-    const auto held_until = Clock::now() + options_.lease;
-    StoreResult<TakenSubscribers> taken = co_await store_.call(ask);
-    if (!taken) {
-      metrics_.store_error(taken.error());
-      co_await due_.rest(5 * options_.poll);
-      continue;
-    }
-    redis_time_ = taken->now;
-    redis_read_ = Clock::now();
-    const bool any = !taken->subscribers.empty();
-    for (Subscriber& subscriber : taken->subscribers) take(std::move(subscriber), taken->claim, held_until);
-    if (any) {
-      filled_.cancel();
-      continue;
-    }
-    const bool known = taken->next.count() > 0;
-    co_await due_.rest(known ? std::clamp(taken->next - taken->now, Milliseconds(1), options_.look) : options_.look);
+asio::awaitable<DueLanes<Dispatcher::Served>::Taken> Dispatcher::take(std::size_t room) {
+  const auto ask = [&](Store& store) { return Subscribers(store).take(room, options_.lease, options_.token); };
+  const auto held_until = Clock::now() + options_.lease;
+  StoreResult<TakenSubscribers> found = co_await store_.call(ask);
+  DueLanes<Served>::Taken taken;
+  if (!found) {
+    metrics_.store_error(found.error());
+    taken.rest = 5 * options_.poll;
+    co_return taken;
   }
+  redis_time_ = found->now;
+  redis_read_ = Clock::now();
+  for (Subscriber& subscriber : found->subscribers) {
+    Served served{std::move(subscriber), found->claim, held_until};
+    if (has_lane_for(served)) taken.items.push_back(std::move(served));
+  }
+  if (!found->subscribers.empty()) co_return taken;
+  const bool known = found->next.count() > 0;
+  taken.rest = known ? std::clamp(found->next - found->now, Milliseconds(1), options_.look) : options_.look;
+  co_return taken;
 }
 
 /// Receivers that failed or were slow last time get at most half of the lanes, verifications a quarter: neither delays
-/// the deliveries of others (WEBSUB U14).
-void Dispatcher::take(Subscriber&& subscriber, const std::string& claim, Clock::time_point held_until) {
-  const bool verifies = subscriber.state == Subscriber::State::pending;
-  const bool failed = !verifies && (subscriber.failures > 0 || sender_.is_slow(subscriber));
-  const std::size_t lanes = std::max<std::size_t>(1, options_.at_once / (verifies ? 4 : 2));
-  if ((verifies && verifying_ >= lanes) || (failed && failing_ >= lanes)) {
-    const Milliseconds rest = verifies ? Milliseconds(random_() % most_rest) : Milliseconds(0);
-    settled_.push_back({subscriber.id, claim, "", Then::later, with_jitter(2 * options_.poll) + rest, {}});
-    write_bell_.ring();
-    return;
+/// the deliveries of others (WEBSUB U14). If there is no lane, the subscriber is due again soon.
+bool Dispatcher::has_lane_for(Served& served) {
+  const Subscriber& subscriber = served.subscriber;
+  served.verifies = subscriber.state == Subscriber::State::pending;
+  served.failed = !served.verifies && (subscriber.failures > 0 || sender_.is_slow(subscriber));
+  const std::size_t lanes = std::max<std::size_t>(1, options_.at_once / (served.verifies ? 4 : 2));
+  if ((served.verifies && verifying_ >= lanes) || (served.failed && failing_ >= lanes)) {
+    const Milliseconds rest = served.verifies ? Milliseconds(random_() % most_rest) : Milliseconds(0);
+    settled_.push_back({subscriber.id, served.claim, "", Then::later, with_jitter(2 * options_.poll) + rest, {}});
+    write_due_.notify();
+    return false;
   }
-  ++in_hand_;
-  if (verifies) ++verifying_;
-  if (failed) ++failing_;
-  queue_.push_back({std::move(subscriber), claim, held_until, verifies, failed});
+  if (served.verifies) ++verifying_;
+  if (served.failed) ++failing_;
+  return true;
 }
 
 /// Null: our lease has ended and another lane serves the subscriber.
@@ -163,30 +151,27 @@ bool Dispatcher::let_go(const Served& served, SubscriberSettlement& end) {
   return true;
 }
 
-asio::awaitable<void> Dispatcher::lane() {
-  while (!stopping_) {
-    if (queue_.empty()) {
-      co_await filled_.async_wait(asio::as_tuple(asio::use_awaitable));
-      const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
-      if (cancelled != asio::cancellation_type::none) co_return;
-      continue;
-    }
-    Served served = std::move(queue_.front());
-    queue_.pop_front();
-    const std::string id = served.subscriber.id;
-    progress_[id] = {served.claim, served.subscriber.cursor, served.held_until};
-    SubscriberSettlement end = co_await serve(served);
-    end.fields = std::move(served.changes);
-    if (const Progress* const progress = progress_of(served)) {
-      if (!progress->lost) settled_.push_back(std::move(end));
-      progress_.erase(id);
-    }
-    --in_hand_;
-    if (served.verifies) --verifying_;
-    if (served.failed) --failing_;
-    write_bell_.ring();
-    if (in_hand_ + 1 == options_.at_once) due_.ring();
+asio::awaitable<void> Dispatcher::serve_and_settle(Served& served) {
+  const std::string id = served.subscriber.id;
+  progress_[id] = {served.claim, served.subscriber.cursor, served.held_until};
+  SubscriberSettlement end;
+  try {
+    end = co_await serve(served);
+  } catch (const std::exception& error) {
+    if (is_cancellation(std::current_exception())) throw;
+    metrics_.bug();
+    log_.write(LogLevel::error, "bug", "an unexpected error; please report it",
+               {{"part", "push_out"}, {"id", id}, {"url", served.subscriber.url}, {"detail", error.what()}});
+    end = {id, served.claim, served.subscriber.cursor, Then::later, after_bug, {}};
   }
+  end.fields = std::move(served.changes);
+  if (const Progress* const progress = progress_of(served)) {
+    if (!progress->lost) settled_.push_back(std::move(end));
+    progress_.erase(id);
+  }
+  if (served.verifies) --verifying_;
+  if (served.failed) --failing_;
+  write_due_.notify();
 }
 
 asio::awaitable<SubscriberSettlement> Dispatcher::serve(Served& served) {
@@ -321,15 +306,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::tell_webhook(Served& served, Subsc
       std::string body = webhook_body(event.event.type, event.event.timestamp, event.json);
       told[i] = co_await sender_.tell(subscriber, event.id, std::move(body), redis_now());
     };
-    using Operation = decltype(asio::co_spawn(executor_, tell_one(0), asio::deferred));
-    if (count == 1) {
-      co_await tell_one(0);
-    } else {
-      std::vector<Operation> all;
-      for (std::size_t i = 0; i < count; ++i) all.push_back(asio::co_spawn(executor_, tell_one(i), asio::deferred));
-      auto group = asio::experimental::make_parallel_group(std::move(all));
-      co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
-    }
+    co_await at_once(executor_, count, tell_one);
     test_point("S22");
     for (std::size_t i = 0; i < count; ++i) {
       const Next next = judge(served, end, told[i]);
@@ -478,7 +455,7 @@ asio::awaitable<void> Dispatcher::write_down() {
   progress_due_ = Clock::now() + progress_every;
   bool failed = false;
   while (!ended_) {
-    co_await write_bell_.rest(settled_.empty() || failed ? with_jitter(progress_every) : settle_within);
+    co_await write_due_.wait(settled_.empty() || failed ? with_jitter(progress_every) : settle_within);
     if (!settled_.empty()) {
       asio::steady_timer soon(executor_, settle_within);
       co_await soon.async_wait(asio::as_tuple(asio::use_awaitable));
@@ -518,7 +495,7 @@ asio::awaitable<bool> Dispatcher::settle(std::vector<SubscriberSettlement> all) 
       if (some[i].then == Then::hold) found->second.held_until = held_until;
     }
   }
-  if (!all.empty()) due_.ring();
+  if (!all.empty()) due_.notify();
   if (notices_.empty()) co_return true;
   const std::vector<Notice> notices = std::exchange(notices_, {});
   StoreResult<void> told;

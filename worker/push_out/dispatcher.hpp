@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <random>
 #include <string>
@@ -12,18 +11,18 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include "storage/queues/subscribers.hpp"
 #include "storage/records/notice.hpp"
+#include "worker/base/due_lanes.hpp"
 #include "worker/base/log.hpp"
 #include "worker/http/fetch.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/push_out/event_tail.hpp"
 #include "worker/push_out/outside_event.hpp"
 #include "worker/push_out/sender.hpp"
-#include "worker/push_out/store_calls.hpp"
 #include "worker/push_out/verification_limit.hpp"
+#include "worker/store/store_calls.hpp"
 
 namespace feedmill {
 
@@ -54,7 +53,7 @@ class Dispatcher {
     StoreCalls& store;
     const FeedHomes& homes;
     EventTail& tail;
-    Bell& due;  ///< rung when subscribers may be due
+    WakeEvent& due;  ///< notified when subscribers may be due
     Fetcher& fetcher;
     OutgoingMemory& memory;  ///< for deliveries
     VerificationLimit& sites;
@@ -94,11 +93,11 @@ class Dispatcher {
   /// Whether to continue serving the subscriber.
   enum class Next { more, settled };
 
-  boost::asio::awaitable<void> find_due();
-  void take(Subscriber&& subscriber, const std::string& claim, Clock::time_point held_until);
+  boost::asio::awaitable<DueLanes<Served>::Taken> take(std::size_t room);
+  bool has_lane_for(Served& served);
+  boost::asio::awaitable<void> serve_and_settle(Served& served);
   Progress* progress_of(const Served& served);
   bool let_go(const Served& served, SubscriberSettlement& end);
-  boost::asio::awaitable<void> lane();
   boost::asio::awaitable<SubscriberSettlement> serve(Served& served);
   enum class Turn { now, later, never };
   boost::asio::awaitable<Turn> turn_at_site(Served& served, SubscriberSettlement& end, Fetcher::Peer& peer);
@@ -125,7 +124,7 @@ class Dispatcher {
   StoreCalls& store_;
   const FeedHomes& homes_;
   EventTail& tail_;
-  Bell& due_;
+  WakeEvent& due_;
   Metrics& metrics_;
   Log& log_;
   const Options options_;
@@ -134,10 +133,9 @@ class Dispatcher {
   VerificationLimit& sites_;
   VerificationLimit networks_{10'000, VerificationLimit::Confirmed::keeps};
 
-  std::deque<Served> queue_;                   // waiting for a free lane
+  DueLanes<Served> lanes_;
   std::size_t verifying_ = 0;                  // claimed subscribers that are pending
   std::size_t failing_ = 0;                    // claimed subscribers whose last request failed or was slow
-  std::size_t in_hand_ = 0;                    // claimed subscribers, waiting or in a lane
   std::map<std::string, Progress> progress_;   // of subscribers in a lane
   std::vector<SubscriberSettlement> settled_;  // not yet written
   std::vector<Notice> notices_;                // not yet written
@@ -145,8 +143,7 @@ class Dispatcher {
   Milliseconds redis_time_{};                  // Redis' clock at `redis_read_`
   Clock::time_point redis_read_;
   std::minstd_rand random_;
-  Bell write_bell_;
-  boost::asio::steady_timer filled_;  // cancelled when the queue is filled
+  WakeEvent write_due_;
   bool stopping_ = false, ended_ = false;
 };
 

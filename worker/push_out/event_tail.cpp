@@ -8,7 +8,6 @@
 
 #include "parsers/text/strings.hpp"
 #include "storage/events/event_stream.hpp"
-#include "worker/base/server_wait.hpp"
 
 namespace feedmill {
 
@@ -35,13 +34,14 @@ struct Counted {
 
 EventTail::EventTail(const asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
                      MemoryBudget& memory, Options options)
-    : homes_(homes), options_(options), tail_store_(store), store_(store), memory_(memory), pause_(executor) {}
+    : homes_(homes), options_(options), tail_(store), store_(store), memory_(memory), pause_(executor) {}
 
 asio::awaitable<void> EventTail::run() {
   while (!stopping_) {
     bool failed = false;
     if (newest_.empty()) {
-      auto last = co_await run_on(tail_calls_, [&] { return EventStream(tail_store_).last_seq(); });
+      const auto read_last = [](Store& store) { return EventStream(store).last_seq(); };
+      auto last = co_await tail_.call(read_last);
       failed = last.has_error();
       if (!failed) newest_ = *last;
     } else {
@@ -61,14 +61,15 @@ asio::awaitable<void> EventTail::run() {
 }
 
 asio::awaitable<StoreResult<UnknownEvents>> EventTail::wait() {
-  EventStream stream(tail_store_);
-  const auto begin = [&] { return stream.begin_to_wait(newest_, read_at_once, options_.block); };
-  const auto end = [&]() -> StoreResult<UnknownEvents> {
-    const auto records = stream.come();
+  const auto begin = [this](Store& store) {
+    return EventStream(store).begin_to_wait(newest_, read_at_once, options_.block);
+  };
+  const auto end = [](Store& store) -> StoreResult<UnknownEvents> {
+    const auto records = EventStream(store).come();
     if (!records) return records.error();
     return UnknownEvents(*records);
   };
-  co_return co_await wait_at_server(tail_calls_, begin, end);
+  return tail_.wait(begin, end);
 }
 
 asio::awaitable<StoreResult<OutsideEvents>> EventTail::known(UnknownEvents events) {
@@ -84,7 +85,7 @@ asio::awaitable<StoreResult<OutsideEvents>> EventTail::known(UnknownEvents event
 
 void EventTail::stop() {
   stopping_ = true;
-  tail_store_.break_wait();
+  tail_.break_wait();
   pause_.cancel();
 }
 
@@ -138,9 +139,8 @@ std::optional<OutsideEvents> EventTail::held(const std::string& after, std::size
 
 asio::awaitable<StoreResult<EventTail::Since>> EventTail::since(std::string after, std::size_t most) {
   Since since;
-  auto read = co_await run_on(calls_, [&]() -> StoreResult<UnknownEvents> {
-    store_.leave_closed();
-    auto found = EventStream(store_).since(after, most);
+  const auto read_page = [&](Store& store) -> StoreResult<UnknownEvents> {
+    auto found = EventStream(store).since(after, most);
     if (!found) return found.error();
     since.oldest = std::move(found->oldest);
     since.before_oldest = std::move(found->before_oldest);
@@ -153,7 +153,8 @@ asio::awaitable<StoreResult<EventTail::Since>> EventTail::since(std::string afte
                                        }),
                   records.end());
     return UnknownEvents(records);
-  });
+  };
+  auto read = co_await store_.call(read_page);
   if (!read) co_return read.error();
   auto events = co_await known(std::move(*read));
   if (!events) co_return events.error();

@@ -82,7 +82,7 @@ class EventTail {
 
   const FeedHomes& homes_;
   Options options_;
-  Store tail_store_, store_;  // the wait for new events has its own connection
+  StoreCalls tail_, store_;  // the wait for new events has its own connection
   std::deque<Held> held_;
   std::size_t bytes_ = 0;
   MemoryBudget& memory_;
@@ -90,7 +90,6 @@ class EventTail {
   std::list<std::function<void()>> listeners_;
   boost::asio::steady_timer pause_;
   bool stopping_ = false;
-  BlockingCalls tail_calls_, calls_;
 };
 
 }  // namespace feedmill

@@ -17,15 +17,15 @@ constexpr std::size_t most_woken = 500;    // per script call
 
 }  // namespace
 
-FanOut::FanOut(const asio::any_io_executor& executor, StoreCalls& store, EventTail& tail, Bell& due, Metrics& metrics,
-               Options options)
+FanOut::FanOut(const asio::any_io_executor& executor, StoreCalls& store, EventTail& tail, WakeEvent& due,
+               Metrics& metrics, Options options)
     : store_(store),
       tail_(tail),
       due_(due),
       metrics_(metrics),
       options_(std::move(options)),
-      listener_(tail.listen([this] { bell_.ring(); })),
-      bell_(executor) {}
+      listener_(tail.listen([this] { wake_.notify(); })),
+      wake_(executor) {}
 
 FanOut::~FanOut() {
   tail_.forget(listener_);
@@ -33,19 +33,19 @@ FanOut::~FanOut() {
 
 void FanOut::stop() {
   stopping_ = true;
-  bell_.ring();
+  wake_.notify();
 }
 
 asio::awaitable<void> FanOut::run() {
   while (!stopping_) {
     const bool mine = co_await hold_lead();
     if (!mine) {
-      co_await bell_.rest(look_to_lead());
+      co_await wake_.wait(look_to_lead());
       continue;
     }
     const bool more = co_await look_through();
     co_await keep_up();
-    if (!more && !stopping_) co_await bell_.rest(options_.look);
+    if (!more && !stopping_) co_await wake_.wait(options_.look);
   }
 }
 
@@ -145,7 +145,7 @@ asio::awaitable<bool> FanOut::wake(std::vector<Subscribers::Concerned> concerned
     if (last) break;
   }
   mark_ = std::move(mark);
-  if (!concerned.empty()) due_.ring();
+  if (!concerned.empty()) due_.notify();
   co_return true;
 }
 
@@ -155,7 +155,7 @@ asio::awaitable<void> FanOut::keep_up() {
   const auto expire = [](Store& store) { return Subscribers(store).expire(batch_events); };
   const StoreResult<std::size_t> expired = co_await store_.call(expire);
   if (!expired) metrics_.store_error(expired.error());
-  if (expired && *expired > 0) due_.ring();
+  if (expired && *expired > 0) due_.notify();
 }
 
 asio::awaitable<void> FanOut::let_go() {

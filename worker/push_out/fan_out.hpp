@@ -14,7 +14,7 @@
 #include "worker/observe/metrics.hpp"
 #include "worker/push_out/concerned.hpp"
 #include "worker/push_out/event_tail.hpp"
-#include "worker/push_out/store_calls.hpp"
+#include "worker/store/store_calls.hpp"
 
 namespace feedmill {
 
@@ -28,8 +28,8 @@ class FanOut {
   };
 
   /// Rings `due` when subscribers are due.
-  FanOut(const boost::asio::any_io_executor& executor, StoreCalls& store, EventTail& tail, Bell& due, Metrics& metrics,
-         Options options);
+  FanOut(const boost::asio::any_io_executor& executor, StoreCalls& store, EventTail& tail, WakeEvent& due,
+         Metrics& metrics, Options options);
   ~FanOut();
   FanOut(const FanOut&) = delete;
   FanOut& operator=(const FanOut&) = delete;
@@ -55,11 +55,11 @@ class FanOut {
 
   StoreCalls& store_;
   EventTail& tail_;
-  Bell& due_;
+  WakeEvent& due_;
   Metrics& metrics_;
   const Options options_;
   EventTail::Listener listener_;
-  Bell bell_;
+  WakeEvent wake_;
 
   bool leading_ = false;
   std::string mark_;           // the stream has been processed up to here

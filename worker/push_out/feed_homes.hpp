@@ -14,7 +14,7 @@
 
 #include "storage/store/partition.hpp"
 #include "storage/store/store.hpp"
-#include "worker/push_out/store_calls.hpp"
+#include "worker/store/store_calls.hpp"
 
 namespace feedmill {
 
@@ -44,12 +44,7 @@ struct FeedHomes {
 /// All feeds in the store of `calls`, which outlives them.
 inline FeedHomes all_in(StoreCalls& calls) {
   FeedHomes homes;
-  homes.at = [&calls](unsigned, std::function<void(Store&)> work) {
-    return calls.call([work = std::move(work)](Store& store) {
-      store.leave_closed();
-      work(store);
-    });
-  };
+  homes.at = [&calls](unsigned, std::function<void(Store&)> work) { return calls.call(std::move(work)); };
   return homes;
 }
 

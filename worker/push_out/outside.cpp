@@ -99,7 +99,7 @@ std::string Outside::site_of(const std::string& callback) const {
 asio::awaitable<std::optional<HttpReply>> Outside::objection_to_site(std::string site) {
   if (sites_.closed_for(site) == Milliseconds(0)) co_return std::nullopt;
   const auto look = [&](Store& store) { return Subscribers(store).has_active(site); };
-  const StoreResult<bool> confirmed = co_await store_.call_again(look);  // another worker may have verified it
+  const StoreResult<bool> confirmed = co_await store_.call(look);  // another worker may have verified it
   way_.note(confirmed.has_value());
   if (!confirmed) co_return try_later("30");
   if (*confirmed) sites_.add(site, true);
@@ -141,7 +141,7 @@ asio::awaitable<HttpReply> Outside::ask_hub(Visit& visit) {
   subscriber.topic_url = std::move(request->topic);
   subscriber.intent = {std::move(request->mode), std::move(request->secret), request->lease, "", 0};
   const auto write = [&](Store& store) { return Subscribers(store).ask(subscriber, options_.bounds); };
-  const StoreResult<AskedOfHub> taken = co_await store_.call_again(write);
+  const StoreResult<AskedOfHub> taken = co_await store_.call(write);
   way_.note(taken.has_value());
   if (!taken) {
     metrics_.store_error(taken.error());

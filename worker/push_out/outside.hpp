@@ -20,9 +20,9 @@
 #include "worker/listener/listener.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/push_out/live_streams.hpp"
-#include "worker/push_out/store_calls.hpp"
 #include "worker/push_out/topic_pages.hpp"
 #include "worker/push_out/verification_limit.hpp"
+#include "worker/store/store_calls.hpp"
 
 namespace feedmill {
 

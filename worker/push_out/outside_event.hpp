@@ -15,8 +15,8 @@
 #include "worker/base/coroutines.hpp"
 #include "worker/base/memory_budget.hpp"
 #include "worker/push_out/sender.hpp"
-#include "worker/push_out/store_calls.hpp"
 #include "worker/republish/topic_page.hpp"
+#include "worker/store/store_calls.hpp"
 
 namespace feedmill {
 

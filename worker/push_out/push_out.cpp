@@ -37,8 +37,8 @@ PushOut::PushOut(const asio::any_io_executor& executor, const StoreOptions& stor
       engine_(executor, store, homes_, tail_, fetcher_, memory.deliveries, sites_, metrics, log,
               std::move(options.engine)),
       streams_(executor, tail_, options.streams),
-      figures_bell_(executor),
-      topics_bell_(executor) {
+      figures_due_(executor),
+      topics_due_(executor) {
   if (options.outside)
     outside_.emplace(executor, store, std::move(*options.outside), std::move(options.fetch), streams_, memory.documents,
                      sites_, metrics);
@@ -74,7 +74,7 @@ asio::awaitable<void> PushOut::keep_figures() {
     metrics_.set_streams(streams_.figures().open);
     metrics_.push_out_streamed(streams_.figures().events - streamed);
     streamed = streams_.figures().events;
-    co_await figures_bell_.rest(figures_every);
+    co_await figures_due_.wait(figures_every);
   }
 }
 
@@ -91,7 +91,7 @@ asio::awaitable<void> PushOut::keep_stream_figures() {
 /// Closes the streams of removed topic URLs.
 asio::awaitable<void> PushOut::close_ended_topics() {
   while (!stopped_) {
-    co_await topics_bell_.rest(topics_every);
+    co_await topics_due_.wait(topics_every);
     const std::vector<std::string> all = streams_.tokens();
     if (all.empty() || stopped_) continue;
     const auto find = [&](Store& store) -> StoreResult<std::vector<std::string>> {
@@ -118,8 +118,8 @@ void PushOut::stop() {
   if (std::exchange(stopped_, true)) return;
   engine_.stop(drain_);
   streams_.stop();
-  figures_bell_.ring();
-  topics_bell_.ring();
+  figures_due_.notify();
+  topics_due_.notify();
 }
 
 void PushOut::hurry() {

@@ -39,7 +39,7 @@ class PushOutEngine {
   boost::asio::awaitable<void> wait_for_end();
 
   StoreCalls store_;
-  Bell due_;  // subscribers may be due
+  WakeEvent due_;  // subscribers may be due
   FanOut fan_out_;
   Dispatcher dispatcher_;
   boost::asio::steady_timer end_;
@@ -103,7 +103,7 @@ class PushOut {
   PushOutEngine engine_;
   LiveStreams streams_;
   std::optional<Outside> outside_;
-  Bell figures_bell_, topics_bell_;
+  WakeEvent figures_due_, topics_due_;
   bool stopped_ = false;
 };
 

@@ -58,7 +58,7 @@ asio::awaitable<StoreResult<std::optional<Topic>>> TopicPages::topic_of(std::str
     if (!page) return page.error();
     return *page ? std::move(*topic) : std::optional<Topic>();
   };
-  co_return co_await store_.call_again(find);
+  co_return co_await store_.call(find);
 }
 
 /// Replaces an arbitrary `before` by the position of the post it resolves to, so that each page is cached once.
@@ -73,7 +73,7 @@ asio::awaitable<TopicPages::Is> TopicPages::resolve(TopicTarget& target) {
     target.before = std::move(*place);
     return true;
   };
-  const StoreResult<bool> found = co_await store_.call_again(look);
+  const StoreResult<bool> found = co_await store_.call(look);
   if (!found) co_return Is::store_away;
   co_return *found ? Is::there : Is::not_there;
 }
@@ -107,7 +107,7 @@ asio::awaitable<TopicPages::Found> TopicPages::document_of(TopicTarget target) {
     if ((*page)->next) links.next = address(target, (*page)->next);
     return std::optional(render_topic(**page, target.format, links));
   };
-  StoreResult<std::optional<TopicDocument>> made = co_await store_.call_again(make);
+  StoreResult<std::optional<TopicDocument>> made = co_await store_.call(make);
   found.is = Is::store_away;
   if (!made) co_return found;
   found.is = Is::not_there;

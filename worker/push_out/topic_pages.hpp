@@ -21,8 +21,8 @@
 #include "worker/base/memory_budget.hpp"
 #include "worker/listener/connection.hpp"
 #include "worker/push_out/outside_requests.hpp"
-#include "worker/push_out/store_calls.hpp"
 #include "worker/republish/topic_document.hpp"
+#include "worker/store/store_calls.hpp"
 
 namespace feedmill {
 

@@ -5,7 +5,7 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "worker/base/server_wait.hpp"
+#include "worker/store/server_wait.hpp"
 #include "worker/observe/store_health.hpp"
 
 namespace feedmill {

@@ -6,10 +6,7 @@
 #include <vector>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/deferred.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
-#include <boost/asio/experimental/parallel_group.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -88,14 +85,13 @@ HubClient::HubClient(const asio::any_io_executor& executor, Fetcher& fetcher, Pu
       metrics_(metrics),
       log_(log),
       options_(std::move(options)),
-      pause_(executor),
-      filled_(executor, Clock::time_point::max()),
+      due_(executor),
+      lanes_(executor, options_.at_once, due_),
       end_(executor, Clock::time_point::max()) {}
 
 void HubClient::stop(Milliseconds grace) {
   stopping_ = true;
-  pause_.cancel();
-  filled_.cancel();
+  lanes_.stop();
   end_.expires_after(grace);
 }
 
@@ -103,14 +99,11 @@ asio::awaitable<void> HubClient::run() {
   co_await (look_after_all() || wait_for_end());
 }
 
+/// Tasks that were taken and not begun are taken by any worker after their lease.
 asio::awaitable<void> HubClient::look_after_all() {
-  const auto executor = co_await asio::this_coro::executor;
-  using Operation = decltype(asio::co_spawn(executor, lane(), asio::deferred));
-  std::vector<Operation> all;
-  all.push_back(asio::co_spawn(executor, find_tasks(), asio::deferred));
-  for (std::size_t i = 0; i < options_.at_once; ++i) all.push_back(asio::co_spawn(executor, lane(), asio::deferred));
-  auto group = asio::experimental::make_parallel_group(std::move(all));
-  co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
+  const auto take = [this](std::size_t room) { return take_tasks(room); };
+  const auto look = [this](const Given& given) { return look_after(given); };
+  co_await lanes_.run(take, look);
 }
 
 asio::awaitable<void> HubClient::wait_for_end() {
@@ -122,55 +115,24 @@ asio::awaitable<void> HubClient::wait_for_end() {
   }
 }
 
-/// Waits until there is room or stop() is called, at most `longest`.
-asio::awaitable<void> HubClient::rest(Clock::duration longest) {
-  pause_.expires_after(longest);
-  co_await pause_.async_wait(asio::as_tuple(asio::use_awaitable));
-}
-
-/// Takes as many tasks as lanes are free: tasks waiting for their slot at a hub stay in the store.
-asio::awaitable<void> HubClient::find_tasks() {
-  while (!stopping_) {
-    if (in_hand_ == options_.at_once) {
-      co_await rest(options_.poll);
-    } else {
-      const std::size_t room = options_.at_once - in_hand_;
-      const auto ask = [&](Store& store) { return Pushes(store).take(room, options_.lease); };
-      StoreResult<PushTasks> taken = co_await store_.call(ask);
-      if (!taken) metrics_.store_error(taken.error());
-      if (stopping_) co_return;  // after the lease, any worker takes these tasks
-      if (taken && !taken->tasks.empty()) {
-        in_hand_ += taken->tasks.size();
-        for (PushTask& task : taken->tasks) queue_.push_back({std::move(task), taken->now});
-        filled_.cancel();
-      } else if (!taken) {
-        co_await rest(5 * options_.poll);
-      } else {
-        const bool known = taken->next.count() > 0;
-        co_await rest(known ? std::clamp(taken->next - taken->now, Milliseconds(1), options_.poll) : options_.poll);
-      }
-    }
-    const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
-    if (cancelled != asio::cancellation_type::none) co_return;
+asio::awaitable<DueLanes<HubClient::Given>::Taken> HubClient::take_tasks(std::size_t room) {
+  const auto ask = [&](Store& store) { return Pushes(store).take(room, options_.lease); };
+  StoreResult<PushTasks> found = co_await store_.call(ask);
+  DueLanes<Given>::Taken taken;
+  if (!found) {
+    metrics_.store_error(found.error());
+    taken.rest = 5 * options_.poll;
+    co_return taken;
   }
+  for (PushTask& task : found->tasks) taken.items.push_back({std::move(task), found->now});
+  if (!taken.items.empty()) co_return taken;
+  const bool known = found->next.count() > 0;
+  taken.rest = known ? std::clamp(found->next - found->now, Milliseconds(1), options_.poll) : options_.poll;
+  co_return taken;
 }
 
-asio::awaitable<void> HubClient::lane() {
-  while (!stopping_) {
-    if (queue_.empty()) {
-      co_await filled_.async_wait(asio::as_tuple(asio::use_awaitable));
-      const auto cancelled = (co_await asio::this_coro::cancellation_state).cancelled();
-      if (cancelled != asio::cancellation_type::none) co_return;
-      continue;
-    }
-    Given given = std::move(queue_.front());
-    queue_.pop_front();
-    co_await look_after(std::move(given.task), given.now);
-    if (in_hand_-- == options_.at_once) pause_.cancel();
-  }
-}
-
-asio::awaitable<void> HubClient::look_after(PushTask task, Milliseconds now) {
+asio::awaitable<void> HubClient::look_after(const Given& given) {
+  const auto& [task, now] = given;
   try {
     const PushStep step = plan_push(task, now);
     co_await take_step(task, step, now);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,11 +12,12 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "worker/base/due_lanes.hpp"
 #include "worker/base/log.hpp"
 #include "worker/http/fetch.hpp"
-#include "worker/ingest/store_pool.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/observe/push_turns.hpp"
+#include "worker/store/store_pool.hpp"
 #include "worker/websub/push_policy.hpp"
 #include "worker/websub/push_store.hpp"
 
@@ -76,11 +76,9 @@ class HubClient {
   class Place;
 
   boost::asio::awaitable<void> look_after_all();
-  boost::asio::awaitable<void> find_tasks();
-  boost::asio::awaitable<void> lane();
+  boost::asio::awaitable<DueLanes<Given>::Taken> take_tasks(std::size_t room);
   boost::asio::awaitable<void> wait_for_end();
-  boost::asio::awaitable<void> rest(Clock::duration longest);
-  boost::asio::awaitable<void> look_after(PushTask task, Milliseconds now);
+  boost::asio::awaitable<void> look_after(const Given& given);
   boost::asio::awaitable<void> take_step(const PushTask& task, const PushStep& step, Milliseconds now);
   boost::asio::awaitable<void> subscribe(const PushTask& task, const PushStep& step, Milliseconds now);
   boost::asio::awaitable<void> end(const PushTask& task, const PushStep& step);
@@ -102,10 +100,8 @@ class HubClient {
   Options options_;
   std::map<std::string, Clock::time_point> only_http_;  ///< hubs whose https form does not work, until then
   std::map<std::string, Domain> domains_;               ///< domains with running requests
-  std::deque<Given> queue_;                             ///< waiting for a free lane
-  std::size_t in_hand_ = 0;                             ///< queued and running tasks
-  boost::asio::steady_timer pause_;                     ///< of find_tasks(); cancelled when there is room
-  boost::asio::steady_timer filled_;                    ///< cancelled when the queue is not empty
+  WakeEvent due_;
+  DueLanes<Given> lanes_;
   boost::asio::steady_timer end_;
   bool stopping_ = false;
 };

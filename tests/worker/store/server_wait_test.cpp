@@ -1,5 +1,5 @@
 // Waits on the loop for a socket that another component reads.
-#include "worker/base/server_wait.hpp"
+#include "worker/store/server_wait.hpp"
 
 #include <chrono>
 #include <functional>

@@ -5,11 +5,8 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -21,6 +18,8 @@
 #include "storage/ingest/ingest.hpp"
 #include "storage/store/store.hpp"
 #include "worker/base/blocking_calls.hpp"
+#include "worker/store/batches.hpp"
+#include "worker/store/store_calls.hpp"
 
 namespace feedmill {
 
@@ -69,7 +68,7 @@ class StorePool {
   }
 
   /// Sets the pools of all partitions on this loop, in order and including this one, if the loop serves all
-  /// (RELIABILITY L29). They must live as long as this.
+  /// (RELIABILITY L29). They must outlive this.
   void set_partitions(std::vector<StorePool*> partitions) { partitions_ = std::move(partitions); }
 
   /// Runs `work(store)` on another partition of this deployment (RELIABILITY L27): like call() if this loop serves it,
@@ -89,7 +88,7 @@ class StorePool {
   boost::asio::awaitable<StoreResult<bool>> wait_for_wish(Milliseconds longest);
   /// Ends wait_for_wish() with an error.
   void break_wait() {
-    if (wishes_) wishes_->store.break_wait();
+    if (wishes_) wishes_->break_wait();
   }
   /// The server may have failed: breaks the wait, and reconnects each connection at its next call, instead of finding
   /// each one dead.
@@ -114,15 +113,15 @@ class StorePool {
   std::chrono::nanoseconds busy() const { return std::chrono::nanoseconds(busy_ns_); }
 
  private:
-  struct Waiting;
-  /// Arguments of stored_feed(), look_up() and commit().
-  using Request = std::variant<FeedToRead, LookUp, const Commit*>;
+  /// Of stored_feed(), look_up() and commit().
+  using Requests = Batches<
+      std::variant<FeedToRead, LookUp, const Commit*>,
+      std::variant<std::monostate, StoreResult<StoredFeed>, StoreResult<StoredSnapshot>, StoreResult<Committed>>>;
   struct Connection {
     explicit Connection(const StoreOptions& options) : store(options) {}
     /// The store for the next call, reconnected if needed. `known`: losses_ at the time.
     Store& ready(std::uint64_t known);
     Store store;
-    bool busy = false;
     std::uint64_t losses = 0;  // losses already handled
     std::uint64_t reconnects = 0;
     BlockingCalls calls;
@@ -136,22 +135,18 @@ class StorePool {
     BlockingCalls calls;
   };
 
-  template <class Answer>
-  boost::asio::awaitable<Answer> ask(Request request);
   void leave();
-  void start_if_idle();
-  boost::asio::awaitable<void> serve(Connection& connection);
-  static void exchange(Store& store, const std::vector<Waiting*>& batch);
+  boost::asio::awaitable<void> exchange(Connection& connection, const Requests::Batch& batch);
 
   boost::asio::any_io_executor executor_;
   const StoreOptions options_;
-  std::deque<Waiting*> waiting_;                    // on the frames of suspended coroutines
-  std::deque<boost::asio::steady_timer*> readers_;  // on coroutine frames too: waiting for a slot
+  Requests requests_;
+  std::deque<boost::asio::steady_timer*> readers_;  // on the frames of coroutines that wait for a slot
   std::size_t places_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::unique_ptr<Connection> control_, aside_;
   std::vector<StorePool*> partitions_;       // empty: this loop serves only this partition
-  std::unique_ptr<Connection> wishes_;       // created by the first wait
+  std::unique_ptr<StoreCalls> wishes_;       // created by the first wait
   std::unique_ptr<OtherPartitions> others_;  // created by the first call
   std::uint64_t losses_ = 0;                 // how often the server was suspected to have failed
   std::atomic<std::uint64_t> reconnects_ = 0;

@@ -1,4 +1,4 @@
-#include "worker/ingest/store_pool.hpp"
+#include "worker/store/store_pool.hpp"
 
 #include <list>
 #include <vector>

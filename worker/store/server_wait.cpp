@@ -1,4 +1,4 @@
-#include "worker/base/server_wait.hpp"
+#include "worker/store/server_wait.hpp"
 
 #include <memory>
 #include <sys/epoll.h>
