@@ -11,12 +11,14 @@
 #include "storage/feeds/feeds.hpp"
 #include "storage/feeds/fleet.hpp"
 #include "storage/feeds/hosts.hpp"
+#include "storage/feeds/memory_use.hpp"
 #include "storage/records/event_record.hpp"
 #include "worker/base/redact.hpp"
 #include "worker/base/system.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/base/units.hpp"
 #include "worker/listener/request_head.hpp"
+#include "worker/observe/store_health.hpp"
 #include "worker/words/moments.hpp"
 #include "worker/words/record_text.hpp"
 
@@ -142,6 +144,10 @@ void judge_store(const Status& status, const StoreStatus& store, std::vector<Con
              : fmt::format("Check that it runs. If it is unused: XGROUP DESTROY stream:signals {}", group.name),
          ""});
   }
+  if (const double saved = store.memory.saved_by_packing(); store.memory.posts > 0 && saved >= worth_packing) {
+    found.push_back({Weight::note, fmt::format("Redis could store posts in {:.0f} % less memory.", 100 * saved),
+                     "Set hash-max-listpack-value, as feedmill doctor says.", ""});
+  }
   if (store.stream.hard_limit > 0 && store.stream.records * 2 > store.stream.hard_limit) {
     found.push_back(
         {Weight::warning,
@@ -265,6 +271,11 @@ StoreResult<StoreStatus> read_store_status(Store& store) {
   auto posts = read_newest_posts(store);
   if (!posts) return posts.error();
   status.posts = std::move(*posts);
+  FeedSample sample(3);
+  for (const NewestPost& post : status.posts) sample.add(post.feed_url);
+  auto memory = memory_use(store, sample.urls());
+  if (!memory) return memory.error();
+  status.memory = *memory;
   const auto closed = Hosts(store).backing_off(most_hosts);
   if (!closed) return closed.error();
   auto states = Hosts(store).states(*closed);

@@ -10,6 +10,7 @@
 
 #include <boost/json/object.hpp>
 
+#include "storage/feeds/memory_use.hpp"
 #include "storage/queues/subscribers.hpp"
 #include "storage/records/fleet_records.hpp"
 #include "storage/records/stream_records.hpp"
@@ -78,10 +79,11 @@ struct StoreStatus {
   std::vector<OpenCircuit> closed;    ///< longest back-off first
   std::vector<NewestPost> posts;      ///< newest first, at most newest_posts
   SubscriberCounts told;              ///< receivers of events
+  MemoryUse memory;                   ///< of the feeds of the newest posts, at most 3
 };
 inline constexpr std::size_t most_hosts = 20, most_notices = 20, newest_posts = 10;  ///< OPERATIONS §6
 
-/// About 25 commands plus one per worker, host and post shown, regardless of the store's size.
+/// About 100 commands plus one per worker, host and post shown, regardless of the store's size.
 StoreResult<StoreStatus> read_store_status(Store& store);
 
 /// A problem for the operator.

@@ -160,6 +160,8 @@ std::string ServerConfiguration::text() const {
       "aof-load-truncated yes\n"
       "save \"\"\n"
       "maxmemory-policy noeviction\n"
+      "hash-max-listpack-value 65536\n"  // a post as one listpack takes a third less memory
+      "hash-max-listpack-entries 128\n"  // looking up guids in longer ones takes too long
       "protected-mode yes\n"
       "enable-debug-command no\n"
       "enable-module-command no\n";

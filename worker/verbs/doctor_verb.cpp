@@ -194,14 +194,16 @@ void attempt(DoctorReport& report, Work work) {
 }
 
 /// Checks that depend on feeds, in pages. Returns a host name that this deployment resolves.
-std::string check_feeds(const Config& config, Store& store, Milliseconds now, DoctorReport& report) {
+std::string check_feeds(const Config& config, Store& store, const ServerFacts& facts, DoctorReport& report) {
   std::string name(usual_name);
-  CrowdedHosts crowded(plan_options(config, now, 1));
+  CrowdedHosts crowded(plan_options(config, facts.now, 1));
+  FeedSample sample;
   FeedServers servers(config);
   over_all_feeds(store, [&](const auto& page) {
     for (const std::optional<FeedRecord>& record : or_fail(Feeds(store).records(page))) {
       if (!record) continue;
       crowded.count(record->feed_url);
+      sample.add(record->feed_url);
       std::string host = host_of(record->feed_url);
       if (name == usual_name && !is_address(host) && host != "localhost") name = std::move(host);
       servers.add(record->feed_url, read_settings(record->state.settings));
@@ -216,6 +218,7 @@ std::string check_feeds(const Config& config, Store& store, Milliseconds now, Do
       }
     });
   }
+  report.tell(check_packing(or_fail(memory_use(store, sample.urls())), facts.packs_up_to));
   report.tell(check_hosts(crowded.unfit(), crowded.hosts()));
   report.tell(check_feed_servers(servers.look(), servers.size()));
   return name;
@@ -261,7 +264,7 @@ std::string check_store(const Config& config, DoctorReport& report, std::vector<
     });
     attempt(report, [&] { check_webhooks(config, store, report); });
     report.tell(check_contact(feeds, config.fetch.contact));
-    attempt(report, [&] { name = check_feeds(config, store, facts.now, report); });
+    attempt(report, [&] { name = check_feeds(config, store, facts, report); });
   });
   return name;
 }

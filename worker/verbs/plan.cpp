@@ -265,19 +265,44 @@ void Simulation::poll(std::uint32_t index, std::int64_t now) {
   feed.held = false;
 }
 
-Needs needs_of(const Plan& plan, std::uint32_t kept) {
+namespace {
+
+/// Redis memory of a plan's feeds with so many posts each.
+std::uint64_t redis_bytes_of(const Plan& plan, const MemoryUse& use, double posts_a_feed) {
+  constexpr double server = 2.5e6;  // an empty one with our scripts
+  const double bytes = static_cast<double>(plan.feeds) * (use.feed_bytes + posts_a_feed * use.post_bytes);
+  return static_cast<std::uint64_t>(server + static_cast<double>(use.shared_bytes) + bytes);
+}
+
+/// tests/bench/memory, hashes as listpacks: documents with a short text a post, and documents of the real web.
+MemoryUse mix(double feed_bytes, double post_bytes) {
+  MemoryUse use;
+  use.feed_bytes = feed_bytes;
+  use.post_bytes = post_bytes;
+  use.shared_bytes = 60'000'000;  // signals.max_len events
+  return use;
+}
+
+}  // namespace
+
+Needs needs_of(const Plan& plan, std::uint32_t kept, const MemoryUse& stored) {
   // tests/bench/end_to_end, rounded up: CPU seconds of the worker and of Redis for a poll with a 304, and for a
   // document of 60 KB with a new and an edited post.
   constexpr double worker_same = 0.25e-3, worker_new = 1.0e-3, redis_same = 0.15e-3, redis_new = 0.7e-3;
   constexpr double full = 0.7;  // of a loop or a core: above it bursts make feeds late
   // Capacity of a 32 GiB server with room for copy-on-write during saves, loaded within minutes.
   constexpr std::uint64_t primary_bytes = std::uint64_t{25} << 30U;
-  // tests/bench/redis_cost.py, with 2 kB of content per post.
-  constexpr std::uint64_t feed_bytes = 1'000, post_bytes = 3'700;
   constexpr std::uint64_t header_bytes = 500, document_bytes = 16'000;  // compressed
   Needs needs;
-  needs.redis_bytes = plan.feeds * (feed_bytes + kept * post_bytes);
-  needs.redis_primaries = std::max<std::uint64_t>((needs.redis_bytes + primary_bytes - 1) / primary_bytes, 1);
+  if (stored.posts > 0) {
+    needs.redis_bytes = redis_bytes_of(plan, stored, stored.posts_a_feed);
+    needs.redis_bytes_full = redis_bytes_of(plan, stored, std::max<double>(kept, stored.posts_a_feed));
+    needs.redis_bytes_least = needs.redis_bytes_full;
+  } else {
+    needs.redis_bytes = needs.redis_bytes_full = redis_bytes_of(plan, mix(2'100, 5'700), kept);
+    needs.redis_bytes_least = redis_bytes_of(plan, mix(2'100, 2'800), kept);
+  }
+  needs.redis_primaries = std::max<std::uint64_t>((needs.redis_bytes_full + primary_bytes - 1) / primary_bytes, 1);
   if (plan.requests == 0) return needs;
   const double share_new = static_cast<double>(plan.bringing) / static_cast<double>(plan.requests);
   const double a_second = static_cast<double>(*std::ranges::max_element(plan.by_hour)) / 3600;

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "storage/feeds/memory_use.hpp"
 #include "storage/records/fleet_records.hpp"
 #include "storage/redis/values.hpp"
 #include "worker/config/host_rules.hpp"
@@ -77,17 +78,19 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
-/// Resources for a plan, from the costs of polls and posts in docs/BENCHMARKS.md.
+/// Resources for a plan: CPU and traffic from the costs in docs/BENCHMARKS.md, memory as measured in the store.
 struct Needs {
   double loop_use = 0;   ///< of one event loop and its reading threads, in the busiest hour
   double redis_use = 0;  ///< of one core, in the busiest hour
   std::uint64_t event_loops = 1;
-  std::uint64_t redis_bytes = 0;      ///< with `kept` posts in each feed
-  std::uint64_t redis_primaries = 1;  ///< to share this: 25 GiB and most of a core each
-  std::uint64_t received_bytes = 0;   ///< from publishers, per day
+  std::uint64_t redis_bytes = 0;        ///< with as many posts as are stored; without stored posts as redis_bytes_full
+  std::uint64_t redis_bytes_full = 0;   ///< with `kept` posts in each feed
+  std::uint64_t redis_bytes_least = 0;  ///< redis_bytes_full of short posts, if none are stored
+  std::uint64_t redis_primaries = 1;    ///< for redis_bytes_full: 25 GiB and most of a core each
+  std::uint64_t received_bytes = 0;     ///< from publishers, per day
 };
-/// `kept`: stored posts per feed.
-Needs needs_of(const Plan& plan, std::uint32_t kept);
+/// `kept`: posts that a feed keeps. `stored`: measured on the planned feeds; without posts it is not used.
+Needs needs_of(const Plan& plan, std::uint32_t kept, const MemoryUse& stored = {});
 
 /// Simulates a fleet whose feeds are added one by one: polls take no time and are answered by 304, entries arrive at
 /// each feed's rate S, host gates work as in the claim script (HTTP H1). Memory: about 60 bytes a feed, and 40 plus its

@@ -41,6 +41,7 @@ struct Asked {
 struct PlannedFleet {
   Simulation simulation;
   std::string source;  ///< for people
+  MemoryUse memory{};  ///< of stored feeds
 };
 
 /// Reads the quotas of the gates.
@@ -62,6 +63,7 @@ PlannedFleet stored(const Asked& asked, const Config& config, Terminal& terminal
   const std::uint64_t feeds = or_fail(Feeds(store).count());
   if (asked.host.empty()) fleet.simulation.reserve(feeds);
   Progress progress(terminal, "reading", feeds);
+  FeedSample sample;
   std::size_t read = 0;
   over_all_feeds(store, [&](const auto& page) {
     progress.reached(read);
@@ -69,11 +71,14 @@ PlannedFleet stored(const Asked& asked, const Config& config, Terminal& terminal
     std::vector<PlannedFeed> planned;
     for (const std::optional<FeedRecord>& record : or_fail(Feeds(store).records(page))) {
       std::optional<PlannedFeed> feed = record ? planned_feed(*record) : std::nullopt;
-      if (feed && (asked.host.empty() || host_of_gate(feed->host) == asked.host)) planned.push_back(std::move(*feed));
+      if (!feed || (!asked.host.empty() && host_of_gate(feed->host) != asked.host)) continue;
+      sample.add(feed->url);
+      planned.push_back(std::move(*feed));
     }
     learn_quotas(store, planned, fleet.simulation);
     for (const PlannedFeed& feed : planned) fleet.simulation.add(feed);
   });
+  fleet.memory = or_fail(memory_use(store, sample.urls()));
   return fleet;
 }
 
@@ -144,7 +149,7 @@ double hundredths(double number) {
   return std::round(number * 100) / 100;
 }
 
-json::object plan_json(const Plan& plan, const Asked& asked, std::uint32_t kept) {
+json::object plan_json(const Plan& plan, const Asked& asked, const Needs& needs) {
   json::object row = json_row();
   row["days"] = asked.days;
   row["feeds"] = plan.feeds;
@@ -156,11 +161,11 @@ json::object plan_json(const Plan& plan, const Asked& asked, std::uint32_t kept)
   row["deferrals"] = plan.deferrals;
   row["latest_s"] = plan.latest.count() / 1000;
   row["busiest_second"] = {{"at_s", plan.busiest_second.count() / 1000}, {"requests", plan.busiest_second_requests}};
-  const Needs needs = needs_of(plan, kept);
   row["requests_with_news"] = plan.bringing;
-  row["needs"] = {{"event_loops", needs.event_loops},         {"loop_use", hundredths(needs.loop_use)},
-                  {"redis_use", hundredths(needs.redis_use)}, {"redis_bytes", needs.redis_bytes},
-                  {"redis_primaries", needs.redis_primaries}, {"received_bytes_a_day", needs.received_bytes}};
+  row["needs"] = {{"event_loops", needs.event_loops},           {"loop_use", hundredths(needs.loop_use)},
+                  {"redis_use", hundredths(needs.redis_use)},   {"redis_bytes", needs.redis_bytes},
+                  {"redis_bytes_full", needs.redis_bytes_full}, {"redis_bytes_least", needs.redis_bytes_least},
+                  {"redis_primaries", needs.redis_primaries},   {"received_bytes_a_day", needs.received_bytes}};
   row["busiest_hosts"] = hosts_json(plan.busiest);
   row["hosts_that_cannot_fit"] = hosts_json(plan.do_not_fit);
   return row;
@@ -195,13 +200,24 @@ void tell_hours(const Plan& plan, Terminal& terminal) {
   }
 }
 
-void tell_plan(const Plan& plan, const Asked& asked, const std::string& source, std::uint32_t kept,
+/// "31.2 MiB for 29 posts a feed as stored, 52.0 MiB for 50", "119.2 GiB to 256.3 GiB for 50 posts a feed".
+std::string memory_text(const Needs& needs, const MemoryUse& stored, std::uint32_t kept) {
+  const std::string full = bytes_text(needs.redis_bytes_full);
+  if (stored.posts == 0)
+    return fmt::format("{} to {} for {} posts a feed", bytes_text(needs.redis_bytes_least), full, kept);
+  const std::string now =
+      fmt::format("{} for {:.0f} posts a feed as stored", bytes_text(needs.redis_bytes), stored.posts_a_feed);
+  return stored.posts_a_feed < kept ? fmt::format("{}, {} for {}", now, full, kept) : now;
+}
+
+void tell_plan(const Plan& plan, const Asked& asked, const PlannedFleet& fleet, const Needs& needs, std::uint32_t kept,
                Terminal& terminal) {
   const auto line = [&](const char* name, const std::string& value) {
     terminal.line(fmt::format("{:<16}{}", name, visible(value)));
   };
-  line("feeds", fmt::format("{} {}, on {} host{}, {} day{}", count_text(plan.feeds), source, count_text(plan.hosts),
-                            plan.hosts == 1 ? "" : "s", asked.days, asked.days == 1 ? "" : "s"));
+  line("feeds",
+       fmt::format("{} {}, on {} host{}, {} day{}", count_text(plan.feeds), fleet.source, count_text(plan.hosts),
+                   plan.hosts == 1 ? "" : "s", asked.days, asked.days == 1 ? "" : "s"));
   line("requests", fmt::format("{}, {} an hour on average", count_text(plan.requests),
                                count_text(plan.requests / plan.by_hour.size())));
   line("conditional", plan.requests == 0 ? std::string("-")
@@ -212,13 +228,12 @@ void tell_plan(const Plan& plan, const Asked& asked, const std::string& source, 
                                   grouped(plan.latest.count() / 1000), count_text(plan.deferrals)));
   line("busiest second", fmt::format("{} request{} at {}", count_text(plan.busiest_second_requests),
                                      plan.busiest_second_requests == 1 ? "" : "s", clock_text(plan.busiest_second)));
-  const Needs needs = needs_of(plan, kept);
   line("needs", fmt::format("{} event loop{}, busy to {:.1f} %, and {:.1f} % of a core for Redis", needs.event_loops,
                             needs.event_loops == 1 ? "" : "s",
                             100 * needs.loop_use / static_cast<double>(needs.event_loops), 100 * needs.redis_use));
   const std::string servers =
       needs.redis_primaries == 1 ? "one server" : fmt::format("{} primaries of a cluster", needs.redis_primaries);
-  line("memory of Redis", fmt::format("{} for {} posts a feed, {}", bytes_text(needs.redis_bytes), kept, servers));
+  line("memory of Redis", fmt::format("{}; {}", memory_text(needs, fleet.memory, kept), servers));
   line("received", fmt::format("{} a day", bytes_text(needs.received_bytes)));
   tell_hours(plan, terminal);
   for (const HostLoad& host : plan.busiest) {
@@ -270,11 +285,12 @@ int plan_schedule(const OperationValues& given, const Config& config, Terminal& 
       progress.reached(hour);
     });
   }
-  if (terminal.json()) {
-    terminal.line(plan_json(plan, asked, config.retention.entries));
-  } else {
-    tell_plan(plan, asked, fleet.source, config.retention.entries, terminal);
-  }
+  const std::uint32_t kept = config.retention.entries;
+  const Needs needs = needs_of(plan, kept, fleet.memory);
+  if (terminal.json())
+    terminal.line(plan_json(plan, asked, needs));
+  else
+    tell_plan(plan, asked, fleet, needs, kept, terminal);
   terminal.flush();
   warn_of_hosts(plan, terminal);
   return exits::done;

@@ -1,0 +1,149 @@
+#include "storage/feeds/memory_use.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <xxhash.h>
+
+#include "storage/store/store_impl.hpp"
+
+namespace feedmill {
+namespace {
+
+constexpr double place_in_keyspace = 12;  // of a key in Redis' main table, which MEMORY USAGE leaves out
+
+/// A size as jemalloc rounds it: four classes between two powers of two.
+std::uint64_t allocated(std::uint64_t bytes) {
+  if (bytes <= 16) return 16;
+  const std::uint64_t step = std::max<std::uint64_t>(std::bit_floor(bytes - 1) / 4, 16);
+  return (bytes + step - 1) / step * step;
+}
+
+std::uint64_t listpack_element(std::size_t length) {
+  return length + (length < 64 ? 2 : length < 4096 ? 4 : 10);
+}
+
+/// Size of a hash as a listpack, with its key.
+double packed(ReplyView hash, std::size_t key) {
+  constexpr std::uint64_t header = 7, object = 16, place = 32;
+  std::uint64_t list = header;
+  for (std::size_t i = 0; i < hash.size(); ++i) list += listpack_element(hash[i].text().size());
+  return static_cast<double>(allocated(list) + object + place + allocated(key + 3));
+}
+
+double size_of(ReplyView reply) {
+  return reply.is_nil() ? 0 : static_cast<double>(reply.integer()) + place_in_keyspace;
+}
+
+/// Keys of a feed that grow with its posts, and its others.
+std::array<std::string, 3> indexes_of(const Keys& keys, const std::string& feed_url) {
+  return {keys.sort(feed_url), keys.guidmap(feed_url), keys.digests(feed_url)};
+}
+
+std::array<std::string, 6> other_keys_of(const Keys& keys, const std::string& feed_url) {
+  return {keys.feed(feed_url),    keys.feed_state(feed_url),     keys.items(feed_url),
+          keys.holders(feed_url), keys.volatile_parts(feed_url), keys.tombs(feed_url)};
+}
+
+/// A feed's mean place in the sets of all feeds.
+StoreResult<double> shares_in_sets(Store::Impl& impl) {
+  const std::array sets{impl.keys.feeds(), impl.keys.schedule(), impl.keys.feeds_by_url()};
+  const std::vector<Words> commands{{"SCARD", sets[0]},           {"ZCARD", sets[1]},
+                                    {"ZCARD", sets[2]},           {"MEMORY", "USAGE", sets[0]},
+                                    {"MEMORY", "USAGE", sets[1]}, {"MEMORY", "USAGE", sets[2]}};
+  const auto replies = impl.pipeline(commands);
+  if (!replies) return replies.error();
+  double bytes = 0;
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const auto members = static_cast<double>((*replies)[i].integer());
+    if (members > 0) bytes += size_of((*replies)[sets.size() + i]) / members;
+  }
+  return bytes;
+}
+
+/// Adds one feed's sizes to `use`, as sums over all of its posts.
+StoreResult<void> add_feed(Store::Impl& impl, const std::string& feed_url, MemoryUse& use) {
+  const std::array others = other_keys_of(impl.keys, feed_url);
+  const std::array indexes = indexes_of(impl.keys, feed_url);
+  std::vector<Words> commands{
+      {"ZCARD", indexes[0]}, {"ZREVRANGE", indexes[0], "0", "2"}, {"ZRANGE", indexes[0], "0", "2"}};
+  for (const std::string& key : others) commands.push_back({"MEMORY", "USAGE", key});
+  for (const std::string& key : indexes) commands.push_back({"MEMORY", "USAGE", key});
+  const auto replies = impl.pipeline(commands);
+  if (!replies) return replies.error();
+  ++use.feeds;
+  const auto posts = static_cast<double>((*replies)[0].integer());
+  use.posts_a_feed += posts;
+  for (std::size_t i = 0; i < others.size(); ++i) use.feed_bytes += size_of((*replies)[3 + i]);
+  double of_indexes = 0;
+  for (std::size_t i = 0; i < indexes.size(); ++i) of_indexes += size_of((*replies)[3 + others.size() + i]);
+  std::set<std::string> ids;
+  for (const std::size_t end : {1U, 2U}) {
+    for (const std::string& id : (*replies)[end].texts()) ids.insert(id);
+  }
+  commands.clear();
+  for (const std::string& id : ids) {
+    commands.push_back({"MEMORY", "USAGE", id, "SAMPLES", "0"});
+    commands.push_back({"HGETALL", id});
+  }
+  const auto hashes = impl.pipeline(commands);
+  if (!hashes) return hashes.error();
+  double bytes = 0, packed_bytes = 0, measured = 0;
+  std::size_t i = 0;
+  for (const std::string& id : ids) {
+    const ReplyView size = (*hashes)[i++], hash = (*hashes)[i++];
+    if (size.is_nil()) continue;
+    ++measured;
+    bytes += size_of(size);
+    packed_bytes += std::min(size_of(size), packed(hash, id.size()));
+  }
+  if (measured == 0) return {};
+  use.posts += static_cast<std::size_t>(measured);
+  use.post_bytes += of_indexes + posts * bytes / measured;
+  use.packed_post_bytes += of_indexes + posts * packed_bytes / measured;
+  return {};
+}
+
+}  // namespace
+
+StoreResult<MemoryUse> memory_use(Store& store, std::span<const std::string> feed_urls) {
+  Store::Impl& impl = store.impl();
+  MemoryUse use;
+  for (const std::string& feed_url : feed_urls) {
+    if (const auto added = add_feed(impl, feed_url, use); !added) return added.error();
+  }
+  const std::string signals = impl.keys.signals();
+  const std::vector<Words> commands{{"MEMORY", "USAGE", signals}};
+  const auto stream = impl.pipeline(commands);
+  if (!stream) return stream.error();
+  use.shared_bytes = static_cast<std::uint64_t>(size_of((*stream)[0]));
+  if (use.feeds == 0) return use;
+  const auto shares = shares_in_sets(impl);
+  if (!shares) return shares.error();
+  const auto feeds = static_cast<double>(use.feeds);
+  if (use.posts_a_feed > 0) {
+    use.post_bytes /= use.posts_a_feed;
+    use.packed_post_bytes /= use.posts_a_feed;
+  }
+  use.posts_a_feed /= feeds;
+  use.feed_bytes = use.feed_bytes / feeds + *shares;
+  return use;
+}
+
+void FeedSample::add(const std::string& feed_url) {
+  lowest_.emplace(XXH3_64bits(feed_url.data(), feed_url.size()), feed_url);
+  if (lowest_.size() > most_) lowest_.erase(std::prev(lowest_.end()));
+}
+
+std::vector<std::string> FeedSample::urls() const {
+  std::vector<std::string> urls;
+  for (const auto& [hash, feed_url] : lowest_) urls.push_back(feed_url);
+  return urls;
+}
+
+}  // namespace feedmill
