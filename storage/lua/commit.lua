@@ -1,7 +1,7 @@
 #!lua
 -- uses posts host push trim
 -- replies array of 1
--- The atomic write at the end of a refresh (RELIABILITY L4, L6–L8, L12). All checks come first; nothing after the first
+-- The atomic write at the end of a refresh (RELIABILITY L4, L6–L8). All checks come first; nothing after the first
 -- write can fail. Part k of n writes complete posts with their signals; only the last writes the feed's own state.
 -- ARGV: prefix, feed_url, claim, next due, marks of how the host answered (note_answer of host.lua), counted state
 -- fields to set; then everything that parse() reads, in its order: counted lists start with the number of elements. A

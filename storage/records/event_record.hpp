@@ -48,7 +48,7 @@ struct EventDetail {
   std::size_t shown_up_to() const { return content ? content_max : 0; }
 };
 
-// The JSON of events (DESIGN §4, RELIABILITY L12) without the head that the script adds: seq, prev, entity_id.
+// The JSON of events (DESIGN §4) without the head that the script adds: seq, prev, entity_id.
 
 /// `text` as a JSON string, quotes included.
 std::string json_string(std::string_view text);

@@ -1,4 +1,4 @@
-// Whatever end of Redis' file is lost, the rest is consistent (RELIABILITY C3, S9): the file of a busy run is cut at
+// Whatever end of Redis' file is lost, the rest is consistent (RELIABILITY S9): the file of a busy run is cut at
 // the ends of its records and at random bytes, a server is started on each, and workers catch up with the publisher on
 // some (counts.hpp); a long run cuts at every end.
 #include <algorithm>

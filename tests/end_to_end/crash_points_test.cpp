@@ -1,6 +1,6 @@
 // The crash table of RELIABILITY §4: at each point the worker is killed (W), Redis is killed (R) or an answer is lost
 // with the connection (N); afterwards all invariants hold, and no feed was asked more than once too often. Callbacks
-// have rows of their own, RELIABILITY S13 and S14: crash_callback_test.cpp.
+// have a row of their own, RELIABILITY S13: crash_callback_test.cpp.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -384,7 +384,7 @@ INSTANTIATE_TEST_SUITE_P(AtEachStep, Gaps, testing::Values("S2:2", "S4:2", "S6:2
                            return name;
                          });
 
-/// RELIABILITY S19: the private server and its worker, either killed.
+/// RELIABILITY R5, R8: the private server and its worker, either killed.
 class EmbeddedStore : public testing::Test {
  protected:
   EmbeddedStore() : truth(world.http) {

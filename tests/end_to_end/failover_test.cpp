@@ -1,4 +1,4 @@
-// The primary of a store is lost while workers fetch and programs listen (RELIABILITY C7, C8): sentinels or a cluster
+// The primary of a store is lost while workers fetch and programs listen (RELIABILITY L24, L26): sentinels or a cluster
 // name another, and the store is whole.
 #include <algorithm>
 #include <array>

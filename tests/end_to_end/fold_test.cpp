@@ -1,4 +1,4 @@
-// A client that loads a snapshot and applies every later event has the store (DESIGN §4, RELIABILITY C4), whatever
+// A client that loads a snapshot and applies every later event has the store (DESIGN §4), whatever
 // happens concurrently: feeds that change in every way, programs that send requests, operators that repair, import and
 // remove, and workers and Redis that are killed at random.
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Workers and Redis are killed at random while a publisher adds and edits posts, and workers are stopped for longer
-// than their leases last (RELIABILITY C2): no post is lost, stored twice or published twice. One feed in twenty
+// than their leases last (RELIABILITY I1, I2): no post is lost, stored twice or published twice. One feed in twenty
 // redirects to another host; in half of the loops feeds queue at their host's gate. LONG_TESTS=1 makes it
 // the long run; FEEDMILL_LOOP_MINUTES=n ends each of its loops after n minutes, however far it has got.
 // Half of the workers fetch on two loops each.

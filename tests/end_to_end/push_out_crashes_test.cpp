@@ -1,4 +1,4 @@
-// The pushing worker, Redis or receivers are killed (WEBSUB U14, RELIABILITY §4, C6): no receiver misses an event,
+// The pushing worker, Redis or receivers are killed (WEBSUB U14, RELIABILITY §4): no receiver misses an event,
 // duplicates have the same id, and each gets the events in stream order. FULL_TESTS makes the loop the long one, and
 // FEEDMILL_LOOP_MINUTES=n ends it after n minutes, however far it has got.
 #include <array>

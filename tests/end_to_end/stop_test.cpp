@@ -1,4 +1,4 @@
-// Stopping (RELIABILITY §8) and the admin listener.
+// Stopping (RELIABILITY D1) and the admin listener.
 #include <chrono>
 #include <fstream>
 #include <sys/resource.h>
@@ -150,7 +150,7 @@ TEST_F(Stopping, ReadinessFollowsRedisAndLivenessDoesNot) {
   EXPECT_EQ(worker.wait().exit, 0);
 }
 
-// RELIABILITY D6
+// RELIABILITY D5
 TEST_F(Stopping, AStatusLineIsWrittenWhenAskedFor) {
   Feeds(world.store).add(std::vector{NewFeed{.feed_url = world.http.url("/none.xml")}});
   Program worker({"run"}, world.environment);

@@ -44,7 +44,7 @@ class TruthWorld {
   /// is wrong, "" when nothing is.
   std::string wrongs_once_caught_up();
   std::string wrongs_now(Stage stage);
-  /// Feeds asked more often than `times` since the import, or without validators: a line each (RELIABILITY I9).
+  /// Feeds asked more often than `times` since the import, or without validators: a line each (RELIABILITY I8).
   std::string impolite(std::size_t times) const;
 
   World world;

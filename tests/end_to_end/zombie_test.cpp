@@ -1,4 +1,4 @@
-// Zombies (RELIABILITY C5): a worker is stopped for longer than its lease, another does its work, it wakes up. Its
+// Zombies (RELIABILITY I7): a worker is stopped for longer than its lease, another does its work, it wakes up. Its
 // commit is refused, and nothing in the store changes.
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
 // A publisher that serves as ground truth: feeds that gain and edit posts, and a log of everything they served and of
-// all requests (RELIABILITY C2).
+// all requests (RELIABILITY I1, I2).
 #pragma once
 
 #include <cstddef>

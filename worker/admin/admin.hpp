@@ -1,4 +1,4 @@
-// The admin listener: probes, metrics, pages and pings for operators and their tools (OPERATIONS §6, RELIABILITY §9).
+// The admin listener: probes, metrics, pages and pings for operators and their tools (OPERATIONS §6, RELIABILITY H1).
 #pragma once
 
 #include <chrono>
@@ -91,7 +91,7 @@ class Admin {
   Options options_;
   Health health_;
   AdminPages pages_;
-  bool started_ = false;  ///< has been ready (RELIABILITY H3)
+  bool started_ = false;  ///< has been ready (RELIABILITY H2)
 };
 
 }  // namespace feedmill

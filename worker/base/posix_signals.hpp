@@ -1,5 +1,5 @@
 // Signals of `run`: blocked from main()'s first line on, so that one that arrives before its handler exists is handled
-// as soon as it does (RELIABILITY §8).
+// as soon as it does (RELIABILITY D1).
 #pragma once
 
 #include <chrono>

@@ -157,7 +157,7 @@ class Progress {
 /// An object that begins with `schema`, to be filled and passed to Terminal::line().
 boost::json::object json_row();
 
-// Exit codes for shells and systemd (OPERATIONS §1, RELIABILITY §11).
+// Exit codes for shells and systemd (OPERATIONS §1).
 
 namespace exits {
 inline constexpr int done = 0;

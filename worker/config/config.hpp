@@ -21,7 +21,7 @@
 
 namespace feedmill {
 
-/// When to start a private Redis (RELIABILITY §10): without a URL, always, never.
+/// When to start a private Redis (RELIABILITY R1): without a URL, always, never.
 enum class EmbeddedMode { automatic, always, never };
 
 /// A number of bytes; empty: `auto`.

@@ -152,7 +152,7 @@ void check_embedded(const Config& config, bool in_kubernetes, const Verdicts& ve
     verdicts.add("redis.embedded", "contradicts redis.url; remove one");
   if (config.redis.embedded == EmbeddedMode::never && !has_url)
     verdicts.add("redis.url", "redis.embedded is false, so a server is required: redis://host:port");
-  if (config.redis.embedded == EmbeddedMode::automatic && !has_url && in_kubernetes)  // RELIABILITY R12
+  if (config.redis.embedded == EmbeddedMode::automatic && !has_url && in_kubernetes)  // RELIABILITY R1
     verdicts.add("redis.url", "in Kubernetes, name a server, or set redis.embedded=true and run one replica");
 }
 

@@ -80,7 +80,7 @@ class Refresher {
   boost::asio::awaitable<StoreResult<StoredSnapshot>> compare(const Claim& claim, DocumentSource& source,
                                                               Attempt& attempt, StoredSnapshot looked_up,
                                                               Deadline deadline);
-  /// Repeats `ask()` until it succeeds or retrying is useless (RELIABILITY E1).
+  /// Repeats `ask()` until it succeeds or retrying is useless (RELIABILITY §6).
   template <class Ask>
   auto answer_of(const Ask& ask, Deadline deadline) -> std::invoke_result_t<const Ask&>;
   boost::asio::awaitable<StoreResult<Committed>> commit(Commit& commit, Deadline deadline, RefreshObserver& seen);

@@ -160,7 +160,7 @@ inline constexpr std::string_view remedy_of_loose_posts =
     "they apply to all hashes of that server";
 inline constexpr double worth_packing = 0.1;
 
-/// The exit code and the remedy for an error of the store (OPERATIONS §1, RELIABILITY §11).
+/// The exit code and the remedy for an error of the store (OPERATIONS §1).
 VerbFailure failure_of(const StoreError& error);
 
 // Logs work that Redis rejects although it is up, because a key it needs has the wrong type.

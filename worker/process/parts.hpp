@@ -65,7 +65,7 @@ struct ServeTask {
   Log* log = nullptr;                       ///< outlives the parts
 };
 
-/// The parts that serve one store, in the order of construction; destroyed in reverse (RELIABILITY D3). Driven by
+/// The parts that serve one store, in the order of construction; destroyed in reverse. Driven by
 /// opening, stopping, reloading, fleet_watch and process_status.
 struct ServedParts {
   ServedParts(ServeTask task, SharedByStores shared);

@@ -25,7 +25,7 @@ class Process {
   /// `log`: for messages about all stores.
   Process(std::vector<ServeTask> tasks, Log& log, BlockedPosixSignals& stop);
 
-  /// Blocks until the process has ended; returns the exit code (RELIABILITY §11).
+  /// Blocks until the process has ended; returns the exit code (OPERATIONS §1).
   int run();
 
  private:

@@ -53,7 +53,7 @@ void note_figures(ServedParts& parts);
 /// The process, as the status page shows it.
 ProcessStatus process_status(ServedParts& parts);
 
-/// Logs one status line (RELIABILITY D6).
+/// Logs one status line (RELIABILITY D5).
 boost::asio::awaitable<void> tell_status(ServedParts& parts);
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// Reports the service state to systemd (RELIABILITY N1–N2; sd_notify(3)), without libsystemd.
+// Reports the service state to systemd (RELIABILITY N1; sd_notify(3)), without libsystemd.
 #pragma once
 
 #include <chrono>

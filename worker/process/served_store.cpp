@@ -307,7 +307,7 @@ asio::awaitable<int> open_store(ServedParts& parts) {
     }
     parts.metrics.store_error(error);
     if (parts.opening_trouble.detail != error.detail) {
-      parts.opening_trouble = error;  // "LOADING …" while Redis reads its files (RELIABILITY H3)
+      parts.opening_trouble = error;  // "LOADING …" while Redis reads its files (RELIABILITY R7)
       parts.shared.notify.status(parts.shared.state());
     }
     if (told != error.detail) {  // the error may change while the outage lasts

@@ -15,7 +15,7 @@ class ServedStore {
  public:
   ServedStore(ServeTask task, SharedByStores shared);
 
-  /// Runs until the work has ended; returns the exit code (RELIABILITY §11). Does not throw.
+  /// Runs until the work has ended; returns the exit code (OPERATIONS §1). Does not throw.
   boost::asio::awaitable<int> run();
   /// As Stopping::stop(); call only while is_at_work().
   void stop(bool at_terminal) { stopping_.stop(at_terminal); }

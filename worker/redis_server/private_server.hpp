@@ -1,4 +1,4 @@
-// The private Redis or Valkey server that runs if no redis.url is configured: one command, no setup (RELIABILITY §10).
+// The private Redis or Valkey server that runs if no redis.url is configured: one command, no setup (RELIABILITY R1).
 //
 // In the data directory (mode 700), in addition to the server's own files:
 //   server.json   name, version, run id and socket of the server that last ran here, and the value of its marker key
@@ -41,7 +41,7 @@ struct EmbeddedError {
   std::string detail;  ///< what, where, and the remedy
 };
 
-/// The exit code for a shell or systemd (RELIABILITY §11).
+/// The exit code for a shell or systemd (OPERATIONS §1).
 int exit_code(EmbeddedError::Code code);
 
 [[noreturn]] void throw_exception_from_error(const EmbeddedError& error, const boost::source_location&);

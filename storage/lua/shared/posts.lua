@@ -96,7 +96,7 @@ end
 
 local quiet_of_feeds = {feed_created = true, feed_modified = true, feed_mended = true, feed_removed = true}
 
--- A writer of signals (RELIABILITY L12): signal(type, entity_type, entity_id as JSON, tail, channel or nil). `tail` is
+-- A writer of signals (DESIGN §4): signal(type, entity_type, entity_id as JSON, tail, channel or nil). `tail` is
 -- the rest of the JSON object. The stream id is computed because the record contains it; finish() stores the last one.
 -- A record without a channel is internal: in the stream only. `wanted`: there is something to write. Only the hard
 -- limit, twice the cap, is enforced here: groups.lua trims to the cap up to the slowest group (RELIABILITY L13). Ids

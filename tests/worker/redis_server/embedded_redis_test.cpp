@@ -1,4 +1,4 @@
-// Real servers and real processes: what holds after kill -9 of either side (RELIABILITY §10).
+// Real servers and real processes: what holds after kill -9 of either side (RELIABILITY R5, R8).
 #include <fstream>
 #include <sstream>
 #include <sys/file.h>
@@ -157,7 +157,7 @@ TEST_F(EmbeddedRedisTest, KeepsItsDataAndItsFilesToItself) {
   std::vector<std::string> names;
   for (const auto& file : fs::directory_iterator(options.data_dir)) names.push_back(file.path().filename().string());
   EXPECT_THAT(names, testing::UnorderedElementsAre("server.json", "server.lock", "users.lock", "start.lock",
-                                                   "appendonlydir"));  // RELIABILITY R13; the pid file has gone
+                                                   "appendonlydir"));  // RELIABILITY R3; the pid file has gone
 }
 
 /// SECURITY A5.

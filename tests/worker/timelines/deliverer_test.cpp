@@ -1,4 +1,4 @@
-// The deliverer against a real server: crashes, two at once, falling behind (RELIABILITY S10, S11, L13–L15).
+// The deliverer against a real server: crashes, two at once, falling behind (RELIABILITY L13–L15).
 #include "worker/timelines/deliverer.hpp"
 
 #include <algorithm>
