@@ -1,4 +1,4 @@
-# Fails when anything but worker/http/http_transfer.cpp can make a connection that outside data decides about (SECURITY E1), and
+# Fails when anything but worker/http/http_transfer.cpp can make a connection that outside data decides about (SECURITY E3), and
 # when that file does not ask the egress policy where it must. Redis and systemd are the operator's, and named here.
 #   cmake -D SOURCE_DIR=… -P tests/one_way_out.cmake
 cmake_minimum_required(VERSION 3.25)

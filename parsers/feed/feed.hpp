@@ -194,7 +194,7 @@ struct Source : Common {
 
 struct Entry : Common {
   /// Identity of the post within its feed, never empty: `id`, else `link`, else "digest:" and a hash of title, date and
-  /// content (DESIGN §5). Over 1 KiB it is "sha256:<hex>" (SECURITY T19). Derived, never random.
+  /// content (DESIGN §5). Over 1 KiB it is "sha256:<hex>" (SECURITY §3). Derived, never random.
   std::string guid;
   std::optional<bool> guid_is_permalink;
   Text summary;

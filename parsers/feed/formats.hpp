@@ -67,7 +67,7 @@ void normalise(Feed& feed, const NormaliseOptions& options, Allowance& allowance
 /// normalise() for values that are not from a document: an operator's or stored ones.
 void normalise(Feed& feed, const NormaliseOptions& options);
 
-/// Stored instead of a guid that is too long to keep or copy: "sha256:<hex>" (SECURITY T19).
+/// Stored instead of a guid that is too long to keep or copy: "sha256:<hex>" (SECURITY §3).
 std::string hashed_guid(std::string_view guid);
 
 /// A guid as it is stored: hashed if over 1 KiB.

@@ -513,7 +513,7 @@ class Normaliser {
     }
   }
 
-  // SECURITY L6: an entry inherits from its source or feed. The value is held once but stored with each post, so each
+  // An entry inherits from its source or feed. The value is held once but stored with each post, so each
   // post is charged for it.
   void inherit(Entry& entry) {
     if (entry.authors.empty() && inherits_authors(feed_.format)) {

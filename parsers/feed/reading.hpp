@@ -113,7 +113,7 @@ inline Reading kept(Reading in) {
   return in;
 }
 
-/// Target::take() for an element. The element that held the field before goes to the extensions (SECURITY L7).
+/// Target::take() for an element. The element that held the field before goes to the extensions.
 bool take(const Reading& in, Slot slot, bool last_wins = false);
 
 /// The value of a rare field, created if needed.

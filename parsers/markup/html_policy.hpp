@@ -1,4 +1,4 @@
-// The sanitiser's tables: the elements, attributes and CSS properties that each policy keeps (SECURITY S1–S5, S14).
+// The sanitiser's tables: the elements, attributes and CSS properties that each policy keeps (SECURITY S1, S4, S14).
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace feedmill {
 
-/// How much of an entry's markup survives (SECURITY §4). `strict`: rules SECURITY S1–S13. `classic`: feedparser's
-/// lists, for comparison only, never stored. `raw`: everything.
+/// How much of an entry's markup survives (SECURITY §4). `strict`: rules SECURITY S1, S4, S5, S7, S8, S10, S13.
+/// `classic`: feedparser's lists, for comparison only, never stored. `raw`: everything.
 enum class HtmlPolicy { strict, classic, raw };
 
 /// One row of the element table.
@@ -19,10 +19,10 @@ struct HtmlElement {
     strict = 1,         ///< kept by policy strict (SECURITY S1)
     classic = 2,        ///< kept by policy classic
     empty = 4,          ///< void: has no content and no end tag
-    drop = 8,           ///< strict drops it with its content (SECURITY S2)
+    drop = 8,           ///< strict drops it with its content (SECURITY S1)
     drop_classic = 16,  ///< dropped with its content by policy classic
     raw_text = 32,      ///< its content is not markup (HTML §13.1.2)
-    embeds = 64,        ///< replaced by a link to the resource it embeds (SECURITY S2)
+    embeds = 64,        ///< replaced by a link to the resource it embeds (SECURITY S1)
     block = 128,        ///< starts on a new line; ends an open <p>
     cell = 256,         ///< end tags of outer elements do not close it
     item = 512,         ///< ended by a sibling of its kind: li, dt, dd, tr, td, th, thead, tbody, tfoot

@@ -26,7 +26,7 @@ constexpr ByteSet special_in_value("&<>\"'`");
 
 using Kind = HtmlToken::Kind;
 
-// Appends a decoded character or entity with the three characters of SECURITY S6 escaped.
+// Appends a decoded character or entity with the three characters of SECURITY S7 escaped.
 void append_escaped(std::string& out, std::string_view plain) {
   for (const char c : plain) {
     if (c == '&') {
@@ -79,7 +79,7 @@ std::size_t append_reference(std::string& out, std::string_view text) {
   return reference.length;
 }
 
-// Appends text with references decoded and the three characters of SECURITY S6 escaped.
+// Appends text with references decoded and the three characters of SECURITY S7 escaped.
 void append_text(std::string& out, std::string_view text) {
   std::size_t start = 0;
   for (std::size_t at = special_in_text.find_in(text); at != npos; at = special_in_text.find_in(text, at)) {
@@ -133,7 +133,7 @@ void append_classic_text(std::string& out, std::string_view text) {
   out.append(text.substr(start));
 }
 
-// Appends a decoded attribute value, escaped as in SECURITY S6.
+// Appends a decoded attribute value, escaped as in SECURITY S7.
 void append_attribute_value(std::string& out, std::string_view value, bool classic) {
   std::size_t start = 0;
   for (std::size_t at = special_in_value.find_in(value); at != npos; at = special_in_value.find_in(value, at + 1)) {
@@ -439,7 +439,7 @@ class Sanitiser {
     }
   }
 
-  // Skips an element with its content, leaving a link to an embedded resource (SECURITY S2).
+  // Skips an element with its content, leaving a link to an embedded resource (SECURITY S1).
   void drop(const HtmlElement& element, const HtmlToken& token) {
     if (stray_end_ && element.is(HtmlElement::raw_text)) {
       // feedparser counts tags: a surplus end tag lets the next element's content through, as text.

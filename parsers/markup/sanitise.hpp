@@ -30,9 +30,9 @@ struct Sanitised {
   bool truncated = false;  ///< cut within max_bytes, or where escaping would exceed it (SECURITY S10)
 };
 
-/// Re-serialises `markup` with only the policy's elements, attributes, URLs and CSS properties (SECURITY S1–S14). The
-/// output is valid UTF-8 if the input is, with lower-case names, double-quoted attributes, every element closed and at
-/// most 128 levels. Sanitising it again changes nothing. Linear time; memory ≤ input + output.
+/// Re-serialises `markup` with only the policy's elements, attributes, URLs and CSS properties (SECURITY S1, S4, S5,
+/// S7, S8, S10, S14). The output is valid UTF-8 if the input is, with lower-case names, double-quoted attributes, every
+/// element closed and at most 128 levels. Sanitising it again changes nothing. Linear time; memory ≤ input + output.
 Sanitised sanitise(std::string_view markup, const SanitiseOptions& options);
 
 /// The declarations of a `style` attribute that policy `classic` keeps; "" if none, or if the style looks hostile.

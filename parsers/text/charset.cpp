@@ -414,7 +414,7 @@ std::optional<char> take_windows_byte(std::string_view& text) {
   return std::nullopt;
 }
 
-// SECURITY X6. Whether valid UTF-8 bytes are likely meant as UTF-8: two of them may be É before a closing quote.
+// Whether valid UTF-8 bytes are likely meant as UTF-8: two of them may be É before a closing quote.
 bool is_likely_utf8(std::string_view text) {
   const auto is = [&](auto test) {
     return std::count_if(text.begin(), text.end(), [&](char c) { return test(static_cast<unsigned char>(c)); });

@@ -8,7 +8,7 @@
 
 namespace feedmill {
 
-/// The rule that decided the encoding (SECURITY X2). `standard`: UTF-8 by default.
+/// The rule that decided the encoding. `standard`: UTF-8 by default.
 enum class EncodingRule { byte_order_mark, content_type, declaration, first_bytes, standard, detected };
 
 /// A decoded document: valid UTF-8 with LF line ends, without NUL, C0 (except TAB and LF), DEL and noncharacters.

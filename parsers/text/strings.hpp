@@ -154,7 +154,7 @@ inline std::string_view take_word(std::string_view& rest) {
   return word;
 }
 
-/// Trims the text and folds every run of white space to one space (SECURITY X4).
+/// Trims the text and folds every run of white space to one space (SECURITY X3).
 inline std::string fold_space(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -210,7 +210,7 @@ inline std::size_t copy_until(char* to, std::string_view from, char stop) {
   return at;
 }
 
-/// Folds line ends and tabs, with the spaces around them, to one space (SECURITY X4); other space stays.
+/// Folds line ends and tabs, with the spaces around them, to one space (SECURITY X3); other space stays.
 inline void fold_lines(std::string& text) {
   static constexpr ByteSet line_ends("\n\t\r");
   if (line_ends.find_in(text) == std::string_view::npos) return;

@@ -43,7 +43,7 @@ class Entries {
   // event.
 
   /// Stores a complete post: creates it, or replaces the one with its guid (fields not given are removed). Values get
-  /// the caps and cleaning of documents (SECURITY §3–§5). Restores trimmed and removed posts.
+  /// the caps and cleaning of documents (SECURITY §3, §4, X3). Restores trimmed and removed posts.
   ///
   /// A post that is in no document stays until retention removes it, like one that left the document. If a document has
   /// the post, its digest stays the publisher's: the saved version lasts until the publisher changes the post.

@@ -2,7 +2,7 @@
 -- uses posts host
 -- replies array
 -- Which commands this user may not run, checked in advance: a script refused half-way leaves its earlier writes
--- (SECURITY A1, A3). Executes nothing. ARGV: prefix, channel prefix, 'scan' for what is only needed to read every key.
+-- (SECURITY A1). Executes nothing. ARGV: prefix, channel prefix, 'scan' for what is only needed to read every key.
 -- Returns what to grant: "+xdel", "&request_*".
 local any_key, channel = prefix .. 'state:probe', ARGV[2] .. 'post_created'
 local keyed = {'DEL', 'EXISTS', 'GET', 'HGETALL', 'INCR', 'SCARD', 'SMEMBERS', 'TYPE', 'UNLINK', 'XLEN',

@@ -178,7 +178,7 @@ struct PollCounts {
   bool operator==(const PollCounts&) const = default;
 };
 
-/// How the posts are identified, and how well that works (DESIGN §5, SECURITY T19).
+/// How the posts are identified, and how well that works (DESIGN §5).
 struct PostIdentity {
   IdentifiedBy by = IdentifiedBy::guid;
   Naming naming = Naming::given;

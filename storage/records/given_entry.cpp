@@ -34,7 +34,7 @@ struct Unfit {
   std::string why;
 };
 
-/// Valid UTF-8 without control characters (SECURITY X1, X3), trimmed.
+/// Valid UTF-8 without control characters (SECURITY X3), trimmed.
 std::string clean(std::string_view text) {
   return std::string(trim(decode_document(text, "text/plain; charset=utf-8").text));
 }

@@ -33,7 +33,7 @@ struct GivenMarkup {
 /// the store, or come only from documents.
 std::span<const std::string_view> given_fields();
 
-/// The stored form of a given post, with the caps and cleaning that documents get (SECURITY §3–§5): guid, all fields
+/// The stored form of a given post, with the caps and cleaning of documents (SECURITY §3, §4, X3): guid, all fields
 /// and digest. `stored`: the stored post, empty if new; with `replace`, fields that are not given are removed, else
 /// they stay. An error names the field and the expected form. Pure; linear in the size of the fields.
 boost::system::result<EntryRecord, std::string> given_record(const GivenEntry& entry, const Fields& stored,

@@ -1,4 +1,4 @@
-// Identity of a feed's posts: guid → link → digest (DESIGN §5, SECURITY T19). Pure; linear.
+// Identity of a feed's posts: guid → link → digest (DESIGN §5). Pure; linear.
 //
 // A post is named by the guid its document gives. A post without one, or with one that another post of the document
 // has, is identified by its link, or else by its text, and gets a substitute: its link; "<guid> <link>";

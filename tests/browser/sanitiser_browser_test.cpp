@@ -1,4 +1,4 @@
-// The sanitiser's output in a real browser (SECURITY S3, S4, S5, S6, S7, S8, S12, S14, T17).
+// The sanitiser's output in a real browser (SECURITY S1, S4, S5, S7, S8, S14).
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>

@@ -1,5 +1,5 @@
 // The status page of a running worker in a real browser, with markup in every field that comes from outside (SECURITY
-// O4, T17): nothing runs, nothing leaves, all can be read.
+// O4): nothing runs, nothing leaves, all can be read.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

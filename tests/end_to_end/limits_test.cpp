@@ -1,4 +1,4 @@
-// Running out of things: descriptors, memory, patience (SECURITY T10, T36, T37).
+// Running out of things: descriptors, memory, patience (SECURITY T10, T37, M3).
 #include "parsers/text/limits.hpp"
 
 #include <cstdint>
@@ -67,7 +67,7 @@ std::string large_document(std::size_t bytes) {
   return rss(posts);
 }
 
-// SECURITY T36: sixty documents of a mebibyte, for which sixteen times as much is reserved and 100 MiB are there.
+// SECURITY M3: sixty documents of a mebibyte, for which sixteen times as much is reserved and 100 MiB are there.
 TEST_F(Limits, ManyLargeFeedsAreReadAFewAtATime) {
   constexpr std::size_t feeds = is_sanitized ? 20 : 60;
   const std::string document = large_document(1 << 20);

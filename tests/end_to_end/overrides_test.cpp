@@ -267,7 +267,7 @@ TEST_F(Overrides, ValuesOfSecretParametersStandOnlyWhereAFeedIsNamed) {
   EXPECT_EQ(times(worker.wait().err), 0U);
 }
 
-// SECURITY K1–K3, T23: canaries in every place where a secret may stand.
+// SECURITY K1–K3: canaries in every place where a secret may stand.
 TEST_F(Overrides, SecretsAreSeenByTheirOriginAlone) {
   const std::string password = "c4nary-password", key = "c4nary-key-value", proxied = "c4nary-proxy";
   const std::string basic = "bWU6YzRuYXJ5LXBhc3N3b3Jk";  // me:c4nary-password

@@ -1,5 +1,5 @@
-// Any request to a callback, with any head, target and hub reason → its result stays within bounds (SECURITY W1, W2,
-// W3; WEBSUB S7).
+// Any request to a callback, with any head, target and hub reason → its result stays within bounds (SECURITY W1, W2;
+// WEBSUB S7).
 #include <algorithm>
 
 #include <boost/asio/buffer.hpp>

@@ -1,5 +1,5 @@
 // Any egress.allow, egress.deny, egress.ports and egress.nat64, one entry a line → refused, or a policy that still
-// never opens an address that is not a host, and judges an address alike for every caller (SECURITY E2, E5, E6).
+// never opens an address that is not a host, and judges an address alike for every caller (SECURITY E2, E6).
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string>

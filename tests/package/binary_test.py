@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads the built binary: hardening (SECURITY B2), and the list of what it is made of against ldd (SECURITY B1).
+"""Reads the built binary: hardening, and the list of what it is made of against ldd (SECURITY B2).
 
     binary_test.py BINARY BUILD_TYPE SBOM_SCRIPT
 """

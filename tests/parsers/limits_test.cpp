@@ -1,4 +1,4 @@
-// Hostile sizes (SECURITY §3, L1): deep, wide or long input costs in proportion to its size and yields a result.
+// Hostile sizes (SECURITY §3, T18): deep, wide or long input costs in proportion to its size and yields a result.
 // worst_case.py counts the cost of adversarial shapes at growing sizes.
 #include <string>
 

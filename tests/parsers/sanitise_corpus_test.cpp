@@ -1,4 +1,4 @@
-// Properties of the sanitiser over real documents and over markup at random (SECURITY S8, S11). In a browser:
+// Properties of the sanitiser over real documents and over markup at random (SECURITY S1, S8). In a browser:
 // tests/browser/.
 #include <filesystem>
 #include <fstream>
@@ -64,7 +64,7 @@ TEST(SanitiseCorpus, IsIdempotentOverRealDocuments) {
   EXPECT_GT(expect_all_idempotent(real), 10'000'000U);
 }
 
-// Markup whose visible words are known: a browser shows them in this order, apart from the elements of SECURITY S2.
+// Markup whose visible words are known: a browser shows them in this order, apart from the elements of SECURITY S1.
 struct WordyMarkup {
   std::string markup;
   std::vector<std::string> words;
@@ -135,7 +135,7 @@ std::vector<std::string> words_of(const std::string& clean) {
   return words;
 }
 
-TEST(SanitiseCorpus, KeepsAllTextThatIsNotDroppedOnPurpose) {  // SECURITY S11
+TEST(SanitiseCorpus, KeepsAllTextThatIsNotDroppedOnPurpose) {  // SECURITY S1
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     const WordyMarkup wordy = wordy_markup(seed);
     for (const bool xhtml : {false, true}) {

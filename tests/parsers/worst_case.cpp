@@ -1,4 +1,4 @@
-// The cost of one adversarial document: run by worst_case.py, which counts the instructions (SECURITY T18, L2, S9).
+// The cost of one adversarial document: run by worst_case.py, which counts the instructions (SECURITY T18).
 //   feedmill_worst_case --list               the shapes' names
 //   feedmill_worst_case SHAPE BYTES          reads a document of that shape and about that size with every reader
 //   feedmill_worst_case SHAPE BYTES memory   only as the worker reads it, and prints the document's size and how much

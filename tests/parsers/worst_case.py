@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ten times the document may cost at most twelve times the instructions, whatever its shape (SECURITY T18, L2, S9),
+"""Ten times the document may cost at most twelve times the instructions, whatever its shape (SECURITY T18),
 and reading it at most twelve times its size in memory.
 
     worst_case.py PROGRAM [BYTES [SHAPE...]]     BYTES: the smaller of the two sizes, 20000 by default

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A byte of a document that grows in two directions costs at most 1.2 times as many instructions when both parts are
-doubled, and at most 30 times those of a usual feed, however large both parts are (SECURITY T18, L2).
+doubled, and at most 30 times those of a usual feed, however large both parts are (SECURITY T18).
 
     worst_case_pairs.py PROGRAM [STEPS [PAIR...]]     STEPS: how often both parts are doubled, 3 by default
 

@@ -1,5 +1,5 @@
 // Everything a hostile or broken HTTP server may do, by name, on a real server: for tests that what becomes of each is
-// known (SECURITY T8–T11, HTTP §10).
+// known (SECURITY T8, T10, T11, HTTP §10).
 #pragma once
 
 #include <cstdint>

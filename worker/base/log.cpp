@@ -27,7 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t longest_line = 8 << 10;  // SECURITY O1
+constexpr std::size_t longest_line = 8 << 10;  // SECURITY O2
 constexpr std::size_t longest_value = 2 << 10;
 constexpr std::size_t longest_queue = 1 << 20;  // RELIABILITY G4
 

@@ -1,4 +1,4 @@
-// Structured logging to stderr, one line per event (OPERATIONS §5), with outside text made safe (SECURITY §6, K1).
+// Structured logging to stderr, one line per event (OPERATIONS §5), with outside text made safe (SECURITY O2, K1).
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Limits the memory of all documents together (SECURITY §8): bodies are read only as far as it grants.
+// Limits the memory of all documents together (SECURITY M1): bodies are read only as far as it grants.
 #pragma once
 
 #include <cstddef>

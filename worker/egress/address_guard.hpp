@@ -27,7 +27,7 @@ class EgressPolicy {
 
   /// `allow` and `deny`: `ADDRESS[/BITS][:PORT[-PORT]]`, IPv6 in brackets if a port follows
   /// ("[fd00:1::]/64:8000-8999"); `ports`: `PORT[-PORT]`, replacing the default list unless empty. The error names the
-  /// entry and its mistake. (SECURITY E5, E6) `nat64`: `ADDRESS/BITS`, the operator's own prefixes (RFC 6052: 32, 40,
+  /// entry and its mistake. (SECURITY E6) `nat64`: `ADDRESS/BITS`, the operator's own prefixes (RFC 6052: 32, 40,
   /// 48, 56, 64 or 96 bits). An address under one of these, or under 64:ff9b::/96, is judged by its embedded IPv4
   /// address; `deny` matches either form.
   static boost::system::result<EgressPolicy, std::string> parse(std::span<const std::string> allow,
@@ -44,7 +44,7 @@ class EgressPolicy {
   /// Whether this port is allowed for any address.
   bool uses(std::uint16_t port) const;
 
-  /// Blocks this machine's own addresses like private ones, unless `allow` opens them (SECURITY E7).
+  /// Blocks this machine's own addresses like private ones, unless `allow` opens them (SECURITY E6).
   void close_own(std::span<const std::string> addresses);
 
   /// `answers`: the IPv6 addresses of ipv4only.arpa, which reveal a network's NAT64 prefixes (RFC 7050). From now on,
@@ -115,7 +115,7 @@ class EgressPolicy {
   std::vector<Prefix> nat64_;  ///< longest first
 };
 
-// This machine's own addresses (SECURITY E7): even a public one could be a way in.
+// This machine's own addresses (SECURITY E6): even a public one could be a way in.
 
 /// Addresses of all interfaces as text, IPv6 without scope; empty if the kernel does not report them (for example
 /// without descriptors): keep the previous ones then.

@@ -178,7 +178,7 @@ void HttpTransfer::configure(const HttpRequest& request) {
   set(easy, CURLOPT_XFERINFODATA, this);
 }
 
-/// Reads the feed's CA file here, because libcurl would block on a pipe's writer (SECURITY E10). If it cannot be read,
+/// Reads the feed's CA file here, because libcurl would block on a pipe's writer (SECURITY E11). If it cannot be read,
 /// no CA is trusted and the handshake fails.
 void HttpTransfer::trust(const HttpRequest& request) {
   if (request.ca_file.empty()) {
@@ -253,7 +253,7 @@ int HttpTransfer::resolve() {
   return 1;
 }
 
-/// Opens every connection (SECURITY E1). After a refusal libcurl tries the next address.
+/// Opens every connection (SECURITY E3). After a refusal libcurl tries the next address.
 curl_socket_t HttpTransfer::open(const curl_sockaddr& address) {
   char text[INET6_ADDRSTRLEN] = "its address";
   std::uint16_t port = 0;

@@ -1,4 +1,4 @@
-// One request in flight: libcurl's options, connections opened under the egress policy (SECURITY E1), and the result.
+// One request in flight: libcurl's options, connections opened under the egress policy (SECURITY E3), and the result.
 // No other code of ours opens a socket to an untrusted destination (ctest one_way_out).
 #pragma once
 

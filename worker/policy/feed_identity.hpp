@@ -1,5 +1,5 @@
 // Handles untrustworthy guids: recognises posts under new guids, and identifies a feed whose guids never stay by
-// something else until they do (DESIGN §5, SECURITY T19). Pure policy; the refresher queries the store.
+// something else until they do (DESIGN §5). Pure policy; the refresher queries the store.
 #pragma once
 
 #include <cstdint>
@@ -96,7 +96,7 @@ void recognise_items(const PostIdentity& identity, const Document& document, Sto
 std::string media_key(const Fields& fields);
 
 // What a feed's successive documents show about its guids: whether they stay, and whether they are sound again (DESIGN
-// §5, SECURITY T19). Pure policy; feed_identity.hpp judges single documents.
+// §5). Pure policy; feed_identity.hpp judges single documents.
 
 /// Consecutive documents, each different from the previous, that prove what a single one cannot.
 inline constexpr std::uint32_t documents_to_switch = 3;

@@ -34,7 +34,7 @@ std::optional<Verification> read_verification(std::string_view query);
 /// The form that requests or ends a subscription (WEBSUB S1).
 std::string subscription_form(const PushRecord& record, std::string_view mode, std::string_view callback);
 
-/// Untrusted text as one visible line of at most `most` bytes, cut between characters (SECURITY §5).
+/// Untrusted text as one visible line of at most `most` bytes, cut between characters (SECURITY O2).
 std::string one_line(std::string_view text, std::size_t most);
 
 /// A hub's reason for a refusal or failure, fit for storing: one_line() of at most 500 bytes, without secrets,

@@ -55,7 +55,7 @@ class Callbacks {
   std::uint64_t receiving_ = 0;  // bytes reserved for incomplete bodies
 };
 
-// The listener for hubs (SECURITY §11). Never shares a port with the admin listener.
+// The listener for hubs (SECURITY W1). Never shares a port with the admin listener.
 
 class CallbackListener {
  public:

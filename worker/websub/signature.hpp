@@ -1,4 +1,4 @@
-// Subscription secrets and signatures (SECURITY W4, W5, K6).
+// Subscription secrets and signatures (SECURITY W4, K6).
 #pragma once
 
 #include <span>

@@ -239,7 +239,7 @@ PushRecord HubClient::new_record(const PushTask& task, const PushStep& step, std
   record.topic = step.topic;
   record.hub = step.hub;
   record.hub_url = std::move(hub_url);
-  if (is_https(record.hub_url)) record.secret = random_secret();  // SECURITY W5
+  if (is_https(record.hub_url)) record.secret = random_secret();  // SECURITY W4
   return record;
 }
 

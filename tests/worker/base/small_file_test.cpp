@@ -26,7 +26,7 @@ class SmallFiles : public testing::Test {
   fs::path home;
 };
 
-/// SECURITY E10.
+/// SECURITY E11.
 TEST_F(SmallFiles, ThatAreNotRegularAreNotRead) {
   ASSERT_EQ(::mkfifo((home / "fifo").c_str(), 0600), 0);
   fs::create_symlink(home / "fifo", home / "link");

@@ -376,7 +376,7 @@ TEST(EgressPolicy, KnowsWhatOnlyTheOperatorOpened) {
   EXPECT_FALSE(rules.opened_by_allow("", 80));
 }
 
-// SECURITY E7
+// SECURITY E6
 TEST(EgressPolicy, BlocksThisMachineUnlessAllowed) {
   EgressPolicy rules = policy({"8.8.4.4:8080"});
   rules.close_own(Strings{"8.8.8.8", "8.8.4.4", "2a00::1", "no address"});
@@ -408,7 +408,7 @@ struct NoDescriptors {
   rlimit before{};
 };
 
-// SECURITY E7
+// SECURITY E6
 TEST(OwnAddresses, StayClosedWhileTheKernelWillNotSayThem) {
   boost::asio::io_context loop;
   HttpShared shared(loop.get_executor(), HttpClientOptions{}, [](auto&&...) {});

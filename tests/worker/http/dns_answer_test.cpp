@@ -1,4 +1,4 @@
-// Messages as name servers send them, byte by byte (SECURITY T3, T4).
+// Messages as name servers send them, byte by byte (SECURITY E3, T4).
 #include <cstdint>
 #include <string>
 #include <vector>

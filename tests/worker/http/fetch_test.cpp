@@ -227,7 +227,7 @@ TEST_F(FetchTest, FollowsAtMostFiveRedirects) {
   EXPECT_TRUE(refused.sent);
 }
 
-// HTTP §10, SECURITY T9: a header of 128 KiB a hop, six hops, and of all of them the last alone is kept.
+// HTTP §10: a header of 128 KiB a hop, six hops, and of all of them the last alone is kept.
 TEST_F(FetchTest, AChainTakesOneHeaderAHop) {
   const HttpClientOptions caps;
   constexpr std::size_t hops = 6;
@@ -315,7 +315,7 @@ TEST_F(FetchTest, RefusesOtherAnswersOfTheRedirectClass) {
   }
 }
 
-// SECURITY T2
+// SECURITY E4
 TEST_F(FetchTest, RefusesRedirectsToBlockedAddresses) {
   for (const std::string target : {"http://10.0.0.1/", "http://169.254.169.254/latest/", "http://[::1]:8080/",
                                    "//192.168.0.1/", "http://0x0a000001/", "http://0/", "http://[::ffff:10.0.0.1]/"}) {

@@ -94,7 +94,7 @@ TEST_F(HostileServerTest, BrokenConnections) {
   run(test::broken_answers(), options());
 }
 
-// SECURITY T9, HTTP §10
+// HTTP §10
 TEST_F(HostileServerTest, EndlessAnswers) {
   EXPECT_GE(test::endless_answers().size(), 15u);
   run(test::endless_answers(), options());
@@ -117,7 +117,7 @@ TEST_F(HostileServerTest, SilentHandshake) {
   EXPECT_EQ(ending_of(test::await(context, by.fetch(request(url)))).reason, "connect.timeout");
 }
 
-// SECURITY T2, HTTP §5
+// SECURITY E4, HTTP §5
 TEST_F(HostileServerTest, Redirects) {
   HttpServer elsewhere;
   elsewhere.serve("/end", Response{.body = "end"});

@@ -1,5 +1,5 @@
 // Real connections: in a network namespace whose loopback carries every address, so that a canary notices each attempt
-// at a blocked one (SECURITY §1, T3; HTTP §8). Skipped without the right to make namespaces. Tests that need none come
+// at a blocked one (SECURITY §1, E3; HTTP §8). Skipped without the right to make namespaces. Tests that need none come
 // first, before the process enters its own.
 #include <algorithm>
 #include <array>
@@ -371,7 +371,7 @@ TEST_F(NetworkTest, NoSpellingOfAPrivateAddressIsConnectedTo) {
   expect_no_attempts();
 }
 
-// SECURITY T3: the answers flip with every query.
+// SECURITY E3: the answers flip with every query.
 TEST_F(NetworkTest, RebindingReachesNothing) {
   Fetcher by(context.get_executor(), options());
   std::atomic<unsigned> asked = 0;
@@ -398,7 +398,7 @@ TEST_F(NetworkTest, RebindingReachesNothing) {
   expect_no_attempts();
 }
 
-// SECURITY E7
+// SECURITY E6
 TEST_F(NetworkTest, OwnAddressesAreBlockedUnlessAllowed) {
   ASSERT_TRUE(shell("ip address add 93.184.216.99/32 dev lo && ip address add 2606:4700::9999/128 dev lo"));
   Fetcher by(context.get_executor(), options());

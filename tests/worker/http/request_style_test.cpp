@@ -1,4 +1,4 @@
-// What an operator's settings make of the requests that really go out (HTTP P19, R4, H7; SECURITY E8, E9, K2, T5).
+// What an operator's settings make of the requests that really go out (HTTP P19, R4, H7; SECURITY E8, E9, K2).
 #include "worker/http/request_style.hpp"
 
 #include <filesystem>
@@ -188,7 +188,7 @@ TEST_F(RequestStyleTest, SendsNothingForNamesThatAreNotConfigured) {
   EXPECT_EQ(server.requests().size(), 0U);
 }
 
-// SECURITY T5: the second feed must not get the connection that the first one kept open.
+// SECURITY E8: the second feed must not get the connection that the first one kept open.
 TEST_F(RequestStyleTest, KeepsTheConnectionsOfPoliciesApart) {
   const std::string url = server.url("a.example", "/feed");
   EXPECT_EQ(answer(feed(url, {"policy=open"})).connections_new, 1U);
@@ -306,7 +306,7 @@ TEST_F(RequestStyleTest, TrustsTheFeedsOwnAuthorityForThatFeedAlone) {
   EXPECT_EQ(answer(feed(url, {"ca_file=" + own.file()})).connections_reused, 1U);
 }
 
-/// SECURITY E10. Without a writer the open of a pipe would wait for ever.
+/// SECURITY E11. Without a writer the open of a pipe would wait for ever.
 TEST_F(RequestStyleTest, ACaPathThatIsNotARegularFileDoesNotBlock) {
   const test::Authority own;
   HttpServer secure(own.issue({.names = {"DNS:feeds.example"}}));

@@ -463,7 +463,7 @@ TEST_F(FetchByNameTest, FetchesDespiteAThousandTarpits) {
   EXPECT_EQ(dead, each);
 }
 
-// SECURITY T3: the answer flips with every query, and none of the connections goes astray.
+// SECURITY E3: the answer flips with every query, and none of the connections goes astray.
 TEST_F(FetchByNameTest, IsNotRebound) {
   FetchOptions wanted;
   wanted.resolver = options();

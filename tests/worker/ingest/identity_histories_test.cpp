@@ -1,5 +1,5 @@
 // Random histories of a feed with some documents whose guids and links are bad, through the real commit path: a post is
-// created once and keeps its entry, its guid and its content (DESIGN §5, SECURITY T19).
+// created once and keeps its entry, its guid and its content (DESIGN §5).
 // FEEDMILL_HISTORIES = how many of each kind (default 100), FEEDMILL_HISTORY_SEED = the first one's seed: a failure
 // names its own.
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Documents in sequence, as a worker reads them, on a real store: how posts of doubtful identity are handled (DESIGN
-// §5, RELIABILITY I2, I3, I10, I15, SECURITY T19). Only the network is left out.
+// §5, RELIABILITY I2, I3, I10, I15). Only the network is left out.
 #include <fstream>
 #include <functional>
 #include <set>
@@ -131,7 +131,7 @@ TEST_F(Polling, BringsNoTrimmedPostBackUnderANewGuid) {
   EXPECT_EQ(redis({"ZCARD", url + ":sort"}), "5");
 }
 
-// SECURITY T19
+// DESIGN §5
 TEST_F(Polling, SwitchesAFeedThatRenewsItsGuidsAtEveryFetch) {
   poll(rss(site(5)));
   for (int i = 1; i <= 1000; ++i) {

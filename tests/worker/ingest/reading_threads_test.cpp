@@ -135,7 +135,7 @@ TEST_F(ReadingThreadsTest, OneHostHasHalfOfTheThreads) {
   EXPECT_EQ(await_begun(6).back(), "a3");
 }
 
-// SECURITY §8: however many large documents one host has, and however long they take.
+// SECURITY M3: however many large documents one host has, and however long they take.
 TEST_F(ReadingThreadsTest, ASmallDocumentIsReadDespiteALineOfSlowOnes) {
   make(2, 2048 * mebi);
   for (int i = 0; i < 50; ++i) begin("a" + std::to_string(i), mebi);

@@ -720,7 +720,7 @@ TEST_F(RequestWorkTest, ItsLengthAndBytesAreKnown) {
   EXPECT_FALSE(figures->piles_up());
 }
 
-/// SECURITY E10.
+/// SECURITY E11.
 TEST_F(RequestWorkTest, ProgramsNameNoFiles) {
   const std::string trusted = "https://example.org/trusted.xml";
   EXPECT_EQ(result({"op", "add", "url", url, "set.ca_file", "/etc/ssl/own.pem"}), "failed bad_value");
