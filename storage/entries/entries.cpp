@@ -136,7 +136,7 @@ bool changes_nothing(const EntryWrite& write) {
          });
 }
 
-/// Retries a save until the post is not changed concurrently between read and write. All arguments must outlive it.
+/// Saves a post; retries if the post changes between read and write. All arguments must outlive it.
 class Saving {
  public:
   Saving(Entries& entries, Store::Impl& impl, const GivenEntry& entry, const GivenMarkup& markup, bool replace)

@@ -23,7 +23,7 @@ class Entries {
 
   /// The full key of "17" or "Entry:17", such as "{p000}:Entry:17" in a cluster; other text is unchanged.
   std::string id_of(const std::string& given) const;
-  /// Whether it has the form of an entry id of this store.
+  /// Whether `id` has the form of an entry id of this store.
   bool is_id(std::string_view id) const;
 
   StoreResult<std::optional<StoredEntry>> get(const std::string& id);
@@ -32,7 +32,7 @@ class Entries {
   /// Several entries in one round trip, in the order of `ids`, without those that do not exist.
   StoreResult<std::vector<StoredEntry>> get_all(std::span<const std::string> ids);
   StoreResult<std::optional<StoredEntry>> get_by_guid(const std::string& feed_url, const std::string& guid);
-  /// Newest first, at most `limit`, after `before` if given.
+  /// A feed's entries, newest first, at most `limit`, after `before` if given.
   StoreResult<std::vector<StoredEntry>> all_by_order(const std::string& feed_url, std::size_t limit = 20,
                                                      const std::optional<EntryCursor>& before = {});
   /// The oldest position of the feed that is not after `cursor`, so that the same posts follow both, even if the post
@@ -53,8 +53,8 @@ class Entries {
   /// Deletes a post with its position, guid and digest; false if there is none. It does not return while the feed lists
   /// it, nor for 7 days after. Sends post_deleted with why=operator.
   StoreResult<bool> remove(const std::string& id);
-  /// Trims a feed now, in steps of 100 posts; returns how many were removed, or empty if the feed is unknown. Trimmed
-  /// posts do not return (RELIABILITY L7).
+  /// Trims a feed now, in steps of 100 posts; returns how many posts were removed, or empty if the feed is unknown.
+  /// Trimmed posts do not return (RELIABILITY L7).
   StoreResult<std::optional<std::uint64_t>> expire(const std::string& feed_url, const Expiry& expiry);
   StoreResult<std::optional<std::uint64_t>> expire(const std::string& feed_url, std::uint64_t limit = 50);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr Milliseconds signals_kept = std::chrono::hours(24 * 7);  // RELIABILITY L13
 
-/// Id of the previous event, even if trimmed; the event's own if it is not given.
+/// Id of the previous event, even if trimmed; the event's own id if it names no predecessor.
 std::string_view before(const EventRecord& event) {
   constexpr std::string_view member = "\"prev\":\"";
   const std::size_t at = event.json.find(member);

@@ -26,8 +26,8 @@ class EventStream {
   StoreResult<ServerWait> begin_to_wait(const std::string& after, std::size_t count, Milliseconds block);
   StoreResult<std::vector<EventRecord>> come();
   /// The records after `after` ("" = all), at most `limit`. Absent if records after `after` were trimmed, so that a
-  /// consumer at `after` ("0-0" = before the first ever) has missed them, or if `after` is beyond the stream, because
-  /// the store was replaced, restored or lost its end.
+  /// consumer at `after` ("0-0" = before the first record ever) has missed them, or if `after` is beyond the end of the
+  /// stream because the store was replaced, restored or lost its end.
   struct Since {
     std::optional<std::vector<EventRecord>> records;
     std::string oldest;         ///< the first record; if there are none, the last ever written

@@ -17,11 +17,13 @@ struct TraceLine {
   std::string step, text;
 };
 
+/// A stored line of a trace.
 struct TraceRecord {
   std::string id;  ///< in the stream: unix ms "-" number
   TraceLine line;
 };
 
+/// The traces of one store, over a Store's connection.
 class Traces {
  public:
   /// `store` must outlive this object.

@@ -19,8 +19,8 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t batch_size = 500;       // feeds per call
-constexpr std::size_t written_at_once = 100;  // where each needs a dozen writes
-/// An import without progress for that long was interrupted.
+constexpr std::size_t written_at_once = 100;  // feeds per call if each needs a dozen writes
+/// An import without progress for this long counts as interrupted.
 constexpr Milliseconds import_is_over = std::chrono::minutes(10);
 
 Wake::Result wake_result(std::string_view word) {
@@ -318,7 +318,8 @@ StoreResult<std::vector<std::optional<FeedRecord>>> Feeds::records(std::span<con
   return records;
 }
 
-/// `in_lines`: indexes in `records` with the gates whose lines the feeds wait in.
+/// Fills in the due time and the place in line of waiting feeds. `in_lines`: the index in `records` and the gate of
+/// each.
 StoreResult<void> Feeds::read_places(std::vector<std::optional<FeedRecord>>& records,
                                      const std::vector<std::pair<std::size_t, std::string>>& in_lines) {
   std::vector<std::string> names;

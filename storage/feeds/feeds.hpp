@@ -39,10 +39,10 @@ class Feeds {
   /// `store` must outlive this object.
   explicit Feeds(Store& store) : store_(store), impl_(store.impl()) {}
 
-  /// Registers feeds; true for each that is new. URLs must be canonical (worker/web_url), and belong to this partition
-  /// (Store::elsewhere), or nothing is written: `refused`. `channel` ("" = none) gets the feeds in the same step, known
-  /// ones too; it is created if missing. `rate`: limit of first fetches per second, over all feeds added with a rate
-  /// (HTTP P12); 0: no limit.
+  /// Registers feeds; true for each that is new. URLs must be canonical (worker/egress/web_url.hpp). If one belongs to
+  /// another partition (Store::elsewhere()), nothing is written: `refused`. `channel` ("" = none) gets all the feeds,
+  /// new or known, in the same step; it is created if missing. `rate`: limit of first fetches per second, over all
+  /// feeds added with a rate (HTTP P12); 0: no limit.
   StoreResult<std::vector<bool>> add(std::span<const NewFeed> feeds, const std::string& channel = {},
                                      std::uint32_t rate = 0);
   /// Removes a feed and all its keys, in bounded steps; false if unknown (RELIABILITY L17). An interrupted removal is
@@ -53,10 +53,11 @@ class Feeds {
   StoreResult<bool> finish_removal(const std::string& feed_url, InParts& parts) {
     return take_away(feed_url, "resume", parts);
   }
-  /// Finishes interrupted removals, and removes feeds whose import has stalled for ten minutes; returns how many.
+  /// Finishes interrupted removals, and removes feeds with an import that stalled for ten minutes; returns how many
+  /// feeds.
   StoreResult<std::size_t> finish_removals();
-  /// Removes a feed for its import, but not from its channels, and keeps its topic. `only_begun`: unless it is
-  /// registered.
+  /// Removes a feed so that an import can replace it; the feed stays in its channels and keeps its topic. `only_begun`:
+  /// do nothing unless its removal has begun.
   StoreResult<void> remove_for_import(const std::string& feed_url, bool only_begun);
   /// Pauses feeds that have been in no channel for `after`, and removes them after another `after`; at most 100 per
   /// call (RELIABILITY L19). Returns how many were examined.
@@ -64,13 +65,14 @@ class Feeds {
   /// Number of registered feeds.
   StoreResult<std::uint64_t> count();
   /// The first `most` URLs after `after` in sort order; "" = from the first. Includes every feed that stays registered
-  /// throughout. Costs what it returns; while the index lacks feeds (RELIABILITY L22) it scans all feeds, in steps that
-  /// do not block Redis, and holds `most` of them.
+  /// throughout. The cost is linear in the result; while the index is incomplete (RELIABILITY L22) it scans all feeds,
+  /// in steps that do not block Redis, and holds `most` URLs.
   StoreResult<std::vector<std::string>> urls_after(const std::string& after, std::size_t most);
-  /// Approximate number of feeds for which `wanted` is true, counted in steps that do not block Redis; 0 also if there
-  /// are too many (200,000) to scan.
+  /// Approximate number of feeds that satisfy the predicate, counted in steps that do not block Redis; also 0 if there
+  /// are too many feeds (about 200,000) to scan.
   StoreResult<std::size_t> count_if(const std::function<bool(const std::string& feed_url)>& wanted);
-  /// URL parts whose changes are quiet in that feed (volatile_parts.hpp): "?name", "/host/2", "@host", "#length".
+  /// The feed's learned URL parts that change without being news (VolatileParts): "?name", "/host/2", "@host",
+  /// "#length".
   StoreResult<std::vector<std::string>> volatile_parts(const std::string& feed_url);
   /// Whether the index of feeds by URL has as many entries as there are feeds.
   StoreResult<bool> is_indexed();
@@ -89,8 +91,8 @@ class Feeds {
   /// Reschedules paused feeds in their former state, no sooner than `floor` after the last refresh unless they had been
   /// due sooner (HTTP P6).
   StoreResult<std::vector<Resumed>> resume(std::span<const ResumedFeed> feeds, Milliseconds floor);
-  /// Replaces the operator's settings of a feed; `outdated`, nothing written, if they are no longer `before`.
-  /// `other_hub`: its subscription is checked at once (WEBSUB D5).
+  /// Replaces the operator's settings of a feed; `outdated`, and nothing is written, if the stored settings are no
+  /// longer `before`. `other_hub`: the settings name another hub, so the subscription is checked at once (WEBSUB D5).
   StoreResult<SettingsChange> change_settings(const std::string& feed_url, const std::string& before,
                                               const std::string& settings, bool other_hub = false);
   /// Changes the URL fetched for a feed (HTTP R8); its keys stay, a refresh in progress is discarded.

@@ -19,6 +19,7 @@ class Fleet {
   /// Sends this worker's heartbeat, valid for `ttl`; `fields`: host, pid, version, in flight. Returns the number of
   /// live workers, including this one.
   StoreResult<std::uint64_t> heartbeat(const std::string& worker, const Fields& fields, Milliseconds ttl);
+  /// Ends the worker's heartbeat and its leadership.
   StoreResult<void> retire(const std::string& worker);
   /// Workers with a heartbeat, at most 1,000.
   StoreResult<std::vector<WorkerRecord>> workers();
@@ -26,7 +27,7 @@ class Fleet {
   /// `counts_claims`: by reading every worker's heartbeat; else the leader's latest count.
   StoreResult<FleetFigures> figures(bool counts_claims = true);
 
-  /// Acquires or renews fleet leadership for `ttl`; true if `worker` leads, until it retires (RELIABILITY L23).
+  /// Acquires or renews fleet leadership for `ttl`; heartbeats extend it. True if `worker` leads (RELIABILITY L23).
   StoreResult<bool> lead(const std::string& worker, Milliseconds ttl);
   /// Stores the leader's figures for other workers' figures(). `oldest_success`: empty = keep the stored one.
   StoreResult<void> note(std::uint64_t claimed, std::optional<Milliseconds> oldest_success);

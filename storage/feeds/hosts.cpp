@@ -21,7 +21,7 @@ std::optional<HostQuota> host_quota(std::string_view name, std::string_view numb
   }
   constexpr std::int64_t day = std::chrono::milliseconds(std::chrono::days(1)).count();
   const bool is_told = number[9] != 0;
-  const std::int64_t told_until = number[10] != 0 ? number[10] : number[9] + day;  // of an earlier build
+  const std::int64_t told_until = number[10] != 0 ? number[10] : number[9] + day;  // written by an earlier build
   if (is_told && told_until <= now.count()) return std::nullopt;
   return HostQuota{std::string(name == "-" ? "" : name),
                    Milliseconds(number[0]),

@@ -1,4 +1,4 @@
-// Settings of hosts, and the fleet's state of them.
+// Host settings, and the state of each host as the whole fleet sees it.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class Hosts {
 
   /// Replaces the settings of all hosts; later claims use them.
   StoreResult<void> set(std::span<const HostSettings> hosts);
-  /// State of a gate. Read-only.
+  /// State of a gate (a server, or the operator's group of hosts). Read-only.
   StoreResult<HostState> state(const std::string& gate);
   /// States of several gates in one round trip, in order.
   StoreResult<std::vector<HostState>> states(std::span<const std::string> gates);

@@ -74,7 +74,7 @@ void add_post(Args& args, const Commit& commit, const EntryWrite& write, std::in
   args.add(std::span<const std::string>(write.unset));
 }
 
-/// A post's members in feed_rekeyed, after its id and rev.
+/// One post's JSON members in feed_rekeyed, after its id and rev.
 std::string told_of(const Rekey& rekey) {
   std::string text = ",\"from\":" + json_string(rekey.from) + ",\"to\":" + json_string(rekey.to);
   for (std::size_t i = 0; i < rekey.set.size(); ++i) {

@@ -31,12 +31,12 @@ struct ClaimRequest {
   /// Only feeds that were due at that time (run --once). Feeds deferred since then must be named in `only`.
   std::optional<Milliseconds> due_by;
   std::vector<std::string> only;  ///< without due_by: only these feeds, due or not; empty = by schedule
-  bool only_if_due = false;       ///< without due_by: of `only` just the due feeds, as another worker may be faster
-  /// By schedule: limit of feeds, 2 s overdue, that all workers together take per second (HTTP P12); 0 = no limit.
+  bool only_if_due = false;       ///< without due_by: only those of `only` that are due; another worker may be faster
+  /// By schedule: how many feeds overdue by 2 s all workers together claim per second (HTTP P12); 0 = no limit.
   std::uint64_t overdue_rate = 0;
 };
 
-/// The stored posts of a feed in summary. Cheap to copy; the views are valid as long as any copy exists.
+/// A summary of a feed's stored posts. Cheap to copy; the views stay valid while any copy exists.
 struct StoredFeed {
   struct Tomb {
     std::string_view guid;
@@ -57,13 +57,13 @@ struct StoredFeed {
   std::optional<std::string_view> digest_of(std::string_view guid) const;
 };
 
-/// A document whose guids to look up.
+/// A document, with the guids to look up.
 struct LookUp {
   std::string feed_url;
   std::span<const EntryRecord> entries;
   std::span<const Deletion> deleted{};
-  /// Treatment of the document's markup: posts stored by older rules are returned as the current rules change them
-  /// (SECURITY S13).
+  /// How to treat the document's markup: posts stored under older rules are returned as the current rules would store
+  /// them (SECURITY S13).
   std::optional<GivenMarkup> markup{};
   const StoredFeed* stored = nullptr;  ///< stored_feeds() of the feed; null: read it now
   std::uint64_t failovers = 0;         ///< of the claim
@@ -93,40 +93,42 @@ class Ingest {
   StoreResult<ServerWait> begin_to_wait_for_wish(Milliseconds longest);
   StoreResult<bool> hear_wish();
 
-  /// Makes feeds due whose first fetches an import has spread (run --once, HTTP P12). Returns their common due time.
+  /// Makes feeds due now that an import deferred to spread their first fetches (run --once, HTTP P12). Returns the time
+  /// by which they are all due.
   StoreResult<Milliseconds> unspread();
 
-  /// Read-only: a summary of each feed's stored posts, in one round trip and in the order of `feeds`. `unavailable`,
-  /// and the connection is closed: this server had been replaced by a failover before the feed was claimed.
+  /// Read-only: a summary of each feed's stored posts, in one round trip and in the order of `feeds`. Fails with
+  /// `unavailable` and closes the connection if a failover had replaced this server before the feed was claimed.
   std::vector<StoreResult<StoredFeed>> stored_feeds(std::span<const FeedToRead> feeds);
 
-  /// Read-only: the stored state of each document's guids, with the old values of differing posts (RELIABILITY L5). All
-  /// documents share at most two round trips; none if nothing differs. In the order of `wanted`. `unavailable`: as for
-  /// stored_feeds().
+  /// Read-only: the stored posts for each document's guids, with the old values of differing posts (RELIABILITY L5).
+  /// All documents share at most two round trips; none if nothing differs. Results are in the order of the documents.
+  /// `unavailable`: see stored_feeds().
   std::vector<StoreResult<StoredSnapshot>> look_up(std::span<const LookUp> wanted);
 
   /// Read-only: the posts of a feed, newest first, with the fields needed to recognise them under other guids.
   StoreResult<std::vector<StoredPost>> stored_posts(const std::string& feed_url);
 
-  /// Stores the result of each refresh, reschedules the feed and publishes events; each commit is atomic. `stale`,
-  /// nothing written: another worker has claimed the feed since. `dup`: this commit was already applied. All share one
-  /// round trip (PERFORMANCE §3). If the requested durability is not reached within the timeout, the result is an
-  /// error; sent again, the commit is a `dup` and waits again (RELIABILITY L18).
+  /// Stores the result of each refresh, reschedules the feed and publishes events; each commit is atomic. `stale`:
+  /// another worker has claimed the feed since, and nothing was written. `dup`: this commit was already applied. All
+  /// commits share one round trip (PERFORMANCE §3). If the requested durability is not reached within the timeout, the
+  /// result is an error; sent again, the commit is a `dup` and waits again (RELIABILITY L18).
   std::vector<StoreResult<Committed>> commit(std::span<const Commit* const> commits);
 
-  /// Returns claims: restores the old due time, or sets `due`, and frees the slot. Skips others' claims. Returns how
-  /// many were released (RELIABILITY L9).
+  /// Returns claims: restores the old due time, or sets `due`, and frees the slot. Skips claims now held by others.
+  /// Returns how many were released (RELIABILITY L9).
   StoreResult<std::size_t> release(std::span<const Claim> claims, std::optional<Milliseconds> due = {});
 
   /// Takes a slot at `server`, the target of a claimed feed's redirect (HTTP H6), until the claim ends or for
   /// `longest`. 0 = taken, else how long to wait before asking again; empty if the claim is lost.
   StoreResult<std::optional<Milliseconds>> take_slot(const Claim& claim, const std::string& server,
                                                      const HostLimits& limits, Milliseconds longest);
-  /// Takes a slot for a claim of another partition, at a server whose gate is in this one (RELIABILITY L27), until
-  /// leave_slot() or for `longest`.
+  /// Takes a slot for another partition's claim, at a server with its gate in this partition (RELIABILITY L27), until
+  /// leave_slot() or for `longest`. 0 = taken, else how long to wait before asking again.
   StoreResult<Milliseconds> take_slot_for(const Claim& claim, const std::string& server, const HostLimits& limits,
                                           Milliseconds longest);
-  /// `answer`: null if the server was not contacted, or its answer shows nothing about it.
+  /// Ends a slot of take_slot_for(). `answer`: null if the server was not contacted, or its answer shows nothing about
+  /// it.
   StoreResult<void> leave_slot(const Claim& claim, const std::string& server, const HostAnswer* answer);
 
  private:

@@ -35,7 +35,7 @@ class Trip {
     replies_ = impl.pipeline_each(commands_);
     server_ = impl.failovers();
   }
-  /// Whether the server that replied knows of fewer failovers.
+  /// Whether the server that replied knows of fewer failovers than `failovers`.
   bool is_older_than(std::uint64_t failovers) const { return server_ && *server_ < failovers; }
   /// The next reply; stores the first error in `failed`.
   ReplyView take(std::optional<StoreError>& failed) {

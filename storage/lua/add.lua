@@ -5,11 +5,12 @@
 -- Registers feeds and puts them into a channel, which is created if needed. ARGV: prefix, channel ('' = none), first
 -- fetches per second of feeds that are not spread ('0' = unlimited; HTTP P12), then repeated: feed_url, first due after
 -- ms, settings, title ('' = none), '1' = added only for channels (RELIABILITY L19).
--- Returns for each 1 = new, 0 = known, -1 = being removed (finish that first): not put into a channel either.
+-- Returns for each feed 1 = new, 0 = known, -1 = being removed: finish that first; it is not put into the channel
+-- either.
 local now = clock()
 local answers, spread_until, due_now, channel, rate = {}, 0, false, ARGV[2], tonumber(ARGV[3])
 
--- When a new feed is due: one after the other, however many are added, without delaying other feeds.
+-- When a new feed is due: the rate spaces first fetches, however many feeds are added, without delaying other feeds.
 local function first_due(url, after)
   if after > 0 then return now + after end
   if rate == 0 then return due_among((#ARGV - 3) / 5, url, now) end

@@ -1,8 +1,8 @@
 #!lua
 -- uses posts
 -- replies text
--- Handles a change of the server behind the store (RELIABILITY L24). ARGV: prefix, its replication id, '1' if it was a
--- replica before.
+-- Handles a change of the server that holds the store (RELIABILITY L24). ARGV: prefix, this server's replication id,
+-- '1' if it was a replica before.
 -- Writes that the previous server had not replicated are lost, but may have been seen: entry numbers and event ids
 -- continue far beyond them, whatever this server's clock says. A server that was only restarted still has its data, so
 -- nothing jumps.

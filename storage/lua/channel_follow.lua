@@ -4,7 +4,8 @@
 -- answers requests
 -- Puts a feed into a channel (put_into_channel of channel.lua). ARGV: prefix, uid, feed_url, '1' = create the channel
 -- if needed.
--- Returns 1 = new, 0 = known, -1 = no such channel, -2 = no such feed: one being removed would be removed again.
+-- Returns 1 = new, 0 = known, -1 = no such channel, -2 = no such feed, or a feed being removed, which would leave
+-- again.
 local uid, url = ARGV[2], ARGV[3]
 if ARGV[4] ~= '1' and redis.call('SISMEMBER', channels_key, uid) == 0 then return -1 end
 if redis.call('SISMEMBER', feeds_key, url) == 0 then return -2 end

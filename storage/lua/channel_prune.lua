@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- uses posts deliver
 -- replies array of 2
--- One bounded step through a channel's timeline ('posts'), index ('all') or read marks ('read'). Removes what belongs
--- to no feed of the channel, and removed posts; the read mark of a removed post stays for its 7 days.
+-- One bounded step through a channel's timeline ('posts'), index ('all') or read marks ('read'). Removes posts that do
+-- not belong to a feed of the channel, and removed posts; the read mark of a removed post stays for its 7 days.
 -- ARGV: prefix, uid, 'posts' | 'all' | 'read', first rank, how many. Returns {examined, removed}.
 local uid, which, first, count = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local key = which == 'read' and channel_read_key(uid) or which == 'all' and index_key(uid) or timeline_key(uid)

@@ -3,15 +3,15 @@
 -- replies array of 8
 -- Hands out feeds (RELIABILITY L1–L3, HTTP §6, SECURITY Q1–Q3).
 -- ARGV: prefix, worker, request, max, lease ms, host concurrency, host spacing ms (then, after a space, the worker's
--- egress name), due_by ms, 'due' or '', overdue feeds per second of all workers ('0' = unlimited), then URLs: without
--- due_by only these, with 'due' only those of them that are due; with due_by these and all that were due by then and
--- have not been deferred since.
+-- egress name), due_by ms, 'due' or '', overdue feeds per second of all workers ('0' = unlimited), then URLs. Without
+-- due_by, only these feeds are claimed; with 'due', only if they are due. With due_by, these and all feeds that were
+-- due by then and have not been deferred since.
 -- Returns {now, next due or '', exhausted, claims as {url, claim, due, alone, served_at, identity, http1, storm},
 -- deferred as {url, due, code}, refused URLs, quarantined as {url, due}, with a due_by: the next possible start of a
 -- feed that was due by then and waits for its host, '' = none within a lease}. The caller reads the states.
--- A feed whose gate is closed moves from the schedule to the gate's line, line:<gate>, soonest due first; `lines` has
--- when the first of each line may start. So the cost of a claim depends on what it hands out, not on how many wait
--- (HTTP H1).
+-- A feed with a closed gate moves from the schedule to the gate's line, line:<gate>, soonest due first; `lines` has the
+-- time when the first feed of each line may start. So the cost of a claim depends on the number of feeds handed out,
+-- not on the number waiting (HTTP H1).
 local worker, request = ARGV[2], ARGV[3]
 local max, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
 local usual_concurrency, usual_spacing, egress = tonumber(ARGV[6]), string.match(ARGV[7], '^(%d+) ?(.*)$')
@@ -56,9 +56,9 @@ local function handed_out(url, claim, due, alone, gate)
           gate.http1_until > now and 1 or 0, text(gate.storm or 0)}
 end
 
--- The next possible start of a feed that was due by due_by and waits for its host. Lines without such feeds are
--- skipped, up to a limit: others work on them. For a host with a quota (HTTP H10) waits at most a lease in all, as it
--- could take hours.
+-- The next possible start of a feed that was due by due_by and waits for its host. Skips lines without such feeds, up
+-- to a limit: other workers serve them. For a host with a quota (HTTP H10) it waits at most one lease in all, because a
+-- quota could take hours.
 local function is_awaited(line)
   return now <= due_by + lease or not (gates[line] or read_host(line, now)).quotas
 end
@@ -89,7 +89,7 @@ if mine[1] == request then
   end
   return {text(now), next_due(), 0, claims, deferred, refused, quarantined, next_awaited()}
 end
--- This process is busy with a feed that has killed a worker (SECURITY Q2).
+-- Whether this process is refreshing a feed that has killed a worker (SECURITY Q2).
 local alone = process_key == my_key and {mine[3], mine[4]} or
               redis.call('HMGET', process_key, 'alone_url', 'alone_claim')
 local lonely = alone[1] and redis.pcall('HGET', state_key(alone[1]), 'claim') == alone[2] and
@@ -123,7 +123,7 @@ local function quarantine(url, line, state)
   quarantined[#quarantined + 1] = {url, text(at)}
 end
 
--- Writes when the first in a gate's line may start; removes an empty line.
+-- Writes when the first feed in a gate's line may start; removes an empty line.
 local function settle_line(gate, limits)
   local length = redis.pcall('ZCARD', line_key(gate.name))
   if length == 0 or type(length) ~= 'number' then
@@ -141,7 +141,7 @@ local function settle_line(gate, limits)
   end
 end
 
--- `at`: its earliest known start.
+-- Moves a feed from the schedule to the line of its gate. `at`: its earliest known start.
 local function join_line(url, since, code, server, limits, at)
   local gate = limits.gate
   if type(redis.pcall('ZADD', line_key(gate.name), text(since), url)) ~= 'number' then  -- not a sorted set: nothing is
@@ -156,8 +156,8 @@ local function join_line(url, since, code, server, limits, at)
   deferred[#deferred + 1] = {url, text(math.max(at, now + 100)), code}
 end
 
--- Hands out a claim, in the store and to the worker. `suspect`: no other suspect of this process runs at the same time
--- (SECURITY Q2).
+-- Hands out a claim: writes it to the store and adds it to the reply. `suspect`: no other suspect of this process runs
+-- at the same time (SECURITY Q2).
 local function hand_out(url, line, due, is, strikes, suspect, limits, asker)
   local claim = worker .. ':' .. request .. '-' .. (#claims + 1)
   local was_due, times = text(tonumber(is.held) or due), text(strikes + 1)
@@ -178,8 +178,8 @@ local function hand_out(url, line, due, is, strikes, suspect, limits, asker)
   batch[#batch + 1] = {url, claim, was_due}
 end
 
--- HTTP P12: all workers share one budget for overdue feeds, with a quarter of a second in advance. Feeds on time do not
--- wait for them. Operators' requests are not counted.
+-- HTTP P12: all workers share one budget for overdue feeds, with bursts of up to a quarter of a second. Feeds that are
+-- on time bypass it. Operators' requests are not counted.
 local rate = tonumber(ARGV[9])
 local spent_until = rate > 0 and tonumber(redis.call('HGET', meta_key, 'overdue_until')) or 0
 if rate > 0 then
@@ -201,7 +201,8 @@ local function lines_are_served()
 end
 
 -- Examines a feed of the schedule, or the first in a gate's line. `named`: an operator waits for it. Returns nil if it
--- was moved, else why it stays: 'late' = due after due_by, 'paced', 'shut' = its line waits.
+-- was moved, else why it stays: 'late' = due after due_by, 'paced' = over the budget for overdue feeds, 'shut' = its
+-- gate is closed.
 local in_turn = 0
 local function look_at(url, due, line, named)
   local fields, is = redis.pcall('HMGET', state_key(url), unpack(looked_for)), {}
@@ -212,7 +213,7 @@ local function look_at(url, due, line, named)
     refused[#refused + 1] = url
     return
   end
-  -- A build without lines has taken it out, or it now belongs to another gate.
+  -- A build without lines has removed it from the line, or it now belongs to another gate.
   if line and (is.line ~= line or is.state == 'paused' or redis.call('ZSCORE', schedule_key, url)) then
     redis.call('ZREM', line_key(line), url)
     if is.line == line then redis.call('HDEL', state_key(url), 'line') end
@@ -220,7 +221,7 @@ local function look_at(url, due, line, named)
   end
   local held, state, deaths = tonumber(is.held), is.state, tonumber(is.alone_deaths) or 0
   if due_by and (held or due) > due_by then return 'late' end
-  -- A claim of this same process did not end by its death: the store was unavailable (SECURITY Q1).
+  -- A claim of this process did not end because the process died: the store was unavailable (SECURITY Q1).
   local own = is.claim and string.sub(is.claim, 1, #process) == process
   local strikes = math.max(0, (tonumber(is.strikes) or 0) - (own and 1 or 0))
   if own then redis.call('HDEL', state_key(url), 'alone') end

@@ -10,7 +10,7 @@
 -- shared one; or {'ok', created, modified, trimmed, tombstoned, records, change of the host's circuit breaker
 -- ('opened', 'closed', ''), until when it is open, whether the URL to move to is already a feed (1/0), the highest
 -- entry number assigned here, re-keyed, deleted, result for the subscription (0 = unchanged, 1 = changed as requested,
--- 2 = and its hub is in trouble)}.
+-- 2 = changed, and its hub is now in trouble)}.
 local url, claim = ARGV[2], ARGV[3]
 local feed_state, last_field = state_key(url), 6 + 2 * tonumber(ARGV[6])
 local mine = redis.call('HMGET', feed_state, 'claim', 'claim_part', 'state', 'fetch_url', 'wake', 'claim_hosts', 'push_wake')
@@ -192,7 +192,7 @@ local function rekey()
   signal_rekeys(rows)
 end
 
--- Posts that were trimmed under other guids must not look new under these.
+-- Tombstones the guids of posts that were trimmed under other guids, so that they do not look new.
 local function bury()
   for i = commit.buried, commit.buried_last do
     if not redis.call('HGET', map, ARGV[i]) then
@@ -360,7 +360,8 @@ local function write_posts()
   return passed_over
 end
 
--- RFC 6721: deleted by the publisher, which may list it again. No tombstone, so that it can then come back.
+-- Deletes posts that the publisher declared deleted (RFC 6721). Without a tombstone, so that a post listed again
+-- returns.
 local function delete_posts()
   for i = commit.deleted, commit.deleted_last do
     local id = redis.call('HGET', map, ARGV[i])
@@ -397,8 +398,8 @@ local function write_value(key, value)
   elseif value ~= '' then redis.call('SET', key, value) end
 end
 
--- Whether the feed moves to a URL that is already a feed: the two stay separate (HTTP R7), and this one stays where it
--- is.
+-- Whether the feed is to move to a URL that is already a feed: then the two stay separate (HTTP R7), and this feed
+-- keeps its URL.
 local function keep_apart()
   local taken = commit.move_to ~= '' and redis.call('SISMEMBER', feeds_key, commit.move_to) == 1
   if taken then redis.call('HSET', feed_state, 'no_move_to', commit.move_to) end
@@ -406,7 +407,7 @@ local function keep_apart()
 end
 local function is_of_move(name) return name == 'fetch_url' or name == 'moves' end
 
--- Updates the records of all feeds for this feed's change of state. Adds the fields to remove to `unset`.
+-- Updates the counts and lists of feeds by state. Adds the state fields to remove to `unset`.
 local function turn_state(unset)
   local to, was = commit.state_to, old_state
   if paused then was = redis.call('HGET', feed_state, 'before_pause') end

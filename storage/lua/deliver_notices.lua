@@ -22,7 +22,7 @@ local function publish(user, message, first, last_topic)
   for i = first, last_topic do redis.call('PUBLISH', channel .. 'topic:' .. ARGV[i], message) end
 end
 
--- Adds the notice at `from`, whose topics end at `to`.
+-- Adds the notice that starts at ARGV[from]; its last topic is ARGV[to].
 local function add(from, to)
   local user, id, value, message = ARGV[from], ARGV[from + 1], ARGV[from + 2], ARGV[from + 3]
   local order, values = notice_order_key(user), notices_key(user)

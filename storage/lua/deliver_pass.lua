@@ -4,8 +4,8 @@
 -- Delivers the whole stream at once if it has no recipients (RELIABILITY L14): moves both places and the group to its
 -- end without reading records. As this is one script, later subscribers get all later commits. ARGV: prefix, group.
 -- Returns {'passed', records, place}: everything up to `place` is delivered; {'wanted', 0, ''}: there is a channel or a
--- rule; or {'unread', 0, ''}: the records must be read, as they may concern operators, or the group and the places
--- disagree on what was read.
+-- rule; or {'unread', 0, ''}: the records must be read, because they may concern operators, or because the group and
+-- the places disagree on how far the stream was read.
 if redis.call('EXISTS', channels_key, watchers_key) > 0 then return {'wanted', 0, ''} end
 
 local function named(pairs)

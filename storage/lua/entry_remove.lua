@@ -13,7 +13,7 @@ local now = clock()
 local signal, finish_signals = signal_writer(now, stream_cap, true)
 local guid_json, guid = delete_post(url, id)
 if redis.call('SISMEMBER', feeds_key, url) == 0 then
-  redis.call('HDEL', state_key(url), 'bytes')  -- of a feed that is being removed, or has been
+  redis.call('HDEL', state_key(url), 'bytes')  -- the feed is being removed, or is gone
 elseif guid then
   redis.call('ZADD', tombs_key(url), '+inf', guid)
 end

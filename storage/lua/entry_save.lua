@@ -3,7 +3,7 @@
 -- replies array of 1
 -- answers requests
 -- Creates or changes one post for an operator, if it is still as the caller read it. A changed post keeps its digest,
--- which identifies the publisher's version: only a change of that version replaces what is saved.
+-- which identifies the publisher's version: only a change of that version replaces the operator's.
 -- ARGV: prefix, channel prefix, feed_url, its JSON text, stream cap, guid, id ('' = new), rev as read, digest, score,
 -- bytes, signal without its head, then counted fields to set (name, value), counted fields to remove.
 -- Returns {'created' | 'modified', id}; {'unknown'} = no such feed; {'changed'}: read it again; {'type <key>'}: nothing

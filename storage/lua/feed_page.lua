@@ -4,7 +4,7 @@
 -- One page of a list of feeds: the schedule, soonest due first, or the feeds in a state, latest first.
 -- ARGV: prefix, state of the list ('' = the schedule), place to continue from: score ('' = the start) and how many with
 -- that score are done; how many to examine, how many to find; then filters, '' = any: state, text in the URL, host.
--- Returns {total, examined, 1 = end of the list, place: score, done with it; URLs…}.
+-- Returns {total, examined, 1 = end of the list, place to continue from: score, how many with it are done; URLs…}.
 local listed, score, behind = ARGV[2], ARGV[3], tonumber(ARGV[4])
 local look, want = tonumber(ARGV[5]), tonumber(ARGV[6])
 local state, part, host = ARGV[7], ARGV[8], ARGV[9]

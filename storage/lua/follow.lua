@@ -1,7 +1,7 @@
 #!lua
 -- uses posts host
 -- replies text
--- Marks a feed for tracing: claims hand out the mark with its state, commits leave it.
+-- Marks a feed for tracing: claims hand out the mark with the feed's state, commits keep it.
 -- ARGV: prefix, feed_url, for ms, end of the caller's previous mark or 0. For 0 ms: removes the caller's mark unless
 -- another caller has marked the feed for longer. Returns when the caller's mark ends, 0 = no such feed.
 local url, span, own = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])

@@ -4,7 +4,7 @@
 -- Reports the position of the signals' consumer groups; trims the stream to its caps and age, but never what a group
 -- has not acknowledged: only a commit does that, at twice the cap (RELIABILITY L13).
 -- ARGV: prefix, stream cap, how long to keep records, ms.
--- Returns {length, now ms, {name, remaining records, oldest of them ms}…}.
+-- Returns {length, now ms, {name, remaining records, time of the oldest remaining record ms}…}.
 local now = clock()
 local since = text(now - tonumber(ARGV[3]))
 local cap, most_bytes = caps_of(ARGV[2])

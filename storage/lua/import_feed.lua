@@ -1,7 +1,7 @@
 #!lua
 -- uses posts host orphans
 -- replies text or integer
--- One bounded step of importing a feed. Until its last step the feed counts as one whose removal was interrupted: the
+-- One bounded step of importing a feed. Until its last step the feed counts as one with an interrupted removal: the
 -- rest of a failed import is removed like that, and no worker gets the feed to refresh. state:imports lists feeds being
 -- imported, by the time of the last step: while a feed is listed, its removal is not finished, and its channels and
 -- topic wait for it.
@@ -22,7 +22,7 @@
 --   'end', feed_url, due ('' = paused), quarantined since ('' = not), channel prefix, stream cap, its JSON text,
 --                                   counted state, readers' record and events, which are a type and a tail. Returns
 --                                   'followed' if channels contain it
---   'left', ms                      abandons up to 100 imports whose last step is older. Returns how many
+--   'left', ms                      abandons up to 100 imports with an older last step. Returns how many
 local what, url = ARGV[2], ARGV[3]
 local imports_key = prefix .. 'state:imports'
 if what == 'open' then

@@ -4,7 +4,7 @@
 -- One bounded step of repairing the index of feeds by URL, which older builds do not maintain (RELIABILITY L22): first
 -- adds all of `feeds`, then removes URLs that are not feeds.
 -- ARGV: prefix, 'in' | 'out', cursor of `feeds` or last URL examined, how many.
--- Returns the next two; 'done' at the end.
+-- Returns the next two arguments; 'done' at the end.
 local phase, place, count = ARGV[2], ARGV[3], ARGV[4]
 if phase == 'in' then
   local step = redis.call('SSCAN', feeds_key, place, 'COUNT', count)

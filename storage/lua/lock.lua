@@ -1,8 +1,8 @@
 #!lua
 -- uses nothing
 -- replies integer
--- A lock for work that one worker does for all: delivery of a partition (RELIABILITY L14), fleet-wide tasks (L23).
--- ARGV: prefix, 'delivery:<partition>' | 'fleet', owner's token, ttl ms (0 = release).
+-- A lock for work that one worker does at a time: delivery (RELIABILITY L14), fleet-wide tasks (L23), matching events
+-- to subscribers. ARGV: prefix, 'delivery:000' | 'fleet' | 'push_out', owner's token, ttl ms (0 = release).
 -- Returns 1 while the token holds the lock, else 0.
 local key, token, ttl = prefix .. 'lock:' .. ARGV[2], ARGV[3], tonumber(ARGV[4])
 local owner = redis.call('GET', key)

@@ -13,7 +13,8 @@ local noted = redis.call('HMGET', places, partition, 'last')
 local at, last = noted[1] or '0-0', noted[2] or '0-0'
 if from ~= at then return {at, last} end
 
--- Continues after all existing ids and all that anyone has seen, whatever the clock says.
+-- Moves the next id past `id`: new ids follow all existing ids and all that any worker has seen, whatever the clock
+-- says.
 local ms, n = 0, 0
 local function go_behind(id)
   local other_ms, other_n = string.match(id or '', '^(%d+)-(%d+)$')

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- uses posts host
 -- replies array
--- The posts of a feed with what identifies them under other guids (DESIGN §5), newest first. Writes nothing.
+-- The posts of a feed, newest first, with the fields that identify them under other guids (DESIGN §5). Writes nothing.
 -- ARGV: prefix, feed_url, most. Returns {id, score, guid, digest, date_published, enclosures, link, summary_text,
 -- title} for each.
 local posts = {}

@@ -1,9 +1,9 @@
 #!lua flags=no-writes
 -- uses posts host
 -- replies array
--- Which commands this user may not run, checked in advance: a script refused half-way leaves its earlier writes
--- (SECURITY A1). Executes nothing. ARGV: prefix, channel prefix, 'scan' for what is only needed to read every key.
--- Returns what to grant: "+xdel", "&request_*".
+-- Finds the permissions that this user lacks, in advance: a script refused half-way leaves its earlier writes
+-- (SECURITY A1, A3). Executes nothing. ARGV: prefix, channel prefix, 'scan' to include the commands needed only to read
+-- every key. Returns the permissions to grant: "+xdel", "&request_*".
 local any_key, channel = prefix .. 'state:probe', ARGV[2] .. 'post_created'
 local keyed = {'DEL', 'EXISTS', 'GET', 'HGETALL', 'INCR', 'SCARD', 'SMEMBERS', 'TYPE', 'UNLINK', 'XLEN',
                'ZCARD'}
@@ -32,7 +32,7 @@ for _, call in ipairs(calls) do
     refused[#refused + 1] = '+' .. string.lower(containers[call[1]] and call[1] .. '|' .. call[2] or call[1])
   end
 end
--- Channels added by later versions are granted by their patterns.
+-- Patterns also cover channels that later versions add.
 if redis.acl_check_cmd('PUBLISH', channel, '') then
   for _, came in ipairs({{'request_*', 'request_done'}, {'notifications:*', 'notifications:global'}}) do
     if not redis.acl_check_cmd('PUBLISH', ARGV[2] .. came[2], '') then refused[#refused + 1] = '&' .. ARGV[2] .. came[1] end

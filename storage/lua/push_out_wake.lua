@@ -17,7 +17,7 @@ for i = 6, #ARGV, 2 do
 end
 local place = delivered_key('push_out')
 if not is_last then
-  -- A subscriber settled before the mark exists, without these events, is checked again (push_out_settle.lua).
+  -- If a subscriber was settled without these events before the mark exists, push_out_settle.lua checks it again.
   redis.call('SET', begun_key, mark)
 elseif after(mark, redis.call('GET', place) or '') then
   redis.call('SET', place, mark)

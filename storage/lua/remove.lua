@@ -3,15 +3,15 @@
 -- replies integer
 -- answers requests
 -- One bounded step of removing a feed (RELIABILITY L17). ARGV: prefix, channel prefix, feed_url, its JSON text, stream
--- cap, step: 'begin' removes it from the feeds, the schedule and its host's slots, signals this, and leaves the marks
--- that the last step removes; 'orphan' does so only if it has been paused as an orphan for the number of ms given after
--- the step; 'resume' continues a removal that has begun, never for a registered feed; 'go on' removes up to 100 posts,
--- and with the last of them everything else.
+-- cap, step: 'begin' removes it from the feeds, the schedule and its host's slots, signals the removal, and leaves the
+-- marks that the last step removes; 'orphan' does so only if it has been paused as an orphan for the number of ms given
+-- after the step; 'resume' continues a removal that has begun, never for a registered feed; 'go on' removes up to 100
+-- posts, and with the last post everything else.
 -- Returns 0 = unknown, 1 = more to do, 2 = removed, 3 = take it out of its channels first.
 local channel_prefix, url, url_json, stream_cap, step = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local feed_state = state_key(url)
--- Whether its removal may be published (WEBSUB U15): 'yes' and 'no' as in its settings, 'public' if anyone could fetch
--- it. Recorded now, as nothing else knows once it is removed.
+-- Whether the removal may be published (WEBSUB U15): 'yes' and 'no' as in the feed's settings, 'public' if anyone could
+-- fetch it. Recorded now, because nothing shows it once the feed is removed.
 local function republishing()
   local mine = redis.call('HMGET', feed_state, 'settings', 'exposure', 'fetch_url')
   local is_read, settings = pcall(cjson.decode, mine[1] or '{}')

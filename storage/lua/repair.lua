@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- uses posts deliver verify
 -- replies integer
--- Makes a finding's changes if every old value is still there; otherwise none. Signals what changes for readers:
+-- Applies a finding's changes if every old value is still there, otherwise none. Signals the changes that readers see:
 -- changed posts and feeds, and removed posts.
 -- ARGV: prefix, stream cap, then repeated: what, key, field, old, new; in the last two the first byte is '=' before a
 -- value, '-' for none.

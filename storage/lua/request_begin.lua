@@ -2,9 +2,9 @@
 -- uses posts requests
 -- replies array of 1
 -- Begins a request, or answers it at once: if its ref was answered before (RELIABILITY Q2), if three workers began it
--- without finishing (Q4), or if its id is ahead of the clock (Q5). The last hundred of these two kinds are set aside;
--- too many or too long values are cut.
--- ARGV: prefix, 8 of the request (asked_at), token, most deaths.
+-- without finishing (Q4), or if its id is ahead of the clock (Q5). The last hundred requests of the latter two kinds
+-- are set aside, cut if they have too many or too long values.
+-- ARGV: prefix, 8 arguments for the request (asked_at), token, most deaths.
 -- Returns {'go', note}, {'gone'} = it was answered or removed, {'repeated'}, {'reused'} or {'poison'}.
 local asked, mine, most = asked_at(2), ARGV[10], tonumber(ARGV[11])
 local record = redis.call('XRANGE', requests_key, asked.id, asked.id)[1]
@@ -24,7 +24,7 @@ if known then
          '{' .. asked.data .. '"reason":"ref_reused","detail":"this ref was answered before, for other content"}')
   return {'reused'}
 end
--- Answers it with the reason poison, and sets it aside.
+-- Answers the request with the reason poison, and sets it aside.
 local function set_aside(detail)
   local values, size = {}, 0
   for i = 1, math.min(#record[2], 400), 2 do

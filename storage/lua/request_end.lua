@@ -2,5 +2,5 @@
 -- uses posts requests
 -- replies text
 -- answers requests
--- Answers a request whose steps are done, or that needs no action. ARGV: prefix.
+-- Answers a request that has completed its steps, or needs none. ARGV: prefix.
 return 'end'

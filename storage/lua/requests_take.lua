@@ -2,10 +2,11 @@
 -- uses posts requests
 -- replies array of 1
 -- Returns the oldest requests, to the single worker that may take them (RELIABILITY Q3): as many as fit into the byte
--- limit, at least one. Of a request that is too long, or has too many fields, only short values of op, app and ref.
+-- limit, at least one. A request that is too long, or has too many fields, comes with only short values of op, app and
+-- ref.
 -- ARGV: prefix, token, ttl ms (0 = release), most bytes together, most bytes of one, most requests (0 = only take the
 -- lock), where to start, as in XRANGE.
--- In any case an empty stream whose last id is ahead of the clock is deleted first (Q5).
+-- In any case an empty stream with a last id ahead of the clock is deleted first (Q5).
 -- Returns {'waiting'} while another worker may, else {'taken', {id, 1 = too long, {field, value …}}…}.
 local token, ttl, most_bytes, most_each, most = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 renew_if_ahead()

@@ -3,8 +3,8 @@
 -- replies integer
 -- answers requests
 -- Replaces a feed's operator settings, if they are still as the caller read them. ARGV: prefix, feed_url, settings as
--- read, new settings ('' = none), 1 = check its subscription now, as they choose another hub (WEBSUB D5). Forgets what
--- was learned to be volatile in its posts. Returns 1 = done, 0 = changed since, -1 = no such feed.
+-- read, new settings ('' = none), 1 = check its subscription now, because they choose another hub (WEBSUB D5). Forgets
+-- the feed's learned volatile parts. Returns 1 = done, 0 = changed since, -1 = no such feed.
 local url, before, wanted = ARGV[2], ARGV[3], ARGV[4]
 if redis.call('SISMEMBER', feeds_key, url) == 0 then return -1 end
 if (redis.call('HGET', state_key(url), 'settings') or '') ~= before then return 0 end

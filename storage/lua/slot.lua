@@ -1,11 +1,12 @@
 #!lua
 -- uses posts host
 -- replies array of 1
--- Takes a slot at another server to which a redirect leads (HTTP H6); it ends with the claim. Or at a server whose gate
--- is here, for another partition's claim (RELIABILITY L27); it ends with slot_end.lua, or its lease.
+-- Takes a slot at another server to which a redirect leads (HTTP H6); it ends with the claim. Or takes a slot for
+-- another partition's claim, at a server with its gate in this partition (RELIABILITY L27); it ends with slot_end.lua,
+-- or its lease.
 -- ARGV: prefix, feed_url, claim, server, host concurrency, host spacing ms and, after a space, the worker's egress
--- name; '1' = another partition's claim; for how long at most the slot blocks others, ms.
--- Returns {wait ms, code}: 0 = the slot is taken; -1 = the claim is no longer held.
+-- name; '1' = another partition's claim; the longest time that the slot may block others, ms.
+-- Returns {wait ms, code}: 0 = the slot is taken; -1 = the claim was lost.
 local url, claim, server, elsewhere, longest = ARGV[2], ARGV[3], ARGV[4], ARGV[7] == '1', tonumber(ARGV[8])
 local concurrency, spacing, egress = tonumber(ARGV[5]), string.match(ARGV[6], '^(%d+) ?(.*)$')
 local now = clock()

@@ -24,7 +24,7 @@ local function read(key, field)
   return type(value) == 'string' and value
 end
 
--- 8 bytes, hard to find a second page for.
+-- The first 8 bytes of a SHA-1: a second page with the same hash is hard to find.
 local function hash_of(page)
   local hex = string.sub(redis.sha1hex(page), 1, 16)
   return (string.gsub(hex, '%x%x', function(byte) return string.char(tonumber(byte, 16)) end))

@@ -1,10 +1,10 @@
 #!lua
 -- uses posts host
 -- replies array of 4
--- Makes feeds due now whose first fetch an import has deferred: run --once does not pace (HTTP P12). A bounded step.
--- ARGV: prefix, since when ('' = now; the same in all steps), last due time examined ('' = none), how many with that
--- time were examined and are still due then.
--- Returns {since when, feeds examined, the next two}.
+-- Makes feeds due now that an import deferred to spread their first fetches: run --once does not pace (HTTP P12). A
+-- bounded step. ARGV: prefix, since when ('' = now; the same in all steps), last due time examined ('' = none), how
+-- many feeds with that time were examined and are still due then.
+-- Returns {since when, feeds examined, the next two arguments}.
 local now, last, behind, step = tonumber(ARGV[2]) or clock(), ARGV[3], tonumber(ARGV[4]), 1000
 local spread_until = tonumber(redis.call('HGET', meta_key, 'spread_until')) or 0
 if spread_until <= now then return {text(now), 0, '', 0} end

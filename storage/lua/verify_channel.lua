@@ -1,17 +1,17 @@
 #!lua flags=no-writes
 -- uses posts deliver verify
 -- replies array of 1
--- Checks what delivery derives, in bounded steps (RELIABILITY I4, L15, L16). Writes nothing. Skips posts of records not
--- yet applied.
+-- Checks the data that delivery derives, in bounded steps (RELIABILITY I4, L15, L16). Writes nothing. Skips posts of
+-- records not yet applied.
 -- ARGV: prefix, then one of:
 --   'channel', uid                          Returns {findings}
 --   'members', uid, cursor, how many        its feeds. Returns {findings, '', next cursor ('' = done), feeds}
---   'feed', uid, feed_url                   its posts in the channel. Returns {findings, behind}
---   'timeline' | 'index' | 'read', uid, cursor, how many      Returns {findings, behind, next cursor ('' = done)}
+--   'feed', uid, feed_url                   its posts in the channel. Returns {findings, lag}
+--   'timeline' | 'index' | 'read', uid, cursor, how many      Returns {findings, lag, next cursor ('' = done)}
 --   'holders', feed_url, cursor, how many   the channels that its keys list. Returns {findings, '', next cursor}
 --   'notices', user · 'watcher', user       Returns {findings}
--- behind: when the oldest record not applied was written, ms; followed by ' unseen' if nothing was compared because of
--- it; '' = all are applied.
+-- lag: when the oldest record not applied was written, ms; followed by ' unseen' if that prevented any comparison; '' =
+-- all are applied.
 local what, uid = ARGV[2], ARGV[3]
 local function is_of_type(key, wanted, invariant)
   local found = type_of(key)

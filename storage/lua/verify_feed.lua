@@ -11,7 +11,7 @@ local url, mode, first, count = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local feed_state, sort, map, digests, tombs = state_key(url), sort_key(url), guidmap_key(url), digests_key(url), tombs_key(url)
 local now, day = clock(), 24 * 3600 * 1000
 
--- Absent keys are fine; a key of the wrong type either can be rebuilt from the others, or cannot.
+-- Absent keys are fine. `can_be_rebuilt`: a key of the wrong type can be deleted, because the other keys determine it.
 local sound = true
 local function expect(key, wanted, invariant, can_be_rebuilt)
   local found = type_of(key)
@@ -30,7 +30,7 @@ expect(items_key(url), 'string', 'I13', true)
 expect(volatile_key(url), 'string', 'I13', true)
 if not sound then return {findings, '', 'new', 0, {}} end
 
--- Makes the next document supply what is missing.
+-- Makes the next document supply the missing data.
 local function forget_validators(changes)
   for _, name in ipairs({'etag', 'last_modified', 'hashes'}) do
     local value = redis.call('HGET', feed_state, name)

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- uses posts deliver verify
 -- replies array of 2
--- Whether keys found by a scan belong to something (RELIABILITY I13). Writes nothing.
+-- Checks whether keys found by a scan belong to a feed (RELIABILITY I13). Writes nothing.
 -- ARGV: prefix, n, n keys of entries, then URLs of feeds that have at least one of their keys.
 -- Returns {findings, {feed URLs to examine individually}}.
 local examine = {}

@@ -1,12 +1,13 @@
 #!lua flags=no-writes
 -- uses posts deliver verify
 -- replies array of 1
--- Checks what all feeds share, in bounded steps. Writes nothing.
+-- Checks the keys that all feeds share, in bounded steps. Writes nothing.
 -- ARGV: prefix, then one of:
 --   'types'                      the shared keys. Returns {findings}
 --   'meta', stream cap           meta:store and the stream. Returns {findings}
 --   'counter', highest number    Returns {findings}
---   'schedule' | 'quarantine' | 'by_url', cursor, how many      Returns {findings, next cursor ('' = done), URLs to examine}
+--   'schedule' | 'quarantine' | 'by_url', cursor, how many   Returns {findings, next cursor ('' = done), URLs to
+--                               examine}
 --   'members', feed URLs         Returns {findings, '', URLs to examine: registered, and without any state}
 --   'states', most feeds to count                    Returns {findings, feeds or '' if there are more, all counts}
 local what = ARGV[2]
@@ -29,7 +30,7 @@ if what == 'types' then
     find('I13', 'none', '', {prefix .. 'none'}, 'exists, which it never may (RELIABILITY L4)')
   end
 elseif what == 'meta' then
-  if redis.call('EXISTS', meta_key, feeds_key, signals_key) == 0 then return {findings} end  -- nothing of ours yet
+  if redis.call('EXISTS', meta_key, feeds_key, signals_key) == 0 then return {findings} end  -- the store is empty
   local meta = redis.call('HMGET', meta_key, 'schema', 'partitions', 'last_signal')
   local last, newest = meta[3], nil
   if redis.call('EXISTS', signals_key) == 1 then

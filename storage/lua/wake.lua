@@ -3,9 +3,9 @@
 -- replies array
 -- answers requests
 -- Makes feeds due now (RELIABILITY L10, HTTP P22). A feed being refreshed records how long after the refresh it may be
--- due again; the commit obeys. One that waits for its host keeps its place: a new one would be later; but one request
--- may skip a line that waits for a pace set by the server (HTTP H10). No floor applies to a feed that our own policy
--- refused before any server was contacted, unless by redirect.
+-- due again; the commit obeys. A feed that waits for its host keeps its place, because a new one would be later; but
+-- one request may skip a line that waits for a pace set by the server (HTTP H10). No floor applies to a feed that our
+-- own policy refused before any server was contacted, unless by redirect.
 -- ARGV: prefix, floor ms, force (1/0), then feed URLs. Returns {result, at} for each: due, noted, too_early, paused,
 -- unknown.
 local floor, force = tonumber(ARGV[2]), ARGV[3] == '1'

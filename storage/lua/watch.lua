@@ -2,9 +2,9 @@
 -- uses posts deliver requests
 -- replies array
 -- answers requests
--- A user's notification rules. Each change increments the version, at which delivery reads them again.
+-- Changes a user's notification rules. Each change increments the version, at which delivery reads them again.
 -- ARGV: prefix, user, 'add' | 'remove', most rules per user, then rules as text, or ids.
--- Returns for each added its id (that of an equal one if there is one, 0 = too many), for each removed 1 or 0.
+-- Returns for each added rule its id (that of an equal one if there is one, 0 = too many), for each removed 1 or 0.
 local user, how, most = ARGV[2], ARGV[3], tonumber(ARGV[4])
 local rules, answers = watches_key(user), {}
 for i = 5, #ARGV do

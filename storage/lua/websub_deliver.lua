@@ -1,7 +1,7 @@
 #!lua
 -- uses posts host push
 -- replies array of 2
--- A push for a subscription (WEBSUB P2), recorded before it is answered. ARGV: prefix, hash of the token, 'fat' (its
+-- Records a push for a subscription (WEBSUB P2) before it is answered. ARGV: prefix, hash of the token, 'fat' (its
 -- content is about to be read: the fetch is the safety net), 'thin' (a hint) or 'bad' (ignored, but counted).
 -- Returns {'unknown' | 'retired' | 'noted', when it will be fetched at the latest, 0 = not because of this}.
 local key, kind = callback_key(ARGV[2]), ARGV[3]

@@ -1,14 +1,14 @@
 #!lua
 -- uses posts host push
 -- replies array of 3
--- The result of checking a subscription. ARGV: prefix, member of websub:due, how, delay ms, hash or '', note, hub_url,
--- hub host whose turn ends here or '':
+-- Stores the result of checking a subscription. ARGV: prefix, member of websub:due, how, delay ms, hash or '', note,
+-- hub_url, hub host to free the turn at or '':
 --   sent     its hub was asked, and is at hub_url
 --   again    it could not be asked: retry later
 --   put_off  it was not asked, for other reasons: retry later
 --   refused  its hub refuses: the requested path is removed
 --   lost     the lease has ended, or the request was never verified
---   left     it is no longer needed
+--   left     it is not needed any longer
 --   wait     nothing to do yet
 --   turn     waits for its slot at the hub, in another partition: marked as in websub_turn.lua
 --   forget   nothing left to do

@@ -1,9 +1,9 @@
 #!lua
 -- uses posts host push
 -- replies text
--- A turn at a hub, shared by all workers (WEBSUB S5). It ends with websub_settle, or with its lease. A subscription
--- that has to wait is checked again when its turn comes; for another partition's (RELIABILITY L27) that is settled
--- there.
+-- Takes a turn at a hub; all workers share its turns (WEBSUB S5). It ends with websub_settle, or with its lease. A
+-- subscription that has to wait is checked again when its turn comes; another partition's subscription
+-- (RELIABILITY L27) is settled in its own partition.
 -- ARGV: prefix, host of the hub, member of websub:due, concurrent requests, spacing ms, lease ms, when the member was
 -- due.
 -- Returns how long to wait in ms, 0 = the turn is taken.
@@ -20,7 +20,7 @@ local at
 if gate.host.in_flight < concurrency and came % 1 > 0 and now - came < 10 * spacing and now < apart then
   at = apart  -- its turn has come, except for the delay of the one before it
 else
-  -- In order; at a slow hub, those that come again queue up again in order.
+  -- In order; at a slow hub, subscriptions that must wait again queue up again, in order.
   gate.tail = math.max(gate.tail, now) + math.max(spacing, 10)
   gate.reserved = true
   write_slots(gate, now)

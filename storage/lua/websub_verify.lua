@@ -1,7 +1,7 @@
 #!lua
 -- uses posts host push
 -- replies array of 4
--- A hub verifies a request, or denies it (WEBSUB S7, L3).
+-- A hub verifies or denies a request (WEBSUB S7, L3).
 -- ARGV: prefix, hash of the token, mode, topic, lease ms, renewal after ms, reason of a denial.
 -- Returns {1 = confirmed and stored, 0 = not requested; feed_url, state before, and after}.
 local hash, mode, topic, lease, renew, note = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
@@ -41,7 +41,7 @@ redis.call('PEXPIRE', key, text(lease + 31 * day_ms))
 local before = mine[2]
 if before and before ~= hash then
   local other = redis.call('HMGET', callback_key(before), 'hub', 'topic')
-  if other[1] ~= is[6] or other[2] ~= topic then  -- WEBSUB D5: first the new one, then end the old one
+  if other[1] ~= is[6] or other[2] ~= topic then  -- WEBSUB D5: the new one is active, so end the old one
     retire(before, now)
   end
 end

@@ -40,6 +40,7 @@ struct PushNote {
   Kind kind{};
 };
 
+/// Result of Pushes::note() for one delivery.
 struct PushNoted {
   enum class Result { unknown, retired, noted };
   Result result{};
@@ -49,7 +50,7 @@ struct PushNoted {
 /// A change of a feed's subscription state; none if both states are equal.
 struct PushTurn {
   std::string feed_url, from, to;  ///< "" = no subscription
-  bool hub_in_trouble = false;     ///< this makes 5 failing feeds of the hub within a day (WEBSUB H3)
+  bool hub_in_trouble = false;     ///< the hub now has 5 failing feeds within a day (WEBSUB H3)
 };
 
 /// A subscription that needs attention.
@@ -63,6 +64,7 @@ struct PushTask {
   std::string member() const { return feed_url.empty() ? "#" + subscription->hash : feed_url; }
 };
 
+/// Result of Pushes::take().
 struct PushTasks {
   Milliseconds now{}, next{};  ///< when the next task is due, 0 = unknown
   std::vector<PushTask> tasks;
@@ -87,7 +89,7 @@ struct PushSettlement {
   std::string hash;      ///< of the requested subscription, "" = none
   std::string note;      ///< again, refused, lost: the reason
   std::string hub_url;   ///< sent: URL of the hub
-  std::string turn;      ///< host of the hub whose slot this releases, "" = none
+  std::string turn;      ///< host of the hub to free a slot at, "" = none
 };
 
 /// A subscription's wait for a hub, and the limits that all workers share there (WEBSUB S5).
@@ -107,15 +109,16 @@ struct PushQuestion {
   std::string note;               ///< denied: the reason
 };
 
-/// Empty if the request does not match; otherwise the result has been stored.
+/// The change caused by a PushQuestion, already stored; empty if the question does not match.
 using PushAnswer = std::optional<PushTurn>;
 
+/// The subscriptions of one store at hubs, over a Store's connection.
 class Pushes {
  public:
   /// `store` must outlive this object.
   explicit Pushes(Store& store) : impl_(store.impl()) {}
 
-  /// The existing records, in one round trip.
+  /// The record for each token hash, in one round trip; empty if there is none.
   std::vector<StoreResult<std::optional<PushRecord>>> find(std::span<const std::string> hashes);
   /// Notes deliveries, each atomically, in one round trip.
   std::vector<StoreResult<PushNoted>> note(std::span<const PushNote> notes);
@@ -125,16 +128,19 @@ class Pushes {
 
   /// Up to `max` subscriptions that need attention, hidden from other workers for `lease`.
   StoreResult<PushTasks> take(std::size_t max, Milliseconds lease);
-  /// Takes a slot at a hub: 0 if it may be asked now, until settle(); else how long to wait. Then the task must not be
-  /// settled; it is returned again when a slot is free. For a subscription of another partition whose hub's gate is
-  /// here (RELIABILITY L27), call settle() there in both cases, and free the slot with end_turn().
+  /// Takes a slot at a hub: 0 if it may be asked now, until settle(); else how long to wait. While waiting, do not
+  /// settle the task: take() returns it again when a slot is free. If the subscription belongs to another partition and
+  /// the hub's gate is here (RELIABILITY L27), call settle() in that partition in both cases, and free the slot here
+  /// with end_turn().
   StoreResult<Milliseconds> take_turn(const HubTurn& turn);
   StoreResult<void> end_turn(const std::string& host, const std::string& member);
   /// Stores the request about to be sent to a hub; empty if the feed is gone.
   StoreResult<std::optional<PushTurn>> begin(const PushRecord& wanted);
   /// Stores the unsubscribe request about to be sent; false if the subscription is gone.
   StoreResult<bool> begin_end(const std::string& hash);
+  /// Stores the result of a task. Returns the change of the feed's subscription state.
   StoreResult<PushTurn> settle(const PushSettlement& settlement);
+  /// Answers a hub's verification request.
   StoreResult<PushAnswer> answer(const PushQuestion& question);
 
   /// Makes feeds due, each once per `spacing` (OPERATIONS §6); returns when each will be fetched, empty if unknown.

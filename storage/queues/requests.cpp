@@ -11,7 +11,7 @@
 namespace feedmill {
 namespace {
 
-/// How an operation is ended: by which script, and what its answers mean (storage/lua/shared/requests.lua).
+/// How an operation ends: the script that ends it, and the meaning of its replies (storage/lua/shared/requests.lua).
 struct OpRow {
   RequestOp op{};
   std::string_view word;
@@ -33,7 +33,7 @@ constexpr std::array op_rows{
     OpRow{RequestOp::move, "move", Script::move, "ok done moved\ntaken failed taken\nunknown failed no_such_feed"},
     OpRow{RequestOp::channel_follow, "channel_follow", Script::channel_follow,
           "1 done followed\n0 done followed_already\n-1 failed no_such_channel\n-2 failed no_such_feed"},
-    // It ends once the posts are out of the timeline, too.
+    // Ends once the posts have left the timeline, too.
     OpRow{RequestOp::channel_unfollow, "channel_unfollow", Script::channel_unfollow,
           "1 begun begun\n-1 failed no_such_channel"},
     OpRow{RequestOp::channel_mark, "channel_mark", Script::channel_mark,
@@ -42,7 +42,7 @@ constexpr std::array op_rows{
           "created done created id\nmodified done modified id\nunknown failed no_such_feed"},
     OpRow{RequestOp::entry_remove, "entry_remove", Script::entry_remove, "1 done removed\n0 failed no_such_entry"},
     OpRow{RequestOp::channel_add, "channel_add", Script::channel_add, "1 done added\n0 done present"},
-    // It ends once nothing of the channel is left.
+    // Ends once nothing of the channel is left.
     OpRow{RequestOp::channel_remove, "channel_remove", Script::channel_remove,
           "1 begun begun\n0 failed no_such_channel\n0+ done removed"},
     OpRow{RequestOp::channel_order, "channel_order", Script::channel_order,
@@ -52,7 +52,7 @@ constexpr std::array op_rows{
     OpRow{RequestOp::watch_remove, "watch_remove", Script::watch, "1 done removed\n0 failed no_such_rule"},
 };
 
-// request_word() and the script are found by position.
+// request_word() and Step index the rows by operation.
 static_assert([] {
   std::size_t position = 0;
   return std::ranges::all_of(op_rows, [&](const OpRow& row) { return row.op == static_cast<RequestOp>(position++); });
@@ -117,7 +117,7 @@ StoreResult<std::optional<std::string>> RequestStream::ask(const Fields& fields,
 
 StoreResult<void> RequestStream::renew() {
   Args args;
-  args.add("");  // no worker's token: the right to take stays where it is
+  args.add("");  // no worker's token: another worker's right to take requests is kept
   args.add(0);
   const auto reply = impl_.run(Script::requests_take, args);
   if (!reply) return reply.error();
@@ -165,7 +165,7 @@ StoreResult<ServerWait> Requests::begin_to_wait(Milliseconds longest) {
 }
 
 StoreResult<bool> Requests::has_come() {
-  const auto reply = impl_.redis.end_wait(2 * longest_request);  // whoever takes it bounds what is read of it
+  const auto reply = impl_.redis.end_wait(2 * longest_request);  // requests_take.lua cuts long requests; here they fail
   if (!reply) return reply.error();
   return !reply->is_nil();
 }

@@ -1,5 +1,5 @@
-// What programs ask for by XADD on stream:requests: taken by one worker at a time, answered as events (RELIABILITY
-// Q1–Q4).
+// Requests that programs append to stream:requests: taken by one worker at a time, answered by events
+// (RELIABILITY Q1–Q4).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace feedmill {
 
 struct RequestInHand;
 
-/// What may be asked for; the word in `op` is its name here.
+/// Operations of requests, named as in the field `op`.
 enum class RequestOp {
   add,
   remove,
@@ -42,111 +42,113 @@ enum class RequestOp {
 std::optional<RequestOp> request_op(std::string_view word);
 std::string_view request_word(RequestOp op);
 
-inline constexpr std::uint64_t longest_request = std::uint64_t{512} << 10U;  ///< names and values together
+inline constexpr std::uint64_t longest_request = std::uint64_t{512} << 10U;  ///< bytes of names and values together
 
-/// A record of the stream. Of one that is too long only short values of op, app and ref are there.
+/// A record of the stream. If it is too long, only short values of op, app and ref are included.
 struct RequestRecord {
   std::string id;
   bool too_long = false;
   Fields fields;
 };
 
+/// Result of taking requests.
 struct TakenRequests {
-  bool waiting = false;  ///< another worker has the right to take
+  bool waiting = false;  ///< another worker has the right to take requests
   std::vector<RequestRecord> records;
 };
 
-/// A request as its answer names it.
+/// A request as its answer describes it.
 struct Asked {
-  std::string id;        ///< of the record; "" of a request that is called without the stream, which needs a ref
-  std::string app, ref;  ///< fit for keys and JSON; an empty ref is none, and nothing is remembered
-  std::string op;        ///< likewise
-  std::string feed_url;  ///< "" where it is about no feed
-  std::string members;   ///< of the answer's `data`, as JSON members with a comma behind each
-  std::string hash;      ///< of its content, content_hash(); "" = not known, and nothing is remembered
+  std::string id;        ///< of the record; "" if called without the stream, which needs a ref
+  std::string app, ref;  ///< valid in keys and JSON; "" = no ref, and no answer is remembered
+  std::string op;        ///< valid in keys and JSON
+  std::string feed_url;  ///< "" if it is not about a feed
+  std::string members;   ///< JSON members for the answer's `data`, each followed by a comma
+  std::string hash;      ///< content_hash() of the request; "" = unknown: no answer is remembered
 };
 
-/// What became of taking a request in hand.
+/// Result of beginning a request.
 struct Begun {
   enum class State { go, gone, repeated, reused, poison };
-  State state{};     ///< go: carry it out; all others have been answered
-  std::string note;  ///< go: what an earlier try has left to be resumed by, "" = nothing was begun
+  State state{};     ///< go: execute it; any other request is already answered or gone
+  std::string note;  ///< go: resume note of an earlier attempt, "" = nothing was begun
 };
 
-/// 32 hex digits that are equal for equal fields in whatever order, `ref` apart.
+/// 32 hex digits, equal for equal fields in any order; `ref` does not count.
 std::string content_hash(const Fields& fields);
 
-/// Asking, as any client of Redis may by itself. Over a Store's connection.
+/// Makes requests, as any Redis client may do by itself. Over a Store's connection.
 class RequestStream {
  public:
-  /// What was answered to a ref.
+  /// A remembered answer.
   struct Answer {
-    std::string hash;  ///< content_hash() of what was asked
+    std::string hash;  ///< content_hash() of the request
     bool done = false;
     std::string data;  ///< of the event
   };
 
-  /// `store` outlives this.
+  /// `store` must outlive this object.
   explicit RequestStream(Store& store) : impl_(store.impl()) {}
 
-  /// Appends a request; its id, absent where `most` wait already. Renews a stream that has no ids left.
+  /// Appends a request and returns its id; absent if `most` requests are waiting. Renews a stream that has no ids left.
   StoreResult<std::optional<std::string>> ask(const Fields& fields, std::uint64_t most);
   /// Deletes the stream if it is empty and its last id is more than an hour ahead of Redis' clock, so that programs can
   /// append again (RELIABILITY Q5).
   StoreResult<void> renew();
-  /// Absent while it was not answered, and once the answer is forgotten (requests.keep).
+  /// Absent until the request is answered, and after the answer has expired (requests.keep).
   StoreResult<std::optional<Answer>> answer(const std::string& app, const std::string& ref);
-  /// Whether the request of that id waits, and is of this program and ref.
+  /// Whether request `id` is still waiting, and has this app and ref.
   StoreResult<bool> waits(const std::string& id, const std::string& app, const std::string& ref);
 
  private:
   Store::Impl& impl_;
 };
 
-/// Over a Store's connection.
+/// Takes requests from the stream and answers them, over a Store's connection.
 class Requests {
  public:
   struct Options {
-    std::string token;                               ///< of the worker: 32 hex digits
-    Milliseconds lease{30'000};                      ///< of the right to take
+    std::string token;                               ///< the worker's: 32 hex digits
+    Milliseconds lease{30'000};                      ///< of the right to take requests
     Milliseconds keep = std::chrono::hours(24 * 7);  ///< how long an answered ref is remembered
     std::uint64_t batch_bytes = std::uint64_t{1} << 20U;
     std::uint64_t batch_records = 256;
+    /// Workers that may die executing a request before it is set aside.
     int most_deaths = 3;
   };
 
-  /// `store` outlives this.
+  /// `store` must outlive this object.
   Requests(Store& store, Options options);
 
-  /// How many there are; one cheap command.
+  /// Number of requests in the stream; one cheap command.
   StoreResult<std::uint64_t> waiting();
-  /// While there are none: waits for one, up to `longest`, in two steps with nothing called in between but
-  /// Store::break_wait(): whether there is one now. One that is longer than it may be ends it with an error.
+  /// Waits up to `longest` for a request if there are none, in two steps; only Store::break_wait() may be called in
+  /// between. has_come() returns whether there is one, or an error if it is too long.
   StoreResult<ServerWait> begin_to_wait(Milliseconds longest);
   StoreResult<bool> has_come();
   StoreResult<RequestFigures> figures();
 
-  /// The oldest requests behind the one of that id, "" = of all: a bounded batch, and the right to take them for
-  /// another while.
+  /// The oldest requests after request `after` ("" = from the first), in a bounded batch. Acquires or renews the right
+  /// to take requests.
   StoreResult<TakenRequests> take(const std::string& after = {});
-  /// The one of that id again, none when it has gone. Renews the right, too.
+  /// Request `id` alone; empty if it is gone. Also renews the right to take requests.
   StoreResult<TakenRequests> take_again(const std::string& id);
-  /// The right alone.
+  /// Acquires or renews the right to take requests, without taking any.
   StoreResult<TakenRequests> hold();
-  /// Gives the right back.
+  /// Releases the right to take requests.
   StoreResult<void> let_go();
 
-  /// Takes a request in hand.
+  /// Begins a request, or answers it at once if it is a repetition or has killed too many workers.
   StoreResult<Begun> begin(const Asked& asked);
-  /// Lays the one of that id down again: it did not come to its end, and nobody died of it.
+  /// Releases request `id` unfinished; not counted as a crash.
   StoreResult<void> release(const std::string& id);
-  /// Answers a request in hand. `members`: more of the answer, as Asked::members.
+  /// Answers a request that was begun. `members`: more members of the answer, as in Asked::members.
   StoreResult<void> done(const Asked& asked, std::string_view result, const std::string& members = {});
   StoreResult<void> fail(const Asked& asked, std::string_view reason, std::string_view detail = {});
-  /// While it lives, what is called over the store's connection are steps of this request: none does anything once the
-  /// request is in another hand, and the one that `op` stands for answers it in the same script. What needs several has
-  /// a note left with its first, from which Begun::note is. `note`: that note, where it must say something: of
-  /// channel_mark that marks all, up to which score.
+  /// During its lifetime, script calls over the store's connection are steps of this request: a step does nothing if
+  /// another worker has the request, and the script of `op` answers the request in the same call. An operation of
+  /// several steps stores a resume note with its first step (see Begun::note). `note`: the content of that note if
+  /// there is any: for a channel_mark of all posts, the highest score to mark.
   class Step {
    public:
     Step(Requests& requests, const Asked& asked, RequestOp op, const std::string& note = {});
@@ -161,14 +163,14 @@ class Requests {
     Store::Impl& impl_;
     std::unique_ptr<RequestInHand> in_hand_;
   };
-  /// Whether one script carries the operation out, so that it can be called without the stream: nothing of it is left
-  /// to resume after a crash. Of a channel_mark with ids, and an add without a page.
+  /// Whether one script executes the whole operation, so that it can be called without the stream: a crash leaves
+  /// nothing to resume. For channel_mark only with ids, for add only without a page.
   static bool is_one_step(RequestOp op);
-  /// Whether what an operation is ended by is refused by a Redis that is out of memory.
+  /// Whether a Redis that is out of memory rejects the script that ends the operation.
   static bool needs_memory(RequestOp op);
-  /// The answer of a step that did nothing because the request is in another hand, or was answered.
+  /// Whether the error means that a step did nothing because another worker has the request, or it was answered.
   static bool is_in_other_hands(const StoreError& error);
-  /// Whether the error of a call without the stream means that requests wait in the stream: it must join them.
+  /// Whether the error of a call without the stream means that requests are waiting in the stream: it must queue, too.
   static bool must_queue(const StoreError& error);
 
  private:

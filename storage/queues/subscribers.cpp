@@ -316,7 +316,7 @@ StoreResult<SubscriberChanges> Subscribers::changes(std::uint64_t after, std::si
   const bool forgotten = static_cast<std::size_t>((*replies)[2].integer()) >= most_gone;
   const std::uint64_t oldest = (*replies)[3].size() < 2 ? 0 : leading_number<std::uint64_t>((*replies)[3][1].text());
   all.anew = after > 0 && forgotten && after < oldest;
-  // If one list is incomplete, the other is used only as far.
+  // If one list is incomplete, use the other only up to the same number.
   std::uint64_t up_to = UINT64_MAX;
   for (std::size_t list = 0; list < 2; ++list) {
     const Reply& rows = (*replies)[list];

@@ -28,6 +28,7 @@ struct SubscriberBounds {
   std::size_t unverified_of_site = 1'000;  ///< unconfirmed, of one site
 };
 
+/// A webhook, or a subscriber of our hub.
 struct Subscriber {
   enum class Kind { webhook, hub };
   enum class State {
@@ -70,7 +71,7 @@ struct Subscriber {
   std::string cursor;          ///< stream id of the last event delivered or skipped
   std::uint32_t failures = 0;  ///< consecutive
   Milliseconds failing_since{}, last_success{};
-  Milliseconds retry_at{};          ///< failing, with a request since: no delivery before then
+  Milliseconds retry_at{};          ///< set if it sent a request while failing: no delivery before then
   std::string last_error;           ///< for people
   std::uint64_t delivered = 0;      ///< accepted requests
   std::optional<Milliseconds> due;  ///< when it is served next; empty: nothing to do
@@ -120,6 +121,7 @@ struct SubscriberChanges {
   bool anew = false;         ///< removals were lost: discard everything first
 };
 
+/// Numbers of subscribers by kind and state.
 struct SubscriberCounts {
   std::uint64_t webhooks_active = 0, webhooks_suspended = 0, hub_pending = 0, hub_active = 0;
   std::optional<std::uint64_t> due;  ///< to be served now or in back-off; empty if the Redis user may not read it
@@ -140,6 +142,7 @@ struct AskedOfHub {
   explicit operator bool() const { return is == Is::taken; }
 };
 
+/// The subscribers of one store, over a Store's connection.
 class Subscribers {
  public:
   /// `store` must outlive this object.
@@ -181,6 +184,7 @@ class Subscribers {
   /// Position up to which the stream has been matched; creates the consumer group that protects the rest from trimming.
   /// "" the first time: start at the end.
   StoreResult<std::string> begin_leading();
+  /// Changes numbered above `after`, at most `most` changed and `most` removed subscribers.
   StoreResult<SubscriberChanges> changes(std::uint64_t after, std::size_t most);
   /// Makes subscribers of an event due: {id, stream id before the event}; an idle one gets that id as its cursor.
   /// `mark`: the last of these events; `is_last`: no further subscribers match, so the stream is matched up to there.
@@ -191,7 +195,8 @@ class Subscribers {
   StoreResult<bool> wake(const std::string& token, std::span<const Concerned> concerned, const std::string& mark,
                          bool is_last = true);
   StoreResult<TakenSubscribers> take(std::size_t most, Milliseconds lease, const std::string& token);
-  /// For each whether it was still leased; otherwise nothing was written for it. `lease`: for those on `hold`.
+  /// Stores the results. For each, whether it was still leased; if not, nothing was written. `lease`: for those on
+  /// `hold`.
   StoreResult<std::vector<bool>> settle(std::span<const SubscriberSettlement> settlements, Milliseconds lease);
   /// Makes up to `most` hub subscribers with expired leases due, so that they are removed; returns how many.
   StoreResult<std::size_t> expire(std::size_t most);

@@ -11,11 +11,13 @@
 
 namespace feedmill {
 
+/// A shared topic and the token in its address.
 struct TopicAddress {
   Topic topic;
   std::string token;  ///< 26 characters of a-z2-7; a secret
 };
 
+/// The topics of one store, over a Store's connection.
 class Topics {
  public:
   /// `store` must outlive this object.
@@ -28,12 +30,12 @@ class Topics {
   /// False if it had no address. Does not notify subscribers (Subscribers::deny).
   StoreResult<bool> unshare(const Topic& topic);
   /// Ends the topic of a removed feed or channel: its address becomes invalid for good, and its subscribers are denied.
-  /// Nothing if it had no address.
+  /// Does nothing if it had no address.
   StoreResult<void> end(const Topic& topic);
   StoreResult<std::optional<TopicAddress>> find(const Topic& topic);
   /// The topic of a token.
   StoreResult<std::optional<Topic>> find(const std::string& token);
-  /// After `after` ("" = from the first), at most `limit`; `next` is "" at the end. Channels come first.
+  /// Topics after `after` ("" = from the first), at most `limit`; `next` is "" at the end. Channels come first.
   struct Page {
     std::vector<TopicAddress> topics;
     std::string next;

@@ -20,14 +20,14 @@ struct EntryWrite {
   std::string digest;              ///< "": a quiet write keeps the stored one
   std::string id;                  ///< Entry:<n> to modify, "" to create
   std::int64_t timestamp = 0;      ///< score in <feed_url>:sort
-  Fields set;                      ///< created: all fields; modified: those that changed
+  Fields set;                      ///< created: all fields; modified: the changed fields
   std::vector<std::string> unset;  ///< fields to remove
   std::uint64_t bytes = 0;         ///< entry_bytes() of the post after the write
-  Fields old;                      ///< modified: old values of what changed, for the event
+  Fields old;                      ///< modified: old values of the changed fields, for the event
   Fields shown;                    ///< modified: stored title, title_type, link and author for the event, or all fields
   std::int64_t rev = 1;            ///< revision after the write
-  bool quiet = false;              ///< modified, but not for readers: reported by the stream only (post_mended), and
-                                   ///< not written if another writer has changed the post since the look-up
+  bool quiet = false;              ///< modified without news for readers: reported only in the stream (post_mended),
+                                   ///< and skipped if another writer has changed the post since the look-up
 };
 
 /// An event about the feed itself: feed_created, feed_modified, feed_failing …; `data` is JSON object text.
@@ -41,9 +41,10 @@ struct FeedEvent {
 
 /// Appends a move to the feed's bounded history.
 void remember_move(FeedAddress& address, const Move& move);
-/// feed_moved{from,to}
+/// The feed_moved event of a move.
 FeedEvent moved_event(const Move& move);
 
+/// Limits for the posts that a feed keeps.
 struct Retention {
   std::uint64_t entries = 50;  ///< newest kept
   std::uint64_t listed = 0;    ///< posts in the current document: kept too, up to hard_cap, unless strict
@@ -80,7 +81,7 @@ struct HostAnswer {
   bool over_quota = false;                           ///< refused: possibly for too many requests
   std::string egress{};                              ///< egress name of the request, "" = none
   std::optional<ToldQuota> quota{};                  ///< announced by the response
-  bool shows_no_limits = false;                      ///< of a feed from another site, or of no feed
+  bool shows_no_limits = false;                      ///< the feed is on another site, or this is not a feed
 };
 
 /// The atomic write at the end of a refresh (RELIABILITY L4).
@@ -99,6 +100,7 @@ struct Commit {
   std::vector<FeedEvent> events;
   std::vector<Rekey> rekeys;  ///< applied before `entries`, which use the new guids
   FeedEvent rekeyed;          ///< feed_rekeyed, sent if there are rekeys; the script adds the list of posts
+  /// Guids with tombstones that left the document, or are back in it; and guids to tombstone.
   std::vector<std::string> tombs_left, tombs_back, tombs_new;
   std::vector<std::string> deleted;  ///< guids of posts that their publisher deleted
   Retention retention;
@@ -110,9 +112,9 @@ struct Commit {
   EventPlace last_event{};
   /// New PushStanding::state, "" = unchanged; not applied if the state has changed since the claim.
   std::string push_to;
-  /// State of the document's items (stored_items.hpp), "" = remove it; absent = keep it.
+  /// items_text() of the document, "" = remove the stored one; absent = keep it.
   std::optional<std::string> items;
-  /// Learned volatile parts (volatile_parts.hpp), "" = remove them; absent = keep them.
+  /// VolatileParts::text(), "" = remove the stored one; absent = keep it.
   std::optional<std::string> volatile_parts;
   /// Retention has nothing to do: fewer posts are stored than its limit, and no tombstone has expired.
   bool nothing_to_trim = false;
@@ -121,24 +123,25 @@ struct Commit {
   Milliseconds decided_at() const { return at.count() != 0 ? at : state.last.at; }
 };
 
+/// Result of a commit.
 struct Committed {
   enum class Result { ok, dup, stale };
   Result result{};
   std::uint32_t created = 0, modified = 0, trimmed = 0, tombstoned = 0;
   std::uint32_t events = 0;  ///< stream records written, internal ones included
-  /// opened: the host is left alone. storm: all but an occasional request are held back (HTTP H11).
+  /// opened: the host gets no requests. storm: it gets only an occasional one (HTTP H11).
   enum class Circuit { unchanged, opened, closed, storm, storm_over };
   Circuit circuit = Circuit::unchanged;  ///< of the host that answered (HTTP H4, H5)
-  Milliseconds circuit_open_until{};     ///< opened, storm: end of that
+  Milliseconds circuit_open_until{};     ///< opened, storm: when that ends
   bool move_taken = false;               ///< Commit::move_to is a feed already: nothing was moved (HTTP R7)
   std::uint64_t highest_entry = 0;       ///< highest number given to a created entry, 0 = none was created
   EventPlace last_event{};               ///< newest event in the stream afterwards
   std::uint32_t rekeyed = 0, deleted = 0;
   bool push_turned = false;     ///< Commit::push_to was applied
-  bool hub_in_trouble = false;  ///< this makes 5 failing feeds of its hub within a day (WEBSUB H3)
+  bool hub_in_trouble = false;  ///< the hub now has 5 failing feeds within a day (WEBSUB H3)
 };
 
-// One worker's exclusive right to refresh a feed until its lease ends (RELIABILITY L1).
+// Claims (RELIABILITY L1).
 
 /// The right to refresh one feed until the lease ends (RELIABILITY L1).
 struct Claim {
@@ -147,14 +150,14 @@ struct Claim {
   Milliseconds due{};  ///< its due time
   Milliseconds now{};  ///< Redis' time of the claim
   FeedState state;
-  bool alone = false;             ///< it runs alone in its worker, because a worker has died of it (SECURITY Q2)
+  bool alone = false;             ///< runs alone in its worker, because a worker died refreshing it (SECURITY Q2)
   Milliseconds host_served_at{};  ///< when its host last answered 200, to the day; 0 = not within 7 days
   bool host_identity = false;     ///< its host gets content codings wrong (HTTP §4)
   bool host_http1 = false;        ///< its host gets HTTP/2 wrong (HTTP P20)
   Milliseconds host_storm{};      ///< start of its host's storm (all its feeds fail), 0 = none (HTTP H11)
   std::string egress{};           ///< egress name of the worker, "" = none (HTTP H10)
   bool has_posts = true;          ///< the feed may have posts in the store; false: none was ever stored
-  std::uint64_t failovers = 0;    ///< the store's failover count; later reads must be as new (RELIABILITY L24)
+  std::uint64_t failovers = 0;    ///< failover count of the store: later reads need at least this one (RELIABILITY L24)
 };
 
 /// Result of one claim call.

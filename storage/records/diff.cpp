@@ -38,8 +38,9 @@ EntryWrite creation(EntryRecord& record, std::int64_t timestamp, std::int64_t no
   return write;
 }
 
-/// The document is older than what replaced it in the store within the last day, so a slow cache may have served it.
-/// After a day, or for a post that was never modified, an older date is the publisher's correction.
+/// Whether the document is older than the stored version, which was written within the last day: a slow cache may have
+/// served the document. After a day, or for a post that was never modified, an older date is the publisher's
+/// correction.
 bool is_stale(const EntryRecord& record, const Fields& stored, std::int64_t now) {
   constexpr std::int64_t slowest_cache = 86'400;
   if (number(stored, "rev", 1) <= 1 || now - number(stored, "last_changed", 0) > slowest_cache) return false;
@@ -48,7 +49,7 @@ bool is_stale(const EntryRecord& record, const Fields& stored, std::int64_t now)
   return read_date && stored_date && *read_date < *stored_date && unix_seconds(*stored_date) <= now;
 }
 
-/// The stored version was cut off.
+/// Whether the stored version was cut off.
 bool is_cut(const Fields& stored) {
   return value_of(stored, "digest").starts_with(cut_mark);
 }
@@ -82,7 +83,7 @@ Fields shown_of(const EntryWrite& write, const Fields& stored, const Fields& rea
   return shown;
 }
 
-/// The write for a post that only the current rules change.
+/// The write for a post that changes only because of the current rules.
 EntryWrite mending(const std::string& guid, const std::string& digest, const StoredSnapshot::Guid& known,
                    std::int64_t now, std::size_t shown_up_to) {
   EntryWrite write;
@@ -176,7 +177,7 @@ class Differ {
     diff_.volatile_parts.count(on_most, on_any);
   }
 
-  /// A new date between the last poll and this one: probably the time of rendering.
+  /// Whether a date is new and falls between the last poll and this one: probably the time of rendering.
   bool is_rendered(std::size_t i, const char* name) const {
     const auto now = date_of(read_[i].fields, name);
     if (!now || now == date_of(stored(i), name)) return false;
@@ -195,7 +196,7 @@ class Differ {
            *before > changed - 86'400 && *before <= changed + 60;
   }
 
-  /// The publication date moved by more than a day.
+  /// Whether the publication date moved by more than a day.
   bool has_another_day(std::size_t i) const {
     const auto now = date_of(read_[i].fields, "date_published");
     if (!now || has_rendered_dates(i)) return false;
@@ -203,7 +204,7 @@ class Differ {
     return std::abs(*now - before) > 86'400;
   }
 
-  /// The record is an operator's save.
+  /// Whether the record is an operator's save.
   bool is_saved_now(std::size_t i) const { return find_field(read_[i].fields, saved_field) != nullptr; }
 
   bool is_news(std::size_t i) const {
@@ -213,7 +214,7 @@ class Differ {
     return changes_[i]->noticed || !diff_.volatile_parts.contains_all(changes_[i]->parts) || has_another_day(i);
   }
 
-  /// Saved by an operator, and the publisher has not changed the text since then.
+  /// Whether an operator saved the post and the publisher has not changed its text since.
   bool stays_as_saved(std::size_t i) const {
     if (find_field(stored(i), saved_field) == nullptr || find_field(read_[i].fields, saved_field) != nullptr)
       return false;
@@ -349,7 +350,7 @@ class Differ {
   const std::int64_t now_, last_poll_;  // unix seconds
   const std::size_t shown_up_to_;
   std::vector<std::unique_ptr<PostChange>> changes_;  // null: not compared
-  std::size_t rendered_ = 0;                          // posts of which only the dates changed, to the time of this poll
+  std::size_t rendered_ = 0;                          // posts changed only in dates, to the time of this poll
   std::size_t upgraded_ = 0;
   EntryDiff diff_;
 };

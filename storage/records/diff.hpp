@@ -26,6 +26,7 @@ std::string saved_over(const Fields& stored);
 /// Posts per feed and poll that may be rewritten only because this build stores more fields.
 inline constexpr std::size_t most_upgraded = 100;
 
+/// Result of diff_entries().
 struct EntryDiff {
   std::vector<EntryWrite> writes;  ///< oldest first
   std::vector<Rekey> rekeys;       ///< posts of `read` that are stored under another guid
@@ -34,8 +35,9 @@ struct EntryDiff {
   bool has_more = false;           ///< more than most_upgraded posts differ only by this build's rules
 };
 
-/// `read` and `known.guids` have the same order. A new post gets all its fields, moved out of `read`, plus `first_seen`
-/// and rev 1; a changed post only the changed fields, with their old values, and the next rev.
+/// Derives the writes for a document. `read` and `known.guids` have the same order. A new post gets all its fields,
+/// moved out of `read`, plus `first_seen` and rev 1; a changed post only the changed fields, with their old values, and
+/// the next rev.
 ///
 /// Every field follows the document. A post is modified if a reader notices the change (post_change.hpp) or its
 /// publication date moved by more than a day; any other change is written quietly, with the next rev, and so are

@@ -36,9 +36,9 @@ bool is_own_field(std::string_view name);
 /// `has_idle`: set if there are idle values.
 std::string entry_digest(const Fields& fields, bool* has_idle = nullptr);
 
-/// Digest of builds before entry_digest(), 16 hex digits: of the texts a reader would notice, white space folded,
-/// without tracking pixels and volatile parts of URLs. Posts of those builds keep it until they are compared, and saved
-/// posts have it in `saved_over`.
+/// The digest of builds before entry_digest(), 16 hex digits: over the texts that a reader would notice, with white
+/// space folded, without tracking pixels and volatile parts of URLs. Posts of those builds keep it until they are
+/// compared, and saved posts have it in `saved_over`.
 std::string reader_digest(const Fields& fields);
 
 /// Whether a stored digest, apart from `cut_mark`, is a reader_digest().

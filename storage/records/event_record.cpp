@@ -151,7 +151,7 @@ std::optional<Event> read_event(const EventRecord& record) {
   EventReader& reader = parser.handler();
   if (error || read < record.json.size() || !reader.is_object) return {};
   Event& event = reader.event;
-  const bool of_a_feed = !event.type.starts_with("request_");  // which may be about a channel
+  const bool of_a_feed = !event.type.starts_with("request_");  // a request may be about a channel
   if (event.type.empty() || event.entity_id.empty() || (of_a_feed && event.feed_url.empty())) return {};
   event.id = record.id;
   return std::move(event);

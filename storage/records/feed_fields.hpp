@@ -11,8 +11,9 @@
 
 namespace feedmill {
 
-/// title, description and their types unless text/plain, link, language, image, updated, format, san_ver …; without
-/// empty values; long texts are cut, long lists dropped. `feed` must be normalised (normalise.hpp).
+/// The fields of a feed's record: title, description and their types unless text/plain, link, language, image, updated,
+/// format, san_ver …; without empty values. Long texts are cut, long lists dropped. `feed` must be normalised
+/// (normalise.hpp).
 Fields feed_fields(const Feed& feed);
 
 /// Difference between the stored record and the one read: fields to write ("" = remove), and `changed`, JSON {field:
@@ -53,7 +54,7 @@ Fields shared_fields(const Common& common, const LinkFields& links);
 
 // Small helpers for Fields and text, shared within storage/.
 
-/// The field's value, null if absent; valid as long as `fields` is. Linear: records have about a dozen fields.
+/// The field's value, null if absent; valid until `fields` changes. Linear: records have about a dozen fields.
 inline const std::string* find_field(const Fields& fields, std::string_view name) {
   for (const auto& [field, value] : fields) {
     if (field == name) return &value;

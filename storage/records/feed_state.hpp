@@ -29,7 +29,7 @@ struct Move {
   bool operator==(const Move&) const = default;
 };
 
-/// What distinguishes the posts of a feed, in the order of the chain (DESIGN §5).
+/// The value that identifies a feed's posts, in the order of the chain (DESIGN §5).
 enum class IdentifiedBy { guid, link, digest };
 /// "guid", "link", "digest"
 std::string_view to_string(IdentifiedBy by);
@@ -87,8 +87,8 @@ struct FeedAddress {
   bool operator==(const FeedAddress&) const = default;
 };
 
-/// Whether the source of a feed's posts is public; only ever rises. `unknown`: not fetched since releases record this;
-/// `opened_by_allow`: `egress.allow` was needed at least once.
+/// Whether the source of a feed's posts is public; the value only ever rises. `unknown`: not fetched since a release
+/// that records this; `opened_by_allow`: `egress.allow` was needed at least once.
 enum class Exposure { unknown, open_to_all, opened_by_allow };
 
 /// Validators for conditional requests, and whether the 304s they get can be trusted.

@@ -26,7 +26,7 @@ struct NewFeed {
 struct FeedRecord {
   std::string feed_url;
   FeedState state;
-  Fields feed;                      ///< Feed:<feed_url>: what readers see
+  Fields feed;                      ///< Feed:<feed_url>: the readers' record
   std::optional<Milliseconds> due;  ///< its due time; absent when it is paused
   /// It is due and queued in the line of its host's gate (HTTP H1).
   struct InLine {
@@ -34,7 +34,7 @@ struct FeedRecord {
     Milliseconds next_start{};  ///< when the first of the line may start, if known
   };
   std::optional<InLine> in_line;
-  std::string claim;  ///< "" if no worker refreshes it
+  std::string claim;  ///< "" if no worker is refreshing it
   std::uint64_t entries = 0;
   std::uint64_t bytes = 0;  ///< total entry_bytes(), as the scripts count it
 };
@@ -52,9 +52,10 @@ struct Wake {
   Milliseconds at{};
 };
 
-/// A position in a list of feeds: past the first `behind` feeds of that score.
+/// A position in a list of feeds that is sorted by score.
 struct FeedPlace {
   std::int64_t score = 0;
+  /// How many feeds with this score come before the position.
   std::uint64_t behind = 0;
 
   bool operator==(const FeedPlace&) const = default;
@@ -118,7 +119,7 @@ struct HostQuota {
   bool operator==(const HostQuota&) const = default;
 };
 
-/// The host whose slots and spacing a gate shares with its other ports; mirrors host_of_gate() of prelude.lua.
+/// The host of a gate: all its ports share slots and spacing. Mirrors host_of_gate() of prelude.lua.
 inline std::string_view host_of_gate(std::string_view gate) {
   if (gate.starts_with("group:") || gate.starts_with("hub:")) return gate;
   const std::size_t colon = gate.rfind(':');
@@ -203,7 +204,7 @@ struct FleetFigures {
   Milliseconds now{};
   Milliseconds oldest_success{};           ///< the oldest last success among healthy feeds, as last sampled; 0 = none
   std::optional<Milliseconds> oldest_due;  ///< due time of the feed that has waited longest
-  /// Primary process of this partition among those alive (RELIABILITY L30), as process_of() its workers; "" = none is
+  /// The primary process of this partition, among those alive (RELIABILITY L30), as in process_of(); "" = no worker is
   /// alive, or the store is not partitioned.
   std::string first;
 };

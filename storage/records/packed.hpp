@@ -1,4 +1,4 @@
-// Several values in one text.
+// Packs several values into one text.
 #pragma once
 
 #include <concepts>

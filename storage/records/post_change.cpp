@@ -29,9 +29,9 @@ struct Skeleton {
   std::vector<std::pair<std::string_view, std::string_view>> numbers;  ///< name and value
 };
 
-/// Vocabularies whose elements are all about the post's content …
+/// Vocabularies with elements that are all about the post's content …
 constexpr std::array content_vocabularies{"ev"sv, "geo"sv, "georss"sv, "gml"sv, "psc"sv, "xcal"sv};
-/// … and elements that are, in any vocabulary.
+/// … and names of such elements in any vocabulary.
 constexpr std::array content_names{"alertlevel"sv,   "alternateEnclosure"sv,
                                    "area"sv,         "areaDesc"sv,
                                    "availability"sv, "category"sv,

@@ -12,6 +12,7 @@
 
 namespace feedmill {
 
+/// The differences between two versions of a post.
 struct PostChange {
   /// A reader notices it, regardless of volatile parts: texts, categories, URLs of pages and files, and extensions
   /// about the post's content (transcript, chapters, episode, place, price, severity of an alert). Dates are ignored.
@@ -21,8 +22,9 @@ struct PostChange {
   std::set<std::string> parts;
 };
 
-/// Ignores differences of spelling and time in URLs: scheme, `www.`, tracking, signatures, cache busters.
-/// `other_rules`: another sanitiser version made `stored`, so only the words of markup are compared.
+/// Compares two versions of a post. Ignores differences of spelling and time in URLs: scheme, `www.`, tracking,
+/// signatures, cache busters. `other_rules`: another sanitiser version made `stored`, so only the words of markup are
+/// compared.
 PostChange change_between(const Fields& stored, const Fields& read, bool other_rules = false);
 
 // Removes parts of a post's texts that change from one fetch to the next (DESIGN §5). Pure; linear.

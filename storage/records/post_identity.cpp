@@ -61,8 +61,8 @@ bool many_equal_links(const Feed& feed) {
   return are_many(links.beside_the_first, feed.entries.size());
 }
 
-/// Gives posts with one guid but different links a substitute each, except a post without a link or whose link is the
-/// guid: the stored posts or a later document decide which of them owns the guid.
+/// Gives posts with one guid but different links a substitute each, except a post without a link or with the guid as
+/// its link: the stored posts or a later document decide which post owns the guid.
 void part_by_links(std::vector<EntryRecord>& records) {
   SmallArena arena;
   std::pmr::unordered_map<std::string_view, std::string_view> links(&arena);  // of the first post with each guid

@@ -1,12 +1,12 @@
 // Identity of a feed's posts: guid → link → digest (DESIGN §5). Pure; linear.
 //
-// A post is named by the guid its document gives. A post without one, or with one that another post of the document
-// has, is identified by its link, or else by its text, and gets a substitute: its link; "<guid> <link>";
-// "<link> <text key>"; "digest:…". The others keep their guids. The whole feed moves to the next identity of the chain
+// A post is named by the guid in its document. A post without a guid, or with the guid of another post in the document,
+// is identified by its link, or else by its text. It gets a substitute for its guid: its link; "<guid> <link>"; "<link>
+// <text key>"; "digest:…". The other posts keep their guids. The whole feed moves to the next identity of the chain
 // when, in three consecutive documents, most posts have no guid although some do, or share one, or more than 5 % of the
-// stored posts have new guids, or when guids name positions; its first document decides alone. It returns to guids when
-// three consecutive documents (twice as many after each return) have guids that exist, differ and stay with their posts
-// (worker/policy/feed_identity.hpp).
+// stored posts have new guids, or when guids name positions; the feed's first document decides alone. It returns to
+// guids when three consecutive documents (twice as many after each return) have guids that exist, differ and stay with
+// their posts (worker/policy/feed_identity.hpp).
 #pragma once
 
 #include <cstddef>
@@ -69,9 +69,9 @@ struct Match {
   bool sure = false;  ///< unambiguous: the other evidence (date, or else title) agrees too
 };
 
-/// Finds the stored post for each document post with `wanted` set: by its former guid unless the links contradict, else
+/// Finds the stored post for each selected post of the document: by its former guid unless the links contradict, else
 /// by link, else by text, unless several different posts in the document or the store share that key, or the document
-/// lists the stored post itself. A link to a home page identifies no post. In the document's order.
+/// lists the stored post itself. A link to a home page does not identify a post. In the document's order.
 std::vector<Match> match_posts(const std::vector<EntryRecord>& read, const std::vector<bool>& wanted,
                                const std::vector<StoredPost>& stored);
 

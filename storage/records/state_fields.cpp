@@ -380,7 +380,7 @@ constexpr std::array rows{
     Row{"trace_until", nullptr, time<&S::trace_until>("").read},  // traces.hpp writes it
 };
 
-/// Other fields are short, or read by scripts.
+/// Whether long values of a field are split. Other fields are short, or read by scripts.
 bool is_cut(std::string_view name) {
   return name == "why" || name == "last_detail" || name == "counts";
 }

@@ -1,4 +1,4 @@
-// A document's posts before they are written, and what is stored of them (RELIABILITY L5).
+// A document's posts before they are written, and the stored posts to compare them with (RELIABILITY L5).
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ struct StoredPost {
   Fields fields;  ///< date_published, enclosures, link, summary_text, title
 };
 
-/// What is stored for the guids of a document (one read-only script, RELIABILITY L5).
+/// The stored posts for the guids of a document, read with plain commands (RELIABILITY L5).
 struct StoredSnapshot {
   static constexpr std::size_t max_departed = 50;
   static constexpr std::size_t usual_news = 20;  ///< usual number of new posts at once; more may be a back catalogue
@@ -71,18 +71,18 @@ struct StoredSnapshot {
     bool alias_trimmed = false;  ///< `alias` is a tombstone
   };
   std::vector<Guid> guids;                 ///< in the order of the document
-  std::vector<std::string> left, back;     ///< tombstones whose guid left the document, or is listed again
+  std::vector<std::string> left, back;     ///< tombstones of guids that left the document, or are listed again
   Fields feed;                             ///< the readers' record Feed:<feed_url>: title, description …
   Fields feed_mended;                      ///< stored by older rules: fields the current rules change, "" = remove
   bool other_rules = false;                ///< another sanitiser version processed the markup of the last document
   std::string items;                       ///< items_text() of the last document
   std::uint64_t stored = 0;                ///< number of the feed's posts
   std::int64_t newest = 0;                 ///< timestamp of the newest post
-  std::int64_t oldest = 0;                 ///< and of the oldest; 0 unless more than usual_news guids are unknown
+  std::int64_t oldest = 0;                 ///< timestamp of the oldest post; 0 unless more than usual_news are unknown
   bool trimmed = false;                    ///< the feed has tombstones
   std::optional<Milliseconds> first_tomb;  ///< when the guid of the oldest tombstone left the document
   bool compares_all = false;               ///< posts with an equal digest have `fields`, too
-  std::string volatile_parts;              ///< learned volatile parts (volatile_parts.hpp), "" = none
+  std::string volatile_parts;              ///< VolatileParts::text(), "" = none
   /// Guids of stored posts that were in the last document and are not in this one, as far as StoredItems knows them.
   /// Read only if some guid is unknown; at most max_departed + 1.
   std::vector<std::string> departed;
@@ -92,14 +92,14 @@ struct StoredSnapshot {
   // Results of the comparison with stored posts (worker/policy/feed_identity.hpp).
   bool compared = false,
        replaced = false;               ///< more than 5 % of the document are stored posts under new guids …
-                                       ///< … possibly found by item_identity.hpp without that comparison
+                                       ///< … possibly found by their items' hashes, without that comparison
   std::size_t recognised = 0;          ///< posts of the document that are stored under another guid
   Naming naming = Naming::given;       ///< of a feed identified by guid, including the document
   std::vector<Rekey> rekeys;           ///< of posts that are not in the document
   std::vector<std::string> tombs_new;  ///< guids of posts that were trimmed under other guids
 };
 
-// Hashes of the items in a feed's last document whose posts are stored unchanged: an identical item in the next
+// Hashes of the items in a feed's last document with posts that are stored unchanged: an identical item in the next
 // document need not be parsed.
 
 /// Value of `state:items:<feed_url>` for a document: the context of its hashes (Feed::context), then for each item its
@@ -111,7 +111,7 @@ std::string items_text(std::uint64_t context, const std::vector<EntryRecord>& re
 /// their document, or none has a guid and all have unique links.
 bool stand_alone(const std::vector<EntryRecord>& records);
 
-/// The items of an items_text() whose posts are still stored with the guid and digest they had then.
+/// The items of an items_text() with posts that are still stored under the guid and digest they had then.
 class StoredItems {
  public:
   StoredItems() = default;

@@ -1,4 +1,4 @@
-// What others may read and subscribe to: the posts of a feed or of a channel (WEBSUB U1).
+// A topic: the posts of a feed or of a channel, which others may read and subscribe to (WEBSUB U1).
 #pragma once
 
 #include <string>

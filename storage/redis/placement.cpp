@@ -102,7 +102,7 @@ RedisAddress as_node(const NodeAddress& node, const RedisAddress& address) {
   return its;
 }
 
-/// A node named by another one; `asked` if that node does not know its own address.
+/// A node as `asked` reports it; without a host it is `asked` itself, which does not know its own address.
 std::optional<NodeAddress> read_node(ReplyView told, const NodeAddress& asked) {
   const std::int64_t port = told[1].integer();
   std::string host(told[0].text());

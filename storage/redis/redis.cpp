@@ -29,7 +29,7 @@ void throw_exception_from_error(const feedmill::StoreError& error, const boost::
 namespace feedmill {
 namespace {
 
-constexpr std::size_t max_waiting = 64U << 10U;  // sent beyond this: a pipeline may hold many megabytes
+constexpr std::size_t max_waiting = 64U << 10U;  // bytes buffered before sending: a pipeline may hold many megabytes
 
 timeval to_timeval(Milliseconds duration) {
   return {static_cast<time_t>(duration.count() / 1000), static_cast<suseconds_t>(duration.count() % 1000 * 1000)};

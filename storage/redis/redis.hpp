@@ -27,7 +27,7 @@ struct ssl_st;
 
 namespace feedmill {
 
-/// Sent, with the reply not yet taken.
+/// A command that was sent, with its reply not yet taken.
 struct ServerWait {
   int socket = -1;  ///< readable once the reply is there; owned by the connection; -1 if it failed
   std::chrono::steady_clock::time_point until;  ///< the server's deadline: taking the reply after it does not block

@@ -45,8 +45,8 @@ struct RedisAddress {
 /// percent-encoding in user and password. `unsupported` for other schemes, and for TLS if hiredis lacks it (before
 /// 1.0). The error never holds the password.
 boost::system::result<RedisAddress, StoreError> parse_redis_url(std::string_view url);
-/// The error in such a URL and how to write it, "" if none. rediss:// is an error if hiredis lacks TLS (before 1.0).
-/// Never holds the password.
+/// The error in a redis.url and how to write it, "" if none. rediss:// is an error if hiredis lacks TLS (before 1.0).
+/// The text never holds the password.
 std::string objection_to_redis_url(std::string_view url);
 
 /// "host:port", with brackets around an IPv6 address.

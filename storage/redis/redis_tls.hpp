@@ -1,5 +1,5 @@
-// TLS to Redis if hiredis supports it (1.0 and later, hiredis_ssl). hiredis moves the bytes; this code decides whom to
-// trust (SECURITY §10) and does not use hiredis' own helper, which does not check the host name.
+// TLS to Redis if hiredis supports it (1.0 and later, hiredis_ssl). hiredis moves the bytes; this code decides which
+// peers to trust (SECURITY §10) and does not use hiredis' own helper, which does not check the host name.
 #pragma once
 
 #include <chrono>
@@ -25,13 +25,13 @@ std::string_view remedy_without_tls();
 boost::system::result<ssl_st*, StoreError> start_tls(redisContext& context, const RedisAddress& address,
                                                      std::chrono::steady_clock::time_point deadline);
 
-/// "TLSv1.3".
+/// The protocol version of a session, such as "TLSv1.3".
 std::string tls_version(const ssl_st* tls);
 
 /// Clears errors of other connections on this thread, so that tls_lost() reports this one's.
 void forget_tls_errors();
 
-/// The reason why a connection ended or broke after its handshake (call it only then: it would wait for the server).
+/// The reason why a connection ended or broke after its handshake; call it only then, as it would wait for the server.
 /// With TLS 1.3 a server rejects our certificate only at that point (`tls`). `words`: hiredis' message.
 StoreError tls_lost(ssl_st* tls, const RedisAddress& address, std::string words);
 

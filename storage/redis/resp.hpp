@@ -106,7 +106,7 @@ struct ReplyShape {
 /// `bug` if the shape of `reply` is impossible for `what`, a command or script; absent otherwise.
 std::optional<StoreError> misshapen(std::string_view what, const ReplyShape& shape, const ReplyView& reply);
 
-/// misshapen() for a plain command, by its name. Commands whose replies are not used are not checked.
+/// misshapen() for a plain command, by its name. Commands with unused replies are not checked.
 std::optional<StoreError> misshapen(std::string_view command, const ReplyView& reply);
 
 // Formats commands in Redis' protocol (RESP) and buffers them until they are sent.
@@ -143,9 +143,9 @@ class RespWriter {
   char* room_for(std::size_t bytes);
   void end_at(const char* end);
 
-  std::string buffer_;  // its size is capacity, of which used_ bytes are filled
+  std::string buffer_;  // its size is the capacity; the first used_ bytes are filled
   std::size_t used_ = 0;
-  std::size_t gone_ = 0;  // how many of them are sent
+  std::size_t gone_ = 0;  // how many of the used_ bytes are sent
   std::size_t waiting_ = 0;
   std::vector<Reference> references_;
   std::size_t next_ = 0;  // first reference not sent completely

@@ -34,7 +34,7 @@ std::size_t length_of_character(std::string_view text, std::size_t at) {
   return length;
 }
 
-/// Bytes of the character at `at`, or 0 if readers do not get it.
+/// Length in bytes of the character at `at`, or 0 if it is not clean (is_clean_text).
 std::size_t length_of_clean(std::string_view text, std::size_t at) {
   return forbidden_in_xml(text, at) > 0 ? 0 : length_of_character(text, at);
 }

@@ -15,7 +15,7 @@ bool is_utf8(std::string_view text);
 /// Well-formed UTF-8 without characters that XML forbids (forbidden_in_xml).
 bool is_clean_text(std::string_view text);
 
-/// `text` with U+FFFD for each byte and character that is not clean.
+/// `text` with U+FFFD in place of each byte and character that is not clean.
 std::string cleaned_text(std::string_view text);
 
 // Arbitrary bytes as JSON values, and back.

@@ -14,29 +14,29 @@
 
 namespace feedmill {
 
-/// All partitions of a deployment, in their order, or a single store, which may be one of the partitions. The stores
-/// outlive this.
+/// All partitions of a deployment, in order, or a single store, which may be one of the partitions. The stores must
+/// outlive this object.
 class Deployment {
  public:
   explicit Deployment(Store& store) : stores_{&store} {}
   explicit Deployment(std::vector<Store*> stores) : stores_(std::move(stores)) {}
 
-  /// Partitions of the deployment, whether they are here or not.
+  /// Number of partitions in the deployment, whether or not their stores are here.
   unsigned partitions() const { return front().partition().count; }
   std::span<Store* const> stores() const { return stores_; }
   Store& front() const { return *stores_.front(); }
 
-  /// Null if it is not here.
+  /// The store of a partition; null if it is not here.
   Store* at(unsigned partition) const {
     if (stores_.size() > 1) return stores_.at(partition);
     return front().partition().index == partition ? stores_.front() : nullptr;
   }
-  /// Likewise.
+  /// The store of the feed with this canonical URL; null if it is not here.
   Store* with_feed(std::string_view feed_url) const { return at(partition_of(feed_url, partitions())); }
-  /// The home of a name among `stores()` (home_of_channel(), home_of_user()); a single store is that of everything.
+  /// The store of a home partition (home_of_channel(), home_of_user()); a single store is home to everything.
   Store& home(unsigned partition) const { return stores_.size() > 1 ? *stores_.at(partition) : front(); }
 
-  /// What `work(store)` returns for each store, in their order; the first error.
+  /// Calls `work(store)` for each store, in order. Returns the results, or the first error.
   template <class Work, class Found = typename std::invoke_result_t<Work, Store&>::value_type>
   StoreResult<std::vector<Found>> each(Work work) const {
     std::vector<Found> all;
@@ -48,12 +48,14 @@ class Deployment {
     }
     return all;
   }
-  /// What `work(store, names)` returns for the feeds of each store, in the order of `urls`; the first error.
+  /// Calls `work(store, urls)` with each store's share of `urls`. Returns the results in the order of `urls`, or the
+  /// first error.
   template <class Work>
   auto of_feeds(std::span<const std::string> urls, Work work) const {
     return in_order(shares_of(urls, count()), urls, work);
   }
-  /// Likewise for entries.
+  /// Calls `work(store, ids)` with each store's share of the entry ids. Returns the results in the order of `ids`, or
+  /// the first error.
   template <class Work>
   auto of_entries(std::span<const std::string> ids, Work work) const {
     return in_order(shares_of_entries(ids, count()), ids, work);
@@ -79,14 +81,14 @@ class Deployment {
   std::vector<Store*> stores_;
 };
 
-// Answers of the store as values or exceptions, for code with many calls that are refused as one.
+// Unwraps store results into values or an exception, for code that makes many calls and treats any failure alike.
 
-/// Thrown if the store fails or does not answer.
+/// Thrown by answered() if the store fails or does not answer.
 struct StoreFailure {
   StoreError error;
 };
 
-/// The store's answer. Throws StoreFailure.
+/// The value of a result. Throws StoreFailure if it is an error.
 template <class T>
 T answered(StoreResult<T> answer) {
   if (answer.has_error()) throw StoreFailure{answer.error()};

@@ -36,26 +36,27 @@ class Keys {
   /// Registered feeds in URL order (RELIABILITY L22).
   std::string feeds_by_url() const { return prefix_ + "state:feeds"; }
   std::string schedule() const { return prefix_ + "schedule"; }
-  /// Lines of feeds waiting for their hosts, by the first possible start of each (HTTP H1).
+  /// The lines (queues of due feeds that wait for a host), scored by each line's earliest possible start (HTTP H1).
   std::string lines() const { return prefix_ + "lines"; }
+  /// The line of one gate: the feeds in it, scored by their due time.
   std::string line(std::string_view gate) const { return join("line:", gate); }
   const std::string& signals() const { return signals_; }
-  /// For all partitions: how far each one is copied into the merged stream.
+  /// How far each partition is copied into the merged stream; only in the keys of_all().
   std::string merged_places() const { return prefix_ + "merged"; }
   std::string feed_states() const { return prefix_ + "stats:feeds:states"; }
   std::string push_states() const { return prefix_ + "stats:websub:states"; }
   std::string requests() const { return prefix_ + "stream:requests"; }
   std::string requests_set_aside() const { return prefix_ + "state:requests:poison"; }
-  /// The answer to a request with the program's ref.
+  /// The answer to the request that `app` named `ref`.
   std::string request_answer(std::string_view app, std::string_view ref) const {
     return join(join("state:request:", app, ":").substr(prefix_.size()), ref);
   }
   std::string store() const { return prefix_ + "meta:store"; }
-  /// Feeds whose removal has begun but not finished (RELIABILITY L17).
+  /// Feeds with a removal that has begun but not finished (RELIABILITY L17).
   std::string removals() const { return prefix_ + "state:removals"; }
-  /// Feeds being imported, by the time of the last step (RELIABILITY S15).
+  /// Feeds being imported, scored by the time of the last step (RELIABILITY S15).
   std::string imports() const { return prefix_ + "state:imports"; }
-  /// Wake-up messages for feeds due ahead of schedule: each wakes one worker.
+  /// Wake-up messages for feeds due ahead of schedule; each message wakes one worker.
   std::string wake() const { return prefix_ + "state:wake"; }
   std::string workers() const { return prefix_ + "state:workers"; }
   /// Never exists; declared by every script so that a migrating slot refuses it up front (RELIABILITY L4).
@@ -65,15 +66,16 @@ class Keys {
   std::string entries() const { return prefix_ + "Entry:"; }
   std::string worker(std::string_view id) const { return join("state:worker:", id); }
   std::string host(std::string_view host) const { return join("state:host:", host); }
-  /// Hosts in back-off, by its end.
+  /// Hosts in back-off, scored by its end.
   std::string open_circuits() const { return prefix_ + "state:hosts:closed"; }
-  /// Locks for work that one worker does for all.
+  /// Locks for work that only one worker does at a time.
   std::string lock(std::string_view what) const { return join("lock:", what); }
-  /// Written by `doctor` to test its rights, and as a marker to wait until all earlier writes are durable.
+  /// Written by `doctor` to test write access, and as a marker to wait until all earlier writes are durable.
   std::string trial(std::string_view id) const { return join("state:trial:", id); }
   std::string feed(std::string_view feed_url) const { return join("Feed:", feed_url); }
   std::string feed_state(std::string_view feed_url) const { return join("state:feed:", feed_url); }
-  /// A subscription, by the hash of its callback's token: key lists do not reveal callback paths (SECURITY W2).
+  /// A subscription, named by the hash of its callback's token, so that key lists do not reveal callback paths
+  /// (SECURITY W2).
   std::string callback(std::string_view hash) const { return join("websub:callback:", hash); }
   /// Steps of traced refreshes.
   std::string trace(std::string_view feed_url) const { return join("state:trace:", feed_url); }
@@ -81,7 +83,7 @@ class Keys {
   std::string guidmap(std::string_view feed_url) const { return join(feed_url, ":guidmap"); }
   std::string digests(std::string_view feed_url) const { return join(feed_url, ":digests"); }
   std::string tombs(std::string_view feed_url) const { return join(feed_url, ":tombs"); }
-  /// Content of the feed's last document (storage/records/stored_items.hpp).
+  /// Content hashes of the items in the feed's last document (StoredItems in storage/records/stored_snapshot.hpp).
   std::string items(std::string_view feed_url) const { return join("state:items:", feed_url); }
   std::string volatile_parts(std::string_view feed_url) const { return join("state:volatile:", feed_url); }
 
@@ -92,14 +94,15 @@ class Keys {
   std::string channel_feeds(std::string_view uid) const { return join("channel:", uid, ":feeds"); }
   std::string channel_read(std::string_view uid) const { return join("channel:", uid, ":read"); }
   std::string timeline(std::string_view uid) const { return join("zchannel:", uid, ":posts"); }
-  /// All posts of a channel, read or not; and, by channel, the point below which posts were trimmed.
+  /// All posts of a channel, read or not.
   std::string channel_index(std::string_view uid) const { return join("zchannel:", uid, ":all"); }
+  /// By channel, the point below which posts were trimmed.
   std::string channel_floors() const { return prefix_ + "channel_floors"; }
   /// The index of stories (RELIABILITY L20): how far it is built, and its shards.
   std::string stories() const { return prefix_ + "channel_same"; }
   std::string story_posts(std::size_t shard) const { return join("channel_same:posts:", std::to_string(shard)); }
   std::string story_pages(std::size_t shard) const { return join("channel_same:pages:", std::to_string(shard)); }
-  /// Channels with this feed.
+  /// Channels that contain this feed.
   std::string holders(std::string_view feed_url) const { return join("state:channels:", feed_url); }
   std::string notice_order(std::string_view user) const { return join("list:notification:user_id:", user); }
   std::string notices(std::string_view user) const { return join("hash:notification:user_id:", user); }
@@ -123,10 +126,11 @@ class Keys {
   std::string subscribers_gone() const { return prefix_ + "push_out:gone"; }
   std::string subscriber_states() const { return prefix_ + "stats:push_out:states"; }
   std::string subscriber_sites() const { return prefix_ + "push_out:sites"; }
-  /// Each topic's token, by kind and name; each token's topic, by hash, so that key lists do not reveal tokens.
+  /// Each topic's token, by kind and name.
   std::string topics() const { return prefix_ + "push_out:topics"; }
-  /// Kinds and names of the topics in order.
+  /// The kinds and names of all topics, in order.
   std::string topic_names() const { return prefix_ + "push_out:topic_names"; }
+  /// The topic of a token, named by the token's hash, so that key lists do not reveal tokens.
   std::string topic(std::string_view hash) const { return join("push_out:topic:", hash); }
 
  private:

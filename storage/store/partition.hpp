@@ -21,12 +21,12 @@ struct Partition {
   bool operator==(const Partition&) const = default;
 };
 
-/// The tag in the braces of its keys, which decides their slot. A single partition has "p000". Otherwise "p003.x", with
-/// the shortest, then alphabetically first, ending that puts partition i into the i-th of `count` equal parts of the
-/// slots, so that any number of nodes gets equal shares.
+/// The hash tag in the braces of the partition's keys, which decides their slot. A single partition has "p000".
+/// Otherwise "p003.x", with the shortest, then alphabetically first, ending that puts partition i into the i-th of
+/// `count` equal parts of the slots, so that any number of nodes gets equal shares.
 std::string tag_of(const Partition& partition);
 
-/// The partition, of `count`, for a name: CRC16 of the name modulo `count`. Feeds use their host.
+/// The partition, of `count`, for a name: CRC16 of the name modulo `count`. Feeds are placed by their host.
 unsigned partition_of_name(std::string_view name, unsigned count);
 /// The partition of the feed with this canonical URL.
 unsigned partition_of(std::string_view feed_url, unsigned count);

@@ -78,7 +78,7 @@ StoreResult<void> Store::Impl::ready() {
   return {};
 }
 
-/// Runs once per connection; errors are ignored because the next command fails more clearly.
+/// Runs once per connection. Ignores missing rights and other rejections, because the next command fails more clearly.
 StoreResult<void> Store::Impl::meet_server() {
   waitaof_.reset();
   replication_id_.clear();
@@ -166,7 +166,7 @@ StoreResult<std::string> Store::Impl::open(bool create) {
   return server;
 }
 
-/// `there`: the number of partitions in the store; nil, for one older than partitions: one.
+/// `there`: the number of partitions recorded in the store; nil in a store older than partitions: one.
 StoreResult<void> Store::Impl::check_partitions(ReplyView there) const {
   const std::string found = there.is_nil() ? "1" : std::string(there.text());
   const std::string wanted = std::to_string(options.partition.count);
@@ -182,7 +182,7 @@ StoreResult<void> Store::Impl::check_partitions(ReplyView there) const {
                     "the store has " + found + " partitions: write redis.partitions = " + found};
 }
 
-/// The number of partitions is kept where a single partition has its store.
+/// The number of partitions is recorded in the meta:store key of a single partition.
 StoreResult<void> Store::Impl::check_layout(bool create) {
   if (options.partition.is_whole()) return {};  // it is the single partition
   const Keys whole = keys_of(options, redis.is_clustered(), Partition());
@@ -198,7 +198,7 @@ StoreResult<void> Store::Impl::check_layout(bool create) {
   return check_partitions(noted->view());
 }
 
-/// Servers that answer but hold no store: reports them, as verbs would just find nothing.
+/// Rejects servers that answer but hold no store, where verbs would find nothing.
 StoreResult<void> Store::Impl::check_kind(std::string_view info) {
   std::string_view mode = info_value(info, "redis_mode");
   if (mode.empty()) mode = info_value(info, "server_mode");  // Valkey's name
@@ -213,8 +213,8 @@ StoreResult<void> Store::Impl::check_kind(std::string_view info) {
                                                        (knows ? std::string((*watched)[0][1].text()) : "service")};
 }
 
-/// Gives the store an id unless it has one (WEBSUB U16): it is new, or older than ids. Of two concurrent calls one
-/// wins.
+/// Gives the store an id unless it has one (WEBSUB U16): it is either new or older than ids. One of two concurrent
+/// calls wins.
 StoreResult<void> Store::Impl::give_id() {
   Args args;
   args.own(random_id());
@@ -223,7 +223,7 @@ StoreResult<void> Store::Impl::give_id() {
   return {};
 }
 
-/// Requirements for writing.
+/// Checks the requirements for writing.
 StoreResult<void> Store::Impl::check_work(std::string_view version) {
   if (const auto allowed = check_rights(); !allowed) return allowed.error();
   if (const auto kept = check_eviction(); !kept) return kept.error();
@@ -250,7 +250,7 @@ std::string granting(const std::vector<std::string>& rights) {
 
 }  // namespace
 
-/// SECURITY A1. Also detects servers that reject scripts reading undeclared keys.
+/// Checks the user's rights (SECURITY A1, A3). Also detects servers that reject scripts reading undeclared keys.
 StoreResult<void> Store::Impl::check_rights() {
   Args args;
   args.add(std::string_view(keys.channel_prefix()));
@@ -328,7 +328,7 @@ bool is_unknown_script(const StoreResult<Reply>& reply) {
   return reply.has_error() && reply.error().detail.starts_with("NOSCRIPT");
 }
 
-/// The call did nothing: it is part of a commit whose previous part did not run (commit.lua).
+/// The call did nothing: it is part of a commit, and the part before it did not run (commit.lua).
 bool is_out_of_turn(Script script, const StoreResult<Reply>& reply) {
   return script == Script::commit && reply && (*reply)[0].text().starts_with("part ");
 }
@@ -403,8 +403,8 @@ StoreResult<Reply> Store::Impl::answer(Script script) {
   return reply;
 }
 
-/// Disconnects if another server now leads: after a failover (RELIABILITY §6), for a primary that has lost its replicas
-/// to another, or if a cluster slot has moved.
+/// Disconnects if another server leads now: after a failover (RELIABILITY §6), if a primary has lost its replicas to
+/// another, or if a cluster slot has moved.
 void Store::Impl::leave_if_another_leads(std::span<const StoreResult<Reply>> replies) {
   const auto refused = [](const StoreResult<Reply>& reply) {
     return reply.has_error() && leads_elsewhere(reply.error());

@@ -1,5 +1,5 @@
 // The store: one connection to Redis with our keys and scripts. Its operations are in the neighbouring rooms: ingest,
-// feeds, entries, events, timelines, websub (DESIGN §3–§5).
+// feeds, entries, events, timelines, queues, upkeep (DESIGN §3–§5).
 #pragma once
 
 #include <cstdint>
@@ -73,20 +73,21 @@ class Store {
 
   /// Drops the connection; the next call reconnects.
   void disconnect();
-  /// Closes a connection that the server dropped while idle, so that the next call does not fail. Not between calls
-  /// that depend on each other.
+  /// Closes a connection that the server dropped while idle, so that the next call does not fail. Do not call it
+  /// between calls that depend on each other.
   void leave_closed();
   /// Thread-safe: ends the current waiting call with an error, else the next one.
   void break_wait();
   /// Connections made after the first one, for redis_reconnects_total.
   std::uint64_t reconnects() const;
+  /// Redis' clock (TIME).
   StoreResult<Milliseconds> now();
   /// The store's unique id: 32 lower-case hex digits, random, written at the first open for writing and never changed
   /// (WEBSUB U16). "" for a store not yet opened for writing.
   StoreResult<std::string> id();
 
-  /// The partition of the feed with this canonical URL if it is another one (RELIABILITY L27): this store then rejects
-  /// the feed.
+  /// If another partition owns the feed with this canonical URL (RELIABILITY L27): that partition's index. This store
+  /// then rejects the feed.
   std::optional<unsigned> elsewhere(std::string_view feed_url) const;
 
   const Partition& partition() const;

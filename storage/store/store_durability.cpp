@@ -55,7 +55,7 @@ StoreResult<void> Store::Impl::settle(bool marked) {
   }
   if (!replica && !*waitaof_) return {};  // appendfsync always: replies follow the write to disk
   if (!marked) {
-    // The server waits for the last write of this connection, which for a dup may be another one.
+    // The server waits for this connection's last write, which after a dup may be unrelated.
     const std::string key = keys.trial(std::to_string(std::random_device()()));
     if (const auto mark = redis.command({"SET", key, "1", "PX", "1000"}); !mark) return mark.error();
   }

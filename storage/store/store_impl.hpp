@@ -77,7 +77,7 @@ std::string server_name(std::string_view info);
 std::vector<EventRecord> read_event_records(ReplyView rows);
 
 /// A request being executed on a connection. Scripts that may answer requests (ScriptRow::answers_requests) do nothing
-/// if this worker no longer has it; the script that ends it answers it in the same step
+/// if this worker no longer has it; the script that ends the request answers it in the same step
 /// (storage/lua/shared/requests.lua).
 struct RequestInHand {
   std::vector<std::string> words;  ///< the scripts' arguments about it
@@ -93,7 +93,7 @@ class Store::Impl {
   /// assigned (RELIABILITY L24). run() and run_all() load scripts.
   StoreResult<void> ready();
   StoreResult<std::string> open(bool create);
-  /// The checks of open(); an error says what the operator must change.
+  /// The checks of open(); an error names the change that the operator must make.
   StoreResult<void> check_kind(std::string_view info);  // a reply to INFO server
   StoreResult<void> check_eviction();
   StoreResult<void> check_rights();
@@ -103,7 +103,8 @@ class Store::Impl {
   /// Whether this store, which does not exist yet, fits the deployment's number of partitions; the first store records
   /// the number if `create`.
   StoreResult<void> check_layout(bool create);
-  /// Waits until this connection's writes are as durable as configured. `marked`: its last write is one to wait for.
+  /// Waits until this connection's writes are as durable as configured. `marked`: its last write is the one to wait
+  /// for.
   StoreResult<void> settle(bool marked);
 
   /// Failover count when this connection was made; 0 on read-only connections.
@@ -118,6 +119,7 @@ class Store::Impl {
   /// Store::id().
   StoreResult<std::string> id();
 
+  /// Calls a script; loads it if the server lacks it.
   StoreResult<Reply> run(Script script, const Args& args);
   /// Calls one script several times in one round trip; loads it if the server lacks it.
   std::vector<StoreResult<Reply>> run_all(Script script, std::span<const Args> calls);
@@ -138,7 +140,7 @@ class Store::Impl {
   /// returns whether to continue; it may remove the members it got.
   StoreResult<void> each_page(const std::string& key,
                               const std::function<StoreResult<bool>(std::vector<std::string> page)>& take);
-  /// The entries of these ids in order, without removed ones.
+  /// The entries with these ids, in order, without removed ones.
   StoreResult<std::vector<StoredEntry>> entries(std::span<const std::string> ids);
   /// Whether `token` holds the lock for the next `ttl`; 0 releases it. `name` as in keys after "lock:".
   StoreResult<bool> hold_lock(std::string_view name, const std::string& token, Milliseconds ttl);

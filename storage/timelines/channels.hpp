@@ -33,12 +33,13 @@ struct ChannelRecord {
   std::uint64_t unread = 0;  ///< posts in the timeline; read posts leave it
 };
 
+/// A feed in a channel.
 struct Membership {
   std::string uid, feed_url;
 };
 
-/// The channels of one store, over a Store's connection. The value is absent if the channel does not exist. A call is
-/// bounded by what is stored for one feed; a longer one works in steps and is resumed by calling it again.
+/// The channels of one store, over a Store's connection. A value is absent if the channel does not exist. The cost of a
+/// call is bounded by the stored data of one feed; longer work runs in steps, and a repeated call resumes it.
 class Channels {
  public:
   /// `store` must outlive this object.
@@ -74,7 +75,7 @@ class Channels {
   /// Removes a feed and its posts from a channel; false if it was not in it.
   StoreResult<std::optional<bool>> unfollow(const Membership& membership);
   StoreResult<std::optional<bool>> unfollow(const Membership& membership, InParts& parts);
-  /// Removes a former feed from every channel.
+  /// Removes a formerly registered feed from every channel.
   StoreResult<void> forget_feed(const std::string& feed_url);
   StoreResult<void> forget_feed(const std::string& feed_url, InParts& parts);
   /// The channels that contain each feed, sorted.
@@ -100,14 +101,14 @@ class Channels {
   /// Marks posts; returns how many changed. Posts of feeds outside the channel are ignored.
   StoreResult<std::optional<std::size_t>> mark_read(const std::string& uid, std::span<const std::string> ids);
   StoreResult<std::optional<std::size_t>> mark_unread(const std::string& uid, std::span<const std::string> ids);
-  /// Marks all posts read that are in the timeline now.
+  /// Marks all posts read that are in the timeline at this moment.
   StoreResult<std::optional<std::size_t>> mark_all_read(const std::string& uid);
   /// mark_all_read() in two steps: the highest score in the timeline, and marking the posts up to it, in parts.
   StoreResult<std::string> highest_score(const std::string& uid);
   StoreResult<std::optional<std::size_t>> mark_read_up_to(const std::string& uid, const std::string& score,
                                                           InParts& parts);
 
-  /// Channels whose index of all posts is not built: from an older release, or incomplete.
+  /// Channels without a complete index of all posts: from an older release, or not rebuilt yet.
   StoreResult<std::vector<std::string>> unbuilt();
   /// Rebuilds timeline and index from the feeds and keeps read marks (RELIABILITY L13). `step` is called between
   /// bounded steps; false aborts.

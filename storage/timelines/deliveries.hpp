@@ -73,9 +73,10 @@ struct DeliveryPlace {
   std::string last;     ///< last record applied, "0-0" before the first
   std::string newest;   ///< newest record ever written
   bool behind = false;  ///< records after `last` were trimmed and can no longer be applied
-  std::string resume;   ///< where to continue if behind: the records after it still exist
+  std::string resume;   ///< where to continue after a loss: all later records still exist
 };
 
+/// Delivery of one store's events, over a Store's connection.
 class Deliveries {
  public:
   /// `store` must outlive this object.
@@ -104,11 +105,12 @@ class Deliveries {
                                const DeliveryPart& part = {});
   /// Applies notices, all at once.
   StoreResult<Delivered> apply(std::span<const NoticesOfRecord> records);
-  /// Writes post_same_as for each record with same_as whose post is still stored.
+  /// Writes post_same_as for each record that has same_as, if its post is still stored.
   StoreResult<Delivered> apply(std::span<const SameAsOfRecord> records);
 
-  /// Marks everything as delivered without reading it, for all targets, while there are no recipients. A concurrent
-  /// subscription is either seen or receives everything committed later. Not for callers that publish records.
+  /// Marks everything as delivered without reading it, for timelines and notices, while there are no recipients. A
+  /// concurrent subscription is either seen or receives everything committed later. Not for callers that publish
+  /// records or keep the index of stories.
   StoreResult<Passed> pass();
 
   StoreResult<DeliveryPlace> place(DeliveryTarget target);

@@ -22,7 +22,7 @@ struct StoredNotice {
   std::string id, json;
 };
 
-/// A rule: what a user wants notices about.
+/// A rule: the posts that a user wants notices about.
 struct Watch {
   enum class Kind {
     feed,     ///< new posts of the feed `target`
@@ -62,7 +62,7 @@ class Notifications {
   /// A user's rules, oldest first.
   StoreResult<std::vector<Watch>> watches(const std::string& user);
   StoreResult<std::vector<Watch>> all_watches();
-  /// Changes with every change of a rule.
+  /// A value that changes whenever a rule changes.
   StoreResult<std::string> watch_version();
 
  private:

@@ -138,7 +138,7 @@ StoreResult<std::vector<bool>> Stories::is_first_told(const std::string& uid, bo
   std::vector<StoryPost> own;
   const auto stories = stories_of(ids, own);
   if (!stories) return stories.error();
-  // A story whose post was read is not shown again, whichever of its posts comes first.
+  // Once any post of a story was read, the story is not shown again, whichever post comes first.
   const std::string shown = all ? impl_.keys.channel_index(uid) : impl_.keys.timeline(uid);
   const std::string read = impl_.keys.channel_read(uid);
   std::vector<std::string> others;

@@ -103,7 +103,7 @@ std::vector<unsigned> copies_of_rule(const Watch& rule, unsigned count) {
 std::vector<StoredNotice> notices_together(std::span<const std::vector<StoredNotice>> parts) {
   std::vector<StoredNotice> all;
   for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
-  if (parts.size() == 1) return all;  // as they were given
+  if (parts.size() == 1) return all;  // in the given order
   std::ranges::stable_sort(all, std::ranges::greater(), moment_of);
   if (all.size() > max_notices) all.resize(max_notices);
   return all;
@@ -205,7 +205,8 @@ std::size_t ChannelsOfAll::mark(const std::string& uid, As as, std::span<const s
     Store& store = *stores()[partition];
     std::vector<std::string> ids;
     for (const std::string& entry : entries) {
-      const auto named = count() > 1 ? partition_of_key(entry, count()) : std::nullopt;  // none: in any partition
+      const auto named = count() > 1 ? partition_of_key(entry, count()) : std::nullopt;  // empty: it may be in any
+                                                                                         // partition
       if (named.value_or(partition) == partition) ids.push_back(Entries(store).id_of(entry));
     }
     if (ids.empty()) continue;

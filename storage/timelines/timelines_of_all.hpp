@@ -46,16 +46,16 @@ std::vector<StoredNotice> notices_together(std::span<const std::vector<StoredNot
 
 // The channels of a deployment, with or without partitions (RELIABILITY L31).
 
-/// All members throw StoreFailure if a store does not answer.
+/// All members throw StoreFailure if a store fails or does not answer.
 class ChannelsOfAll {
  public:
   explicit ChannelsOfAll(const Deployment& deployment) : deployment_(deployment) {}
 
   std::vector<ChannelRecord> list() const;
   bool is_known(const std::string& uid) const;
-  /// True if its home did not know it.
+  /// Creates a channel; true if it was new to its home.
   bool add(const std::string& uid) const;
-  /// False if it was unknown.
+  /// Removes a channel; false if it was unknown.
   bool remove(const std::string& uid) const;
   /// Numbers channels in the given order; with partitions separately for each user.
   void order(std::span<const std::string> uids) const;
@@ -64,7 +64,7 @@ class ChannelsOfAll {
   std::vector<std::string> feeds_after(const std::string& uid, const std::string& after, std::size_t most) const;
   /// Puts feeds into a channel, as Channels::follow().
   std::vector<std::optional<bool>> follow(const std::string& uid, std::span<const std::string> urls) const;
-  /// Whether the feed was in the channel.
+  /// Takes a feed out of a channel; true if it was in it.
   bool unfollow(const Membership& membership) const;
 
   /// Positions of unread or all entries, newest first, at most `most`, after `before` if given; absent if the channel

@@ -51,6 +51,7 @@ struct ImportOptions {
   std::function<void(std::uint64_t)> progress{};          ///< lines read; may throw
 };
 
+/// Exports and imports the data of stores.
 class Archive {
  public:
   static constexpr std::size_t max_line = 64U << 20U;  ///< bytes; longer lines are rejected

@@ -103,7 +103,7 @@ class Archive::Writer {
  private:
   void tell(const json::object& object) { line_(json::serialize(object) + "\n"); }
 
-  /// Read first, so that `seq` precedes everything in the file.
+  /// Writes the first line. Runs before everything else, so that `seq` precedes all data in the file.
   StoreResult<void> head() {
     const bool is_whole = options_.feed_urls.empty();
     json::array seqs, ids;
@@ -136,7 +136,7 @@ class Archive::Writer {
                       {"id", std::to_string(now->count()) + "-" + std::to_string(feeds_)},
                       {"whole", is_whole},
                       {"feeds", feeds_}};
-    const bool are_one = std::ranges::count(ids, ids.front()) == std::ssize(ids);  // of the store they were filled from
+    const bool are_one = std::ranges::count(ids, ids.front()) == std::ssize(ids);  // filled from one store
     const bool is_one = stores_.stores().size() == 1;
     line[is_one ? "seq" : "seqs"] = is_one ? seqs.front() : json::value(seqs);
     line[are_one ? "store" : "stores"] = are_one ? ids.front() : json::value(ids);
@@ -327,7 +327,7 @@ class Archive::Writer {
           if (done) done = key(impl, name);
         } else if (name.starts_with(rules)) {
           const unsigned home = home_of_user(std::string_view(name).substr(rules.size()), stores_.partitions());
-          if (stores_.stores().size() == 1 || stores_.at(home) == &store) done = key(impl, name);  // others: copies
+          if (stores_.stores().size() == 1 || stores_.at(home) == &store) done = key(impl, name);  // copies elsewhere
         }
         if (!done) return done.error();
       }

@@ -109,7 +109,7 @@ class Archive::Reader {
 
  private:
   ArchiveError failed(StoreError error, bool bad_input) const {
-    const bool speaks_to_one = in_feed_ || finished_ || number_ == 1;  // else several partitions
+    const bool speaks_to_one = in_feed_ || finished_ || number_ == 1;  // otherwise several partitions are involved
     const bool is_of_one = !bad_input && speaks_to_one && at_ != nullptr && stores_.stores().size() > 1;
     if (is_of_one) error.detail = "partition " + std::to_string(at_->partition().index) + ": " + error.detail;
     return {number_, bad_input, std::move(error)};
@@ -469,7 +469,7 @@ class Archive::Reader {
   std::optional<StoreError> failure_;
   std::uint64_t number_ = 0, ends_ = 0, ended_entries_ = 0;
   std::string id_;
-  std::uint64_t highest_ = 0;  // highest entry number in the file, or when it was begun
+  std::uint64_t highest_ = 0;  // highest entry number in the file, or when the export began
   bool keep_ = false, finished_ = false;
   // The current feed.
   bool in_feed_ = false, writing_ = false, counts_ = false;

@@ -68,7 +68,7 @@ StoreResult<void> ArchiveKeys::take(const object& line, bool is_written) {
     }
     return {};
   }
-  // In older files; derived from the others.
+  // Written by older releases; derived from the other keys.
   if (name == plain.watchers() || name == plain.watch_version() || name == plain.channels_gone()) return {};
   throw BadLine{"\"key\" is none that an export holds"};
 }

@@ -8,10 +8,10 @@ namespace feedmill {
 namespace {
 
 constexpr std::string_view keys_per_scan = "1000", members_per_scan = "500";
-constexpr std::size_t most_counted = 1'000;  // feeds whose states one script counts
+constexpr std::size_t most_counted = 1'000;  // feeds per script that counts states
 constexpr std::size_t keys_per_look = 200, most_postponed = 100'000;
 
-/// The text in `key` at the line break of `pattern`, if the rest matches.
+/// The part of `key` in place of the line break in `pattern`, if the rest matches.
 std::optional<std::string> name_in(const std::string& key, const std::string& pattern) {
   const std::size_t at = pattern.find('\n');
   const std::string_view before = std::string_view(pattern).substr(0, at),

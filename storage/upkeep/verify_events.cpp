@@ -116,7 +116,7 @@ bool EventLedger::lacks(std::uint64_t number, std::int64_t rev, std::int64_t cha
   // The stream is trimmed only at its beginning: after an existing record all later ones must exist.
   const auto known = posts_.find(number);
   if (known != posts_.end() && known->second.rev > 0) return known->second.rev < rev;
-  // The record is no older than the change; the entry's time is accurate to one second.
+  // The record is at least as new as the change; the entry's time is accurate to one second.
   return first_ms_ != 0 && (changed - 1) * 1000 > first_ms_;
 }
 

@@ -37,7 +37,7 @@ class EventLedger {
     bool gone = false;     ///< trimmed or deleted since
     std::string record{};  ///< id of its record
   };
-  /// The event of that record; empty if it was trimmed.
+  /// The event of a record; empty if it was trimmed.
   StoreResult<std::optional<Event>> read_again(const std::string& record);
 
   /// By entry number.
@@ -87,7 +87,7 @@ class Verifier::Work {
 
   // verify_feeds.cpp
   StoreResult<void> feed(const std::string& url);
-  /// Checks a feed again that is already counted.
+  /// Checks an already counted feed again.
   StoreResult<void> look_again(const std::string& url);
   StoreResult<Violations> look_at_feed(const std::string& url);
   StoreResult<Violations> walk(const std::string& url, std::string_view what);
@@ -111,9 +111,9 @@ class Verifier::Work {
   StoreResult<void> told_of();
   StoreResult<void> states(const Fields& before);
 
-  // verify_derived.cpp
+  // verify_feeds.cpp
   StoreResult<void> channel(const std::string& uid);
-  /// `behind`: as returned by verify_channel.lua.
+  /// Records how far delivery lags, from the value that verify_channel.lua returns.
   void note_behind(std::string_view behind);
   StoreResult<void> posts_of(const std::string& uid, const std::string& url);
   StoreResult<void> page_through(const std::string& of, std::string_view what);
@@ -136,7 +136,7 @@ class Verifier::Work {
   GivenMarkup markup_;              // of the current feed
   std::uint64_t markup_bytes_ = 0;  // size of its findings
   std::set<std::string> told_;      // violations already reported in settle()
-  bool uncompared_ = false;         // delivery has more left to apply than is examined
+  bool uncompared_ = false;         // delivery lags too far to compare posts
 };
 
 /// Parses the findings in a verify script's reply.

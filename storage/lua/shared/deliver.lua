@@ -20,10 +20,10 @@ local function after(a, b)
   return (tonumber(a_n) or 0) > (tonumber(b_n) or 0)
 end
 
--- Walks through stream records for a target (RELIABILITY L14). `is_next` returns for a record, by stream id and
--- predecessor ('' = unknown), whether to apply it; nil at a hole, a record whose predecessor has not been applied.
--- `done` marks it applied; `take` does both. `finish` stores the position. `target`: '' = the records are not from the
--- stream, apply all.
+-- Walks through stream records for a target (RELIABILITY L14). `is_next` takes a record's stream id and predecessor (''
+-- = unknown). It returns whether to apply the record; nil at a hole: its predecessor has not been applied. `done` marks
+-- it applied; `take` does both. `finish` stores the position. `target`: '' = the records are not from the stream, apply
+-- all.
 local function records_of(target)
   local pointer = target ~= '' and delivered_key(target)
   local walk = {result = 'ok', applied = 0, repeated = 0, last = pointer and redis.call('GET', pointer) or '0-0'}

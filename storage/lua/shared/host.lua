@@ -1,12 +1,12 @@
--- What workers share about a server (HTTP §6), or a group of hosts with one gate (HTTP H7): the hash state:host:<gate>,
--- which expires once it is irrelevant. Slots and starts are shared by all ports of a host: a gate of a port other than
--- 80 and 443 has them in the host's hash.
+-- State that workers share about a server (HTTP §6), or about a group of hosts with one gate (HTTP H7): the hash
+-- state:host:<gate>, which expires once it is irrelevant. All ports of a host share slots and starts: a gate of a port
+-- other than 80 and 443 keeps them in the host's hash.
 --   s:<claim>                              a slot: end of its lease (HTTP H2)
 --   last_start                             when a request last started (HTTP H1)
 --   tail                                   of a hub: the last reserved time (WEBSUB S5)
 --   waiting                                feeds wait in its line, line:<gate>; a hint, like everything here
---   kept_for, kept_until                   for whom the next start is reserved: a redirected claim, a worker whose
---                                          operator waits, or 'line'; and until when (HTTP H6)
+--   kept_for, kept_until                   owner of the next start: a redirected claim, a worker with a waiting
+--                                          operator, or 'line'; and until when it is reserved (HTTP H6)
 --   refused_by, refused_at, refused_until  the last refusal while the circuit is closed: the feed, when, its
 --                                          Retry-After (HTTP H3); refused_as: the egress name, if it has one (HTTP H10)
 --   closed, not_before, refusals, cause    the circuit breaker is open (`closed` refers to the host): until when, how
@@ -15,8 +15,8 @@
 --   slow, calm                             multiplies the spacing; successes since then (HTTP H5)
 --   served_at                              last 200 response, to the day (HTTP §4, row 403)
 --   identity_until, http1_until            content codings or HTTP/2 fail there (HTTP §4, P20)
---   window                                 "at failed others digest …": since then healthy feeds have failed alike; the
---                                          first of them, and how many others were answered (HTTP H11)
+--   window                                 "at failed others digest …": when healthy feeds began to fail alike, the
+--                                          number that did, of other answers, and digests of the first (HTTP H11)
 --   storm, storm_wait                      the host is in trouble, not its feeds: since when, and the wait before the
 --                                          next probe
 --   storm_served, storm_need               successful probes in a row, and how many end the storm
@@ -24,7 +24,7 @@
 --                                          detected until the host has served again
 --   q:<egress>                             its quota for requests under that egress name (HTTP H10), '-' = no name:
 --                                          numbers in the order of quota_fields
---   long_told                              "until who": one feed was given a pace of more than an hour (HTTP H10)
+--   long_told                              "<until> <URL digest>": one feed was given a pace of over an hour (HTTP H10)
 local minute_ms, day_ms = 60000, 24 * 3600 * 1000
 
 -- When a feed becomes due if `count` feeds are made due together: now, or for many, up to a quarter of a second ago.
@@ -93,7 +93,7 @@ local function sort_quotas(gate, now)
 end
 
 -- Minimum interval between two starts at a gate, and when the next one may be. A spacing that the operator has set for
--- the host (gate.by_hand) overrides what was learned.
+-- the host (gate.by_hand) overrides the learned pace.
 local function gap_of(gate, spacing)
   local gap = spacing * gate.slow
   return gate.quota and not gate.by_hand and math.max(gap, gate.quota.pace) or gap
@@ -160,8 +160,8 @@ local function starts_of(host, now, fields)
   return starts
 end
 
--- `egress`: the caller's egress name, '' = none; nil if quotas do not matter. `by_hand`: the host's spacing was set by
--- the operator.
+-- Reads the state of a gate. `egress`: the caller's egress name, '' = none; nil if quotas do not matter. `by_hand`: the
+-- host's spacing was set by the operator.
 local function read_host(name, now, egress, by_hand)
   local gate = setmetatable({name = name, key = host_key(name), by_hand = by_hand}, bare_gate)
   local fields = redis.pcall('HGETALL', gate.key)
@@ -218,7 +218,7 @@ local function why_not(gate, now, concurrency, spacing, asker, wished)
 end
 
 -- When `asker`, which may not start now, may retry, under any name; without `asker`, the first of the line. The end of
--- a running request is unknown: it notifies the line. With several names in use, one does not take another's look.
+-- a running request is unknown, but it wakes the line. With several names in use, at least 200 ms from now.
 local function next_start(gate, now, concurrency, spacing, asker)
   local first, ways = opens_first(gate, spacing, now)
   local kept = tostring(gate.kept_for) ~= (asker or 'line') and gate.kept_until or 0
@@ -277,7 +277,7 @@ local function write_slots(gate, now)
   if gate.reserved or gate.taken then keep_host(gate, now) end
 end
 
--- After a request to a host has ended: the next in its line may start. Returns whether there is one.
+-- Allows the first feed in a gate's line to start, once a request there has ended. Returns whether feeds wait.
 local function tell_line(gate)
   local waits = redis.pcall('HGET', host_key(gate), 'waiting') == '1'
   if waits then redis.pcall('ZADD', lines_key, 'XX', 'LT', '0', gate) end
@@ -352,7 +352,7 @@ local function slow_down(quota, wait)
 end
 
 -- Whether a pace given to one feed binds the others: if longer than an hour, only once two feeds of this server were
--- given such a pace (HTTP H10). The feed itself waits as told in any case.
+-- given such a pace (HTTP H10). The feed itself obeys it in any case.
 local function is_for_all(gate, url, now, told)
   if math.max(told.gap, told.pace) <= most_told_alone then return true end
   local quota = gate.quota
@@ -479,11 +479,11 @@ local function read_marks(marks)
 end
 
 -- Records how a host answered. `is`: 'served', 'refused' or '' (neither). `marks`: d = a document, i = needs identity,
--- 1 = needs HTTP/1.1, q = the refusal may be for a quota, m = of a feed from another site or of no feed, which shows no
--- limits of the host; after a space the egress name and the quota from the header: ms until the next start, between
--- starts, and until it expires. `cause`: of a refusal; else how a healthy feed, or a storm's probe, failed. `retry_at`:
--- its Retry-After, 0 = none. Returns the change of its circuit breaker: 'opened', 'closed', 'storm', 'storm_over', or
--- '' = none. The gate was read for that name.
+-- 1 = needs HTTP/1.1, q = the refusal may be for a quota, m = the answer shows no limits of the host, because it is for
+-- a feed from another site or not a feed; after a space the egress name and the quota from the header: ms until the
+-- next start, between starts, and until it expires. `cause`: of a refusal; else how a healthy feed, or a storm's probe,
+-- failed. `retry_at`: its Retry-After, 0 = none. `gate` must have been read for that egress name. Returns the change of
+-- its circuit breaker: 'opened', 'closed', 'storm', 'storm_over', or '' = none.
 local function note_answer(gate, url, claim, now, is, cause, retry_at, marks)
   local set, unset, event = {}, {}, ''
   local flags, _, told = read_marks(marks)

@@ -1,7 +1,7 @@
 -- Appended to posts.lua in the scripts that add feeds to channels or remove, pause or resume them. An orphan is a feed
 -- added for a channel and no longer in any (RELIABILITY L19). In a feed's state, `for_channels` means that it was never
 -- added for itself, `orphaned` that it is paused for being in no channel. state:orphans holds since when; it is a hint:
--- only a feed's own keys tell whether it is in a channel, and a broken index must not stop anything.
+-- only a feed's own keys show whether it is in a channel, and a broken index must not stop anything.
 local orphans_key = prefix .. 'state:orphans'
 
 local function is_orphan(url)

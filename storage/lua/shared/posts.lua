@@ -5,8 +5,8 @@ local feeds_key, quarantine_key, removals_key = prefix .. 'feeds', prefix .. 'qu
 local by_url_key = prefix .. 'state:feeds'  -- if broken, it must not stop adding or removing feeds (RELIABILITY L22)
 local open_circuits_key = prefix .. 'state:hosts:closed'
 
--- The next number after `highest` that this partition may assign: of P partitions i uses the numbers that leave i when
--- divided by P, so that none is assigned twice (RELIABILITY L27).
+-- The next number after `highest` that this partition may assign: partition i of P uses the numbers that leave the
+-- remainder i when divided by P, so that no number is assigned twice (RELIABILITY L27).
 local partitions, partition
 local function number_behind(highest)
   if not partitions then
@@ -53,7 +53,7 @@ end
 -- place is "<id> <total written up to it>", newest first.
 local places_key = prefix .. 'state:signals_places'
 
--- Trims everything before the last `most` of `total` bytes; with may_go(id), only what it allows.
+-- Trims everything before the last `most` of `total` bytes; with may_go(id), only records that it accepts.
 local function trim_to_bytes(total, most, may_go)
   local first
   while true do
@@ -77,7 +77,7 @@ end
 -- Counts the bytes that a writer writes and enforces the hard limit. Returns note(id, bytes), finish().
 local function byte_counter(most)
   local total, placed = string.match(redis.call('HGET', meta_key, 'bytes') or '', '^(%d+) (%d+)$')
-  local unknown = not total  -- and so is what the places count
+  local unknown = not total  -- and so are the totals in the places
   total, placed = tonumber(total) or 0, tonumber(placed) or 0
   local function note(id, bytes)
     if unknown then redis.call('DEL', places_key) end
@@ -98,12 +98,12 @@ local quiet_of_feeds = {feed_created = true, feed_modified = true, feed_mended =
 
 -- A writer of signals (DESIGN §4): signal(type, entity_type, entity_id as JSON, tail, channel or nil). `tail` is
 -- the rest of the JSON object. The stream id is computed because the record contains it; finish() stores the last one.
--- A record without a channel is internal: in the stream only. `wanted`: there is something to write. Only the hard
--- limit, twice the cap, is enforced here: groups.lua trims to the cap up to the slowest group (RELIABILITY L13). Ids
--- continue after `seen`, an id that the writer has seen, and after any that a previous server may have assigned
--- (RELIABILITY L24); `prev` is still the last record that exists. Stores as `quiet` "<after> <up to>" a range of
--- records that do not concern operators. If delivery has no other recipients, it need not read them (RELIABILITY L14).
--- Records of writers without this note are not in the range.
+-- A record without a channel is internal: in the stream only. The third argument: whether there is anything to write.
+-- Only the hard limit, twice the cap, is enforced here: groups.lua trims to the cap up to the slowest group
+-- (RELIABILITY L13). Ids continue after `seen`, an id that the writer has seen, and after any that a previous server
+-- may have assigned (RELIABILITY L24); `prev` is still the last record that exists. Stores as `quiet` "<after> <up to>"
+-- a range of records that do not concern operators. If delivery has no other recipients, it need not read them
+-- (RELIABILITY L14). Records of writers without this note are not in the range.
 local function signal_writer(now, stream_cap, wanted, seen)
   local noted = redis.call('HMGET', meta_key, 'last_signal', 'quiet', 'signals_from')
   local cap, most_bytes = caps_of(stream_cap)
@@ -111,8 +111,8 @@ local function signal_writer(now, stream_cap, wanted, seen)
   local ms, n = string.match(last, '^(%d+)-(%d+)$')
   local readable = ms ~= nil
   ms, n = tonumber(ms) or 0, tonumber(n) or 0
-  -- If meta:store was lost or restored, the stream itself knows better, and XADD must not fail half-way. XREAD first:
-  -- it returns a whole record only in that case.
+  -- If meta:store was lost or restored, the stream itself is more accurate, and XADD must not fail half-way. XREAD
+  -- first: it returns a whole record only in that case.
   local newest = wanted and redis.call('XREAD', 'COUNT', 1, 'STREAMS', signals_key, readable and last or '0-0') and
                  redis.call('XREVRANGE', signals_key, '+', '-', 'COUNT', 1)[1]
   local function goes_on_behind(id)

@@ -31,8 +31,8 @@ local function wake_a_worker()
   end
 end
 
--- Returns since when a feed is due, and the gate in whose line it waits (HTTP H1; nil: it is in the schedule). Returns
--- nothing for a feed in neither.
+-- Returns since when a feed is due, and the gate of the line that it waits in (HTTP H1; nil: it is in the schedule).
+-- Returns nothing for a feed in neither.
 local function due_of(url)
   local due = tonumber(redis.call('ZSCORE', schedule_key, url) or nil)
   if due then return due end
@@ -69,14 +69,15 @@ local function server_of(url)
   return (port == '80' or port == '443') and host or authority
 end
 
--- The host whose slots and spacing a gate shares with the gates of its other ports (HTTP H1).
+-- The host of a gate: the gates of all its ports share slots and spacing (HTTP H1).
 local function host_of_gate(gate)
   if string.find(gate, '^group:') or string.find(gate, '^hub:') then return gate end
   return string.match(gate, '^(.*[^:]):%d+$') or gate
 end
 
--- The gate for requests to a server (HTTP H7): its own, or that of the operator's group of hosts, whose name no server
--- can have. Also returns the host's overrides, nil where there are none: concurrency, spacing ms, min_interval ms.
+-- The gate for requests to a server (HTTP H7): its own, or that of the operator's group of hosts, with a name that no
+-- server can have. Also returns the host's overrides, nil where there are none: concurrency, spacing ms, min_interval
+-- ms.
 local has_overrides
 local function gate_of_server(server)
   if has_overrides == nil then has_overrides = redis.call('EXISTS', hosts_key) == 1 end

@@ -20,7 +20,7 @@
 --   push_hint                 "<ms> <code>": the first hint not answered by a fetch; a written push is not a hint
 --   push_claimed              push_hint, once a claim was handed out for a fetch: that fetch's commit answers it;
 --                             giving back the claim makes it push_hint again
---   push_tat, ping_tat        when the hints so far are used up, each worth one spacing
+--   push_tat, ping_tat        when the hints so far are used up; each one uses up a spacing
 --   push_barren               fetches by push in a row without news; written by commit
 --   push_again                the next fetch is the second look for the last push (WEBSUB P6); written by commit
 -- websub:due holds when to check a feed's subscription, and as "#<hash>" a subscription to end at its hub. A time with
@@ -33,8 +33,8 @@ local net_ms = 60000  -- a push not written by then causes a fetch (WEBSUB P2)
 -- The gate for requests to a hub host: separate from the gate of its feeds, which would have to wait.
 local function hub_gate(host) return 'hub:' .. host end
 
--- Changes the state of a feed's subscription, '' = none. Returns 1, at most once a day, if it is the fifth of its hub
--- in trouble within a day (WEBSUB H3).
+-- Changes the state of a feed's subscription, '' = none. Returns 1, at most once a day, if this is the fifth feed of
+-- its hub to get into trouble within a day (WEBSUB H3).
 local function turn_push(url, from, to, now)
   if from == to then return 0 end
   if from ~= '' then redis.call('HINCRBY', push_states_key, from, -1) end
@@ -98,9 +98,9 @@ local function due_by(url, now, at, code, net)
   return at, true
 end
 
--- due_by() at most once per `spacing`, except for a burst: hints until then count as one (WEBSUB P6). None waits longer
--- than a spacing, even if earlier ones were used up by other fetches than theirs: the meter never exceeds the burst
--- after the planned fetch.
+-- due_by() at most once per `spacing`, after a burst: hints until the next fetch count as one (WEBSUB P6). No hint
+-- waits longer than a spacing, even if other fetches answered earlier hints: the meter never exceeds the burst after
+-- the planned fetch.
 local function hint(url, now, meter, spacing, burst, code)
   local used = math.max(now, tonumber(redis.call('HGET', state_key(url), meter) or nil) or 0)
   local planned = math.min(math.max(now, used - (burst - 1) * spacing), now + spacing)
@@ -119,7 +119,8 @@ local function after_push(url, now, next_due, wake)
   return at
 end
 
--- Retires a callback path of ours: deliveries are answered as retired for 30 days (WEBSUB L4), and its hub is told.
+-- Retires one of our callback paths: its deliveries are answered as retired for 30 days (WEBSUB L4), and it is ended at
+-- its hub.
 local function retire(hash, now)
   local key = callback_key(hash)
   local is = redis.call('HMGET', key, 'state', 'feed_url')

@@ -16,7 +16,7 @@
 -- its subscribers have been made due.
 local subscribers_key, due_key, leases_key = prefix .. 'push_out:ids', prefix .. 'push_out:due', prefix .. 'push_out:leases'
 local changes_key, gone_subscribers_key = prefix .. 'push_out:changes', prefix .. 'push_out:gone'
--- The stream they receive: this partition's, or the merged one, in whose slot these keys then are (Keys::of_all).
+-- The subscribers' stream: this partition's, or the merged one, if these keys are in its slot (Keys::of_all).
 local events_key = string.match(prefix, '^{(.*stream:signals)}:$') or prefix .. 'stream:signals'
 local begun_key = prefix .. 'push_out:begun'
 local subscriber_states_key = prefix .. 'stats:push_out:states'
@@ -62,7 +62,7 @@ local function remove_subscriber(id)
   return 1
 end
 
--- Makes it due now unless a worker is serving it: settling sees its requests.
+-- Makes a subscriber due now unless a worker is serving it, which sees its requests when it settles.
 local function subscriber_is_due(id, now)
   local at = tonumber(redis.call('ZSCORE', due_key, id) or nil)
   if at and at > now and redis.call('HGET', subscriber_key(id), 'claim') then return end

@@ -18,7 +18,7 @@ local function bytes_field(id)
 end
 
 -- The oldest `most` posts of an index, plus all others from the last one's second, {id, score, id, score, …}. Within
--- one second they are ordered by number, as the index itself has Entry:10 before Entry:9.
+-- one second they are ordered by number, because the index itself has Entry:10 before Entry:9.
 local function oldest_posts(sort, most)
   local posts = redis.call('ZRANGE', sort, 0, most - 1, 'WITHSCORES')
   if most > 0 and #posts == 2 * most then
@@ -39,9 +39,9 @@ local function oldest_posts(sort, most)
 end
 
 -- Applies retention to a feed's posts (RELIABILITY L7), oldest first, at most 100 per call: removes posts beyond the
--- newest `keep`, older than `oldest` (unix seconds), or beyond `most_bytes` in total, of which the newest stays (nil =
--- no such limit); and at least the first `passed_over`, so that no post stays that is older than one not created. Each
--- leaves a tombstone and a signal(). Returns how many were removed, and whether more must be.
+-- newest `keep`, older than `oldest` (unix seconds), or beyond `most_bytes` in total, but never the newest for its size
+-- (nil = no such limit); and at least the first `passed_over`, so that no post stays that is older than one not
+-- created. Each leaves a tombstone and a signal(). Returns how many were removed, and whether more must be.
 local function trim(url, url_json, keep, oldest, most_bytes, passed_over, now, signal, published_on)
   local sort, trimmed = sort_key(url), 0
   local count = redis.call('ZCARD', sort)

@@ -1,6 +1,6 @@
 -- Appended to the other parts in the scripts that check the store: reporting of findings. A finding is {invariant,
--- kind, feed_url, keys, what is wrong, changes}. A change is {what, key, field, old, new}, which repair.lua makes while
--- the old value (false = none) is still there; no changes: it cannot be repaired without guessing.
+-- kind, feed_url, keys, detail, changes}. A change is {what, key, field, old, new}, which repair.lua makes while the
+-- old value (false = none) is still there; no changes: it cannot be repaired without guessing.
 local findings, most_findings = {}, 200
 local function find(invariant, kind, url, keys, detail, changes)
   if #findings < most_findings then findings[#findings + 1] = {invariant, kind, url, keys, detail, changes or {}} end
