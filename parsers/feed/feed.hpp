@@ -248,7 +248,7 @@ struct TextInput {
   bool operator==(const TextInput&) const = default;
 };
 
-/// sy:updatePeriod and related elements, as written (HTTP F6 reads them).
+/// sy:updatePeriod and related elements, as written (HTTP P11 reads them).
 struct Syndication {
   std::string update_period, update_frequency, update_base;
 

@@ -95,7 +95,7 @@ local alone = process_key == my_key and {mine[3], mine[4]} or
 local lonely = alone[1] and redis.pcall('HGET', state_key(alone[1]), 'claim') == alone[2] and
                (tonumber(redis.call('ZSCORE', schedule_key, alone[1]) or 0)) > now
 
--- HTTP N4: after the clock was set back, due times may be in the far future.
+-- HTTP N2: after the clock was set back, due times may be in the far future.
 for _, url in ipairs(redis.call('ZRANGE', schedule_key, '+inf', '(' .. text(now + 30 * day_ms), 'BYSCORE', 'REV',
                                 'LIMIT', 0, 100)) do
   redis.call('ZADD', schedule_key, 'XX', text(now + day_ms), url)

@@ -13,7 +13,7 @@ namespace feedmill {
 /// A permanent redirect that is not trusted yet (HTTP R5).
 struct PendingRedirect {
   std::string to;     ///< URL it leads to, "" = none
-  int sightings = 0;  ///< consecutive polls that were redirected there, plus one for the document's own claim (HTTP R9)
+  int sightings = 0;  ///< consecutive polls that were redirected there, plus one for the document's own claim (HTTP R5)
   Milliseconds since{};      ///< first sighting
   bool same_feed = false;    ///< at the first sighting, its document was this feed's
   bool by_document = false;  ///< itunes:new-feed-url has been counted
@@ -82,7 +82,7 @@ struct FeedAddress {
   PendingRedirect moving;   ///< a move that is not trusted yet
   std::vector<Move> moves;  ///< the last 8, newest last
   std::string
-      no_move_to;  ///< URL it never moves to by itself: another feed's (HTTP R7), or one that its operator undid
+      no_move_to;  ///< URL it never moves to by itself: another feed's (HTTP R8), or one that its operator undid
 
   bool operator==(const FeedAddress&) const = default;
 };

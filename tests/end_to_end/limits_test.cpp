@@ -341,7 +341,7 @@ TEST_F(Limits, SlowServersDoNotDelayOthers) {
   }
 }
 
-// HTTP D8
+// HTTP D1
 TEST_F(Limits, AHangUpDoesNotEndTheWorker) {
   world.http.serve("/feed/0", {.body = rss({{"a", "A"}})});
   Program worker({"run"}, world.environment);

@@ -280,7 +280,7 @@ TEST_F(Policy, APermanentRedirectIsBelievedAfterADay) {
   EXPECT_EQ(state(url, "fetch_url"), "(nil)") << "what an operator has undone is not done again";
 }
 
-// HTTP R7
+// HTTP R8
 TEST_F(Policy, TwoFeedsThatBecameOneStayTwo) {
   const std::string url = world.http.url("/old.xml"), target = world.http.url("/new.xml");
   world.http.serve("/old.xml", {.status = 301, .headers = {{"Location", target}}});

@@ -1,4 +1,4 @@
-// Any header, "Name: value" a line → what policy makes of it stays within its bounds (HTTP C2, F1–F4, H10, P1, P9).
+// Any header, "Name: value" a line → what policy makes of it stays within its bounds (HTTP P1, P7, P9, H10).
 #include <string>
 #include <vector>
 

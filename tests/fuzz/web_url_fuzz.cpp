@@ -1,5 +1,5 @@
 // Any text as a feed's address or as where a redirect leads → refused, or one spelling that says where it goes (HTTP
-// C1, R2; SECURITY E3, E4, T21).
+// C1; SECURITY E3, E4, T21).
 #include <string>
 
 #include "tests/fuzz/invariants.hpp"

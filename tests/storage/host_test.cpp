@@ -1,4 +1,4 @@
-// The back-off of a host, shared by all workers (HTTP H1–H6).
+// The back-off of a host, shared by all workers (HTTP §6, H1, H3–H6).
 #include <set>
 #include <sstream>
 
@@ -793,7 +793,7 @@ TEST_F(HostGates, ARedirectMayNotGoToAHostThatIsClosed) {
   EXPECT_EQ(host("closed", "b.org"), "(nil)") << "who answered is who is meant";
 }
 
-// HTTP N4
+// HTTP N2
 TEST_F(HostGates, PullsBackDueTimesAfterAClockStep) {
   add_many(1);
   const auto year = std::to_string((*store.now() + hours(24 * 365)).count());

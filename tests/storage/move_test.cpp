@@ -1,4 +1,4 @@
-// Moving a feed: the requested URL changes, the feed's keys stay (HTTP R5–R8).
+// Moving a feed: the requested URL changes, the feed's keys stay (HTTP R5, R8).
 #include "storage/feeds/feeds.hpp"
 #include "storage/redis/redis.hpp"
 #include "tests/storage/store_fixture.hpp"
@@ -44,7 +44,7 @@ TEST_F(Moves, ACommitMovesTheRequestedUrlButNoKey) {
   EXPECT_EQ(redis({"EXISTS", "state:host:elsewhere.org"}), "1") << "its host is the new one from now on";
 }
 
-// HTTP R7
+// HTTP R8
 TEST_F(Moves, NothingIsMergedWhenTheTargetIsAFeed) {
   add();
   refresh({post("a", 100)});

@@ -299,7 +299,7 @@ bool LogWriter::write_out(std::string_view text) {
 
 namespace {
 
-/// HTTP R7, R8.
+/// HTTP R8.
 void log_move(Log& log, const Report& report, const std::string& feed) {
   const std::string detail = "from " + report.moved_from + " to " + report.moved_to;
   const std::initializer_list<LogField> fields{{"feed", feed}, {"url", report.feed_url}, {"detail", detail}};

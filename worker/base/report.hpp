@@ -90,7 +90,7 @@ struct Report {
   std::vector<int> statuses;  ///< of each hop
   std::uint32_t permanent_redirects = 0, temporary_redirects = 0;
   bool moved = false;       ///< future requests use another URL
-  bool move_taken = false;  ///< not moved because the new URL is already a feed (HTTP R7)
+  bool move_taken = false;  ///< not moved because the new URL is already a feed (HTTP R8)
   std::string moved_from, moved_to;
   bool early = false;  ///< fetched before it was due; must not happen (HTTP N2)
   Unconditional unconditional = Unconditional::no;

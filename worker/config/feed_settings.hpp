@@ -75,7 +75,7 @@ std::string check_settings(const FeedSettings& settings);
 /// "key=value" for every setting that is set, in the order of the table.
 std::vector<std::string> setting_texts(const FeedSettings& settings);
 
-// Request headers that an operator may add, and their valid values (SECURITY K5, HTTP C2). Pure.
+// Request headers that an operator may add, and their valid values (SECURITY K5, HTTP P1). Pure.
 
 /// Why an operator's header `name` is rejected: not a token, part of the framing, added by proxies, or ours. "" if it
 /// is allowed.
@@ -85,7 +85,7 @@ std::string refused_header(std::string_view name);
 /// does not.
 std::string secret_header(std::string_view name);
 
-/// Visible ASCII, bytes from 0x80, and inner spaces; not empty, at most 4 KiB (HTTP C2).
+/// Visible ASCII, bytes from 0x80, and inner spaces; not empty, at most 4 KiB (HTTP P1).
 bool is_sendable_value(std::string_view value);
 
 }  // namespace feedmill

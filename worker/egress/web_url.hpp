@@ -1,5 +1,5 @@
 // URLs of the worker. libcurl's parser decides everywhere, so that the URL that was checked is the one requested (HTTP
-// C1, R2). Pure; throws only std::bad_alloc.
+// C1). Pure; throws only std::bad_alloc.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ inline constexpr std::size_t max_url_bytes = 2048;  // HTTP §10
 boost::system::result<std::string, std::string> canonical_feed_url(std::string_view text);
 
 /// A redirect's target: `location` resolved against `base`, in canonical form (see canonical_feed_url(), but without
-/// SECURITY T21). Also rejects backslashes, which parsers interpret differently (HTTP R2).
+/// SECURITY T21). Also rejects backslashes, which parsers interpret differently (HTTP C1).
 boost::system::result<std::string, std::string> resolve_location(const std::string& base, std::string_view location);
 
 /// The host in lower-case ASCII, IPv6 in brackets, without port; "" if `url` is invalid. The key of spacing and slots

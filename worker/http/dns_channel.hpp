@@ -34,7 +34,7 @@ struct HostAddresses {
 std::optional<HostAddresses> read_dns_answer(std::string_view message, std::string_view host, AddressFamily family);
 
 /// One c-ares channel and its loop resources. Replaced regularly, because a channel keeps its source port and its view
-/// of the system's configuration (HTTP D7, D8).
+/// of the system's configuration (HTTP D1).
 class DnsChannel {
  public:
   DnsChannel(const boost::asio::any_io_executor& executor, const ResolverOptions& options);

@@ -16,7 +16,7 @@ EgressView refused(Reason reason, std::string detail, std::vector<std::string> a
   return {EgressView::Verdict::refused, std::move(addresses), std::string(to_string(reason)), std::move(detail)};
 }
 
-/// Selects among a host's addresses as the HTTP client does (HTTP D5).
+/// Selects among a host's addresses as the HTTP client does (HTTP D1).
 EgressView view_of(const Addresses& addresses, const EgressPolicy& policy, unsigned port) {
   EgressView view{EgressView::Verdict::allowed, {}, "", ""};
   Refusal last;

@@ -45,7 +45,7 @@ HttpClientOptions client_options(const FetchOptions& options, const EgressPolicy
   return result;
 }
 
-/// Whether `text` may be sent in a header line (HTTP C2).
+/// Whether `text` may be sent in a header line (HTTP P1).
 bool printable(std::string_view text) {
   return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
@@ -253,7 +253,7 @@ asio::awaitable<FetchResult> Fetcher::follow(FetchRequest request) {
   for (;;) {
     const Origin origin = origin_of(url);
     std::string cookie = cookies.for_origin(origin);
-    for (std::size_t i = 0; i < chain.hops.size(); ++i) {  // HTTP R3
+    for (std::size_t i = 0; i < chain.hops.size(); ++i) {  // HTTP §5
       if (chain.hops[i].url != url || sent_cookies[i] != cookie) continue;
       co_return chain.error(Reason::redirect_loop, "redirected to " + url + " again");
     }
@@ -400,7 +400,7 @@ asio::awaitable<Fetcher::Peer> Fetcher::peer_of(std::string url, std::chrono::st
 }
 
 /// Sends the request and retries for transport reasons, each at most once (HTTP P20, §4): over HTTP/1.1 if streams
-/// break, on a fresh connection after 421. (libcurl does HTTP X4 itself.)
+/// break, on a fresh connection after 421. (libcurl itself retries dead reused connections: HTTP §7.)
 asio::awaitable<HttpResult> Fetcher::ask(HttpClient& client, HttpRequest request, bool& fell_back) {
   HttpResult result = co_await client.get(request);
   const auto* failure = std::get_if<HttpFailure>(&result);

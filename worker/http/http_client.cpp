@@ -20,7 +20,7 @@ namespace {
 namespace asio = boost::asio;
 using std::chrono::steady_clock;
 
-/// Addresses of a host that the egress policy allows, at most 8, joined by commas (HTTP D5); if none, the reason.
+/// Addresses of a host that the egress policy allows, at most 8, joined by commas (HTTP D1); if none, the reason.
 struct Usable {
   std::string list;
   Addresses addresses;  ///< those of `list`

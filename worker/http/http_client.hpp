@@ -33,7 +33,7 @@ class HttpClient {
   void reload();
 
   /// Sends a GET, or a POST if `request.post` is set; `request` must outlive the call. Cancellation unwinds with
-  /// operation_aborted, after removing the transfer from libcurl (HTTP X5).
+  /// operation_aborted, after removing the transfer from libcurl.
   boost::asio::awaitable<HttpResult> get(const HttpRequest& request);
 
   const EgressPolicy& egress() const;

@@ -70,7 +70,7 @@ class HttpEngine {
 
   const boost::asio::any_io_executor& executor() const { return executor_; }
 
-  /// Takes a handle from the pool, with its options reset (HTTP C3).
+  /// Takes a handle from the pool, with its options reset.
   Easy take_handle();
   void give_back(Easy easy) noexcept;
   /// Throws std::bad_alloc.

@@ -48,7 +48,7 @@ struct StatedQuota {
 /// At most 16 quotas; ignores unreadable ones and those that do not count requests.
 std::vector<StatedQuota> stated_quotas(std::span<const Header> headers, std::chrono::sys_seconds now);
 
-/// Freshness lifetime stated by the server (HTTP F1–F4); not clamped (HTTP P8 does that).
+/// Freshness lifetime stated by the server (HTTP P7); not clamped (HTTP P8 does that).
 struct Freshness {
   std::chrono::seconds fresh{};  ///< in [0, 2³¹)
   std::string_view code;         ///< "max_age" or "expires"; "": not stated (no-cache counts as not stated: HTTP P7)

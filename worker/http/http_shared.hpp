@@ -21,7 +21,7 @@ using SSL_SESSION = struct ssl_session_st;
 
 namespace feedmill {
 
-// TLS sessions for resumption, shared by all connections of one egress policy (HTTP X3). libcurl keeps five per easy
+// TLS sessions for resumption, shared by all connections of one egress policy (HTTP X1). libcurl keeps five per easy
 // handle: with many hosts none would be resumed, and a full handshake costs more than the response.
 
 /// Sessions by key; a key names what two connections must have in common: host, port, trust. Stored serialised, at a

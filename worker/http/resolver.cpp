@@ -34,7 +34,7 @@ constexpr std::size_t most_domains = 10'000;      // with recorded timeouts
 constexpr unsigned timeouts_to_open_circuit = 3;  // HTTP D4
 constexpr std::chrono::seconds circuit_time{60};
 
-/// Alternates families, IPv6 first (HTTP D5).
+/// Alternates families, IPv6 first (HTTP D1).
 Addresses in_turns(std::vector<std::string> v6, std::vector<std::string> v4) {
   Addresses result;
   for (std::size_t i = 0; i < std::max(v6.size(), v4.size()) && result.size() < most_kept_addresses; ++i) {

@@ -1,4 +1,4 @@
-// Resolves host names asynchronously: c-ares on our event loop with our own cache (HTTP §8). libcurl's resolver would
+// Resolves host names asynchronously: c-ares on our event loop with our own cache (HTTP D1). libcurl's resolver would
 // start a thread per name and block the loop to join it.
 #pragma once
 
@@ -30,7 +30,7 @@ struct ResolverOptions {
   std::chrono::seconds not_found_ttl = std::chrono::seconds(60);
   std::chrono::seconds failure_ttl = std::chrono::seconds(30);
   std::chrono::seconds channel_age = std::chrono::seconds(60);  ///< then the system's configuration is reread
-  unsigned channel_queries = 1000;                              ///< then the source port changes (HTTP D7)
+  unsigned channel_queries = 1000;                              ///< then the source port changes (HTTP D1)
   /// Called with the result and duration of every completed lookup. May be empty.
   std::function<void(Lookup, std::chrono::duration<double>)> tell{};
 };
@@ -57,7 +57,7 @@ class Resolver {
   boost::asio::awaitable<boost::system::result<Addresses, ResolveError>> resolve(
       std::string host, std::chrono::steady_clock::time_point deadline);
 
-  /// Rereads the system's configuration before the next query (HTTP D8).
+  /// Rereads the system's configuration before the next query (HTTP D1).
   void reload();
 
   /// Queries sent to name servers so far, without answers from the cache.

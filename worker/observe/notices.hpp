@@ -28,7 +28,7 @@ Notice quarantine_notice(const std::string& feed_url, const std::string& why, Mi
 /// healthy. Empty for any other report.
 std::optional<Notice> state_notice(const Report& report, Milliseconds now);
 
-/// Operators' notice: a feed would move to `to`, which is already a feed (HTTP R7); once per pair.
+/// Operators' notice: a feed would move to `to`, which is already a feed (HTTP R8); once per pair.
 Notice collision_notice(const std::string& feed_url, const std::string& to, Milliseconds now);
 
 /// Operators' notice: a host's feeds have begun to fail alike (HTTP H11).

@@ -55,7 +55,7 @@ struct Document {
   std::string self, prev;  ///< its own and its predecessor's URL as it states them: absolute, "" = none
   OlderLinks older;
   HubLinks hubs;             ///< hubs in its header or body
-  std::string new_location;  ///< its new URL as it states it (HTTP R9), canonical, "" = none
+  std::string new_location;  ///< its new URL as it states it (HTTP R5), canonical, "" = none
   std::vector<std::pair<Flaw, std::uint32_t>> flaws;
   /// It is truncated: posts it does not list may still exist, and its last post is ignored unless it is `cut_post`.
   bool cut_short = false;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr Milliseconds pace = std::chrono::seconds(1);  // between pages, without other delays
 constexpr Milliseconds first_wait = std::chrono::minutes(15);
-constexpr std::uint32_t most_failures = 3;           // consecutive, including deaths of workers (HTTP G7)
+constexpr std::uint32_t most_failures = 3;           // consecutive, including deaths of workers (HTTP G6)
 constexpr std::uint32_t most_backfill_pages = 1000;  // each with new posts
 
 std::string mark_of(const std::string& url) {
@@ -238,7 +238,7 @@ class PageDecider {
     return true;
   }
 
-  /// The first numbered page does not exist: the server does not support them (HTTP G4).
+  /// The first numbered page does not exist: the server does not support them (HTTP G3).
   void refuse_numbers() {
     if (walk_.by != PageWalk::By::number || walk_.pages > 0) return;
     decision_.commit.state.older.numbers = OlderPosts::Numbers::fail;
@@ -302,7 +302,7 @@ void begin_walk(OlderPosts& older, PageWalk::For purpose, const Document& docume
   if (may_be_page(links.archive, url)) {
     walk.known_archive = older.newest_archive;
     walk.by = PageWalk::By::archive;
-    // An archive never changes, so it is read once (HTTP G5).
+    // An archive never changes, so it is read once (HTTP G3).
     if (mark_of(links.archive) != older.newest_archive) walk.next = links.archive;
   } else if (may_be_page(links.next, url)) {
     walk.by = PageWalk::By::next;

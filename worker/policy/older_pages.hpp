@@ -1,5 +1,5 @@
 // Reads pages of older posts in sequence: to close a gap, or for a first import that goes back further than its
-// document (HTTP P16, G1–G7). Pure: `now` is an argument.
+// document (HTTP P16, G1–G3, G6). Pure: `now` is an argument.
 //
 // A walk is part of the feed's state. Each page is a separate claim under the same gates and ends in one commit, which
 // also names the next page. A worker killed between any two steps loses nothing: the page is fetched again.

@@ -14,7 +14,7 @@ bool only_secures(std::string_view from, std::string_view to) {
   return from.starts_with(plain) && to.starts_with(secure) && from.substr(plain.size()) == to.substr(secure.size());
 }
 
-/// The document's own statement counts as one sighting, however often it is read (HTTP R9).
+/// The document's own statement counts as one sighting, however often it is read (HTTP R5).
 void hear_document(PendingRedirect& moving, const Identity& identity) {
   if (moving.by_document || identity.new_location != moving.to) return;
   moving.by_document = true;

@@ -1,4 +1,4 @@
-// When to trust a permanent redirect (HTTP R5, R6, R9). Pure.
+// When to trust a permanent redirect (HTTP R5). Pure.
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@ struct Judgement {
   std::string move_to;     ///< the URL to request from now on, if the move is trusted; "" = not yet
 };
 
-/// The target of a chain's leading permanent redirects, which answered; "" if it does not start with one (HTTP R6).
+/// The target of a chain's leading permanent redirects, which answered; "" if it does not start with one (HTTP R5).
 std::string permanent_target(std::span<const Hop> hops);
 
 /// Judges a redirect after a successful poll. `requested`: the requested URL; `hops`: its responses. The target passed

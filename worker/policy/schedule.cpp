@@ -82,7 +82,7 @@ void at_least(NextDue& next, Milliseconds& interval, const DueContext& context, 
   next.inputs.push_back(std::move(hint));
 }
 
-/// HTTP F6: moves forward to the next publication time the document states.
+/// HTTP P11: moves forward to the next publication time the document states.
 void to_next_publication(NextDue& next, Milliseconds& interval, const DueContext& context, const ScheduleHints& hints) {
   if (!hints.sy_base_s || hints.sy_s <= 0 || seconds(hints.sy_s) > most_heeded(context)) return;
   const Milliseconds period = seconds(hints.sy_s), base = seconds(*hints.sy_base_s);
@@ -104,7 +104,7 @@ Milliseconds with_phase(Milliseconds due, std::uint64_t phase, Milliseconds inte
   return due + ahead;
 }
 
-/// HTTP F7: moves past skipped hours and days; a set that covers every hour or every day is ignored.
+/// HTTP P11: moves past skipped hours and days; a set that covers every hour or every day is ignored.
 Milliseconds past_skipped(Milliseconds due, const ScheduleHints& hints, std::uint64_t phase, std::string_view& code) {
   constexpr std::uint32_t every_hour = (1U << 24U) - 1, every_day = (1U << 7U) - 1;
   const std::uint32_t hours_out = (hints.skip_hours & every_hour) == every_hour ? 0 : hints.skip_hours;

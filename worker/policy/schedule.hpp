@@ -1,4 +1,4 @@
-// When a feed is due next, and why (HTTP §2, §3). Pure: `now` is an argument, so that days of a million feeds can be
+// When a feed is due next, and why (HTTP §3). Pure: `now` is an argument, so that days of a million feeds can be
 // simulated and every due time explained.
 #pragma once
 
@@ -24,7 +24,7 @@ struct ScheduleOptions {
   Milliseconds ceiling = std::chrono::hours(24);
 };
 
-/// A document's statements about its schedule (HTTP F5–F7); 0 if none is usable.
+/// A document's statements about its schedule (HTTP P11); 0 if none is usable.
 struct ScheduleHints {
   std::int64_t ttl_s = 0;        ///< RSS ttl
   std::int64_t sy_s = 0;         ///< sy period ÷ frequency

@@ -73,7 +73,7 @@ class SignalWait {
   boost::asio::posix::stream_descriptor descriptor_;
 };
 
-// Reloads the configuration (RELIABILITY D5, HTTP D8).
+// Reloads the configuration (RELIABILITY D5, HTTP D1).
 
 /// Applies the keys that may change at runtime and logs the others. A rejected configuration changes nothing.
 boost::asio::awaitable<void> reload(ServedParts& parts);

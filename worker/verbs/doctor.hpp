@@ -97,7 +97,7 @@ std::vector<Finding> check_push_out(const Config& config, const SubscriberCounts
 /// HTTP P19: with more than 1000 feeds publishers need a contact address.
 Finding check_contact(std::uint64_t feeds, const std::string& contact);
 
-/// HTTP H9: a finding for each host with too little room for the requests of its feeds, at most 20, and one for the
+/// HTTP E1: a finding for each host with too little room for the requests of its feeds, at most 20, and one for the
 /// rest.
 std::vector<Finding> check_hosts(const std::vector<HostLoad>& do_not_fit, std::size_t hosts);
 

@@ -1,4 +1,4 @@
-// Simulates the schedule in virtual time over days (HTTP E3, H9). Pure: equal inputs, equal output.
+// Simulates the schedule in virtual time over days (HTTP E1). Pure: equal inputs, equal output.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ struct HostLoad {
   std::string host;
   std::uint64_t feeds = 0, requests = 0;
   double wanted_a_day = 0;    ///< polls without limits
-  double possible_a_day = 0;  ///< requests allowed by host.spacing; 0 = no limit (HTTP H9)
+  double possible_a_day = 0;  ///< requests allowed by host.spacing; 0 = no limit (HTTP E1)
 
   bool fits() const { return possible_a_day == 0 || wanted_a_day <= possible_a_day; }
   bool operator==(const HostLoad&) const = default;
@@ -73,7 +73,7 @@ struct Plan {
   std::uint64_t busiest_second_requests = 0;
   Milliseconds latest{};             ///< longest delay after a due time
   std::vector<HostLoad> busiest;     ///< by requests, at most 10
-  std::vector<HostLoad> do_not_fit;  ///< all, by demand (HTTP H9)
+  std::vector<HostLoad> do_not_fit;  ///< all, by demand (HTTP E1)
 
   bool operator==(const Plan&) const = default;
 };
@@ -184,7 +184,7 @@ void respect(PlannedFeed& feed, const HostRule& rule);
 /// Polls a day of a feed that is alone on its host.
 double polls_a_day(const PlannedFeed& feed, const ScheduleOptions& schedule, Milliseconds now);
 
-/// Requests a day that a host accepts; 0 = unlimited (HTTP H9).
+/// Requests a day that a host accepts; 0 = unlimited (HTTP E1).
 double requests_a_day(const HostLimits& limits);
 
 }  // namespace feedmill

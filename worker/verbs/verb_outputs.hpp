@@ -22,7 +22,7 @@ std::string signal_line(const EventRecord& record);
 /// An event as JSON: the record's object with `schema` first.
 std::string signal_json(const EventRecord& record);
 
-// `plan`: simulates days of the schedule (HTTP E3).
+// `plan`: simulates days of the schedule (HTTP E1).
 
 /// Simulation options from the configuration, starting at `start`.
 PlanOptions plan_options(const Config& config, Milliseconds start, unsigned days);

@@ -1,4 +1,4 @@
-// Explains why a feed is due when it is, and what to do about a failure (HTTP E2, §11), for `explain` and a feed's
+// Explains why a feed is due when it is, and what to do about a failure (HTTP E1, §11), for `explain` and a feed's
 // page.
 #pragma once
 
@@ -58,7 +58,7 @@ StoreResult<std::optional<Explained>> read_explained(Store& store, const HostRul
 /// The output for programs, of `explain --json` and /explain.
 boost::json::object explain_json(const Explained& explained);
 
-// Explains in sentences why a feed is due when it is, and the remedy for a failure (HTTP E2).
+// Explains in sentences why a feed is due when it is, and the remedy for a failure (HTTP E1).
 
 /// All codes of DueTime::reason (HTTP §11), each with its own sentence.
 std::span<const std::string_view> due_codes();

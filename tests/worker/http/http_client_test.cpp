@@ -353,7 +353,6 @@ TEST_F(HttpClientTest, LongHeadsCountAndThoseOfSmallAnswersAreShort) {
   EXPECT_EQ(failure(get(small)).reason, Reason::limit_header);
 }
 
-// HTTP X5
 TEST_F(HttpClientTest, UnwindsFromAPause) {
   MemoryBudget budget(1 << 20);
   MemoryBudget::Share largest(budget, 0), other(budget, 0);
@@ -379,7 +378,7 @@ TEST_F(HttpClientTest, UnwindsFromAPause) {
   EXPECT_EQ(budget.used(), before);
 }
 
-// HTTP X4: libcurl asks again by itself when a kept connection turns out to be dead.
+// HTTP §7: libcurl asks again by itself when a kept connection turns out to be dead.
 TEST_F(HttpClientTest, AsksAgainWhenAKeptConnectionHasDied) {
   server.serve("/", [](const ServedRequest& asked) {
     return asked.connection == 1 ? Response{.silent = true, .end = End::close} : Response{.body = "x"};
@@ -413,7 +412,7 @@ TEST_F(HttpClientTest, OpensAFreshConnectionWhenTold) {
   EXPECT_EQ(server.connections(), 2u);
 }
 
-// HTTP X5: at every step of an exchange.
+// At every step of an exchange.
 TEST_F(HttpClientTest, ReleasesEverythingWhenCancelled) {
   server.serve("/", Response{.body = "well"});
   const std::vector<std::string> begun = {"HTTP", "HTTP/1.1 200 OK\r\n",

@@ -105,7 +105,7 @@ struct FreshCase {
   const char* from;
 };
 
-// HTTP P7, F1–F4
+// HTTP P7
 TEST(FreshnessOfAnswers, IsReadFromTheHeaders) {
   const std::int64_t most = (std::int64_t{1} << 31) - 1;
   const auto cache = [](const char* value) { return Headers{{"cache-control", value}}; };

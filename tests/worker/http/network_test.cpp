@@ -502,7 +502,7 @@ TEST_F(NetworkTest, PlacesInANetworkAreTakenInTurn) {
   EXPECT_LE(canary->most_at_once("93.184.216.0"), 4u);  // the canary sees a connection end a little later than we do
 }
 
-// HTTP D8: the system's configuration, changed while we run.
+// HTTP D1: the system's configuration, changed while we run.
 TEST_F(NetworkTest, AChangedResolverConfigurationIsPickedUp) {
   // Mounts stay private only if / is a mount point that can be made private: in a chroot it may not be one.
   if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {

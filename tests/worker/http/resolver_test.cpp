@@ -161,7 +161,7 @@ TEST_F(ResolverTest, AnswersManyNamesAFewAtATime) {
   context.restart();
   while (answered < 200) context.run_one();
   EXPECT_EQ(resolver.queries(), 200u);
-  EXPECT_GE(names.source_ports().size(), 18u);  // HTTP D7: 20, but two may be the same by chance
+  EXPECT_GE(names.source_ports().size(), 18u);  // HTTP D1: 20, but two may be the same by chance
 }
 
 // HTTP D4
@@ -246,7 +246,7 @@ TEST_F(ResolverTest, ResolvesLocalhostWithoutAQuery) {
   }
 }
 
-// HTTP D2
+// HTTP D1
 TEST_F(ResolverTest, LimitsConcurrentQueries) {
   ResolverOptions narrow = options();
   narrow.max_outstanding = 5;
@@ -322,7 +322,7 @@ TEST_F(ResolverTest, TakesNoWrongAnswers) {
   }
 }
 
-// HTTP D5: a name with more addresses than a fetch needs. (Without EDNS, 512 bytes hold 29 of IPv4.)
+// HTTP D1: a name with more addresses than a fetch needs. (Without EDNS, 512 bytes hold 29 of IPv4.)
 TEST_F(ResolverTest, TakesManyAddressesInTurns) {
   Resolver resolver(context.get_executor(), options());
   DnsAnswer many;

@@ -198,7 +198,7 @@ TEST_F(TlsTest, KeepsConnectionsOfHostsThatAreAskedAgain) {
   EXPECT_EQ(ask(0, 6), 0u);  // hosts asked only once do not evict them
 }
 
-// HTTP R3
+// HTTP §5
 TEST_F(TlsTest, FollowsDowngradesOnlyWhenAllowed) {
   HttpServer plain;
   plain.serve("/feed", Response{.body = "plain"});
@@ -215,7 +215,7 @@ TEST_F(TlsTest, FollowsDowngradesOnlyWhenAllowed) {
   EXPECT_EQ(answer(by, server->url("/from")).body, "plain");
 }
 
-// HTTP X3
+// HTTP X1
 TEST_F(TlsTest, ResumesSessions) {
   for (const int version : {TLS1_3_VERSION, TLS1_2_VERSION}) {
     const auto server = serve({.names = {"DNS:a.example", "DNS:b.example"}}, [version](SSL_CTX* tls) {

@@ -216,7 +216,7 @@ TEST_F(OlderPages, AreFoundByJsonFeedsNextUrl) {
   EXPECT_EQ(stored(), posts(1, 20));
 }
 
-// HTTP G4
+// HTTP G3
 TEST_F(OlderPages, OfWordPressAreAskedForByNumber) {
   const auto wordpress = [](int) { return R"(<generator uri="https://wordpress.org/">WordPress</generator>)"; };
   add();
@@ -243,7 +243,7 @@ TEST_F(OlderPages, ThatTheServerDoesNotNumberAreTriedOnce) {
   EXPECT_EQ(stored().size(), 15U);
 }
 
-// RFC 5005 §4, HTTP G5
+// RFC 5005 §4, HTTP G3
 TEST_F(OlderPages, ThatAreArchivesAreReadOnceForEver) {
   const auto archive = [this](int number) { return publisher.url("/archive/" + std::to_string(number)); };
   // archive n has posts 5n-4 … 5n; the document has all newer posts and a link to the newest archive

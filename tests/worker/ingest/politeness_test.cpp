@@ -1,5 +1,5 @@
 // Weeks of polling in seconds: the real hot path, network and store, with only the clock of the claims moved on; judged
-// by a referee on the publishers' side (HTTP §1).
+// by a referee on the publishers' side (HTTP P1–P12, P14–P17).
 #include <algorithm>
 #include <cstdio>
 #include <ctime>

@@ -330,7 +330,7 @@ TEST(Decide, NamesTheOutcomeOfASuccess) {
   EXPECT_TRUE(nothing_new.commit.document) << "retention still applies";
 }
 
-// HTTP N4
+// HTTP N2
 TEST(Decide, SurvivesClocksThatStep) {
   for (const Milliseconds step :
        {Milliseconds(hours(1)), Milliseconds(days(365)), Milliseconds(-hours(1)), Milliseconds(-days(365))}) {

@@ -42,7 +42,7 @@ std::string moved(const std::vector<Poll>& polls, FeedAddress address = {}, cons
   return to;
 }
 
-// HTTP R6
+// HTTP R5
 TEST(PendingRedirect, TakesOverThePermanentBeginningOfAChain) {
   EXPECT_EQ(permanent_target(chain({})), "");
   EXPECT_EQ(permanent_target(chain({{301, target}})), target);
@@ -134,7 +134,7 @@ TEST(PendingRedirect, OneSightingIsEnoughForHttps) {
   EXPECT_EQ(moved({{hours(0), chain({{302, secure}}, plain)}}, {}, plain), "");
 }
 
-// HTTP R7, R8
+// HTTP R8
 TEST(PendingRedirect, NeverMovesWhereItMustNot) {
   FeedAddress address;
   address.no_move_to = target;

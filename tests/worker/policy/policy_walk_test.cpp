@@ -1,4 +1,4 @@
-// Policy in virtual time: many feeds, whatever their servers answer, for a long time (HTTP P6, N1, N2).
+// Policy in virtual time: many feeds, whatever their servers answer, for a long time (HTTP P6, N2).
 #include <algorithm>
 #include <cstdint>
 #include <random>
@@ -134,7 +134,7 @@ TEST(PolicyWalk, IsNeverEarly) {
   EXPECT_EQ(far, 0) << "N1";
 }
 
-// HTTP §2: headers × what the document says → interval and code.
+// HTTP §3: headers × what the document says → interval and code.
 struct Header2 {
   const char* name;
   std::vector<Header> headers;
@@ -219,7 +219,7 @@ TEST(Hints, AndHeadersTogetherFixTheInterval) {
   EXPECT_GE(rows, 120U);
 }
 
-// HTTP F6
+// HTTP P11
 TEST(Hints, WaitForTheTimesTheDocumentIsPublishedAt) {
   constexpr std::int64_t hour = 3600, now_s = 1'772'366'400;  // 12:00
   struct Case {

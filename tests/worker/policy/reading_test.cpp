@@ -520,7 +520,7 @@ TEST(Reading, BelievesTheEndOfADocumentAndNotThatOfItsTransfer) {
   EXPECT_NE(refusal_of(read(fetched, {}, {})), nullptr);
 }
 
-// HTTP R5, R9
+// HTTP R5
 TEST(Reading, ReportsTheSelfLinkAndNewAddress) {
   const std::string text =
       "<?xml version=\"1.0\"?><rss version=\"2.0\" xmlns:atom=\"http://www.w3.org/2005/Atom\" "

@@ -337,7 +337,7 @@ TEST(Schedule, SpreadsManyFeedsWithoutAPeak) {
   EXPECT_GE(*std::min_element(second_of_minute.begin(), second_of_minute.end()), feeds / 60 * 9 / 10);
 }
 
-// HTTP F7. It is Sunday noon, and the feed is due at one.
+// HTTP P11. It is Sunday noon, and the feed is due at one.
 TEST(Schedule, StepsOverSkippedHoursAndDays) {
   constexpr std::uint32_t every_hour = (1U << 24U) - 1, every_day = (1U << 7U) - 1;
   constexpr Milliseconds midnight = now + hours(12);
@@ -512,7 +512,7 @@ void expect_not_before(const NextDue& next, const DueContext& context, Milliseco
   }
 }
 
-// HTTP N1
+// HTTP N2
 TEST(Schedule, IsNeverEarlyWhateverTheState) {
   AnyState any(20260301);
   for (int run = 0; run < 100'000; ++run) {
@@ -561,7 +561,7 @@ TEST(Schedule, IsNeverEarlyAfterFailures) {
   }
 }
 
-// HTTP F5
+// HTTP P11
 TEST(Hints, ReadTtlInWholeMinutes) {
   struct Case {
     std::optional<std::int64_t> ttl;
@@ -576,7 +576,7 @@ TEST(Hints, ReadTtlInWholeMinutes) {
   }
 }
 
-// HTTP F6
+// HTTP P11
 TEST(Hints, ReadTheSyndicationModule) {
   struct Case {
     const char *period, *frequency;
@@ -617,7 +617,7 @@ TEST(Hints, ReadTheSyndicationModule) {
   EXPECT_EQ(schedule_hints(based).sy_s, 0) << "a base alone says nothing";
 }
 
-// HTTP F7
+// HTTP P11
 TEST(Hints, ReadSkippedHoursAndDays) {
   Feed feed;
   feed.skip_hours = {0, 5, 23, 24, 25, -1, 1000, 5};
@@ -663,7 +663,7 @@ TEST(Rate, HalvesInAWeekAndCountsTwentyAtMost) {
   EXPECT_DOUBLE_EQ(decayed_rate(0, days(1), 20), 20);
   EXPECT_DOUBLE_EQ(decayed_rate(0, days(1), 21), 20);
   EXPECT_DOUBLE_EQ(decayed_rate(0, days(1), 100'000), 20);
-  EXPECT_DOUBLE_EQ(decayed_rate(8, -days(365), 1), 9) << "a last poll in the future counts as now (HTTP N4)";
+  EXPECT_DOUBLE_EQ(decayed_rate(8, -days(365), 1), 9) << "a last poll in the future counts as now (HTTP N2)";
   EXPECT_NEAR(decayed_rate(decayed_rate(8, days(3), 0), days(4), 0), 4, 1e-9) << "in steps as at once";
 }
 
