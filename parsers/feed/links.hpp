@@ -25,7 +25,7 @@ struct HubLinks {
 };
 
 /// Hubs and topic from a document and its header. If the Link headers name a hub, they win over the body as a whole; a
-/// missing topic is taken from the body, else from the final URL (WEBSUB D1, D2). `link_header`: all Link lines, joined
+/// missing topic is taken from the body, else from the final URL (WEBSUB §2). `link_header`: all Link lines, joined
 /// by ", "; `url`: the final URL, absolute; `body_hubs` and `body_self` are absolute. Invalid hubs and topics (another
 /// scheme, credentials, more than 2048 bytes, spaces) are left out. Linear, pure.
 HubLinks hub_links(std::string_view link_header, std::string_view url, const std::vector<std::string>& body_hubs,

@@ -118,7 +118,7 @@ struct Commit {
   std::optional<std::string> volatile_parts;
   /// Retention has nothing to do: fewer posts are stored than its limit, and no tombstone has expired.
   bool nothing_to_trim = false;
-  std::optional<Milliseconds> push_ask;  ///< when to check the feed's subscription (WEBSUB D5, S10)
+  std::optional<Milliseconds> push_ask;  ///< when to check the feed's subscription (WEBSUB D5, S7)
 
   Milliseconds decided_at() const { return at.count() != 0 ? at : state.last.at; }
 };

@@ -1,4 +1,4 @@
-// Whole programs that tell others: webhooks, the hub, and two feedmills in a chain (WEBSUB U1–U17, OPERATIONS B1–B6).
+// Whole programs that tell others: webhooks, the hub, and two feedmills in a chain (WEBSUB §10, OPERATIONS B1, B4–B6).
 #include <algorithm>
 #include <future>
 #include <map>

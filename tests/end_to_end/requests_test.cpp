@@ -1,4 +1,4 @@
-// Programs that ask a running worker (RELIABILITY Q1–Q4), and the verb that is one step (OPERATIONS U9).
+// Programs that ask a running worker (RELIABILITY Q1–Q4), and the verb that is one step.
 #include <fstream>
 #include <sstream>
 

@@ -1,4 +1,4 @@
-// The subscriber's duties, one case each, against the program: a real hub, a real publisher (WEBSUB §8). Then what the
+// The subscriber's duties, one case each, against the program: a real hub, a real publisher (WEBSUB §3). Then what the
 // cases leave out: several workers, renewals, the view from outside.
 #include <algorithm>
 #include <fstream>
@@ -335,7 +335,7 @@ TEST_F(Subscribing, WhenALeaseEndsWithoutRenewalTheFeedIsPolledAtOnce) {
   EXPECT_NE(world.worker().program().err().find("its lease has expired and was not renewed"), std::string::npos);
 }
 
-// WEBSUB P10
+// WEBSUB P2
 TEST_F(Subscribing, ThreeWorkersAtOneAddressActAsOne) {
   constexpr std::int64_t workers = 3, feeds = 6, pushes = 6;
   for (std::int64_t i = 0; i < workers; ++i) world.start();

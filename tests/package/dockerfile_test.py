@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the Dockerfile must say (OPERATIONS C1-C3).
+"""What the Dockerfile must say (OPERATIONS C1).
 
     dockerfile_test.py DOCKERFILE
 """

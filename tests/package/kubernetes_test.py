@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Kubernetes manifests: built, checked against schemas, and asserted field by field (OPERATIONS §8).
+"""The Kubernetes manifests: built, checked against schemas, and asserted field by field (OPERATIONS §7).
 
     kubernetes_test.py DEPLOY_DIRECTORY     kubectl, where installed, must build the same
 """

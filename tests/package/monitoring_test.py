@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Alerts and dashboard against a live worker, and alerts under promtool (OPERATIONS §3, §4).
+"""Alerts and dashboard against a live worker, and alerts under promtool (OPERATIONS §3).
 
     monitoring_test.py BINARY DEPLOY_DIRECTORY GUIDE     exit 77: promtool (package prometheus) is not installed
 """

@@ -104,7 +104,7 @@ struct Status {
   Milliseconds now() const { return store ? store->fleet.now : process.clock; }
 };
 
-/// Problems, worst first (limits: OPERATIONS §4).
+/// Problems, worst first (limits: OPERATIONS §3).
 std::vector<Concern> concerns(const Status& status);
 
 /// Feeds in a state.

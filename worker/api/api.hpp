@@ -1,4 +1,4 @@
-// /api/v1: what programs read and ask for over HTTP (docs/API.md; OPERATIONS A1–A8).
+// /api/v1: what programs read and ask for over HTTP (docs/API.md; OPERATIONS A1–A7).
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Terminal: data on stdout, messages on stderr (OPERATIONS U1, U2, U6).
+// Terminal: data on stdout, messages on stderr (OPERATIONS U1).
 #pragma once
 
 #include <chrono>

@@ -35,7 +35,7 @@ struct NoCommand {
 boost::system::result<CommandLine, NoCommand> read_command_line(const std::vector<std::string>& arguments,
                                                                 std::span<const VerbGroup> groups);
 
-/// The tree of verbs as a value: what help, completions and the manual are made from (OPERATIONS U7).
+/// The tree of verbs as a value: what help, completions and the manual are made from (OPERATIONS §1).
 CommandNode command_tree(std::span<const VerbGroup> groups);
 
 }  // namespace feedmill

@@ -1,5 +1,5 @@
 // Verbs of the command line as rows: parser, help, manual, completions and reference page loop over them (OPERATIONS
-// §1, U7).
+// §1).
 #pragma once
 
 #include <chrono>

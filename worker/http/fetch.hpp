@@ -143,7 +143,7 @@ class Fetcher {
   /// old policy.
   void set_options(FetchOptions options);
 
-  /// POSTs a form to a feed's hub without following redirects (WEBSUB S1, S5). The feed's settings apply, except
+  /// POSTs a form to a feed's hub without following redirects (WEBSUB §3, S5). The feed's settings apply, except
   /// its secrets, and its pin unless the hub is on its host. Elsewhere its CA file is tried after the standard CAs.
   boost::asio::awaitable<HttpResult> post_form(const std::string& feed_url, const FeedSettings& settings,
                                                std::string url, std::string form,

@@ -1,4 +1,4 @@
-// Subscription lists into the store and out of it, part by part (OPERATIONS §9, O6, A8).
+// Subscription lists into the store and out of it, part by part (OPERATIONS §9, O6).
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ std::vector<std::string> channels_in(const SubscriptionBatch& batch, std::string
 /// Puts the feeds, new or not, into the channels of their folders.
 StoreResult<void> put_into_channels(Store& store, const SubscriptionBatch& batch, std::string_view user);
 
-// Exports a store's feeds as OPML, part by part (OPERATIONS O6, A8).
+// Exports a store's feeds as OPML, part by part (OPERATIONS O6).
 
 /// OPML of all feeds, or of a user's channels, sorted by channel and feed: first each channel as a folder, then,
 /// without a user, the feeds without a channel. Contains every feed that exists throughout. Holds one page of names and

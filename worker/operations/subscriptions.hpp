@@ -81,7 +81,7 @@ struct SubscriptionList {
 };
 
 /// Parses either kind of list; text that begins with "<" is OPML. Repairs URLs without a scheme or with feed:, rejects
-/// other schemes and nonsense row by row (OPERATIONS O2). Pure; limits of SECURITY T32. Uses at most
+/// other schemes and nonsense row by row (OPERATIONS §9). Pure; limits of SECURITY T32. Uses at most
 /// limits::reading_cost of `bytes`, including them (SECURITY M2): any excess is not read and is noted in `broken`.
 SubscriptionList read_subscriptions(std::string_view bytes);
 

@@ -1,4 +1,4 @@
-// Webhooks: URLs that receive events as signed POSTs (OPERATIONS B3 to B6).
+// Webhooks: URLs that receive events as signed POSTs (OPERATIONS B4 to B6).
 #include <algorithm>
 #include <array>
 #include <chrono>

@@ -446,7 +446,7 @@ class Decider {
       begin_walk(older, PageWalk::For::gap, document, url, known_.newest, now_);
   }
 
-  /// WEBSUB D1, D5.
+  /// WEBSUB §2, D5.
   void take_advert(const HubLinks& links) {
     HubAdvert& advert = draft_.state().push.advert;
     if (!links.hubs.empty())

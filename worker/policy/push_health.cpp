@@ -58,7 +58,7 @@ PushVerdict watch_push(const PushStanding& standing, PushHealth health, const Pu
     health.last_entry = sight.now;
     remember(health, false);
   } else if (sight.created > 0) {
-    // WEBSUB H4: posts expected by now at the feed's rate.
+    // WEBSUB §5: posts expected by now at the feed's rate.
     const Milliseconds silent_since = std::max(health.last_entry, standing.verified);
     const double expected = sight.new_per_week * static_cast<double>((sight.now - silent_since).count()) / week_ms;
     verdict.poll_first = true;

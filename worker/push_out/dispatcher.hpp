@@ -1,5 +1,5 @@
 // Serves due subscribers: verifies hub subscriptions, sends events to webhooks and content to subscribers, and stores
-// each one's progress (WEBSUB U4–U7, U12–U15). One slow receiver does not delay the others.
+// each one's progress (WEBSUB U4, U5, U7, U12–U15). One slow receiver does not delay the others.
 #pragma once
 
 #include <chrono>

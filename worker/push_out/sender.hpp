@@ -1,5 +1,5 @@
 // Requests to receivers: signed messages to webhooks, content to hub subscribers, and verification of their intent
-// (WEBSUB U4, U7, U9–U11; OPERATIONS B1, B2).
+// (WEBSUB U4, U7, U9, U11; OPERATIONS B1, B2).
 #pragma once
 
 #include <chrono>

@@ -40,7 +40,7 @@ asio::awaitable<Dispatcher::Turn> Dispatcher::turn_at_site(Served& served, Subsc
   co_return Turn::later;
 }
 
-/// Verifies a subscription request before it takes effect (WEBSUB U4–U7).
+/// Verifies a subscription request before it takes effect (WEBSUB U4, U5, U7).
 asio::awaitable<Dispatcher::Next> Dispatcher::confirm(Served& served, SubscriberSettlement& end) {
   Subscriber& subscriber = served.subscriber;
   const Subscriber::Intent intent = subscriber.intent;

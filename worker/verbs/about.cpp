@@ -19,7 +19,7 @@
 namespace feedmill {
 namespace {
 
-/// Names and versions of our components (OPERATIONS U8). Those that worker/ must not include come from the build.
+/// Names and versions of our components. Those that worker/ must not include come from the build.
 std::vector<std::pair<std::string, std::string>> versions() {
   const curl_version_info_data* const curl = curl_version_info(CURLVERSION_NOW);
   std::vector<std::pair<std::string, std::string>> list;

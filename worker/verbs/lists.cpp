@@ -38,7 +38,7 @@ struct Counts {
   std::size_t elsewhere = 0;  // in other partitions
 };
 
-/// A list being imported (OPERATIONS O8): OPML in one part, a plain list of any length in many.
+/// A list being imported (OPERATIONS §9): OPML in one part, a plain list of any length in many.
 class ListToImport {
  public:
   /// Reads enough to recognise the format, OPML completely: errors are reported before a store is opened.
@@ -191,7 +191,7 @@ json::object export_json(const FeedRecord& record, const FeedSettings& settings)
           {"settings", embedded_json(settings_json(settings))}};
 }
 
-/// Removes feeds that a flawless list does not contain (OPERATIONS O7).
+/// Removes feeds that a flawless list does not contain (OPERATIONS §9).
 int prune(const OperationValues& given, const AddressSet& named, const Counts& counts, const VerbContext& context) {
   if (counts.refused > 0 || counts.broken > 0 || named.size() == 0) {
     throw VerbFailure{exits::bad_input,

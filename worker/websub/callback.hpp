@@ -31,14 +31,14 @@ struct Verification {
 /// to 1024 visible characters (WEBSUB S7). Ignores unknown parameters. Linear time.
 std::optional<Verification> read_verification(std::string_view query);
 
-/// The form that requests or ends a subscription (WEBSUB S1).
+/// The form that requests or ends a subscription (WEBSUB §3).
 std::string subscription_form(const PushRecord& record, std::string_view mode, std::string_view callback);
 
 /// Untrusted text as one visible line of at most `most` bytes, cut between characters (SECURITY O2).
 std::string one_line(std::string_view text, std::size_t most);
 
 /// A hub's reason for a refusal or failure, fit for storing: one_line() of at most 500 bytes, without secrets,
-/// including those of `record`, which it may repeat (WEBSUB S4, L3; SECURITY K1).
+/// including those of `record`, which it may repeat (WEBSUB S4, L2; SECURITY K1).
 std::string reason_of_hub(std::string text, const PushRecord& record);
 
 }  // namespace feedmill

@@ -221,7 +221,7 @@ asio::awaitable<void> CallbackListener::serve() {
 asio::awaitable<HttpReply> CallbackListener::answer(Visit& visit) {
   const Visit::Header& request = visit.head();
   if (request.method() != http::verb::get && request.method() != http::verb::post)
-    co_return not_allowed("GET, POST");  // WEBSUB P9
+    co_return not_allowed("GET, POST");  // WEBSUB P2
   CallbackTarget target = read_callback_target(request.target(), options_.base);
   Callbacks* const callbacks = target.token.empty() ? nullptr : parts_.callbacks.find(target.partition);
   if (callbacks == nullptr) co_return answer_for_none(visit);

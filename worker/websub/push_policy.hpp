@@ -27,8 +27,8 @@ struct PushStep {
 
 PushStep plan_push(const PushTask& task, Milliseconds now);
 
-/// Lease and renewal, counted from now, after a hub stated its lease (WEBSUB S8, L1). `lease_seconds`: the hub's value,
-/// "" = none. A phase of the topic spreads renewals (WEBSUB L5).
+/// Lease and renewal, counted from now, after a hub stated its lease (WEBSUB §4). `lease_seconds`: the hub's value,
+/// "" = none. A phase of the topic spreads renewals.
 struct PushLease {
   Milliseconds lease{}, renew{};
 };
@@ -39,9 +39,9 @@ PushLease push_lease(std::string_view lease_seconds, std::string_view topic);
 Milliseconds hub_retry_after(std::uint32_t failures, Milliseconds retry_after);
 
 /// Delay before the next hub after one refused or could not be reached: 0 while the feed advertises hubs not tried in
-/// this round; then by rounds as in push_retry_after() and hub_retry_after() (WEBSUB S11).
+/// this round; then by rounds as in push_retry_after() and hub_retry_after() (WEBSUB S4).
 Milliseconds wait_for_next_hub(const PushTask& task, Milliseconds retry_after, bool refused);
 
-inline constexpr Milliseconds push_pending_for = std::chrono::hours(1);  ///< WEBSUB S9
+inline constexpr Milliseconds push_pending_for = std::chrono::hours(1);  ///< WEBSUB S7
 
 }  // namespace feedmill

@@ -16,7 +16,7 @@ enum class Signed {
 /// `headers`: the values of all X-Hub-Signature fields; `body` as received. Compares in constant time.
 Signed check_signature(std::span<const std::string_view> headers, std::string_view secret, std::string_view body);
 
-/// "sha256=<hex>": the signature of a hub's delivery (WEBSUB U10).
+/// "sha256=<hex>": the signature of a hub's delivery (WEBSUB U9).
 std::string hub_signature(std::string_view secret, std::string_view body);
 
 /// 64 hex digits: 256 random bits.

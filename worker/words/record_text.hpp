@@ -66,7 +66,7 @@ std::string last_result(const LastRefresh& last);
 /// Describes the data of a feed's event for people: "state never_read, reason status.gone". Not cleaned.
 std::string event_words(const boost::json::object& data);
 
-// Formats a feed's subscription for people and programs, without its secrets (WEBSUB L6).
+// Formats a feed's subscription for people and programs, without its secrets (WEBSUB §4).
 
 /// The stored subscription of a feed; empty if there is none.
 StoreResult<std::optional<PushRecord>> subscription_of(Store& store, const FeedPushes& pushes);

@@ -1,4 +1,4 @@
-// The API over a real Redis: lists that go on, requests that are made once, what is hostile (OPERATIONS A1–A8).
+// The API over a real Redis: lists that go on, requests that are made once, what is hostile (OPERATIONS A1–A7).
 #include <map>
 #include <random>
 #include <set>

@@ -1,4 +1,4 @@
-// Completions and the manual are made from the tree of verbs (OPERATIONS U7).
+// Completions and the manual are made from the tree of verbs (OPERATIONS §1).
 #include "worker/cli/command_tree.hpp"
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// What operations take, and that each is said in full (OPERATIONS A5, B3, B4).
+// What operations take, and that each is said in full (OPERATIONS A5, B4).
 #include <algorithm>
 #include <map>
 #include <set>

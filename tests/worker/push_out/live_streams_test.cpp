@@ -1,4 +1,4 @@
-// The live stream over real sockets, of a real store (OPERATIONS V1–V5, SECURITY W7).
+// The live stream over real sockets, of a real store (OPERATIONS V1, V2, V5, SECURITY W7).
 #include "worker/push_out/live_streams.hpp"
 
 #include <atomic>

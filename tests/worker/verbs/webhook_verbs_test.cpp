@@ -1,4 +1,4 @@
-// Webhooks and topics from the command line, over a real Redis and a real receiver (OPERATIONS B4–B7).
+// Webhooks and topics from the command line, over a real Redis and a real receiver (OPERATIONS B4–B6).
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -212,7 +212,7 @@ TEST_F(WebhookVerbs, SetReplacesWhatIsNamedAndKeepsTheRest) {
   EXPECT_EQ(stored(id).url, "https://192.0.2.2/");
 }
 
-TEST_F(WebhookVerbs, RotateLetsBothSecretsSignForAWhile) {  // OPERATIONS B3
+TEST_F(WebhookVerbs, RotateLetsBothSecretsSignForAWhile) {  // OPERATIONS B6
   const std::string id = add();
   const std::string old_secret = stored(id).secret;
   const Outcome rotated = feedmill({"webhook", "rotate", id, "--old-for", "2h", "--json"});
@@ -345,7 +345,7 @@ class TopicVerbs : public WebhookVerbs {
   }
 };
 
-TEST_F(TopicVerbs, ShareWhatIsThereUnderOneAddress) {  // OPERATIONS B7
+TEST_F(TopicVerbs, ShareWhatIsThereUnderOneAddress) {  // OPERATIONS B4
   std::ofstream(config) << "[push_out]\npublic_url = \"https://push.example.org/feedmill\"\n";
   const Outcome one = feedmill({"topic", "add", "HTTPS://Example.org/feed.xml", "--json"});
   EXPECT_EQ(one.exit, 0) << one.err;
@@ -379,7 +379,7 @@ TEST_F(TopicVerbs, ShareWhatIsThereUnderOneAddress) {  // OPERATIONS B7
   EXPECT_EQ(feedmill({"topic", "add", feed, "--channel", "anna/news"}).exit, 64);
 }
 
-TEST_F(TopicVerbs, RemoveDeniesWhoHasSubscribed) {  // OPERATIONS B7
+TEST_F(TopicVerbs, RemoveDeniesWhoHasSubscribed) {  // OPERATIONS B4
   EXPECT_NE(feedmill({"topic", "add", feed}).err.find("push_out.public_url"), std::string::npos);
   feedmill({"topic", "add", "--channel", "anna/news"});
   Subscribers subscribers(store);

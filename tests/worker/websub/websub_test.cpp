@@ -222,7 +222,7 @@ TEST_F(WebSubTest, APushCreatesNothingThatItTakesBackItself) {
   EXPECT_GT(*record(url).due, *store.now() + 50min) << "nor is there anything to ask";
 }
 
-// WEBSUB P7: signed well, and sent before its publisher thought better of it.
+// WEBSUB §6: signed well, and sent before its publisher thought better of it.
 TEST_F(WebSubTest, ALatePushBringsNoPostBackThatWasTakenBack) {
   const std::string url = subscribed_feed();
   const std::string push_of_2 = atom({{"2", "second"}});
