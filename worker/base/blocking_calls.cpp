@@ -81,8 +81,8 @@ class BlockingCalls::Threads {
     at_once_ = calls;
     changed_ = now;
   }
-  /// Upper limit of calls at once, however many are waiting: 32, or the number of blocked ones if larger, plus the
-  /// blocked ones.
+  /// Limit of concurrent calls, however long the queue: the blocked calls, plus 32 or the number of blocked calls if
+  /// that is more.
   std::size_t most(Clock::time_point now) const {
     const auto blocks = [now](const Thread& one) { return one.began < now - longest_wait; };
     const auto blocked = static_cast<std::size_t>(std::ranges::count_if(threads_, blocks));

@@ -19,10 +19,11 @@
 
 namespace feedmill {
 
-/// Runs posted calls one after another, in order. All objects of a process share its threads, and each runs at most one
-/// call at a time. 8 calls run at once. If calls have waited for 100 ms, up to 32 run in addition to those that have
-/// blocked for that long (as while a server hangs), or as many as are blocked if that is more. Every 10 s the number is
-/// halved, down to 8. If the system refuses more threads, calls queue for those there are.
+/// Runs posted calls one after another, in order. All objects of a process share its threads, and each object runs at
+/// most one call at a time. Normally up to 8 calls run concurrently. While calls wait for 100 ms or more, the limit
+/// doubles step by step, up to the number of calls that have blocked for that long (as when a server hangs) plus 32, or
+/// plus the number of blocked calls if that is more. Every 10 s without such a wait it is halved, down to 8. If the
+/// system refuses more threads, calls queue for the existing ones.
 class BlockingCalls {
  public:
   BlockingCalls() = default;
@@ -30,11 +31,11 @@ class BlockingCalls {
   BlockingCalls(const BlockingCalls&) = delete;
   BlockingCalls& operator=(const BlockingCalls&) = delete;
 
-  /// From any thread. `job` must not throw. Throws std::system_error (resource_unavailable_try_again) if no thread
-  /// exists and the system refuses one; `job` is not run then.
+  /// From any thread. `job` must not throw. Throws std::system_error (resource_unavailable_try_again) if there is no
+  /// thread yet and the system refuses one; `job` is then not run.
   void post(std::function<void()> job);
-  /// Posts `job`; the caller resumes on its own executor (of one thread) when it is done. Not cancellable: calls are
-  /// bounded. Throws as post() does.
+  /// Posts `job`; the caller resumes on its own single-threaded executor when the job is done. Not cancellable, but
+  /// calls are bounded. Throws as post() does.
   boost::asio::awaitable<void> finish(std::function<void()> job);
   /// Waits for the posted jobs.
   void join();
@@ -50,7 +51,7 @@ class BlockingCalls {
   bool under_way_ = false;
 };
 
-/// Runs `work()` on `calls`; the caller resumes on its own executor (of one thread) with the result or exception. `[&]`
+/// Runs `work()` on `calls`; the caller resumes on its own single-threaded executor with the result or exception. `[&]`
 /// captures are safe: the caller is suspended until the call ends, and `calls` are joined before the io_context is
 /// destroyed.
 template <class Work, class Result = std::invoke_result_t<Work>>
@@ -83,8 +84,8 @@ boost::asio::awaitable<Result> run_on(BlockingCalls& calls, Work work) {
 
 // A thread pool.
 
-/// Like boost::asio::thread_pool, except that its constructor throws if the system refuses a thread; Boost's then waits
-/// forever for the threads it has started. From any thread.
+/// Like boost::asio::thread_pool, except that its constructor throws if the system refuses a thread; Boost's waits
+/// forever for the threads it has already started. From any thread.
 class Threads {
  public:
   /// `count` > 0. Throws std::system_error (resource_unavailable_try_again) if the system refuses a thread.
@@ -107,7 +108,7 @@ class Threads {
 /// Whether `error` means that the system refused a thread, including Boost's own exception for it.
 bool is_short_of_threads(const std::exception& error);
 
-/// The remedy, for people.
+/// Error message for is_short_of_threads(), with the remedy.
 inline constexpr const char* short_of_threads =
     "this process has reached its thread limit; raise it: TasksMax= of a unit, the process limit of a pod, a "
     "container or a user";

@@ -6,6 +6,7 @@
 
 namespace feedmill {
 
+/// A decoded character.
 struct Character {
   char32_t code = 0;      ///< the first byte if the bytes are not UTF-8
   std::size_t bytes = 0;  ///< 0: not UTF-8

@@ -97,7 +97,7 @@ void DescriptorWatches::forget(int descriptor) noexcept {
   watches_.erase(descriptor);
 }
 
-/// Re-arms a descriptor whose reported events are of interest again: they may still hold.
+/// Re-arms a descriptor if reported events are of interest again: they may still hold.
 void DescriptorWatches::ask_again(int descriptor, Watch& watch) {
   if ((watch.heard & watch.wanted) == 0) return;
   watch.heard = 0;

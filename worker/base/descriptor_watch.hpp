@@ -14,29 +14,29 @@
 
 namespace feedmill {
 
+/// Events reported for a descriptor.
 struct Ready {
-  bool readable = false, writable = false;  ///< of the events of interest; both after a hang-up or error
+  bool readable = false, writable = false;  ///< only events of interest; a hang-up or error counts as both
 };
 
 /// Watches a library's descriptors; never closes one. Lives on one loop thread.
-/// Descriptors are in their own epoll set, registered once while open, because a library changes its interest several
-/// times in each exchange. That interest is kept here; the kernel is only called to re-arm an event that was already
-/// reported.
+/// Descriptors have their own epoll set and are registered once, because a library changes its interest several times
+/// in each exchange. The interest is kept here; the kernel is called only to re-arm an event that was already reported.
 class DescriptorWatches {
  public:
   using Callback = std::function<void(int descriptor, Ready ready)>;
-  /// No descriptor can be waited for until watch() is called again; `error` says why.
+  /// Called if waiting failed: nothing more is reported until the next watch(). `error` is the cause.
   using Lost = std::function<void(const std::exception_ptr& error)>;
 
   /// No callback runs after destruction, even if events are queued. Callbacks may call any member and must not throw.
-  /// Throws boost::system::system_error if no descriptor is left.
+  /// Throws boost::system::system_error if the process has no descriptor left.
   DescriptorWatches(const boost::asio::any_io_executor& executor, Callback on_ready, Lost on_lost);
   ~DescriptorWatches();
   DescriptorWatches(const DescriptorWatches&) = delete;
   DescriptorWatches& operator=(const DescriptorWatches&) = delete;
 
   /// Replaces the events of interest of `descriptor` (initially none). Calls back each time one is ready, until
-  /// changed. Throws std::bad_alloc only if an event is of interest; may then be called again.
+  /// changed. Can throw std::bad_alloc only when adding interest; the call may be repeated.
   void watch(int descriptor, bool for_reading, bool for_writing);
 
   /// Call before closing the descriptor.
@@ -46,7 +46,7 @@ class DescriptorWatches {
   struct Watch {
     std::uint32_t number = 0;  ///< distinguishes registrations of one descriptor
     std::uint32_t wanted = 0;  ///< EPOLLIN, EPOLLOUT
-    std::uint32_t heard = 0;   ///< of `wanted`: reported since last armed
+    std::uint32_t heard = 0;   ///< events reported since last armed
   };
 
   class Wait;

@@ -24,7 +24,7 @@ struct Report;
 
 enum class LogLevel { debug, info, warn, error };
 
-/// "debug" …
+/// "debug", "info", "warn" or "error".
 std::string_view to_string(LogLevel level);
 
 /// automatic: console on a terminal, else JSON. console is for people only: time of day, level, message, URL, and the
@@ -58,8 +58,8 @@ class LogRate {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// Lines of this key suppressed since the last one admitted; empty if this one is suppressed. Debug lines count
-  /// against the total only.
+  /// Number of lines of this key suppressed since the last admitted one; empty if this line is suppressed too. Debug
+  /// lines count against the total only.
   std::optional<std::uint64_t> admit(LogLevel level, std::string_view event, std::string_view reason, Time now);
 
  private:

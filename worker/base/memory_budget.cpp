@@ -74,7 +74,7 @@ void MemoryBudget::hold(Share& share, std::uint64_t bytes) {
   share.held_ = bytes;
 }
 
-/// Readers are served first, on whichever loop they are, because reading returns its memory soon.
+/// Documents waiting to be read come first, on whichever loop they are, because reading soon returns its memory.
 void MemoryBudget::released() {
   if (first_ != nullptr && used() <= total_) used_by_others_ += std::exchange(first_, nullptr)->held_;
   if (to_tell_.empty()) return serve_waiting();
@@ -116,8 +116,8 @@ void MemoryBudget::Share::list() {
   if (!std::exchange(listed_, true)) place_ = budget_.shares_.insert(budget_.shares_.end(), this);
 }
 
-/// While there is room, grows by half: many shares that each hold a little and wait for more would finish one at a
-/// time.
+/// Grows by half while there is room; otherwise many shares, each holding a little and waiting for more, would finish
+/// one at a time.
 bool MemoryBudget::Share::cover(std::uint64_t body_bytes) {
   const Lock lock(budget_.mutex_);
   const std::uint64_t bytes = receiving_cost * std::max(in_steps(body_bytes), held_ == 0 ? expected_ : 0);

@@ -37,11 +37,11 @@ class MemoryBudget {
   std::uint64_t total() const { return total_; }
   /// Bytes held by all shares. May exceed the total by what the one exempt share holds (SECURITY M3).
   std::uint64_t used() const;
-  /// Less than a tenth is free: start nothing new (SECURITY M3).
+  /// Whether less than a tenth is free; then nothing new may start (SECURITY M3).
   bool is_short() const;
 
   /// Calls `tell` when memory is next released, before waiting receivers are served. `tell` must not end a share, and
-  /// must call serve_waiting() when it has taken what it needs.
+  /// must call serve_waiting() after taking the memory it needs.
   void on_released(LoopCall tell);
   /// Cancels on_released().
   void forget(const LoopCall& tell);
@@ -113,9 +113,9 @@ class MemoryBudget::Share {
   LoopCall wake_;
 };
 
-/// Without a private server: 60 % of the smallest memory.max of our cgroup and its ancestors; or `least`
-/// (MemoryBudget::least()), up to three quarters of that limit, if it is more. Without a limit 512 MiB, or `least` if
-/// it is more. `root`: directory of /proc and /sys.
+/// memory.budget if not configured, without a private server: 60 % of the smallest memory.max of our cgroup and its
+/// ancestors, or `least` (MemoryBudget::least()) if that is more, up to three quarters of that limit. Without a limit:
+/// 512 MiB, or `least` if that is more. `root`: directory of /proc and /sys.
 std::uint64_t automatic_memory_budget(std::uint64_t least, const std::filesystem::path& root = "/");
 
 /// How our cgroup's limit is divided.

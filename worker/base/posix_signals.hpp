@@ -51,9 +51,10 @@ struct Interrupted {};
 /// it. SIGPIPE is ignored: writing reports OutputClosed.
 void note_interrupts();
 
+/// Whether a signal has been noted.
 bool interrupted();
 
-/// Polling interval of waits.
+/// How often waits check interrupted().
 inline constexpr std::chrono::milliseconds interrupt_interval{50};
 
 /// Throws Interrupted if a signal was noted. Call it between steps of long work.

@@ -19,8 +19,8 @@ std::string redact(std::string_view text);
 inline constexpr std::string_view usual_secret_parameters =
     "token,key,apikey,api_key,auth,secret,sig,signature,password,access_token";
 
-/// Replaces the list of parameters whose values are redacted (`log.redact_params`), on all threads. Process-wide,
-/// because every sink redacts.
+/// Replaces the names of the parameters to redact (`log.redact_params`), on all threads. Process-wide, because every
+/// sink redacts.
 void set_secret_parameters(std::vector<std::string> names);
 
 }  // namespace feedmill

@@ -70,11 +70,11 @@ enum class Reason {
 };
 inline constexpr std::size_t reason_count = static_cast<std::size_t>(Reason::worker_bug) + 1;
 
-/// "updated" …
+/// "updated", "unchanged", …
 std::string_view to_string(Outcome outcome);
-/// "dns.not_found" …; "" for none.
+/// "dns.not_found", …; "" for Reason::none.
 std::string_view to_string(Reason reason);
-/// "encoding" … "namespace" …
+/// "encoding", …, "other".
 std::string_view to_string(Flaw flaw);
 
 /// Why a request carried no validators (OPERATIONS §3, unconditional_requests_total).
@@ -87,7 +87,7 @@ struct Report {
   Reason reason = Reason::none;
   std::string detail;         ///< for people, "" on success
   std::string ignored;        ///< FeedSettings::ignored
-  std::vector<int> statuses;  ///< of each hop
+  std::vector<int> statuses;  ///< HTTP status of each hop
   std::uint32_t permanent_redirects = 0, temporary_redirects = 0;
   bool moved = false;       ///< future requests use another URL
   bool move_taken = false;  ///< not moved because the new URL is already a feed (HTTP R8)
@@ -102,21 +102,21 @@ struct Report {
   std::vector<std::pair<std::string, std::uint32_t>> events;  ///< stream records by type
   std::size_t backlog = 0;  ///< created posts that are older than all stored ones: a back catalogue
   std::vector<std::pair<Flaw, std::uint32_t>> flaws;
-  std::vector<double> publish_delays;   ///< seconds from published to stored; dated entries, no first import
+  std::vector<double> publish_delays;   ///< seconds from publication to storage; dated posts, no first import
   std::chrono::milliseconds next_in{};  ///< until the next due time
   std::string due_reason;               ///< what determined the due time
   bool claim_release_pending = false;   ///< the store has not yet been asked to release the claim
   std::string state_from, state_to;     ///< feed states, equal when nothing changed
-  std::string host;  ///< host whose circuit this refresh opened or closed for all its feeds (HTTP H4, H5); "": none
-  bool circuit_opened = false;  ///< else closed
+  std::string host;  ///< host with a circuit opened or closed by this refresh for all its feeds (HTTP H4, H5); "": none
+  bool circuit_opened = false;  ///< false: closed
   bool storm = false;           ///< the circuit opened for a storm (HTTP H11)
-  std::string host_cause;       ///< opened: rate_limited, unavailable, forbidden; for a storm the failures' reason
+  std::string host_cause;       ///< if opened: rate_limited, unavailable, forbidden, or a storm's reason
   std::chrono::milliseconds circuit_open_for{};
   bool pushed_first = false, poll_first = false;  ///< what delivered new content first, for feeds that support push
   std::string push_from, push_to;                 ///< the subscription's state, both "" if unchanged
   std::string push_hub;                           ///< the subscription's hub, if its state changed
   bool push_fell = false;                         ///< PushNews::fell
-  bool hub_in_trouble = false;                    ///< five feeds of this hub now have trouble
+  bool hub_in_trouble = false;                    ///< now five feeds of this hub have trouble
 };
 
 }  // namespace feedmill

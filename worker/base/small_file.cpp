@@ -30,7 +30,7 @@ FileContent refused(const std::string& why) {
   return FileContent(boost::system::in_place_error, "the file cannot be read: " + why);
 }
 
-/// The system's error message.
+/// Error with the system's message for `error` (an errno).
 FileContent unreachable(int error) {
   return refused(std::generic_category().message(error) + "; check its path and permissions");
 }

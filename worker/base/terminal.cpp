@@ -100,7 +100,7 @@ std::size_t width_of(int descriptor) {
   return 80;
 }
 
-/// Writes all of `text`; the error that stopped it, 0 when none.
+/// Writes all of `text`. Returns 0, or the errno that stopped it.
 int write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());

@@ -35,6 +35,7 @@ struct OutputFailed : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Global output flags of the command line, and the descriptors to write to.
 struct TerminalOptions {
   ColorMode color = ColorMode::automatic;
   bool json = false;
@@ -57,7 +58,7 @@ class Terminal {
   bool verbose() const { return options_.verbose; }
   /// Columns to truncate data lines to; 0: stdout is not a terminal, nothing is truncated.
   std::size_t width() const { return out_width_; }
-  /// Whether stdout is a terminal whose TERM is neither missing nor "dumb".
+  /// Whether stdout is a terminal and TERM is neither missing nor "dumb".
   bool can_draw() const;
   bool err_is_terminal() const { return err_is_terminal_; }
   int out() const { return options_.out; }

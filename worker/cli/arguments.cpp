@@ -5,7 +5,7 @@
 namespace feedmill {
 namespace {
 
-/// What CLI11 calls "NAME=VALUE": it takes letters alone.
+/// The name without "=VALUE", because CLI11 accepts only letters.
 std::string plain(const std::string& name) {
   return name.substr(0, name.find('='));
 }
@@ -13,7 +13,7 @@ std::string plain(const std::string& name) {
 }  // namespace
 
 Arguments::Arguments(CLI::App& app, CommandNode& node) : app_(app), node_(node) {
-  add_flag("-h,--help", "", "Show help; after a verb, help for that verb");  // which CLI11 looks for itself
+  add_flag("-h,--help", "", "Show help; after a verb, help for that verb");  // for the texts; CLI11 parses it
 }
 
 void Arguments::argument(const OperationField& field, std::vector<std::string>& to) {

@@ -1,4 +1,4 @@
-// What a verb takes: each argument and flag said once, for the parser and for all texts about it.
+// Arguments and flags of a verb, declared once for the parser, the help, the completions and the manual.
 #pragma once
 
 #include <functional>
@@ -18,39 +18,39 @@ class App;
 
 namespace feedmill {
 
-/// Declares the arguments and flags of a verb in the order of its help. Destinations of values outlive the reading of
-/// the command line.
+/// Declares the arguments and flags of a verb in the order of its help. Destinations of values must outlive parsing.
 class Arguments {
  public:
-  /// Takes the text that was given; may refuse() it.
+  /// Receives a value as typed; may refuse() it.
   using Read = std::function<void(const std::string& text)>;
 
-  /// Declarations go into both. Both outlive this, and `app` also the reading.
+  /// Adds the declarations to both, which must outlive this; `app` until parsing ends.
   Arguments(CLI::App& app, CommandNode& node);
 
-  /// Values without a flag.
+  /// A positional argument; the parser stores its values in `to`.
   void argument(const OperationField& field, std::vector<std::string>& to);
 
-  /// "--json", or "-q,--quiet". False again with "=false".
+  /// A switch: "--json", or "-q,--quiet". "--json=false" sets `to` to false.
   void flag(const std::string& names, bool& to, const std::string& about);
   void flag(const std::string& names, std::function<void()> given, const std::string& about);
-  /// One that takes a value: "--keep", "N".
+  /// An option with a value: "--keep" with unit "N".
   void value(const std::string& name, const std::string& unit, const Read& read, const std::string& about);
-  /// One that takes a value and may be repeated; `each` is called for every one.
+  /// An option with a value that may be repeated; calls `each` for each value.
   void values(const std::string& name, const std::string& unit, Read each, const std::string& about);
 
-  /// What the value or argument named last may be, for completions; the parser refuses nothing by it.
+  /// Adds completions for the last declared option or argument: these words with `suffix` appended, or the store's
+  /// channels. The parser does not enforce them.
   void among(std::span<const std::string_view> words, std::string_view suffix = "");
   void among_channels();
 
-  /// The heading of all further flags; at first "Options".
+  /// Sets the help heading of the flags declared next; initially "Options".
   void heading(std::string group) { group_ = std::move(group); }
-  /// Further lines of the help.
+  /// Sets the extra lines of the help.
   void notes(CommandNotes notes) { node_.notes = std::move(notes); }
 
-  /// What looks at all values together, may refuse() them, and puts in what follows from others.
+  /// Adds a check that runs after parsing: it validates combinations, may refuse() them, and fills derived values.
   void check(std::function<void()> check) { checks_.push_back(std::move(check)); }
-  /// To be called in this order when all values are there.
+  /// The checks, to be run in this order after parsing.
   const std::vector<std::function<void()>>& checks() const { return checks_; }
 
  private:
@@ -58,7 +58,7 @@ class Arguments {
 
   CLI::App& app_;
   CommandNode& node_;
-  CommandValues* last_ = nullptr;  ///< inside of node_, until the next is added
+  CommandValues* last_ = nullptr;  ///< points into node_; replaced by the next declaration
   std::string group_ = "Options";
   std::vector<std::function<void()>> checks_;
 };

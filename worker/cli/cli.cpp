@@ -16,7 +16,7 @@
 namespace feedmill {
 namespace {
 
-/// The values of an option whose unit lists them: "debug/info/warn/error". Empty for other options.
+/// The values of an option with a unit that lists them: "debug/info/warn/error". Empty for other options.
 std::vector<std::string_view> choices(const Option& option) {
   std::vector<std::string_view> words;
   for (std::string_view unit = option.unit; !unit.empty();
@@ -125,7 +125,7 @@ class Tree {
       VerbReader& reader = readers_.emplace_back(verb);
       reader.take(arguments);
       app.callback([this, &app, &reader, checks = arguments.checks()] {
-        if (!app.get_subcommands().empty()) return;  // it was a verb below this one that was named
+        if (!app.get_subcommands().empty()) return;  // a verb below this one was named
         for (const auto& check : checks) check();
         chosen_ = &reader;
       });
@@ -144,14 +144,14 @@ class Tree {
     return app;
   }
 
-  /// The verb that was named; the program itself when none.
+  /// The verb named on the command line; the program itself if none.
   const CLI::App& named() const {
     const CLI::App* app = &root_;
     for (auto found = app->get_subcommands(); !found.empty(); found = app->get_subcommands()) app = found.front();
     return *app;
   }
 
-  /// The words that lead to it: "entry put", "" for the program.
+  /// The words of the named verb: "entry put"; "" for the program.
   std::string path() const {
     std::string path;
     for (auto found = root_.get_subcommands(); !found.empty(); found = found.front()->get_subcommands()) {
@@ -160,7 +160,7 @@ class Tree {
     return path;
   }
 
-  /// Of the verb that was named.
+  /// The help of the named verb.
   std::string help() const {
     const CommandNode* node = &tree_;
     for (auto found = root_.get_subcommands(); !found.empty(); found = found.front()->get_subcommands()) {
@@ -201,7 +201,7 @@ class Tree {
   CLI::App root_{"", "feedmill"};
   CommandNode tree_;
   CommandLine line_;
-  std::deque<VerbReader> readers_;  // CLI11 refers to them
+  std::deque<VerbReader> readers_;  // referenced by CLI11's callbacks
   const VerbReader* chosen_ = nullptr;
   bool quiet_ = false, verbose_ = false, version_ = false;
 };

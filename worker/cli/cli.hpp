@@ -1,4 +1,4 @@
-// The command line as a value: which verb with which values (OPERATIONS §1). Reads arguments and nothing else.
+// The command line as a value: a verb and its values (OPERATIONS §1). Reads only the arguments.
 #pragma once
 
 #include <filesystem>
@@ -15,16 +15,17 @@
 
 namespace feedmill {
 
+/// A valid command line.
 struct CommandLine {
   bool version = false;  ///< --version, without a verb
   VerbRow verb;
-  OperationValues given;  ///< of the verb
+  OperationValues given;  ///< values of the verb
   TerminalOptions terminal;
-  std::filesystem::path config_file;                      ///< --config, "" when not given
+  std::filesystem::path config_file;                      ///< --config; "" if absent
   std::map<std::string, std::string, std::less<>> flags;  ///< configuration key → text, for load_config
 };
 
-/// Nothing to carry out: help was asked for (exit 0, `text` is data), or the command line is wrong (exit 64).
+/// Nothing to run: help was requested (exit 0, `text` is data), or the command line is wrong (exit 64).
 struct NoCommand {
   int exit = exits::usage;
   std::string text;  ///< help, or one line with the error and its remedy
@@ -35,7 +36,7 @@ struct NoCommand {
 boost::system::result<CommandLine, NoCommand> read_command_line(const std::vector<std::string>& arguments,
                                                                 std::span<const VerbGroup> groups);
 
-/// The tree of verbs as a value: what help, completions and the manual are made from (OPERATIONS §1).
+/// The tree of verbs as a value, from which help, completions and the manual are derived (OPERATIONS U7).
 CommandNode command_tree(std::span<const VerbGroup> groups);
 
 }  // namespace feedmill

@@ -7,7 +7,7 @@
 namespace feedmill {
 namespace {
 
-/// A verb by the words that lead to it, "" for the program itself.
+/// A verb and its words; "" for the program itself.
 struct Place {
   std::string path;
   const CommandNode* node;
@@ -26,7 +26,7 @@ std::vector<Place> places_of(const CommandNode& tree) {
   return places;
 }
 
-/// In single quotes, as bash and zsh read it; fish reads \' inside of them.
+/// Quotes `text` for bash and zsh, or for fish, which accepts \' in quotes.
 std::string in_quotes(std::string_view text, bool fish = false) {
   std::string out = "'";
   for (const char c : text) {
@@ -41,7 +41,8 @@ std::string in_quotes(std::string_view text, bool fish = false) {
   return out + "'";
 }
 
-/// What leads from one verb to the next: "' add'" from the start, "'channel list'" from a group.
+/// Case patterns, joined by `between`, that lead from `group` to its verbs: "' add'" from the program, "'channel list'"
+/// from a group.
 std::string steps(const Place& group, std::string_view between) {
   std::string text;
   for (const CommandNode& verb : group.node->verbs) {
@@ -52,7 +53,7 @@ std::string steps(const Place& group, std::string_view between) {
 
 enum class Flags { all, with_value, with_file };
 
-/// Names of flags of one verb or of all.
+/// Names of the flags of `node`, and of the verbs below it if `below`.
 std::string flag_names(const CommandNode& node, Flags which, std::string_view between, bool below) {
   std::string text;
   const std::function<void(const CommandNode&)> add = [&](const CommandNode& one) {
@@ -68,7 +69,7 @@ std::string flag_names(const CommandNode& node, Flags which, std::string_view be
   return text;
 }
 
-/// What may stand where no flag does, as far as it is known.
+/// Known values of the positional arguments.
 CommandValues argument_values(const CommandNode& node) {
   CommandValues values;
   for (const CommandArgument& argument : node.arguments) {
@@ -78,7 +79,7 @@ CommandValues argument_values(const CommandNode& node) {
   return values;
 }
 
-/// Calls the script's function that offers the lines it reads.
+/// Shell code that passes the known values to the script's _feedmill_offer, one per line.
 std::string offer(const CommandValues& values) {
   std::string lines;
   if (!values.words.empty()) lines += "printf '%s\\n'";
@@ -87,8 +88,8 @@ std::string offer(const CommandValues& values) {
   return "_feedmill_offer < <(" + lines + ")";
 }
 
-/// The lines of a case statement for bash and zsh that offers known values and returns. It is over "$verb FLAG", where
-/// `flag_word` is the shell's name of the previous word, or over "$verb" if that is "".
+/// Case branches for bash and zsh that offer known values and return. They match "$verb FLAG", where `flag_word` is the
+/// shell's expression for the previous word, or "$verb" if `flag_word` is "".
 std::string value_cases(const CommandNode& tree, const std::string& flag_word) {
   std::string text;
   const auto add = [&](const std::string& pattern, const CommandValues& values) {
@@ -107,7 +108,7 @@ std::string value_cases(const CommandNode& tree, const std::string& flag_word) {
   return "  case \"$verb" + (flag_word.empty() ? "" : " " + flag_word) + "\" in\n" + text + "  esac\n";
 }
 
-/// In a pipe a channel's name is what follows two numbers.
+/// Each line of `channel list` in a pipe is two numbers and the channel's name.
 constexpr std::string_view channels_function =
     "_feedmill_channels() { feedmill channel list 2>/dev/null | sed 's/^ *[0-9]*  *[0-9]*  *//'; }\n";
 
@@ -117,7 +118,7 @@ std::string verb_names(const CommandNode& node) {
   return text;
 }
 
-/// Lines that find `verb` among the words before the cursor, for bash and zsh alike.
+/// Lines that find `verb` among the words before the cursor, for both bash and zsh.
 std::string find_verb(const CommandNode& tree, std::string_view word) {
   std::string text = "    case \"$verb " + std::string(word) + "\" in\n";
   for (const Place& place : places_of(tree)) {
@@ -239,7 +240,7 @@ std::string zsh(const CommandNode& tree) {
   return text;
 }
 
-/// " -a 'WORD WORD (command)'", "" when no value is known.
+/// " -a 'WORD WORD (command)'"; "" if no value is known.
 std::string fish_values(const CommandValues& values) {
   std::string text;
   for (const std::string& word : values.words) text.append(text.empty() ? "" : " ").append(word);

@@ -11,9 +11,9 @@
 namespace feedmill {
 namespace {
 
-constexpr std::string_view written = "2026-11-23";  // when what stands here in words was last changed
+constexpr std::string_view written = "2026-11-23";  // date of the last change to this file's own text
 
-/// As roff reads it: a backslash is one, "-" can be copied, no line begins a request.
+/// Escapes text for roff: backslashes are kept, "-" can be copied, and no line is taken for a request.
 std::string roff(std::string_view text) {
   std::string out;
   for (const char c : text) {

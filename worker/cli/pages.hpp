@@ -1,4 +1,4 @@
-// Texts made from the tree of verbs (OPERATIONS §1).
+// Texts generated from the tree of verbs (OPERATIONS U7).
 #pragma once
 
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace feedmill {
 
-/// feedmill(1) in man(7) macros: all verbs and flags of `tree`, all options of the configuration, the exit codes.
+/// feedmill(1) in man(7) macros: all verbs and flags of `tree`, all configuration options, and the exit codes.
 std::string manual_page(const CommandNode& tree);
 
 /// All verbs of `tree` by group, with their arguments, flags, examples and exit codes, as Markdown.
 std::string reference_page(const CommandNode& tree);
 
-/// `shell`: bash, zsh or fish.
+/// The completion script for `shell`: bash, zsh or fish.
 std::string completion_script(const CommandNode& tree, std::string_view shell);
 
 }  // namespace feedmill

@@ -9,7 +9,7 @@
 namespace feedmill {
 namespace {
 
-/// Text in a cell of a table.
+/// Escapes bars for cells of a Markdown table.
 std::string cell(std::string_view text) {
   std::string out;
   for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);

@@ -25,7 +25,7 @@ struct VerbContext;
 enum class StoreUse {
   change,   ///< writes; an empty store becomes one of ours: a key is written
   inspect,  ///< runs scripts, but leaves an empty store empty
-  read      ///< reads plain keys and needs no other right (SECURITY §10)
+  read      ///< reads plain keys; needs no other permission (SECURITY §10)
 };
 inline StoreUse changes(const OperationValues&) {
   return StoreUse::change;
@@ -42,49 +42,50 @@ using RunAlone = int (*)(const OperationValues& given, Terminal& terminal);
 using RunUnconfigured = int (*)(const OperationValues& given, const ConfigSources& sources, Terminal& terminal);
 using RunConfigured = int (*)(const OperationValues& given, const Config& config, Terminal& terminal);
 using RunWorker = int (*)(const OperationValues& given, const Config& config, const ConfigSources& sources);
-/// Uses one store: of several partitions, that of the feeds or entries named on the command line.
+/// Uses one store; with several partitions, the one that has the feeds or entries named on the command line.
 using RunInStore = int (*)(const OperationValues& given, const VerbContext& context);
 /// Uses the stores of all partitions, in order, or the only store.
 using RunInStores = int (*)(const OperationValues& given, std::span<const VerbContext> stores);
 
+/// A verb: its texts, fields and function.
 struct VerbRow {
   std::string_view name;   ///< "entry put"
-  std::string_view about;  ///< a line without a full stop
+  std::string_view about;  ///< one line without a full stop
   std::string_view example{};
   std::string_view exits{};     ///< exit codes with a special meaning: "1 when a fetch failed"
-  std::string_view fails_as{};  ///< its name in errors; "" = `name`
+  std::string_view fails_as{};  ///< name in errors; "" = `name`
   std::span<const OperationField> fields{};
-  /// Checks the values together; may refuse() them.
+  /// Checks the values together; may refuse() them. Null: no check.
   void (*check)(const OperationValues& given) = nullptr;
-  /// Further lines of help.
+  /// Extra lines of help; null: none.
   CommandNotes (*notes)() = nullptr;
   StoreUse (*use)(const OperationValues& given) = changes;
   bool wants_known_feeds = false;  ///< changes nothing if one of its feeds is unknown, in any partition
-  bool is_of_all = false;          ///< without a named partition, about the merged stream of all (RELIABILITY L28)
-  /// Whether it runs in each partition if it names no feed and no entry; null: never.
+  bool is_of_all = false;          ///< without a selected partition, uses the merged stream of all (RELIABILITY L28)
+  /// Whether to run it in each partition if it names no feed and no entry; null: never.
   bool (*is_of_each)(const OperationValues& given) = nullptr;
-  /// A null operation: none, it is a heading.
+  /// A null operation: the row is only a heading.
   std::variant<const Operation*, RunAlone, RunUnconfigured, RunConfigured, RunWorker, RunInStore, RunInStores> run{};
 
-  /// The operation it runs; null: a function, or none.
+  /// The operation it runs; null for a function or a heading.
   const Operation* operation() const;
-  /// Whether it only stands above other verbs.
+  /// Whether it only groups other verbs.
   bool is_heading() const { return std::holds_alternative<const Operation*>(run) && operation() == nullptr; }
 };
 
-/// Verbs under a heading of the help, in its order.
+/// Verbs under one heading of the help, in the order of the help.
 struct VerbGroup {
   std::string_view name;
   std::vector<VerbRow> verbs;
 };
 
-/// Throws CLI::ValidationError: the command line is wrong, and `text` says why.
+/// Throws CLI::ValidationError with `text` as the error message.
 [[noreturn]] void refuse(std::string text);
 
 /// Fields of verbs. An argument is named by its unit, an option by its flag: "URL", "dry-run".
 namespace fields {
 
-/// Bytes of a text and elements of a list: about what the system allows a command line.
+/// Limit of a text's bytes and a list's elements: about the system's limit of a command line.
 inline constexpr std::int64_t most = std::int64_t{2} << 20U;
 
 constexpr OperationField flag(std::string_view name, std::string_view about) {
@@ -113,13 +114,13 @@ constexpr OperationField duration(std::string_view name, std::string_view about,
   field.most = longest.count();
   return field;
 }
-/// One of these words.
+/// Restricts the value to `choices`.
 constexpr OperationField one_of(OperationField field, std::span<const std::string_view> choices) {
   field.kind = OperationField::Kind::choice;
   field.choices = choices;
   return field;
 }
-/// Completed with these words; others may be given.
+/// Offers `words` as completions; other values are allowed.
 constexpr OperationField completed(OperationField field, std::span<const std::string_view> words) {
   field.choices = words;
   return field;
@@ -132,7 +133,7 @@ constexpr OperationField optional(OperationField field) {
   field.required = false;
   return field;
 }
-/// Exactly one field of those marked so is required.
+/// Exactly one of the fields marked with this is required.
 constexpr OperationField either(OperationField field) {
   field.required = field.either = true;
   return field;

@@ -21,8 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view env_prefix = "FEEDMILL_";
-constexpr std::string_view from_file =
-    "_FILE";  // suffix of a variable whose value names a file with the option's value
+constexpr std::string_view from_file = "_FILE";  // variable suffix: the value names a file to read
 constexpr std::size_t max_file_bytes = 16U << 20U;
 
 const Option* find_option(std::string_view key) {
@@ -63,8 +62,8 @@ const Option* find_variable(std::string_view name) {
   return found == table.end() ? nullptr : &*found;
 }
 
-/// Whether Kubernetes set the variable: it adds these to every container for each Service whose name begins with
-/// "feedmill": FEEDMILL_X_SERVICE_HOST, FEEDMILL_X_SERVICE_PORT_HTTP, FEEDMILL_X_PORT=tcp://…,
+/// Whether Kubernetes set the variable. For each Service with a name that begins with "feedmill" it adds these to every
+/// container: FEEDMILL_X_SERVICE_HOST, FEEDMILL_X_SERVICE_PORT_HTTP, FEEDMILL_X_PORT=tcp://…,
 /// FEEDMILL_X_PORT_80_TCP_ADDR …
 bool is_service_link(std::string_view name, std::string_view value) {
   if (name.ends_with("_SERVICE_HOST") || name.ends_with("_SERVICE_PORT")) return true;
@@ -124,7 +123,7 @@ std::string shown(Config& config, const Option& option) {
 /// Collects values and problems from all sources; a later value replaces an earlier one completely.
 class Reader {
  public:
-  /// `running`: options that need a restart keep its values; null: nothing is running.
+  /// `running`: the configuration in force, kept for options that need a restart; null at startup.
   explicit Reader(const ConfigSources& sources, const Config* running = nullptr)
       : sources_(sources), running_(running) {}
 
@@ -146,7 +145,7 @@ class Reader {
     return std::move(config_);
   }
 
-  /// Keys whose new value needs a restart; after read().
+  /// Keys with a new value that takes effect only after a restart; call after read().
   std::vector<std::string> waiting() && { return std::move(waiting_); }
 
  private:
@@ -222,7 +221,7 @@ class Reader {
     }
   }
 
-  /// Whether `key` is a table of options or named tables, directly or further down.
+  /// Whether options or named tables exist below `key`: true for "redis" and "egress.policy", not "redis.url".
   static bool leads_somewhere(const std::string& key) {
     const auto below = [prefix = key + "."](std::string_view longer) { return longer.starts_with(prefix); };
     return std::ranges::any_of(option_table(), below, &Option::key) || named_table(key) != nullptr ||
@@ -323,7 +322,7 @@ class Reader {
     }
   }
 
-  /// `names_file`: the value names a file that has the option's value.
+  /// `names_file`: `value` names a file that contains the option's value.
   void read_variable(const Option& option, const std::string& name, const std::string& value, bool names_file) {
     const std::string origin = "environment " + name;
     for (const std::string& other : spellings(option)) {

@@ -27,23 +27,23 @@ enum class EmbeddedMode { automatic, always, never };
 /// A number of bytes; empty: `auto`.
 using AutomaticSize = std::optional<std::uint64_t>;
 
-/// Where a listener binds; empty: `off`. Port 0: any free one.
+/// Where a listener binds; empty: `off`. Port 0: any free port.
 using ListenAddress = std::optional<boost::asio::ip::tcp::endpoint>;
 
 /// [feed_auth."NAME"]: a secret that feeds naming it may send to one origin (SECURITY K2, HTTP R4).
 struct FeedAuth {
-  std::string user;                     ///< with password_file: HTTP Basic
-  std::filesystem::path password_file;  ///< or
-  std::string header;                   ///< name of the header whose value is in
+  std::string user;                     ///< HTTP Basic, with password_file
+  std::filesystem::path password_file;  ///< file with the password
+  std::string header;                   ///< or a header of this name, with value_file
   std::filesystem::path value_file;
-  std::string origin;       ///< scheme://host[:port], the only origin it is sent to
+  std::string origin;       ///< scheme://host[:port], the only origin to send it to
   std::string header_line;  ///< the header line to send, built from the file: a secret
 };
 
 /// [api.token."NAME"]: a client of the HTTP API (OPERATIONS A1). Its name is the `app` of its requests.
 struct ApiToken {
   std::filesystem::path file;
-  bool asks = false;  ///< may make changes too
+  bool asks = false;  ///< may also make changes
   std::string token;  ///< content of the file: a secret
 };
 
@@ -64,6 +64,7 @@ struct EgressRules {
   std::vector<std::string> allow, deny, ports;
 };
 
+/// Rows of a table with named rows, by name.
 template <class Row>
 using Named = std::map<std::string, Row, std::less<>>;
 
@@ -191,7 +192,7 @@ struct Config {
   struct Log {
     LogLevel level{};
     LogFormat format{};
-    std::vector<std::string> redact_params;  ///< names of parameters whose values are secrets (SECURITY K1)
+    std::vector<std::string> redact_params;  ///< names of parameters with secret values (SECURITY K1)
   } log;
   struct Debug {
     bool core = false;                  ///< a crash may leave a core file, which contains secrets (SECURITY K4)
@@ -207,9 +208,10 @@ struct Config {
   std::map<std::string, std::string, std::less<>> origins;  ///< key → "default", "environment FEEDMILL_REDIS_URL", …
   std::vector<std::string> warnings;                        ///< valid but unwise, one sentence each
 
-  /// Whether the store is our private server: requested, or no URL is set (and it is not forbidden).
+  /// Whether the store is our private server: requested, or no URL is set (load_config() rejects that with `never`).
   bool embedded() const { return redis.embedded == EmbeddedMode::always || redis.url.empty(); }
   Partition partition() const { return {redis.partition.value_or(0), redis.partitions}; }
+  /// A copy in which partition `named` is selected.
   Config of_partition(std::uint32_t named) const {
     Config its = *this;
     its.redis.partition = named;
@@ -228,7 +230,7 @@ struct Config {
     if (public_url.empty() || redis.partitions == 1 || !redis.partition) return public_url;
     return public_url + "/p" + std::to_string(*redis.partition);
   }
-  /// Why the store cannot be opened: it has several partitions, and none is selected. "" if it can.
+  /// Why the store cannot be opened: it has several partitions and none is selected. "" if it can be.
   std::string objection_to_partition() const {
     if (redis.partitions == 1 || redis.partition) return {};
     return "the store has " + std::to_string(redis.partitions) + " partitions; choose one with --partition 0…" +
@@ -244,18 +246,18 @@ using ConfigField =
                  EmbeddedMode& (*)(Config&), Durability& (*)(Config&), HtmlPolicy& (*)(Config&), LogLevel& (*)(Config&),
                  LogFormat& (*)(Config&), std::optional<std::uint32_t>& (*)(Config&)>;
 
-/// A row of the table, from which parsing, `--help`, `config show`, the sample file and the manual are made.
+/// A row of the option table, from which parsing, `--help`, `config show`, the sample file and the manual are derived.
 struct Option {
   std::string_view key;       ///< in the file: "redis.url"
   std::string_view old_env;   ///< former name of its variable, without the leading FEEDMILL_; "" = unchanged
   std::string_view flag;      ///< "--redis", "" if there is none
-  std::string_view fallback;  ///< the default as a user would write it, or what it depends on
+  std::string_view fallback;  ///< the default as a user would write it, or a description if it is computed
   std::string_view unit;      ///< accepted format: "URL", "duration", "auto/true/false"
   std::string_view meaning;
   ConfigField field;
   /// The remedy for an invalid value, for people; "" if it is valid. Null: every readable value is valid.
   std::string (*check)(const Config&) = nullptr;
-  bool reloads = false;  ///< SIGHUP applies a new value; else a restart does
+  bool reloads = false;  ///< SIGHUP applies a new value; otherwise a restart is needed
 };
 
 /// The option's environment variable: "FEEDMILL_REDIS_URL" for redis.url.
@@ -306,7 +308,7 @@ struct Reload {
   std::vector<std::string> restart;  ///< changed keys that need a restart
 };
 
-/// Like load_config(); options that need a restart keep their running values, and the mixture must be consistent too.
+/// Like load_config(), but options that need a restart keep their running values; the combination is checked as well.
 boost::system::result<Reload, std::vector<ConfigProblem>> reload_config(const ConfigSources& sources,
                                                                         const Config& running);
 

@@ -191,7 +191,7 @@ void check_public_path(std::string_view key, std::string_view url, const Config&
     verdicts.add(key, "its path ends like that of a partition; choose another ending");
 }
 
-/// SECURITY §10. Rejects settings that would have no effect: a user who names a CA expects TLS.
+/// SECURITY §10. Rejects TLS files without rediss://: they would have no effect, although the user expects TLS.
 void check_redis_tls(const Config& config, const Verdicts& verdicts) {
   const auto& [ca, cert, key] = std::tie(config.redis.ca_file, config.redis.cert_file, config.redis.key_file);
   for (const auto& [option, file] :

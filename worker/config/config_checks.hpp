@@ -11,7 +11,7 @@
 
 namespace feedmill {
 
-// Each function returns what is wrong with the first invalid item and the expected form, "" if all are valid.
+// Each function returns the problem with the first invalid item and the expected form; "" if all items are valid.
 
 /// CIDR[:port[-port]]; IPv6 in brackets if ports follow (SECURITY E6).
 std::string check_egress_rules(const std::vector<std::string>& rules);
@@ -19,6 +19,7 @@ std::string check_egress_rules(const std::vector<std::string>& rules);
 std::string check_egress_ports(const std::vector<std::string>& ports);
 /// ADDRESS/BITS of IPv6, as in RFC 6052.
 std::string check_nat64_prefixes(const std::vector<std::string>& prefixes);
+/// An address, or ADDRESS/BITS.
 std::string check_networks(const std::vector<std::string>& networks);
 /// ADDRESS[:port]; IPv6 in brackets if a port follows.
 std::string check_name_servers(const std::vector<std::string>& servers);
@@ -29,9 +30,9 @@ std::string check_parameter_names(const std::vector<std::string>& names);
 
 // Checks consistency between options.
 
-/// The state of options, by key, for the checks and their results.
+/// Callbacks of check_together(), by option key.
 struct Verdicts {
-  std::function<bool(std::initializer_list<std::string_view> keys)> sound;  ///< none of them has a problem
+  std::function<bool(std::initializer_list<std::string_view> keys)> sound;  ///< whether all these options are valid
   std::function<void(std::string_view key, std::string remedy)> add;        ///< adds a problem
 };
 

@@ -27,6 +27,7 @@ struct NamedColumn {
   std::string (*show)(const Config& config, const std::string& row);
 };
 
+/// A table with named rows.
 struct NamedTable {
   std::string_view path;  ///< "egress.policy"
   std::span<const NamedColumn> columns;
@@ -38,17 +39,18 @@ struct NamedTable {
   bool reloads;                                    ///< SIGHUP applies new rows
 };
 
-/// Constant for the program's lifetime.
+/// All named tables. Constant for the program's lifetime.
 std::span<const NamedTable> named_tables();
 
-/// The table whose rows are directly under `path`, null if there is none.
+/// The table at `path`, such as "egress.policy"; null if there is none.
 const NamedTable* named_table(std::string_view path);
 
-/// `feed_auth."news"`
+/// The key of a row: `feed_auth."news"`.
 std::string row_key(const NamedTable& table, const std::string& name);
 
+/// An invalid row.
 struct NamedProblem {
-  std::string key;  ///< the row's
+  std::string key;  ///< key of the row
   std::string remedy;
 };
 

@@ -127,7 +127,7 @@ std::string read_republish(std::string_view text, std::string& into) {
   return {};
 }
 
-/// The same form as in a document (WEBSUB §2). Its addresses are checked when it is contacted.
+/// A hub URL in the form accepted from documents (WEBSUB §2). Its addresses are checked when the hub is contacted.
 std::string read_hub_url(std::string_view text, std::string& into) {
   if (!is_hub_url(text) || text.find('#') != std::string_view::npos) {
     return "expected an absolute http or https URL without credentials and fragment, at most 2048 bytes";

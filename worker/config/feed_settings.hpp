@@ -15,7 +15,7 @@
 
 namespace feedmill {
 
-/// "" and nullopt: use the configuration.
+/// Settings of one feed; "" and nullopt: the configuration applies.
 struct FeedSettings {
   std::optional<std::uint64_t> keep;      ///< entries to keep
   std::optional<std::uint64_t> keep_age;  ///< seconds: older entries are removed; 0 = no limit, whatever is configured
@@ -38,10 +38,10 @@ struct FeedSettings {
   std::string pin;  ///< "sha256//…[;sha256//…]": keys of the server (CURLOPT_PINNEDPUBLICKEY)
   std::vector<std::pair<std::string, std::string>> headers;  ///< only for the feed's own origin (HTTP R4)
 
-  std::string ignored;  ///< stored by an earlier build and no longer valid, for people; never written
+  std::string ignored;  ///< settings stored by an earlier build and no longer valid, for people; never written
 
-  std::vector<std::vector<std::string>> folders;                ///< its position in the operator's lists
-  OpmlAttributes opml;                                          ///< of its outline, except the URL
+  std::vector<std::vector<std::string>> folders;                ///< its positions in the operator's lists
+  OpmlAttributes opml;                                          ///< attributes of its outline, except the URL
   std::vector<std::pair<std::string, std::string>> namespaces;  ///< for prefixes in `opml`
 };
 
@@ -62,7 +62,7 @@ struct FeedSetting {
   std::string (*show)(const FeedSettings& settings);
 };
 
-/// All except header.NAME. Constant for the program's lifetime.
+/// All settings except header.NAME. Constant for the program's lifetime.
 std::span<const FeedSetting> feed_setting_table();
 
 /// Applies one "key=value"; returns the problem, for people, or "". Rejects unknown keys and lists the valid ones.
@@ -81,11 +81,12 @@ std::vector<std::string> setting_texts(const FeedSettings& settings);
 /// is allowed.
 std::string refused_header(std::string_view name);
 
-/// Why a header of that name belongs in [feed_auth], whose value comes from a file: it looks like a secret. "" if it
+/// Why a header named `name` must be set by a [feed_auth], with its value in a file: it looks like a secret. "" if it
 /// does not.
 std::string secret_header(std::string_view name);
 
-/// Visible ASCII, bytes from 0x80, and inner spaces; not empty, at most 4 KiB (HTTP P1).
+/// Whether `value` may be sent in a header: visible ASCII, bytes from 0x80, and inner spaces; not empty, at most 4 KiB
+/// (HTTP C2).
 bool is_sendable_value(std::string_view value);
 
 }  // namespace feedmill

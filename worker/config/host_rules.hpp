@@ -15,12 +15,13 @@ namespace feedmill {
 
 /// The rules for requests to one host.
 struct HostRule {
-  std::string gate;  ///< the gate they pass: the server itself, or "group:<name>"
+  std::string gate;  ///< the gate of these requests: the server itself, or "group:<name>"
   HostLimits limits;
   Milliseconds min_interval{};  ///< between refreshes of one feed, 0 = only the feed's own interval applies
   bool by_hand = false;         ///< the operator set this host's spacing, which overrides a learned quota
 };
 
+/// The rules for all hosts: configured limits and learned quotas.
 class HostRules {
  public:
   /// The same limits for all hosts.

@@ -8,8 +8,8 @@
 
 namespace feedmill {
 
-/// Checks what is new in `settings` compared with `before` against the configuration: names of [feed_auth] and
-/// [egress.policy], and permission to use a proxy. Returns the problem and the existing names, or "". Pure.
+/// Checks the settings that differ from `before` against the configuration: names of [feed_auth] and [egress.policy],
+/// and permission to use a proxy. Returns the problem and the existing names, or "". Pure.
 std::string unusable_names(const Config& config, const FeedSettings& before, const FeedSettings& settings);
 
 }  // namespace feedmill

@@ -20,7 +20,7 @@ struct V4Network {
   unsigned bits;
 };
 
-// SECURITY §1, in its order.
+// In the order of SECURITY §1.
 constexpr V4Network blocked_v4[] = {
     {{0, 0, 0, 0}, 8},        {{10, 0, 0, 0}, 8},     {{100, 64, 0, 0}, 10}, {{127, 0, 0, 0}, 8},
     {{168, 63, 129, 16}, 32},  // a cloud host agent on a public address
@@ -35,7 +35,7 @@ struct V6Network {
 };
 
 constexpr V6Network global_v6 = {{0x2000, 0, 0, 0, 0, 0, 0, 0}, 3};
-// Within the networks above: Teredo and other protocol use, documentation, 6to4, documentation again.
+// Blocked parts of global_v6: IETF protocols such as Teredo, documentation, 6to4, more documentation.
 constexpr V6Network blocked_v6[] = {
     {{0x2001, 0, 0, 0, 0, 0, 0, 0}, 23},
     {{0x2001, 0xdb8, 0, 0, 0, 0, 0, 0}, 32},
@@ -138,7 +138,7 @@ Egress EgressPolicy::check(const Address& address, std::uint16_t port, std::span
   return outside == Egress::allowed ? judge(embedded(address, prefix->bits), port, allow) : outside;
 }
 
-/// Judges an address itself, ignoring one embedded in it.
+/// Judges the address itself, ignoring an IPv4 address embedded in it.
 Egress EgressPolicy::judge(const Address& address, std::uint16_t port, std::span<const Entry> allow) const {
   if (never_opened(address)) return Egress::blocked_address;
   if (const Egress no = denied(address, port); no != Egress::allowed) return no;

@@ -1,5 +1,5 @@
-// The egress policy: addresses and ports that untrusted input may make us connect to (SECURITY §1). Judges the socket's
-// address, never strings; pure, and refuses whatever it does not understand.
+// The egress policy: addresses and ports that untrusted input may make us connect to (SECURITY §1). Pure. Judges the
+// address of the socket, never a host name, and refuses anything it does not understand.
 #pragma once
 
 #include <array>
@@ -16,6 +16,7 @@
 
 namespace feedmill {
 
+/// The policy's verdict on an address and port.
 enum class Egress { allowed, blocked_address, blocked_port };
 
 /// Allowed destinations: public addresses on the usual ports and what the operator allows, minus what the operator
@@ -26,10 +27,10 @@ class EgressPolicy {
   EgressPolicy();
 
   /// `allow` and `deny`: `ADDRESS[/BITS][:PORT[-PORT]]`, IPv6 in brackets if a port follows
-  /// ("[fd00:1::]/64:8000-8999"); `ports`: `PORT[-PORT]`, replacing the default list unless empty. The error names the
-  /// entry and its mistake. (SECURITY E6) `nat64`: `ADDRESS/BITS`, the operator's own prefixes (RFC 6052: 32, 40,
-  /// 48, 56, 64 or 96 bits). An address under one of these, or under 64:ff9b::/96, is judged by its embedded IPv4
-  /// address; `deny` matches either form.
+  /// ("[fd00:1::]/64:8000-8999"); `ports`: `PORT[-PORT]`, replacing the default list unless empty (SECURITY E5, E6).
+  /// `nat64`: `ADDRESS/BITS`, the operator's own prefixes (RFC 6052: 32, 40, 48, 56, 64 or 96 bits). An address under
+  /// one of these, or under 64:ff9b::/96, is judged by its embedded IPv4 address; `deny` matches either form. The error
+  /// quotes the entry and states its mistake.
   static boost::system::result<EgressPolicy, std::string> parse(std::span<const std::string> allow,
                                                                 std::span<const std::string> deny,
                                                                 std::span<const std::string> ports,
@@ -56,7 +57,8 @@ class EgressPolicy {
   /// counts as its embedded IPv4 address. "" if `address` is invalid.
   std::string network_of(std::string_view address) const;
 
-  /// Whether only the `allow` list permits it: the operator's own server, where short floors are allowed (HTTP P6).
+  /// Whether only the `allow` list permits the destination: the operator's own server, where short floors are allowed
+  /// (HTTP P6).
   bool opened_by_allow(std::string_view address, std::uint16_t port) const;
 
   bool operator==(const EgressPolicy&) const = default;
@@ -106,7 +108,7 @@ class EgressPolicy {
   Egress judge(const Address& address, std::uint16_t port, std::span<const Entry> allow) const;
   Egress denied(const Address& address, std::uint16_t port) const;
   bool is_own(const Address& address) const;
-  /// The longest prefix it is under.
+  /// The longest NAT64 prefix that contains `address`; null if none does.
   const Prefix* nat64_of(const Address& address) const;
 
   std::vector<Entry> allow_, deny_;

@@ -25,7 +25,8 @@ class NetworkLimit {
   /// Frees a slot and wakes the longest waiter.
   void leave(const std::string& network);
 
-  /// Waits until a slot may be free; false if none was before `until`. Cancellation unwinds with operation_aborted.
+  /// Waits until a slot may be free; false if none became free before `until`. Cancellation unwinds with
+  /// operation_aborted.
   boost::asio::awaitable<bool> wait(std::string network, std::chrono::steady_clock::time_point until);
 
  private:

@@ -36,7 +36,7 @@ struct Origin {
   bool operator==(const Origin&) const = default;
 };
 
-/// All empty if `url` is invalid.
+/// The origin of `url`; all members are empty if `url` is invalid.
 Origin origin_of(const std::string& url);
 
 /// "/hooks?a" of "https://example.org/hooks?a"; "" if nothing follows the host.

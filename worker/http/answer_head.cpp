@@ -35,7 +35,7 @@ std::optional<Refusal> AnswerHead::take(std::string_view line, int status) {
     return Refusal{Reason::limit_header, "more header than is read"};
   }
   if (whole_) return std::nullopt;  // a trailer
-  if (!begun_) {                    // any before were 1xx
+  if (!begun_) {                    // lines before it were of 1xx responses
     if (!is_status_line(line)) return Refusal{Reason::http_malformed, "does not begin with a status line"};
     begun_ = true;
     fields_.clear();
@@ -65,8 +65,8 @@ std::optional<Refusal> AnswerHead::take(std::string_view line, int status) {
   return std::nullopt;
 }
 
-/// RFC 9112 §6.3: an intermediary may read a body differently if its end is stated twice and inconsistently, or by a
-/// coding we do not know.
+/// RFC 9112 §6.3: an intermediary may read the body differently if its end is stated twice and inconsistently, or if it
+/// uses a coding unknown to us.
 bool AnswerHead::is_framed_clearly() const {
   const std::string coding = lower(joined_field(fields_, "transfer-encoding"));
   if (!coding.empty() && coding != "chunked" && coding != "identity") return false;

@@ -13,9 +13,10 @@
 
 namespace feedmill {
 
+/// Parses the header lines of one exchange.
 class AnswerHead {
  public:
-  /// `options` has the limits and must outlive this. `most`: bytes; lowers max_header_bytes.
+  /// `options`: has the limits, must outlive this. `most`: limit in bytes if lower than max_header_bytes.
   explicit AnswerHead(const HttpClientOptions& options, std::uint64_t most = UINT64_MAX)
       : options_(options), most_(std::min(most, options.max_header_bytes)) {}
 

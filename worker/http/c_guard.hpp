@@ -14,7 +14,7 @@ namespace feedmill {
 class CGuard {
  public:
   /// Runs `work` in a callback. If it throws, keeps the exception and returns `otherwise`, which makes the library give
-  /// up. After an exception, `work` is no longer run.
+  /// up. Once an exception is kept, only returns `otherwise`.
   template <class Result, class Work>
   Result run(Result otherwise, Work&& work) noexcept {
     if (error_) return otherwise;

@@ -38,7 +38,7 @@ struct Bound {
     }
   }
 
-  /// Whether the start of a longer document is acceptable.
+  /// Whether to return the start of a longer document.
   bool cuts() const { return as_far_as_it_goes && reason == Reason::limit_body; }
 
   DecodeError exceeded() const {
@@ -52,7 +52,7 @@ DecodeError broken(std::string_view coding) {
   return {Reason::http_truncated, "its " + std::string(coding) + " coding is broken or cut off"};
 }
 
-/// A decoder's output buffer, which doubles in size; one byte above the limit shows that it is exceeded.
+/// A decoder's output buffer, which doubles in size. It may hold one byte more than the limit, to detect an excess.
 class Output {
  public:
   explicit Output(const Bound& bound, std::size_t first) : most_(bound.bytes + 1) {
@@ -83,7 +83,7 @@ class Output {
   std::string text_;
 };
 
-/// Initial guess; most documents compress to a fifth or a quarter.
+/// Initial size of the output; most documents compress to a fifth or a quarter.
 std::size_t likely_size(std::size_t wire_bytes) {
   return wire_bytes * 6;
 }

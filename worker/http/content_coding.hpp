@@ -12,6 +12,7 @@
 
 namespace feedmill {
 
+/// Limits of decode_content().
 struct DecodeLimits {
   std::size_t max_bytes = 16u << 20;        ///< decoded; above: limit.body
   std::size_t max_ratio = 200;              ///< decoded : wire; above: limit.ratio, except
@@ -22,13 +23,14 @@ struct DecodeLimits {
   bool as_far_as_it_goes = false;
 };
 
+/// Why a body cannot be decoded.
 struct DecodeError {
   Reason reason{};  ///< limit.body, limit.ratio, limit.coding, http.truncated (broken or cut off), worker.memory
   std::string detail;
 };
 
-/// `content_encoding`: the field's value, several lines joined: "", identity, gzip (x-gzip), br or zstd; consecutive
-/// members or frames count as one. If `body` does not match it, the bytes decide: one undeclared gzip or zstd coding,
+/// `content_encoding`: value of the field, several lines joined: "", identity, gzip (x-gzip), br or zstd; consecutive
+/// members or frames are one body. If `body` does not match it, the bytes decide: one undeclared gzip or zstd coding,
 /// or none despite a declared one (HTTP §4); `*fault`, if given, then describes the server's mistake. Memory: the
 /// limits plus one buffer. Consumes `body` only on success.
 boost::system::result<std::string, DecodeError> decode_content(std::string&& body, std::string_view content_encoding,
@@ -38,7 +40,7 @@ boost::system::result<std::string, DecodeError> decode_content(std::string&& bod
 /// Whether decode_content() supports `content_encoding`.
 bool can_decode(std::string_view content_encoding);
 
-/// Decoded size that `body` states, if plausible; 0 if it states none.
+/// The decoded size that `body` itself states, if plausible; otherwise 0.
 std::size_t stated_size(std::string_view body, std::string_view content_encoding);
 
 /// Whether `body` starts like gzip or zstd; after decoding this means nested compression (HTTP §4).

@@ -123,7 +123,7 @@ struct DnsChannel::Question {
   }
 
   /// Addresses of one family suffice, unless the other query was aborted: half an answer would be cached as a whole
-  /// one. Otherwise "no such name" holds for both families; "no data" in one family says nothing about the other.
+  /// one. Otherwise "no such name" holds for both families, but "no data" in one says nothing about the other.
   int outcome() const {
     for (const int telling : {ARES_EDESTRUCTION, ARES_ECANCELLED, ARES_SUCCESS, ARES_ENOTFOUND}) {
       if (std::ranges::find(statuses, telling) != statuses.end()) return telling;

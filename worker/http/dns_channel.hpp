@@ -1,4 +1,4 @@
-// Runs c-ares on an Asio event loop: its sockets and its timer. resolver.hpp has the questions and their meaning.
+// Runs c-ares on an Asio event loop: its sockets and its timer. resolver.hpp has the interface for lookups.
 #pragma once
 
 #include <chrono>
@@ -22,15 +22,16 @@ namespace feedmill {
 
 enum class AddressFamily { v4, v6 };
 
+/// Addresses of one family.
 struct HostAddresses {
   std::vector<std::string> addresses{};  ///< in the answer's order
   std::chrono::seconds ttl{};            ///< minimum along the alias chain
 };
 
 /// Addresses of `host` in `message`: follows aliases (CNAME), at most 16, and takes only addresses of the resulting
-/// name (SECURITY T4). c-ares checks that `message` answers a question for `host`, but newer
-/// versions accept addresses of any name. A result without addresses if there are none; empty if the message is
-/// malformed. Reads the first 256 records.
+/// name (SECURITY T4). c-ares checks that `message` answers a question for `host`, but newer versions accept addresses
+/// of any name. Without addresses the result has an empty list; a malformed message gives an empty optional. Reads the
+/// first 256 records.
 std::optional<HostAddresses> read_dns_answer(std::string_view message, std::string_view host, AddressFamily family);
 
 /// One c-ares channel and its loop resources. Replaced regularly, because a channel keeps its source port and its view
@@ -42,11 +43,11 @@ class DnsChannel {
   DnsChannel(const DnsChannel&) = delete;
   DnsChannel& operator=(const DnsChannel&) = delete;
 
-  /// Called once per question with its final ARES_ status; has addresses if that is ARES_SUCCESS. Must not throw.
+  /// Called once per question with its final ARES_ status; the addresses are set if it is ARES_SUCCESS. Must not throw.
   using Answered = void (*)(void* argument, int status, HostAddresses v6, HostAddresses v4);
 
-  /// Looks up `host` in the hosts file, then asks the name servers. May call `answered` before it returns. Out of
-  /// memory, the status is ARES_ECANCELLED, possibly for all questions of this channel; failure() has the reason.
+  /// Looks up `host` in the hosts file, then asks the name servers. May call `answered` before it returns. If memory
+  /// runs out, the status is ARES_ECANCELLED, possibly for all questions of this channel; failure() has the reason.
   void ask(const std::string& host, Answered answered, void* argument) noexcept;
 
   const CGuard& failure() const { return failure_; }

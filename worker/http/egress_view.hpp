@@ -14,6 +14,7 @@
 
 namespace feedmill {
 
+/// The verdict on one feed URL.
 struct EgressView {
   enum class Verdict {
     allowed,
@@ -37,6 +38,7 @@ struct EgressQuestion {
   FeedSettings settings;
 };
 
+/// Previews verdicts under a worker's options.
 class EgressViewer {
  public:
   /// `options`: those of a worker, including its policies.

@@ -33,11 +33,12 @@ struct Validators {
   bool operator==(const Validators&) const = default;
 };
 
+/// A feed to fetch.
 struct FetchRequest {
   std::string feed_url;   ///< the feed's own URL, from which the User-Agent's feed-id is derived (HTTP P19)
   std::string url;        ///< canonical absolute http(s) URL to request; the feed's URL unless it has moved
-  Validators validators;  ///< sent only on the hop whose URL is validators.url
-  MemoryBudget::Share* memory = nullptr;  ///< limits bodies to what it grants; null: only the size limits apply
+  Validators validators;  ///< sent only on the hop to validators.url
+  MemoryBudget::Share* memory = nullptr;  ///< limits bodies to the memory it grants; null: only the size limits apply
   bool identity = false;                  ///< request no content coding: the retry of HTTP §4 after broken compression
   bool http1 = false;                     ///< do not offer HTTP/2: it fails on this host (HTTP P20)
   /// Called before following a redirect to a server not contacted yet; if it returns false, the fetch ends with
@@ -95,7 +96,7 @@ struct FetchError {
   std::vector<Header> headers;
   std::uint32_t connections_new = 0, connections_reused = 0, connections_resumed = 0;
   std::uint64_t wire_bytes = 0;
-  /// Of a 200 whose body ended early within HTTP: status, url, headers and the body received (HTTP §4).
+  /// For a 200 with a body that ended early: status, url, headers and the part received (HTTP §4).
   std::optional<FetchResponse> cut_off{};
 };
 
@@ -107,6 +108,7 @@ struct Credential {
   std::string header_line;
 };
 
+/// Configuration of a Fetcher.
 struct FetchOptions {
   std::chrono::milliseconds wall = std::chrono::seconds(60);     ///< over all hops
   std::chrono::milliseconds connect = std::chrono::seconds(10);  ///< TCP and TLS
@@ -149,19 +151,19 @@ class Fetcher {
                                                std::string url, std::string form,
                                                std::chrono::steady_clock::time_point deadline);
 
-  /// A request to a receiver or a subscriber's callback: a POST if it has a body, else a GET. The standard egress
-  /// policy applies. Does not follow redirects (WEBSUB U11, U13).
+  /// A request to a receiver or a subscriber's callback: a POST if it has a body, otherwise a GET. The standard egress
+  /// policy applies. Redirects are not followed (WEBSUB U11, U13).
   struct Outbound {
     std::string url;                          ///< canonical
     std::vector<std::string> header_lines;    ///< "Name: value"
     std::shared_ptr<const std::string> body;  ///< null: a GET
     std::chrono::steady_clock::time_point deadline;
     std::uint64_t most_answer = 16U << 10U;  ///< maximum bytes of the response
-    std::string address{};                   ///< the only one to connect to (peer_of); "": any of the host's
+    std::string address{};                   ///< the only address to connect to (peer_of); "": any of the host's
   };
   boost::asio::awaitable<HttpResult> send(Outbound outbound);
-  /// An address that send() to a URL may connect to, and its network (EgressPolicy::network_of). Both are empty if its
-  /// host does not resolve, or a proxy resolves it.
+  /// An address that send() to a URL may connect to, and its network (EgressPolicy::network_of). Both are empty if the
+  /// host does not resolve, or if a proxy resolves it.
   struct Peer {
     std::string address, network;
   };

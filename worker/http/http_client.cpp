@@ -37,7 +37,7 @@ void add_address(Usable& usable, const std::string& address) {
   usable.addresses.push_back(address);
 }
 
-/// A proxy's addresses: the policy does not apply.
+/// The addresses of a proxy; the policy does not apply to them.
 Usable listed(const Addresses& addresses) {
   Usable usable;
   for (std::size_t i = 0; i < std::min(addresses.size(), most_addresses); ++i) add_address(usable, addresses[i]);
@@ -62,7 +62,7 @@ Usable usable_of(const Addresses& addresses, const EgressPolicy& egress, unsigne
   return usable;
 }
 
-/// That one of the addresses.
+/// Only `address`, if it is one of the addresses; otherwise the reason.
 Usable only(const std::string& address, const Usable& all) {
   Usable usable;
   if (std::ranges::find(all.addresses, address) != all.addresses.end()) {

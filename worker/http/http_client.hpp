@@ -1,7 +1,7 @@
 // HTTP exchanges, thousands at once: libcurl's multi interface on an Asio event loop.
 //
-// Ignorant of feeds, redirects and validators (see fetch.hpp): sends the given lines and returns one response or the
-// reason for its absence. Runs on the executor's thread, which must be a single one.
+// Knows nothing of feeds, redirects and validators (see fetch.hpp): sends the given lines and returns one response, or
+// the reason for its absence. Runs on the executor's thread, which must be a single one.
 #pragma once
 
 #include <chrono>
@@ -19,8 +19,8 @@ namespace feedmill {
 
 struct HttpShared;
 
-/// Owns the connections. One per egress policy: a connection is only used under the policy it was opened under (HTTP
-/// §7). Must outlive all running get() calls; not copyable or movable.
+/// Owns the connections. There is one client per egress policy: a connection is used only under the policy it was
+/// opened under (HTTP §7). Must outlive all running get() calls; not copyable or movable.
 class HttpClient {
  public:
   HttpClient(boost::asio::any_io_executor executor, HttpClientOptions options);

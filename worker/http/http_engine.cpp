@@ -207,8 +207,8 @@ void HttpEngine::act_soon() {
   acts_soon_ = true;
 }
 
-/// Each transfer moves the due time back and forth. A timer that is set too early is kept, because setting it costs a
-/// system call. (One that is overdue is set again: its handler may have been lost when memory ran out.)
+/// Each transfer moves the due time back and forth. A timer that ends too early is kept, because setting it costs a
+/// system call. (An overdue timer is set again: its handler may have been lost when memory ran out.)
 void HttpEngine::wait_for_timer() {
   if (timer_set_ && *timer_set_ <= *timer_due_ && steady_clock::now() < *timer_set_) return;
   timer_set_.reset();
@@ -219,7 +219,7 @@ void HttpEngine::wait_for_timer() {
   timer_set_ = timer_due_;
 }
 
-/// Calls libcurl, which sets the next due time or none.
+/// Calls libcurl, which sets the next due time or clears it.
 void HttpEngine::act_on_time() {
   timer_due_.reset();
   act(CURL_SOCKET_TIMEOUT, 0);
@@ -243,7 +243,7 @@ void HttpEngine::timer_ended() {
   }
 }
 
-/// Fails a transfer that libcurl gets no more events for. May be called within libcurl's callbacks.
+/// Fails a transfer for which libcurl will receive no events. May be called within libcurl's callbacks.
 void HttpEngine::fail(CURL* easy, const std::exception_ptr& error) {
   if (!sockets_.contains(easy)) return;  // not a transfer: a connection being closed
   void* transfer = nullptr;

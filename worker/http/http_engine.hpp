@@ -28,10 +28,10 @@ using Easy = std::unique_ptr<CURL, FreeEasy>;
 /// The multi handle, its timer and its socket watches. Owns the connections. Lives on one loop thread; not copyable or
 /// movable.
 class HttpEngine {
-  /// A host and port whose addresses libcurl was given.
+  /// A host and port with addresses given to libcurl.
   struct Name {
     std::size_t users = 0;
-    std::list<std::string> mark;  ///< "HOST:PORT", here while in use, then in `ended_`
+    std::list<std::string> mark;  ///< "HOST:PORT"; in this list while in use, then in `ended_`
   };
 
  public:
@@ -79,13 +79,13 @@ class HttpEngine {
   /// The socket of a transfer; -1 if none yet.
   int socket_of(CURL* easy) const;
 
-  /// Call for each new socket that libcurl is given: libcurl 7.88 may close one of the same number without notice while
-  /// it connects.
+  /// Call for each new socket handed to libcurl: while connecting, libcurl 7.88 may close a socket of the same number
+  /// without notice.
   void opened(int socket) noexcept;
 
   /// Whether to keep a new transfer's connection when it ends (HTTP X1): always while fewer than half of `keep_alive`
-  /// are idle, then only for origins used within the last minute. Beyond that, libcurl would search all its connections
-  /// for one to close on every transfer.
+  /// are idle, then only for origins used within the last minute. Otherwise libcurl would search all its connections on
+  /// every transfer for one to close.
   bool worth_keeping(std::string_view origin);
   /// CURLOPT_CLOSESOCKETFUNCTION; its data is the engine, because connections outlive transfers.
   static int close_socket(void* engine, curl_socket_t socket);
@@ -106,7 +106,7 @@ class HttpEngine {
   void fail(CURL* easy, const std::exception_ptr& error);
   void fail_all(const std::exception_ptr& error);
 
-  /// When an origin was last used. Hash buckets hold two origins; a third replaces the older one.
+  /// When an origin was last used. Hash buckets hold two origins; a third one replaces the older.
   struct Asked {
     std::size_t origin = 0;  ///< hash
     std::chrono::steady_clock::time_point at;

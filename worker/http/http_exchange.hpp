@@ -18,6 +18,7 @@
 
 namespace feedmill {
 
+/// Configuration and limits of an HttpClient.
 struct HttpClientOptions {
   EgressPolicy egress;
   ResolverOptions resolver;
@@ -39,20 +40,21 @@ struct HttpClientOptions {
   std::string ca_bundle = "/etc/ssl/certs/ca-certificates.crt";
 };
 
+/// A single request; redirects are not followed.
 struct HttpRequest {
   std::string url;  ///< canonical (web_url.hpp)
   std::string user_agent;
   std::vector<std::string> header_lines;  ///< "Name: value", sent unchanged after Host and User-Agent
   std::chrono::steady_clock::time_point deadline;
-  bool fresh_connection = false;              ///< do not reuse one
+  bool fresh_connection = false;              ///< do not reuse a connection
   bool http1 = false;                         ///< do not offer HTTP/2
-  MemoryBudget::Share* memory = nullptr;      ///< limits the body to what it grants; null: only the size limits apply
+  MemoryBudget::Share* memory = nullptr;      ///< limits the body to granted memory; null: only the size limits apply
   std::optional<Proxy> proxy{};               ///< if set, the proxy decides where to connect (SECURITY E9)
-  std::string ca_file{};                      ///< trusted instead of the client's; "": none
+  std::string ca_file{};                      ///< CAs trusted instead of the client's; "": none
   std::string pin{};                          ///< as in CURLOPT_PINNEDPUBLICKEY; "": none
-  std::string address{};                      ///< the only one of the host's to connect to; "": any
+  std::string address{};                      ///< the only address to connect to; "": any of the host's
   std::shared_ptr<const std::string> post{};  ///< body of a POST, read while sending; null: a GET
-  /// Of the response, on the wire; empty: the client's. If set, its header is limited to 32 KiB.
+  /// Limit of the response's body on the wire; empty: the client's. If set, the header is limited to 32 KiB.
   std::optional<std::uint64_t> max_body_bytes{};
 };
 
@@ -61,7 +63,7 @@ struct HttpTrace {
   std::chrono::duration<double> total{}, connect{}, first_byte{};  ///< `connect` is TCP and TLS only
   std::uint64_t wire_bytes = 0;                                    ///< received: headers and body
   bool sent = false;                                               ///< an HTTP byte was sent (HTTP P6)
-  std::uint32_t connections_new = 0;                               ///< opened for it
+  std::uint32_t connections_new = 0;                               ///< connections opened for it
   std::uint32_t connections_resumed = 0;                           ///< resumed TLS sessions among these
   std::string peer;                                                ///< address connected to, "" if none
   std::uint16_t peer_port = 0;
@@ -75,19 +77,20 @@ struct HttpResponse {
   HttpTrace trace;
 };
 
+/// An exchange without a complete response.
 struct HttpFailure {
   Reason reason{};
   std::string detail;
   int status = 0;  ///< 0 if no status line arrived
   HttpTrace trace;
-  /// If the body of a 200 ended early: what was received (HTTP §4). Otherwise empty.
+  /// If the body of a 200 ended early, the part received (HTTP §4); otherwise empty.
   std::vector<Header> headers{};
   std::string body{};
 };
 
 using HttpResult = std::variant<HttpResponse, HttpFailure>;
 
-/// Why we abort an exchange.
+/// Why we abort the exchange.
 struct Refusal {
   Reason reason{};
   std::string detail;

@@ -22,7 +22,7 @@ std::string_view unquoted(std::string_view text) {
   return text;
 }
 
-/// Digits only; larger values become 2³¹−1.
+/// Accepts only digits; larger values become 2³¹−1.
 std::optional<seconds> delta_seconds(std::string_view text) {
   if (text.empty() || !std::ranges::all_of(text, is_digit)) return std::nullopt;
   std::int64_t value = 0;

@@ -26,6 +26,7 @@ std::string joined_field(std::span<const Header> headers, std::string_view name)
 /// in the past century.
 std::optional<std::chrono::sys_seconds> parse_http_date(std::string_view text, std::chrono::sys_seconds now);
 
+/// The pause requested by a server.
 struct RetryAfter {
   std::chrono::seconds wait{};
   bool clamped = false;  ///< the server requested more than 7 days
@@ -33,7 +34,7 @@ struct RetryAfter {
   bool operator==(const RetryAfter&) const = default;
 };
 
-/// Parses seconds or a date, at most 7 days; a past date is 0. Empty if absent or neither. (HTTP P9)
+/// Parses seconds or a date, at most 7 days; a past date is 0. Empty if the field is absent or neither (HTTP P9).
 std::optional<RetryAfter> retry_after(std::span<const Header> headers, std::chrono::sys_seconds now);
 
 /// A request quota stated by a server: `RateLimit` and `RateLimit-Policy`, `RateLimit-*`, `X-RateLimit-*` (HTTP H10).
@@ -60,7 +61,7 @@ struct Freshness {
 /// `now`: when the response arrived.
 Freshness freshness(std::span<const Header> headers, std::chrono::sys_seconds now);
 
-/// The field value if it may be stored and sent back, else "": over 1 KiB, or with bytes below 0x20 or 0x7F. (HTTP P1)
+/// The field value if it may be stored and sent back; "" if it is over 1 KiB or has bytes below 0x20 or 0x7F (HTTP P1).
 std::string_view usable_validator(std::string_view value);
 
 }  // namespace feedmill

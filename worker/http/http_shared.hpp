@@ -24,9 +24,9 @@ namespace feedmill {
 // TLS sessions for resumption, shared by all connections of one egress policy (HTTP X1). libcurl keeps five per easy
 // handle: with many hosts none would be resumed, and a full handshake costs more than the response.
 
-/// Sessions by key; a key names what two connections must have in common: host, port, trust. Stored serialised, at a
-/// tenth of their size in memory, and never written to disk. Lives on one loop thread and must outlive the SSL_CTXs it
-/// was attached to.
+/// Sessions by key. A key consists of everything two connections must have in common: host, port, trust. Sessions are
+/// stored serialised, at a tenth of their size in memory, and never written to disk. Lives on one loop thread and must
+/// outlive the SSL_CTXs it was attached to.
 class TlsSessions {
  public:
   struct Options {
@@ -41,8 +41,8 @@ class TlsSessions {
   TlsSessions(const TlsSessions&) = delete;
   TlsSessions& operator=(const TlsSessions&) = delete;
 
-  /// Makes connections of `context` offer a session of `key` and store those the server issues. A session is offered
-  /// once; one resumed in TLS 1.2 is stored again, a rejected one is not.
+  /// Makes connections of `context` offer a session of `key` and store those that the server issues. A session is
+  /// offered once; it is stored again if resumed in TLS 1.2, but not if rejected.
   void attach(SSL_CTX* context, std::string key);
 
   std::size_t size() const { return sessions_.size(); }
@@ -62,7 +62,7 @@ class TlsSessions {
   using Place = std::list<Kept>::iterator;
 
   void put(const std::string& key, SSL_SESSION* session);
-  /// Null if there is none.
+  /// Removes and returns a session of `key` that has not expired; null if there is none.
   Session take(const std::string& key);
   void erase(Place place);
   static std::size_t size_of(const Kept& kept);
@@ -73,11 +73,12 @@ class TlsSessions {
   std::unordered_multimap<std::string_view, Place> by_key_;
 };
 
+/// Owned by the client; must outlive all transfers.
 struct HttpShared {
   /// `finished`: called for each transfer that ended.
   HttpShared(boost::asio::any_io_executor executor, HttpClientOptions given, HttpEngine::Finished finished);
 
-  /// The policy, with this machine's current addresses.
+  /// The policy, with this machine's current addresses blocked.
   const EgressPolicy& egress();
 
   HttpClientOptions options;
@@ -89,7 +90,7 @@ struct HttpShared {
   HttpEngine engine;
 };
 
-/// The refusal for `address`, for any verdict but Egress::allowed.
+/// The refusal of `address` for any verdict except Egress::allowed.
 Refusal refusal_of(Egress verdict, std::string_view address, unsigned port);
 
 }  // namespace feedmill

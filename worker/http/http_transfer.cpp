@@ -36,7 +36,7 @@ std::chrono::duration<double> seconds_of(CURL* easy, CURLINFO info) {
   return std::chrono::microseconds(microseconds);
 }
 
-/// With the server or with a proxy. libcurl follows no redirects, so nothing else uses TLS.
+/// Whether TLS is used, with the server or a proxy. libcurl follows no redirects, so nothing else can use it.
 bool may_use_tls(const HttpRequest& request) {
   return request.proxy.has_value() || !request.url.starts_with("http://");
 }
@@ -245,7 +245,7 @@ std::size_t HttpTransfer::on_body(char* data, std::size_t, std::size_t size, voi
   return self.guard_.run(std::size_t{0}, [&] { return self.take_body({data, size}); });
 }
 
-/// Called if libcurl does not know the host's addresses. It may parse a literal address, but must not resolve names
+/// Called if libcurl has no addresses of the host. It may parse a literal address, but must not resolve names
 /// (HTTP D1).
 int HttpTransfer::resolve() {
   if (held_.lines().empty()) return 0;
@@ -282,8 +282,8 @@ curl_socket_t HttpTransfer::open(const curl_sockaddr& address) {
   return socket;
 }
 
-/// A lack of slots or sockets is reported even if another address was tried: it is ours and temporary. An egress
-/// refusal is not, if another address might have answered.
+/// A lack of slots or sockets is reported even if another address was tried: the cause is local and temporary. An
+/// egress refusal is reported only if no other address was tried.
 bool HttpTransfer::is_refused_everywhere() const {
   return !opened_ || refusal_->reason == Reason::worker_memory || refusal_->reason == Reason::worker_host_wait;
 }

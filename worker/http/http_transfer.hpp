@@ -44,17 +44,17 @@ class HttpTransfer {
   HttpTransfer(const HttpTransfer&) = delete;
   HttpTransfer& operator=(const HttpTransfer&) = delete;
 
-  /// Ends the transfer for libcurl and wakes the coroutine. `error`: exception of one of our callbacks, or null.
+  /// Called when libcurl ended the transfer; wakes the coroutine. `error`: exception of one of our callbacks, or null.
   void finish(CURLcode code, const std::exception_ptr& error) noexcept;
-  /// After finish().
+  /// The result; only after finish().
   HttpResult result();
-  /// When to check it if nothing happens before: its deadline, the end of a pause, or the next stall check.
+  /// Time of the next check if nothing happens first: the deadline, the end of a pause, or the stall check.
   std::chrono::steady_clock::time_point next_look();
-  /// After `done` was woken or expired: whether the transfer continues; if not, it must be given up.
+  /// Call after `done` was woken or expired. Returns whether the transfer continues; if not, give it up.
   bool go_on();
   /// Result after go_on() returned false.
   HttpFailure given_up();
-  /// The network without a free slot; "": none.
+  /// The network without a free slot; "" if there is none.
   const std::string& crowded() const { return crowded_; }
 
   boost::asio::steady_timer done;
@@ -110,14 +110,14 @@ class HttpTransfer {
   CURLcode code_ = CURLE_OK;
   std::chrono::steady_clock::time_point deadline_;
   const std::uint64_t max_body_bytes_;
-  MemoryBudget::Share* memory_;  ///< the caller's; may be null
+  MemoryBudget::Share* memory_;  ///< owned by the caller; may be null
   bool granted_ = false;         ///< memory was granted after a pause
   bool stirred_ = false;         ///< `done` was cancelled only to be rescheduled
   std::optional<std::chrono::steady_clock::time_point> paused_until_;
   std::chrono::steady_clock::time_point stall_look_;  ///< time of the next stall check
   std::uint64_t stall_bytes_ = 0;                     ///< bytes received at the last stall check
   bool stalled_ = false;
-  std::vector<std::string> places_;  ///< networks in which it takes a slot
+  std::vector<std::string> places_;  ///< networks in which this holds a slot
   std::string crowded_;
   std::string session_key_;
   std::string trust_trouble_;  ///< why the request's own CA file could not be read
@@ -125,10 +125,10 @@ class HttpTransfer {
   bool resumed_ = false;
   bool http2_ = false;              ///< negotiated for the current connection
   bool opened_ = false;             ///< opened a socket to an allowed address
-  std::optional<Refusal> refusal_;  ///< why we aborted it; while connecting, the last egress refusal
+  std::optional<Refusal> refusal_;  ///< why we aborted the transfer; while connecting, the last egress refusal
   AnswerHead head_;
   std::uint64_t content_seen_ = 0;              ///< header and body bytes at the last change
-  std::optional<std::uint64_t> received_then_;  ///< by the socket, at the first check after that
+  std::optional<std::uint64_t> received_then_;  ///< bytes received on the socket at the first check after that
   std::string body_;
 };
 

@@ -28,18 +28,18 @@ struct RequestStyle {
   std::vector<std::pair<std::string, std::string>> headers;  ///< the feed's, sent only to `headers_origin`
   Origin headers_origin;
 
-  /// Fills in `hop`, which has its url and goes to `origin`. `with_headers`: include the feed's headers. Returns
-  /// whether any were added.
+  /// Completes `hop`, which already has its url and goes to `origin`. `with_headers`: include the feed's own headers.
+  /// Returns whether any were added.
   bool dress(HttpRequest& hop, const Origin& origin, bool with_headers) const;
 };
 
-/// Why no request can be sent for a feed: its settings name something this worker has not configured.
+/// Why no request can be sent for a feed: its settings name something that this worker has not configured.
 struct UnusableSettings {
   Reason reason{};
   std::string detail;
 };
 
-/// `options` must outlive the result.
+/// The style of a feed's requests, or why none can be sent. `options` must outlive the result.
 boost::system::result<RequestStyle, UnusableSettings> request_style(const FetchOptions& options,
                                                                     const FetchRequest& request);
 

@@ -156,7 +156,7 @@ class Resolver::Impl::Waiter {
 
   asio::steady_timer done;
   std::optional<Answer> answer;
-  CGuard failure;  ///< instead of an answer
+  CGuard failure;  ///< set instead of an answer
 
  private:
   Impl& impl_;
@@ -199,7 +199,8 @@ void Resolver::Impl::remember(const std::string& host, const Answer& answer, std
   }
 }
 
-/// Never for a name whose last lookup succeeded: redirects can lead to any number of unresolvable names of its domain.
+/// Never open for a name that resolved in its last lookup: redirects can lead to any number of unresolvable names of
+/// its domain.
 bool Resolver::Impl::circuit_open(const std::string& host) const {
   if (circuits_.empty()) return false;
   if (const auto last = by_host_.find(host); last != by_host_.end() && last->second->answer.has_value()) return false;
@@ -207,7 +208,7 @@ bool Resolver::Impl::circuit_open(const std::string& host) const {
   return found != circuits_.end() && found->second.open_until > steady_clock::now();
 }
 
-/// Keeps a domain whose name servers do not answer from occupying all query slots.
+/// Keeps a domain with unresponsive name servers from occupying all query slots.
 void Resolver::Impl::note(const std::string& host, bool timed_out) {
   if (!timed_out) {
     if (!circuits_.empty()) circuits_.erase(registrable_domain(host));

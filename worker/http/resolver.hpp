@@ -20,6 +20,7 @@ namespace feedmill {
 /// Result of a lookup, for metrics (OPERATIONS §3).
 enum class Lookup { cached, ok, not_found, timeout, failed };
 
+/// Configuration and limits of a Resolver.
 struct ResolverOptions {
   std::string servers;                                          ///< "ADDRESS[:PORT],…"; "": the system's
   std::chrono::milliseconds timeout = std::chrono::seconds(2);  ///< per try
@@ -41,7 +42,7 @@ struct ResolveError {
   std::string detail;
 };
 
-/// In the order to try: alternating families, IPv6 first. Unfiltered: the egress policy does that.
+/// In the order to try: alternating families, IPv6 first. Unfiltered; the egress policy is applied later.
 using Addresses = std::vector<std::string>;
 
 /// Lives on one loop thread and must outlive all running resolve() calls; not copyable or movable.
@@ -52,15 +53,15 @@ class Resolver {
   Resolver(const Resolver&) = delete;
   Resolver& operator=(const Resolver&) = delete;
 
-  /// `host` is a name, not an address. Fails with dns.timeout at `deadline`. Concurrent calls for one name share a
-  /// query. Cancellation unwinds with operation_aborted; the query continues, to fill the cache.
+  /// `host` is a name, not an address. Fails with dns.timeout at `deadline`. Concurrent calls for a name share one
+  /// query. Cancellation unwinds with operation_aborted; the query continues and fills the cache.
   boost::asio::awaitable<boost::system::result<Addresses, ResolveError>> resolve(
       std::string host, std::chrono::steady_clock::time_point deadline);
 
   /// Rereads the system's configuration before the next query (HTTP D1).
   void reload();
 
-  /// Queries sent to name servers so far, without answers from the cache.
+  /// Number of queries sent to name servers, without answers from the cache.
   std::uint64_t queries() const;
 
  private:

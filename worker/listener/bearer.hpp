@@ -22,7 +22,8 @@ bool is_called_by(std::string_view host, const std::vector<std::string>& names);
 /// Whether a browser marks the request as sent by a page of another origin.
 bool is_of_another_site(const boost::beast::http::request_header<>& head);
 
-/// Loopback client without a Forwarded header; with a local proxy that sets none, every client looks local.
+/// Whether the client is on this machine and not behind a proxy: a loopback address and no Forwarded, X-Forwarded-*,
+/// X-Real-IP or Via field. With a local proxy that adds no such field, every client looks local.
 bool is_near(const boost::asio::ip::address& client, const boost::beast::http::request_header<>& head);
 
 }  // namespace feedmill

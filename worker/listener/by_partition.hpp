@@ -17,14 +17,15 @@ std::string path_of_partition(std::size_t partition);
 /// "/p3/status" → 3 and "/status", a view into `path`; empty if no partition is named.
 std::optional<std::pair<std::size_t, std::string_view>> named_partition(std::string_view path);
 
+/// Maps partitions to their handlers, which it does not own.
 template <class Who>
 class ByPartition {
  public:
-  /// `partition`: the one that `who` serves; none for an unpartitioned store or for all partitions together. `who`
-  /// outlives this.
+  /// `partition`: the partition served by the handler; empty for an unpartitioned store or for all partitions together.
+  /// The handler must outlive this.
   void add(std::optional<std::size_t> partition, Who& who) { all_.emplace(partition, &who); }
   bool empty() const { return all_.empty(); }
-  /// Null: not served here. Without a partition: the handler of all partitions, or the only one.
+  /// Null: not served here. Without a partition: the handler of all partitions, else the only handler.
   Who* find(std::optional<std::size_t> partition) const {
     const auto found = all_.find(partition);
     if (found != all_.end()) return found->second;
@@ -38,7 +39,7 @@ class ByPartition {
 // Gate to a store: while the store is down, one client at a time may wait for it, so that waiting clients do not use up
 // the slots for other partitions (RELIABILITY L29).
 
-/// Lives on one thread.
+/// Limits waiting for one store. Lives on one thread.
 class WayToStore {
  public:
   /// Permission to wait for the store; must end before the gate.

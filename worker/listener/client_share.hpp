@@ -20,6 +20,7 @@ namespace feedmill {
 
 // Rate limit of a listener: allows bursts after a pause, and keeps a flood from using the whole loop.
 
+/// A token bucket, initially full. Lives on one thread.
 class TokenBucket {
  public:
   /// Requests a second on average, and the largest burst.
@@ -58,8 +59,8 @@ class TrustedProxies {
 
   bool is_trusted(const boost::asio::ip::address& address) const;
   /// The client of a request from `peer`. From a trusted proxy: the right-most untrusted address of X-Forwarded-For or
-  /// Forwarded, or the proxy's own if that is missing or malformed or the two fields differ. Absent: the peer is an
-  /// untrusted proxy whose clients all look alike (loopback, or a private address that forwards).
+  /// Forwarded, or the proxy's own if that is missing or malformed or the two fields differ. Empty: the peer is an
+  /// untrusted proxy (loopback, or a private address that sends such a field), so its clients cannot be distinguished.
   std::optional<boost::asio::ip::address> client_of(const boost::asio::ip::address& peer,
                                                     const boost::beast::http::request_header<>& head) const;
 
@@ -74,8 +75,8 @@ class TrustedProxies {
 /// A token bucket per client network: a /24 of IPv4, a /64 of IPv6. Lives on one thread.
 class NetworkBuckets {
  public:
-  /// Requests a second and burst of each network. `most`: networks counted separately; while so many have partly used
-  /// buckets, all others share one.
+  /// Requests a second and burst of each network. `most`: networks counted separately; while that many have partly used
+  /// buckets, all others share one bucket.
   NetworkBuckets(double per_second, double burst, std::size_t most = 10'000)
       : per_second_(per_second), burst_(burst), most_(most), others_(per_second, burst) {}
 

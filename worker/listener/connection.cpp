@@ -31,8 +31,8 @@ namespace {
 constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t largest_read = 64U << 10U;
 
-/// Upper bound of chunk sizes, extensions and trailers for a body of so many bytes: a chunk of one byte takes six on
-/// the wire.
+/// Upper bound of chunk sizes, extensions and trailers for a body of `body_bytes`: a chunk of one byte takes six on the
+/// wire.
 constexpr std::uint64_t most_framing(std::uint64_t body_bytes) {
   return (8U << 10U) + 8 * body_bytes;
 }

@@ -48,7 +48,7 @@ struct RequestLimits {
   std::chrono::milliseconds head_time{5'000};     ///< from the end of the previous response to the end of the head
   std::chrono::milliseconds body_time{5'000};     ///< from the end of the head to the end of the body
   std::chrono::milliseconds answer_time{10'000};  ///< for the client to receive the response
-  std::chrono::milliseconds part_time{2'000};     ///< for it to arrive if the connection closes
+  std::chrono::milliseconds part_time{2'000};     ///< for the last response to arrive before closing
   std::size_t requests = 1'000;                   ///< per connection
   MemoryBudget* memory = nullptr;                 ///< counts heads, bodies and responses; null: not counted
 };
@@ -68,9 +68,9 @@ class Connection {
   const boost::asio::ip::address& client() const { return client_; }
   const boost::asio::ip::address& network() const { return network_; }
 
-  /// Since when we wait for the client to send or receive; none while we work.
+  /// Start of the current wait for the client to send or receive; empty while we work.
   std::optional<Clock::time_point> waiting_since() const { return waiting_since_; }
-  /// Closes the connection: pending reads and writes fail and the conversation ends.
+  /// Closes the connection: pending reads and writes fail, which ends its coroutine.
   void drop();
   bool dropped() const { return dropped_; }
 
@@ -86,7 +86,7 @@ class Connection {
   void hold(std::size_t more);
 
   boost::beast::tcp_stream stream_;
-  boost::beast::flat_buffer buffer_;  // as large as a head may be: it holds nothing else
+  boost::beast::flat_buffer buffer_;  // limited to the size of a head; bodies pass through it in parts
   const boost::asio::ip::address client_, network_;
   const RequestLimits& limits_;
   std::optional<Clock::time_point> waiting_since_ = Clock::now();
@@ -103,38 +103,39 @@ class Visit {
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
 
-  /// Empty: head() is complete, or the client is gone(). Else the error status.
+  /// Receives the head. Empty: head() is complete, or the client is gone(). Otherwise the error status.
   boost::asio::awaitable<std::optional<boost::beast::http::status>> read_head();
 
   const Header& head() const { return head_; }
   const boost::asio::ip::address& client() const { return connection_.client(); }
 
-  /// Empty: body() is complete, or the client is gone(). Else the error response. `may_hold` is asked first and then
-  /// for each part whether that many bytes may be held, and counts them; if not, the client must retry. `most`: bytes,
-  /// replaces RequestLimits::body_bytes. Trailers are dropped.
+  /// Receives the body. Empty: body() is complete, or the client is gone(). Otherwise the error response. `may_hold`
+  /// counts the bytes to be held and returns whether they fit; it is called with the expected size first, then after
+  /// each part, and once it refuses, the client is asked to retry. `most`: limit in bytes, replaces
+  /// RequestLimits::body_bytes. Trailers are dropped.
   boost::asio::awaitable<std::optional<HttpReply>> read_body(std::function<bool(std::uint64_t)> may_hold = {},
                                                              std::optional<std::uint64_t> most = {});
   std::string& body() { return parser_.get().body(); }
 
-  /// Hands the connection to the caller, who answers on it: it is no longer read, bounded or closed here, and its slot
-  /// is free once answer() has returned a reply, which is ignored. For the last response on a connection: input after
-  /// the head is lost.
+  /// Hands the connection over: the caller sends the response on the socket. This class and the listener no longer
+  /// read, limit or close it; its slot is freed when answer() returns (that reply is ignored). Only for the last
+  /// response on a connection: input after the head is lost.
   boost::asio::ip::tcp::socket take_over();
 
-  /// The response is no longer needed: the client has left, or the connection was taken over.
+  /// Whether the response has become pointless: the client has left, or the connection was taken over.
   bool gone() const { return gone_; }
-  /// The request was read completely and the client keeps the connection open.
+  /// Whether the request was read completely and the client keeps the connection open.
   bool may_stay() const { return parser_.is_header_done() && parser_.is_done() && parser_.keep_alive(); }
-  /// False if the client does not receive it.
+  /// Sends the response; `stay`: keep the connection open. False if the client does not receive it.
   boost::asio::awaitable<bool> send(HttpReply reply, bool stay);
 
   /// A response in parts instead of send(); closes the connection afterwards. Call begin(), write() for each part,
-  /// which must not be empty, and end(); without end() the client sees a truncated response. False if the client does
-  /// not receive it: then send nothing further.
+  /// which must not be empty, and end(); without end() the client sees a truncated response. Each returns false if the
+  /// client does not receive it: then send nothing further.
   boost::asio::awaitable<bool> begin(HttpReply head);
   boost::asio::awaitable<bool> write(std::string_view part);
   boost::asio::awaitable<bool> end();
-  /// begin() was called.
+  /// Whether begin() was called.
   bool answered() const { return answered_; }
 
  private:

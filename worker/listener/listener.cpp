@@ -122,7 +122,7 @@ asio::awaitable<void> Listener::receive(tcp::socket socket, const Service& servi
     const Room room = make_room(connection, service.places);
     if (room == Room::made) break;
     if (room == Room::none_for_its_network) co_return;
-    nap.expires_after(std::chrono::milliseconds(10));  // all are being answered; soon one is free
+    nap.expires_after(std::chrono::milliseconds(10));  // all connections are being answered; one will be free soon
     co_await nap.async_wait(asio::use_awaitable);
   }
   co_await converse(connection, service);
@@ -159,7 +159,7 @@ Listener::Room Listener::make_room(const Connection& newcomer, const Places& pla
     ++of_network[one->network()];
     ++all;
   }
-  // If a network may have all slots, its limit is that of all.
+  // If one network may take every slot, only the total limit applies.
   const bool crowded = places.per_network < places.connections && of_network[newcomer.network()] > places.per_network;
   if (!crowded && all <= places.connections) return Room::made;
   const auto may_go = [&](const Connection& one) {

@@ -25,7 +25,7 @@ struct ListenError {
 
 [[noreturn]] void throw_exception_from_error(const ListenError& error, const boost::source_location&);
 
-/// Accepts connections. All on one thread; neither copied nor moved.
+/// Accepts connections and serves their requests. All members on one thread; neither copied nor moved.
 class Listener {
  public:
   /// Callbacks of the listener.
@@ -74,7 +74,7 @@ class Listener {
 
   boost::asio::ip::tcp::acceptor acceptor_;
   boost::asio::ip::tcp::endpoint endpoint_;
-  std::list<Connection*> connections_;  // on the frames of the lanes
+  std::list<Connection*> connections_;  // owned by the lanes
 };
 
 }  // namespace feedmill

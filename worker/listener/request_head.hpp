@@ -12,6 +12,7 @@
 
 namespace feedmill {
 
+/// Limits of a request head.
 struct HeadLimits {
   std::size_t bytes = 16U << 10U;  ///< start line, fields and the empty line
   std::size_t line = 8U << 10U;    ///< the start line alone

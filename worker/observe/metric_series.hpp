@@ -83,7 +83,7 @@ class Maker {
   prometheus::Registry& registry_;
 };
 
-/// Gauges with external names, such as consumer groups': removes series whose name no longer exists.
+/// Gauges labelled with external names, such as those of consumer groups; set() removes series with other names.
 class GaugesByName {
  public:
   explicit GaugesByName(prometheus::Family<Gauge>& family) : family_(family) {}

@@ -44,6 +44,7 @@ class Metrics {
   void committed(const StoreResult<Committed>& result);
   /// Any other failed store call.
   void store_error(const StoreError& error);
+  /// Reconnections to Redis since the last call.
   void reconnected(std::uint64_t times);
   /// Records delivered, by result.
   void delivered(std::uint64_t applied, std::uint64_t repeated, std::uint64_t failed);
@@ -59,17 +60,17 @@ class Metrics {
   enum class Delivery { fat, thin, bad_signature, unknown, limited };
   void push_delivery(Delivery delivery);
   void push_verification(bool accepted);
-  /// A feed's subscription changed to `state` (PushStanding::state), "" = it has none any more.
+  /// A feed's subscription changed to `state` (PushStanding::state); "": it has ended.
   void push_turned(std::string_view state);
   /// Time from the end of the header to the response.
   void callback_answered(std::chrono::duration<double> took);
-  /// A push's content was written (Report::pushed_first: before any poll had it).
+  /// The content of a push was stored (Report::pushed_first: before any poll had it).
   void pushed(const Report& report);
 
   /// Result of a request to a webhook or a hub subscriber.
   enum class PushOut { taken, failed, gone, given_up };
   void push_out_sent(bool webhook, PushOut result);
-  /// A hub subscriber was asked to verify its request.
+  /// A hub subscriber answered, or failed to answer, a verification request.
   void push_out_verified(bool accepted);
   /// Events sent on live streams, counted per client.
   void push_out_streamed(std::uint64_t events);

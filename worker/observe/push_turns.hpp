@@ -17,17 +17,17 @@ struct PushNews {
   std::string why;  ///< "" if there is no reason to give
   std::string hub;
   bool hub_in_trouble = false;
-  bool fell = false;  ///< has failed or was denied since it was last healthy, which was reported
+  bool fell = false;  ///< failed or denied since it was last healthy, and reported as such
 };
 
 /// The change made by a refresh.
 PushNews push_news(const Report& report);
 
-/// Logs and counts a change; does nothing without one.
+/// Logs and counts a change; no-op if the state is the same.
 void note_turn(Log& log, Metrics& metrics, const PushNews& news);
 
-/// Notices of changes to failed, denied and back to healthy, even by another subscription; of a hub once a day. `now`:
-/// Redis' time.
+/// Notices of changes to failed and denied and of the recovery, even by another subscription; a notice of the hub if it
+/// is in trouble. `now`: Redis' time.
 std::vector<Notice> turn_notices(const PushNews& news, Milliseconds now);
 
 }  // namespace feedmill

@@ -14,7 +14,7 @@
 namespace feedmill {
 namespace {
 
-/// A new primary returns this until its replicas have found it, which may or may not happen.
+/// A new primary returns this until its replicas connect, which may never happen.
 bool lacks_replicas(const StoreError& error) {
   return error.detail.starts_with("NOREPLICAS");
 }

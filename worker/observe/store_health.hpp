@@ -38,9 +38,9 @@ struct Outage {
   StoreError last;
 };
 
-/// Which stores of a process are down. A failing server affects many stores, each of which detects it separately:
-/// stores that fail within ten seconds of each other are one outage, which the first reports when it begins and the
-/// last to recover when it ends. From any thread.
+/// Tracks the stores of a process that are down. A failing server affects many stores, and each detects it separately:
+/// stores that fail within ten seconds of each other are one outage. The first to fail reports its beginning, the last
+/// to recover its end. From any thread.
 class StoresAway {
  public:
   using Clock = std::chrono::steady_clock;
@@ -67,7 +67,7 @@ class StoresAway {
   std::vector<Together> outages_;  // newest last
 };
 
-/// Logs the end of the outage `all` when its last store recovers; otherwise, at `debug`, that one store did.
+/// Logs the end of the outage `all` when its last store recovers; otherwise logs at `debug` that one store recovered.
 void tell_back(Log& log, const std::optional<StoresAway::Back>& all, std::string_view message);
 
 /// Outages seen by the loops of a process, reported once: when the first loop fails, and when the last recovers. From
@@ -86,7 +86,7 @@ class Outages {
   std::optional<Outage> up(const void* loop);
 
   bool is_up() const;
-  /// The latest error while any loop is down; "": none is.
+  /// The latest error while any loop is down; otherwise "".
   std::string trouble() const { return error().detail; }
   StoreError error() const;
 
@@ -105,15 +105,15 @@ class Outages {
   bool called_ = false;  ///< reported that an operator must fix it
 };
 
-/// On its loop's thread only. `outages` must outlive this.
+/// The store's availability as seen by one loop; on its loop's thread only. `outages` must outlive this.
 class StoreHealth {
  public:
   using Clock = std::chrono::steady_clock;
 
   explicit StoreHealth(Outages& outages) : outages_(outages) {}
 
-  /// A call failed; the caller has counted the error. A server's redirection to another is not an outage for half a
-  /// second, because a retry finds that one. Nor, for 15 s, is a new primary whose replicas have not found it yet.
+  /// A call failed; the caller has counted the error. A redirection to another server is not an outage for half a
+  /// second, because a retry reaches that server. A new primary without replicas is not one for 15 s.
   void mark_down(const StoreError& error, Clock::time_point now = Clock::now());
   /// A call succeeded. Returns the outage that ended, if any and if no other loop is still in it.
   std::optional<Outage> mark_up();
@@ -127,7 +127,7 @@ class StoreHealth {
  private:
   Outages& outages_;
   std::optional<Clock::time_point> since_;
-  std::optional<Clock::time_point> led_away_;  // time of a redirection, if no call has succeeded since
+  std::optional<Clock::time_point> led_away_;  // time of a redirection if no call has succeeded since
   StoreError last_;
   int attempts_ = 0;
 };
@@ -149,7 +149,7 @@ struct VerbFailure {
   std::string text;
 };
 
-/// For a server that has reached its data limit. No semicolon: failure_of() prepends one.
+/// Remedy for a server that has reached its data limit. Without the semicolon that failure_of() prepends.
 inline constexpr std::string_view remedy_of_full_server =
     "raise its maxmemory (for a private server, MemoryMax= or the container's limit), or keep fewer entries "
     "(retention.entries)";

@@ -17,22 +17,23 @@ struct Failure {
   int blocks_after = 0;
 };
 
-/// The failure of a response whose status means that it has no document.
+/// The failure of a response without a document, by its status.
 Failure failure_of_status(int status);
 /// The failure of a page that requires a browser.
 Failure failure_of_challenge();
 /// The failure of a second 410, a day later.
 Failure failure_of_the_gone();
-/// The failure of a missing response or an unusable document. `sent`: an HTTP byte was sent (HTTP P6).
+/// The failure if the response is missing or its document unusable. `sent`: an HTTP byte was sent (HTTP P6).
 Failure failure_of_error(Reason reason, bool sent);
 
-/// Whether trouble of the whole host can cause this failure of a feed (HTTP H11).
+/// Whether a storm of the whole host can cause this failure of a feed (HTTP H11).
 bool is_like_a_storm(Reason reason);
 
-/// The group of a failure. Consecutive failures are counted within a group; one of another group restarts at 1.
+/// The group of a failure. Consecutive failures are counted within a group; a failure of another group starts again at
+/// 1.
 std::string_view group_of(Reason reason);
 
-/// HTTP P7: whether the freshness of responses with this status counts.
+/// HTTP P7: whether a response with this status may state its freshness.
 bool states_freshness(int status);
 
 }  // namespace feedmill

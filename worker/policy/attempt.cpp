@@ -109,7 +109,7 @@ Unreadable not_decoded(const DecodeError& error, BodyPrint print) {
   return {error.reason, error.detail, std::move(print), bad_coding};
 }
 
-/// Strips an incomplete character at the end of a truncated text, which would mislead encoding detection.
+/// Strips an incomplete character from the end of a truncated text; it would mislead encoding detection.
 std::string_view without_half_character(std::string_view text) {
   for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
     const auto byte = static_cast<unsigned char>(text[text.size() - back]);
@@ -237,13 +237,13 @@ bool wants_a_browser(FetchResponse& response) {
   return page && is_challenge_page(*page);
 }
 
-/// The response with a body, complete or truncated; null if there is none.
+/// The response with a body, complete or truncated; null without a body.
 const FetchResponse* body_in(const FetchResult& fetched) {
   if (const auto* error = std::get_if<FetchError>(&fetched)) return error->cut_off ? &*error->cut_off : nullptr;
   return std::get_if<FetchResponse>(&fetched);
 }
 
-/// Reads an exchange that ended early within the body of a 200; a success if the document is complete.
+/// Reads an exchange that ended early within the body of a 200; succeeds if the document is complete.
 Reading read_cut_off(FetchResult& fetched, const FeedState& state, const ReadingOptions& options) {
   auto& error = std::get<FetchError>(fetched);
   Reading reading = salvaged(*error.cut_off, state, options, Unreadable{error.reason, error.detail, {}, false});
@@ -316,7 +316,7 @@ std::uint64_t cost_of_storing(const Reading& reading) {
 
 namespace {
 
-/// Whether the skipped items and the other posts can be judged independently.
+/// Whether the skipped items and the other posts can be judged separately.
 bool say_nothing_of_each_other(const Feed& feed, const Document& document, const FeedState& state) {
   return feed.deleted.empty() && document.identified_by == state.identity.by && !document.unfit &&
          document.entries.size() == feed.entries.size() + feed.known.size() && stand_alone(document.entries);

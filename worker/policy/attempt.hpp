@@ -28,7 +28,7 @@ struct BodyPrint {
   std::uint64_t wire_bytes = 0, body_bytes = 0;
 };
 
-/// A 200 whose body is not a feed, or cannot be decoded.
+/// A 200 with a body that is not a feed or cannot be decoded.
 struct Unreadable {
   Reason reason{};
   std::string detail;
@@ -76,7 +76,7 @@ struct SameBody {
 /// 304.
 struct NotModified {};
 
-/// A response whose status means that it has no document.
+/// A response without a document, by its status.
 struct HttpStatus {
   int status = 0;
   bool challenge = false;  ///< its page requires a browser (HTTP §4)
@@ -85,14 +85,15 @@ struct HttpStatus {
 /// decide() must handle every alternative to compile.
 using Reading = std::variant<Document, SameBody, NotModified, HttpStatus, FetchError, Unreadable>;
 
+/// Options of read().
 struct ReadingOptions {
   std::uint64_t max_body_bytes = 16u << 20;  ///< decoded
   /// Decoded bytes granted for now (SECURITY M2): a larger body is Unreadable with worker.memory, and is kept.
   std::uint64_t granted_bytes = std::numeric_limits<std::uint64_t>::max();
   HtmlPolicy html = HtmlPolicy::strict;
   bool keep_class = false;  ///< `class` survives `strict`
-  /// Store::id() of the target store. Posts whose trail has it came back, and are ignored like those whose trail is too
-  /// long (WEBSUB U17). "": such posts are not detected.
+  /// Store::id() of the target store. Posts with it in their trail have come back and are ignored, as are posts with
+  /// too long a trail (WEBSUB U17). "": returned posts are not detected.
   std::string store_id;
   bool hash_items = false;  ///< compute Document::context and EntryRecord::item_hash
   /// DocumentHints::most_steps; above it the body is Unreadable with parse.limit.
@@ -104,10 +105,10 @@ struct ReadingOptions {
 /// Whether this build's rules read the feed's last document, so that every difference is the publisher's.
 bool was_read_alike(const FeedState& state);
 
-/// Why the document could not be read completely; null if it was, or there was none.
+/// Why the document could not be read completely; null if it could, or if there was none.
 const Unreadable* refusal_of(const Reading& reading);
 
-/// Whether read() has a body to process, which is worth a CPU thread.
+/// Whether read() has a body to process, which is worth using a CPU thread.
 bool has_document(const FetchResult& fetched);
 
 /// Decoded size of the document in `fetched`, as far as known before decoding. `last`: that of the previous document.
@@ -123,20 +124,21 @@ std::optional<SameBody> known_body(const FetchResult& fetched, const FeedState& 
 Reading read(FetchResult& fetched, const FeedState& state, const ReadingOptions& options);
 
 /// Memory for a document's posts until they are stored: as read, as written, and as script arguments, built and sent.
-/// In bytes; 0 if there is no document.
+/// In bytes; 0 without a document.
 std::uint64_t cost_of_storing(const Document& document);
 std::uint64_t cost_of_storing(const Reading& reading);
 
-/// Whether to ignore a truncated document's last post, or keep what there is of it if its guid is complete.
+/// Whether to ignore a truncated document's last post, or to keep the part received if its guid is complete.
 enum class CutPost { left_out, kept };
 
-/// Parses a decoded body. `response`: its response; `state`: how the feed's posts are identified. Leaves
+/// Parses a decoded body. `response`: the response with the body; `state`: how the feed's posts are identified. Leaves
 /// Document::print empty.
 boost::system::result<Document, ParseError> read_document(std::string_view body, const FetchResponse& response,
                                                           const FeedState& state, const ReadingOptions& options,
                                                           CutPost cut_post = CutPost::left_out);
 
-/// Reads all of a document whose items were partly skipped; `response` brought it. Returns a Document or Unreadable.
+/// Reads a document again, this time including skipped items. `response`: its response. Returns a Document or
+/// Unreadable.
 Reading read_whole(const Document& passed, const FetchResponse& response, const FeedState& state,
                    const ReadingOptions& options);
 

@@ -54,8 +54,8 @@ void leave_out(std::vector<EntryWrite>& writes, const std::vector<std::string>& 
   std::erase_if(writes, [&](const EntryWrite& write) { return gone.contains(write.guid); });
 }
 
-/// Posts that a complete document deletes: `deleted`, and those neither stored nor listed, whose first push may be in
-/// transit. Latest deletions last.
+/// Posts that a complete document deletes: `deleted`, and those neither stored nor listed, because their first push may
+/// be in transit. Latest deletions last.
 std::vector<std::string> taken_back(const Document& document, const StoredSnapshot& known,
                                     const std::vector<std::string>& deleted) {
   if (document.deleted.empty() || document.cut_short) return deleted;
@@ -165,8 +165,8 @@ class Decider {
       return;
     }
     if (!document.cut_short) note_comparison(diff, document.has_idle);
-    // HTTP P2. A truncated document may be complete next time under the same validators; if it arrives again byte for
-    // byte, it has no more.
+    // HTTP P2. A truncated document may be complete next time under the same validators; if the same bytes arrive
+    // twice, it always ends there.
     const bool is_whole = !document.cut_short || !document.cut_post.empty();
     if (diff.has_more) {  // the next poll reads it again and compares it with the same items
       state.validators.etag = state.validators.last_modified = "";
@@ -233,7 +233,7 @@ class Decider {
       draft_.fail(failure_of_challenge(), "the server requires a browser (" + std::to_string(answer.status) + ")");
       return;
     }
-    if (answer.status == 403 && draft_.host_serves_others()) {  // possibly throttling: treated so for three responses
+    if (answer.status == 403 && draft_.host_serves_others()) {  // possibly throttling, for up to three responses
       Failure forbidden = failure_of_status(403);
       ++forbidden.blocks_after;
       draft_.fail(forbidden, "the server answered 403, but serves other feeds");
@@ -317,7 +317,7 @@ class Decider {
     return is_dated(write) && Milliseconds(write.timestamp * 1000) < now_ - draft_.commit().retention.grace;
   }
 
-  /// How many posts in `deleted` are stored.
+  /// Number of posts in `deleted` that are stored.
   std::size_t count_stored(const std::vector<Deletion>& deletions, const std::vector<std::string>& deleted) const {
     std::unordered_set<std::string_view> stored;
     for (std::size_t i = 0; i < deletions.size() && i < known_.deletable.size(); ++i) {
@@ -338,13 +338,14 @@ class Decider {
     return document.self == url || document.prev == url;
   }
 
-  /// The new address in the stored document still holds when it is served again.
+  /// A new address in the stored document still counts if the server confirms that document.
   std::string unretracted() const {
     const PendingRedirect& moving = claim_.state.address.moving;
     return moving.by_document ? moving.to : std::string();
   }
 
-  /// HTTP R5, R8. Call after take_validators(): those belong to the URL that sent them, whatever is requested next.
+  /// HTTP R5–R9. Call after take_validators(): validators belong to the URL that sent them, whichever is requested
+  /// next.
   void consider_move(const Identity& identity) {
     Commit& commit = draft_.commit();
     FeedState& state = commit.state;
@@ -379,7 +380,7 @@ class Decider {
     if (at.count() == 0 || compares_all(claim_.state, claim_.now)) at = has_idle ? now_ : Milliseconds(0);
   }
 
-  /// Whether there is nothing to trim, so that a document without changes takes the short path of a 304.
+  /// Whether there is nothing to trim, so that a document without changes can take the short path of a 304.
   bool has_nothing_to_trim() {
     const Commit& commit = draft_.commit();
     const Retention& retention = commit.retention;
@@ -455,7 +456,7 @@ class Decider {
       ++advert.missing;
   }
 
-  /// Whether a push should have delivered one of the new posts: old enough, but not older than the subscription or the
+  /// Whether a push should have delivered one of the new posts: old enough, but newer than the subscription and the
   /// last poll.
   bool has_overdue(const std::vector<EntryWrite>& writes) const {
     const Milliseconds from = std::max(claim_.state.push.standing.verified, claim_.state.last.at);

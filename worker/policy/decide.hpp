@@ -1,4 +1,4 @@
-// Pure policy: from what was read to what to write and when to fetch next (HTTP §3, §4; DESIGN §5).
+// Pure policy: decides from a reading what to write and when to fetch next (HTTP §3, §4; DESIGN §5).
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,20 @@
 
 namespace feedmill {
 
+/// Configuration of the policy.
 struct PolicyOptions {
   ScheduleOptions schedule;
-  Retention retention;                                                 ///< `listed` is the document's
+  Retention retention;                                                 ///< the document sets `listed`
   std::map<std::string, Milliseconds, std::less<>> host_min_interval;  ///< by host: poll interval of a feed (HTTP H7)
   PushOptions push;
   EventDetail events;
   std::uint32_t gap_pages = 10;  ///< pages of older posts read to close a gap (HTTP G2)
 };
 
-/// The facts of an exchange that policy needs.
+/// Facts about an exchange for policy.
 struct Exchange {
   std::string requested_url;
-  Validators validators;        ///< of the response, empty without one
+  Validators validators;        ///< of the response; empty without a response
   std::vector<Header> headers;  ///< of the last response
   std::vector<Hop> hops;        ///< all responses, including the last
   std::uint64_t wire_bytes = 0;
@@ -40,7 +41,7 @@ struct Exchange {
   bool early = false;                     ///< fetched before it was due; must not happen (HTTP N2)
   bool identity = false;                  ///< retried without content coding, after a broken one (HTTP §4)
   bool fell_back = false;                 ///< HTTP/2 failed and HTTP/1.1 succeeded (HTTP P20)
-  /// The server's mistake in an otherwise complete document (HTTP §4); empty: no document was read.
+  /// The server's mistake in an otherwise complete document (HTTP §4), "" if none; empty: no document was read.
   std::optional<std::string> fault{};
 };
 
@@ -51,6 +52,7 @@ bool compares_all(const FeedState& state, Milliseconds now);
 /// 304 with S > 2, after a 304 that denied a push, or if it lied before; at most once in 24 hours.
 bool wants_probe(const FeedState& state, Milliseconds now);
 
+/// What to write and report after an attempt.
 struct Decision {
   Commit commit;
   Outcome outcome = Outcome::failed;
@@ -68,12 +70,14 @@ struct Decision {
 Decision decide(const Claim& claim, Reading&& reading, const Exchange& exchange, const StoredSnapshot& known,
                 const PolicyOptions& options, Milliseconds now);
 
-/// Decides about a pushed document: creates new posts and applies updates that state a later time than the stored post.
-/// Of the feed, only the schedule changes (WEBSUB P4). `claim`: of Pushes::claim(), whose time is the current time.
+/// Result of decide_push().
 struct PushDecision {
   Decision decision;
-  std::uint32_t doubtful = 0;  ///< changed posts that do not state a later time: the feed must be polled
+  std::uint32_t doubtful = 0;  ///< changed posts that state no later time: the feed must be polled
 };
+/// Decides about a pushed document: creates new posts and applies updates that state a later time than the stored post.
+/// Of the feed itself, only the schedule changes (WEBSUB P4). `claim`: from Pushes::claim(); its `now` is the current
+/// time.
 PushDecision decide_push(const Claim& claim, Document&& document, const StoredSnapshot& known,
                          const PolicyOptions& options);
 

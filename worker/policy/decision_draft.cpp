@@ -149,7 +149,7 @@ void DecisionDraft::fail(const Failure& failure, std::string detail, std::uint32
   go_on_with_pages(decision.commit, claim_, true, now_);
 }
 
-/// The feed's state, failures and interval stay unchanged.
+/// After a failure in a storm of the host: the feed's state, failures and interval stay unchanged.
 void DecisionDraft::weather_storm() {
   const FeedState& state = decision.commit.state;
   if (!states_freshness(state.last.status)) context.fresh = Freshness();
@@ -163,7 +163,7 @@ bool DecisionDraft::is_of_storm(Reason reason) const {
          is_like_a_storm(reason);
 }
 
-/// SECURITY Q2: a document that repeatedly exceeds every reasonable cost backs off like one that killed workers.
+/// SECURITY Q2: a document that repeatedly exceeds all reasonable cost backs off like one that killed workers.
 void DecisionDraft::quarantine() {
   FeedState& state = decision.commit.state;
   if (state.state != "quarantined") state.quarantine.since = now_;
@@ -195,7 +195,7 @@ void DecisionDraft::end_push(std::uint32_t created, bool wrote) {
   context.last_new = state.rhythm.last_new;
   plan(due_after_success(options_.schedule, context, state.rhythm.new_per_week,
                          read_schedule_hints(state.document.hints)));
-  // Not earlier than planned: the last response may have requested that delay, which is no longer known.
+  // Not earlier than planned: the last response may have requested that delay, but it is not stored.
   if (decision.commit.next_due < claim_.due) {
     decision.commit.next_due = claim_.due;
     explain_kept_due();
@@ -262,7 +262,7 @@ void DecisionDraft::tell_host() {
   const bool throttled =
       state.last.error == to_string(Reason::status_forbidden) && host_serves_others() && state.failures.count <= 3;
   HostAnswer& host = decision.commit.host;
-  // A feed that is repeatedly forbidden has a problem of its own.
+  // A feed that is forbidden repeatedly has a problem of its own.
   const Forbidden forbidden = !throttled                  ? Forbidden::for_good
                               : state.failures.count == 1 ? Forbidden::over_quota
                                                           : Forbidden::throttled;
@@ -313,7 +313,7 @@ void DecisionDraft::watch(std::uint32_t created, bool barren, bool payload) {
     commit.push_ask = now_ + push_retry_after(push.standing.tries);
 }
 
-/// WEBSUB P6: whether to poll again soon, because a cache may serve a post later than its push. Not for a feed whose
+/// WEBSUB P6: whether to poll again soon, because a cache may serve a post later than its push. Not if the feed's
 /// pushes usually bring nothing, nor if the operator's minimum interval is longer.
 bool DecisionDraft::may_look_again() const {
   const bool is_rare = context.interval_min && *context.interval_min > second_look_after;

@@ -1,4 +1,4 @@
-// A decision under construction: consequences of an attempt that do not depend on its content (HTTP §3, §4).
+// A decision under construction: those consequences of an attempt that do not depend on its content (HTTP §3, §4).
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace feedmill {
 Retention retention_of(Retention retention, const FeedSettings& settings);
 
 /// Maintains the feed's state and failures, its next due time, its pushes, and the events about it and its host.
-/// decide.cpp handles the content, reports how the attempt ended (once) and takes the decision. All constructor
-/// arguments must outlive this.
+/// decide.cpp handles the content, calls one function for the end of the attempt, and takes the decision. All
+/// constructor arguments must outlive this.
 class DecisionDraft {
  public:
   DecisionDraft(const Claim& claim, const Exchange& exchange, const PolicyOptions& options, Milliseconds now);
@@ -31,9 +31,9 @@ class DecisionDraft {
   void succeed(Outcome outcome, std::uint32_t created, bool first);
   /// `created`: new entries of a truncated document.
   void fail(const Failure& failure, std::string detail, std::uint32_t created = 0);
-  /// The server reported that the feed is gone for good.
+  /// Ends a feed that its server reported as gone for good.
   void end_as_gone();
-  /// HTTP H6: a redirect led to a host that must not be fetched from now. Not a failure; the first hop was requested.
+  /// HTTP H6: a redirect led to a host that must not be fetched from now. Not a failure; the first hop was sent.
   void put_off(std::string detail);
   /// A push brought `created` entries, independently of polls; `wrote`: it changed something.
   void end_push(std::uint32_t created, bool wrote);
@@ -68,7 +68,7 @@ class DecisionDraft {
   std::string_view failing_state(const Failure& failure) const;
   void set_state(std::string_view name);
   void plan(const NextDue& next);
-  /// After a push: explains that the poll stays as planned before it.
+  /// After a push: the explanation for a poll that stays as planned before.
   void explain_kept_due();
 
   const Claim& claim_;

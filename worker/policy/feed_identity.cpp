@@ -25,7 +25,7 @@ std::size_t count_unknown(const StoredSnapshot& known) {
   return static_cast<std::size_t>(std::count_if(known.guids.begin(), known.guids.end(), is_unknown));
 }
 
-/// 3, 6, 12, 24 …
+/// Whether `documents` is 3, 6, 12, 24 …
 bool is_turn(std::uint32_t documents) {
   const std::uint32_t turn = documents / documents_to_switch;
   return documents % documents_to_switch == 0 && turn != 0 && (turn & (turn - 1)) == 0;
@@ -192,8 +192,7 @@ class Comparison {
     renamed_.push_back(place);
   }
 
-  /// If a post has the guid of another one, but its link or text identifies its own entry beyond doubt, it keeps that
-  /// entry.
+  /// A post under another one's guid keeps its own entry if its link or text identifies that beyond doubt.
   void follow_others() {
     if (!by_guid() || document_.cut_short || names_places(document_.entries, known_.guids)) return;
     std::vector<bool> wanted(document_.entries.size());
@@ -206,7 +205,7 @@ class Comparison {
     }
     if (std::ranges::find(wanted, true) == wanted.end()) return;
     std::vector<Match> followed = match_posts(unnamed, wanted, stored_);
-    // The link alone suffices if the guid of its entry went to another of these posts: they were exchanged.
+    // The link alone suffices if the guid of its entry went to another such post: the two were exchanged.
     for (bool all_sure = false; !all_sure;) {
       std::unordered_set<std::string_view> exchanged;
       for (const Match& match : followed) exchanged.insert(document_.entries[match.read].guid);
@@ -263,7 +262,7 @@ class Comparison {
     return !now.empty() && !before.empty() && now != before;
   }
 
-  /// Takes matches of a post that is known both by a guid and by its substitute, or that had another post's guid.
+  /// Takes matches of posts known both by a guid and by its substitute, or listed under another post's guid before.
   std::vector<Match> take_certain() {
     std::vector<Match> certain;
     if (!by_guid()) return certain;
@@ -356,7 +355,7 @@ class Comparison {
     known_.guids.resize(kept);
   }
 
-  /// Several posts may have shared a guid before: those other than the stored one are new.
+  /// Several posts may have shared a guid before: all but the stored one are new.
   void forget_unmatched() {
     std::vector<bool> matched(known_.guids.size());
     for (const Match& match : matches_) matched[match.read] = true;
@@ -420,7 +419,7 @@ class Comparison {
     known_.naming = naming(given, substitutes);
   }
 
-  /// For a post without its own guid, in a document that keeps its guids.
+  /// Whether a post without its own guid was trimmed; for documents that keep their guids.
   bool is_among_trimmed(std::size_t place) const {
     if (!known_.trimmed || !oldest_) return false;
     if (const std::optional<std::int64_t>& date = document_.entries[place].timestamp) return *date < *oldest_;

@@ -1,5 +1,5 @@
-// Handles untrustworthy guids: recognises posts under new guids, and identifies a feed whose guids never stay by
-// something else until they do (DESIGN §5). Pure policy; the refresher queries the store.
+// Handles unreliable guids: recognises posts under new guids, and identifies the posts of a feed by link or text while
+// its guids keep changing (DESIGN §5, SECURITY T19). Pure policy; the refresher queries the store.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@
 
 namespace feedmill {
 
-/// Of posts with the same guid and link, keeps the stored one, else the one most similar to it, else the first.
+/// Among posts with the same guid and link, keeps the stored one, else the one most similar to it, else the first.
 /// `known`: the lookup result; updated accordingly.
 void settle_repeated(Document& document, StoredSnapshot& known);
 
-/// Whether the document must be compared with all stored posts. One of: most of its guids are unknown; the feed is
+/// Whether the document must be compared with all stored posts, because: most of its guids are unknown; the feed is
 /// being switched to another identity or returns to its guids; its guids name positions
-/// (storage/records/post_identity.hpp); more than 5 % have been unknown for so many documents that they may be new at
+/// (storage/records/post_identity.hpp); more than 5 % have been unknown in so many documents that they may be new at
 /// every fetch (checked after 3 documents, 6, 12 …); a post unknown under a substitute may be stored under a guid, or
-/// vice versa; a post differs from the one stored under its guid; are_too_many() posts must be told apart.
+/// vice versa; a post differs from the one stored under its guid; or are_too_many().
 bool must_compare(const PostIdentity& identity, const Document& document, const StoredSnapshot& known);
 
 /// Stored posts that the document lists under new guids, for a lookup of their contents.
@@ -31,13 +31,13 @@ struct Recognised {
   std::vector<EntryRecord> look_up;  ///< stored guid and digest of each
 };
 
-/// Compares the document with `stored`. `known` then says which posts to re-key, and which were trimmed under other
-/// guids: those older than all stored posts, if most of the document has new guids; otherwise only those without a guid
-/// of their own. A stored post keeps its guid if the document gives it none; one stored under a substitute gets the
-/// guid that the document gives it. A post that arrives under another's guid keeps its entry if its link or text
-/// identifies it. If stored posts had new guids in three documents in a row, or guids name positions, `document` gets
-/// the guids of the identity that stayed stable; once its own guids have proven sound, it returns to those. Never for a
-/// truncated document.
+/// Compares the document with `stored`. Marks in `known` the posts to re-key, and those trimmed under other guids:
+/// posts older than all stored ones, if most of the document has new guids; otherwise only those without their own
+/// guid. A stored post keeps its guid if the document gives it none; one stored under a substitute gets the guid that
+/// the document gives it. A post that arrives under another post's guid keeps its entry if its link or text identifies
+/// it. If stored posts had new guids in three documents in a row, or guids name positions, `document` gets the guids of
+/// the identity that stayed stable; once its own guids have proven sound, it returns to those. Never for a truncated
+/// document.
 Recognised recognise(const PostIdentity& identity, Document& document, StoredSnapshot& known,
                      const std::vector<StoredPost>& stored);
 
@@ -50,20 +50,20 @@ bool is_told_apart_as_ever(const PostIdentity& identity, const StoredSnapshot& k
 /// How the posts of a document are named if nothing else is stored.
 Naming naming_of(const std::vector<EntryRecord>& entries);
 
-/// Whether the document shares no guid with the stored posts, so that posts were probably missed. Never at a first
-/// import, after an empty document or one whose posts were recognised; nor for a document of one post, which says
-/// nothing about earlier ones.
+/// Whether the document shares no guid with the stored posts, so that posts were probably missed. Never on a first
+/// import, after an empty document, or if posts were recognised; nor for a document of one post, which says nothing
+/// about earlier ones.
 bool is_gap(const FeedState& before, const Document& document, const StoredSnapshot& known);
 
-/// feed_gap{from, to}: between the newest post stored before and the document's oldest, in Unix seconds.
+/// feed_gap{from, to}: from the newest post stored before to the document's oldest, in Unix seconds.
 FeedEvent gap_event(const Document& document, const StoredSnapshot& known, Milliseconds now);
 
 /// feed_rekeyed{count, identified_by, examples}
 FeedEvent rekeyed_event(const std::vector<Rekey>& rekeys, IdentifiedBy by);
 
-// Single posts under new guids: finds which of a document's unknown posts are stored under a guid that it no longer
-// lists (DESIGN §5). feed_identity.hpp handles documents with mostly new guids. Pure policy; the refresher queries the
-// store.
+// Single posts under new guids: finds unknown posts of a document that are stored under a guid missing from it
+// (DESIGN §5). must_compare() and recognise() handle documents with mostly new guids. Pure policy; the refresher
+// queries the store.
 
 /// Stored posts that may be unknown posts of a document, to be looked up with all their fields.
 struct Suspects {
@@ -73,13 +73,13 @@ struct Suspects {
   bool empty() const { return look_up.empty() && seconds.empty(); }
 };
 
-/// The suspects of a document whose feed is identified by guid. None for a usual new post, which is newer than all
-/// stored ones: a post keeps its date under a new guid. Bounded, except for other spellings of unknown guids (at most
+/// The suspects of a document in a feed identified by guid. A typical new post has none, because it is newer than all
+/// stored posts: a post keeps its date under a new guid. Bounded, except for other spellings of unknown guids (at most
 /// one each).
 Suspects suspects(const PostIdentity& identity, const Document& document, const StoredSnapshot& known,
                   Milliseconds now);
 
-/// Whether more posts are suspicious than suspects() covers, and more have left the document: then all stored posts
+/// Whether more posts are suspicious than suspects() covers, and more have left the document, so that all stored posts
 /// must be compared.
 bool are_too_many(const PostIdentity& identity, const Document& document, const StoredSnapshot& known);
 
@@ -95,14 +95,14 @@ void recognise_items(const PostIdentity& identity, const Document& document, Sto
 /// The URLs of the enclosed files, without scheme, host spelling and query; "" = none.
 std::string media_key(const Fields& fields);
 
-// What a feed's successive documents show about its guids: whether they stay, and whether they are sound again (DESIGN
-// §5). Pure policy; feed_identity.hpp judges single documents.
+// What successive documents of a feed show about its guids: whether they stay, and whether they are sound again
+// (DESIGN §5, SECURITY T19). Pure policy; must_compare() and recognise() judge single documents.
 
-/// Consecutive documents, each different from the previous, that prove what a single one cannot.
+/// Number of consecutive documents, each different from the previous, that prove what a single one cannot.
 inline constexpr std::uint32_t documents_to_switch = 3;
 
-/// Whether a feed identified otherwise returns to its guids with this document: they were present, distinct and
-/// unchanged in three documents in a row, and twice as many after each return.
+/// Whether a feed that is not identified by its guids returns to them with this document: they were present, distinct
+/// and unchanged in three documents in a row; the number doubles with each earlier return.
 bool may_return(const PostIdentity& identity, const Document& document, const StoredSnapshot& known);
 
 /// Counts the document in the feed's state; `known`: after the comparison, if there was one.

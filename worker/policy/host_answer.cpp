@@ -35,7 +35,7 @@ bool is_led_away(const Exchange& exchange) {
                              [&](const Hop& hop) { return !is_one_site(exchange.requested_url, hop.url); });
 }
 
-/// Anyone may add any URL of a host, which must not slow its feeds for long (HTTP H3).
+/// Anyone may add any URL of a host; that must not slow the host's feeds for long (HTTP H3).
 void doubt(HostAnswer& host, const Claim& claim, Milliseconds now) {
   host.quota.reset();
   host.shows_no_limits = true;

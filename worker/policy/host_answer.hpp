@@ -1,4 +1,4 @@
-// What a response says about its server, for all feeds on it (HTTP H3-H5, H10). Pure.
+// Interprets a response for all feeds on its server (HTTP H3-H5, H10). Pure.
 #pragma once
 
 #include <string>
@@ -21,9 +21,9 @@ bool is_of_another_server(const Exchange& exchange);
 /// What a 403 means for the request rate.
 enum class Forbidden { for_good, throttled, over_quota };
 
-/// `status`: the last response's HTTP status, 0 = none; `forbidden`: how to interpret a 403. A response of another site
-/// (is_of_another_site) says nothing about its server; the result then covers the first hop only, as served or silent.
-/// `is_feed`: the URL was read as a feed, now or before; other URLs say little of the feeds of their server.
+/// `status`: the last response's HTTP status, 0 = none; `forbidden`: how to interpret a 403; `is_feed`: the URL was
+/// read as a feed, now or before; other URLs say little about their server's feeds. For a response from another site
+/// (is_of_another_site) the result covers the first hop only, as served or silent.
 HostAnswer host_answer(const Claim& claim, const Exchange& exchange, int status, Forbidden forbidden, bool is_feed,
                        Milliseconds now);
 
@@ -32,7 +32,8 @@ struct OwnQuota {
   Milliseconds wait{};   ///< until its next request, 0 = none
   bool used_up = false;  ///< no request is left before the reset
 };
-/// Of a quota longer than an hour, one reported by another site's server, or one of a URL never read as a feed.
+/// Applies a quota longer than an hour, reported by another site's server, or of a URL never read as a feed; otherwise
+/// none.
 OwnQuota own_quota(const Claim& claim, const Exchange& exchange, Milliseconds now);
 
 }  // namespace feedmill

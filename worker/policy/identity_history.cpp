@@ -37,7 +37,7 @@ std::string sample_of(const Document& document) {
   return sample;
 }
 
-/// Whether sampled posts that were there before kept their guids; empty if the sample has none of them.
+/// Whether known posts within the sample's range kept their guids; empty if no sampled post is listed.
 std::optional<bool> stayed(const std::string& sample, const Document& document, const StoredSnapshot& known) {
   std::set<std::string_view> marks;
   for (std::string_view rest = sample; rest.size() >= mark_digits; rest.remove_prefix(mark_digits)) {

@@ -32,7 +32,7 @@ bool is_by_guid(const PostIdentity& identity, const Document& document) {
   return identity.by == IdentifiedBy::guid && document.identified_by == IdentifiedBy::guid;
 }
 
-/// Whether an unknown post has its own guid, or is identified by its link in a feed whose posts all are.
+/// Whether the post is unknown and identified by its own guid, or by a substitute in a feed that has only those.
 bool is_unknown(const PostIdentity& identity, const EntryRecord& record, const StoredSnapshot::Guid& guid) {
   const bool its_own = is_named(record) || identity.naming == Naming::substitutes;
   return guid.is == Is::unknown && guid.id.empty() && record.shared_guid.empty() && its_own;
@@ -54,7 +54,7 @@ bool may_be_stored(const std::vector<std::int64_t>& seconds, std::int64_t newest
   return std::ranges::any_of(seconds, [&](std::int64_t second) { return second <= newest || second > now; });
 }
 
-/// "" if the publisher gives none.
+/// The publication date, else the update date; "" if the publisher gives neither.
 std::string_view date_of(const Fields& fields) {
   const std::string_view published = value_of(fields, "date_published");
   return published.empty() ? value_of(fields, "date_updated") : published;
@@ -76,7 +76,7 @@ std::string text_print(const Fields& fields, const std::string& text) {
   return basis;
 }
 
-/// "" for a home page, which does not identify a post.
+/// The page that a post links to; "" for a home page, which does not identify a post.
 std::string page_key(const Fields& fields) {
   std::string key = link_key(value_of(fields, "link"));
   return key.find_first_of("/?#") == std::string::npos ? std::string() : key;
@@ -147,7 +147,7 @@ class Recognition {
     }
   }
 
-  /// Of posts with one title, date and text, only those of the same page match, if they have a page.
+  /// Among posts with the same title, date and text, only those with the same page match, if they have a page.
   void match_texts() {
     std::unordered_set<std::string_view> dates;
     for (const std::size_t place : unknown_) dates.insert(date_of(document_.entries[place].fields));
@@ -175,7 +175,7 @@ class Recognition {
     }
   }
 
-  /// Marks posts that match one to one. Returns how many.
+  /// Marks posts that match one to one. Returns their number.
   std::size_t take() {
     std::size_t taken = 0;
     for (const std::size_t place : unknown_) {

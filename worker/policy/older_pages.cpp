@@ -175,8 +175,8 @@ class PageDecider {
   }
 
   /// The position of the first post that was stored before the gap, or the number of posts if there is none. Newer
-  /// known posts were read since the gap: new posts have moved them to this page. Skipped items are in the feed's
-  /// newest document.
+  /// known posts were stored since the gap and pushed to this page by new ones. Skipped items are in the feed's newest
+  /// document.
   std::size_t first_from_before(const Document& document) const {
     std::size_t place = 0;
     for (; place < document.entries.size(); ++place) {
@@ -264,7 +264,7 @@ class PageDecider {
     plan(decision_.commit, due, walk_.poll_reason, "", now_);
   }
 
-  /// Records what the response says about its server, for all feeds on it (HTTP H3–H5).
+  /// Records what the response shows about its server, for all feeds on it (HTTP H3–H5).
   void tell_host() {
     if (exchange_.hops.empty()) return;
     Commit& commit = decision_.commit;
@@ -326,7 +326,7 @@ bool is_for_page(const Claim& claim) {
 void go_on_with_pages(Commit& commit, const Claim& claim, bool failed, Milliseconds now) {
   PageWalk& walk = commit.state.older.walk;
   if (walk.next.empty()) return;
-  // The worker that died during the previous claim may have died of a page.
+  // The worker that died during the previous claim may have been killed by a page.
   if (claim.state.quarantine.strikes > 1) ++walk.failures;
   const std::string& address =
       commit.state.address.fetch_url.empty() ? commit.feed_url : commit.state.address.fetch_url;

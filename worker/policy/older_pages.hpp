@@ -23,12 +23,13 @@ void begin_walk(OlderPosts& older, PageWalk::For purpose, const Document& docume
 /// for the feed.
 bool is_for_page(const Claim& claim);
 
-/// Continues a walk after a poll of the feed, whose due time and reason `commit` has: a page is due before it, or, if
-/// the poll `failed`, with it.
+/// Continues a walk after a poll of the feed. `commit` has the poll's due time and reason: the next page is due before
+/// that time, or at it if the poll `failed`.
 void go_on_with_pages(Commit& commit, const Claim& claim, bool failed, Milliseconds now);
 
-/// Decides about a page: stores its new posts, and changes or removes none. Of the feed, only the walk and the request
-/// counters change. `claim`: the feed's; `reading`: the page's result; `known`: the store's knowledge of its guids.
+/// Decides about a page: stores its new posts, and changes or removes none. Of the feed itself, only the walk and the
+/// request counters change. `claim`: the feed's; `reading`: the page's result; `known`: the store's knowledge of its
+/// guids.
 Decision decide_page(const Claim& claim, Reading&& reading, const Exchange& exchange, const StoredSnapshot& known,
                      const PolicyOptions& options, Milliseconds now);
 

@@ -50,7 +50,7 @@ Judgement judge(const FeedAddress& before, const std::string& requested, std::sp
   }
   hear_document(moving, identity);
   if (!redirected) return result;
-  // Only the first sighting counts: later ones share guids because the first was stored.
+  // Only the first sighting counts: later documents share guids because the first was stored.
   const bool first = moving.sightings == (moving.by_document ? 1 : 0);
   if ((first && identity.same) || identity.names_old) moving.same_feed = true;
   ++moving.sightings;

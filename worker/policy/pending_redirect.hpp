@@ -17,12 +17,13 @@ struct Identity {
   std::string new_location;  ///< its new URL as it states it (itunes:new-feed-url), canonical; "" = none
 };
 
+/// Result of judge().
 struct Judgement {
   PendingRedirect moving;  ///< the redirect to remember
   std::string move_to;     ///< the URL to request from now on, if the move is trusted; "" = not yet
 };
 
-/// The target of a chain's leading permanent redirects, which answered; "" if it does not start with one (HTTP R5).
+/// The target of the permanent redirects that begin a chain; "" if it does not begin with one (HTTP R6).
 std::string permanent_target(std::span<const Hop> hops);
 
 /// Judges a redirect after a successful poll. `requested`: the requested URL; `hops`: its responses. The target passed

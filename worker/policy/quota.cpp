@@ -19,7 +19,7 @@ std::optional<ToldQuota> told_quota(std::span<const Header> headers, bool refuse
     gap = std::max(gap.value_or(next), next);
   }
   if (!gap && !pace) return std::nullopt;
-  // A refused request's window may have begun long ago: it says when to retry, but not how often.
+  // The window of a refused request may have begun long ago: it shows when to retry, but not how often.
   if (!pace) pace = refused ? Milliseconds(0) : *gap;
   if (!gap) gap = *pace;
   // A quota without an end must be repeated by the next response.

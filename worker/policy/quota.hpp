@@ -10,8 +10,9 @@
 
 namespace feedmill {
 
-/// The tightest of several quotas; empty if the header states none, or not how much is left. The remainder is spread
-/// over the time until the quota resets, which ends it. At most a day.
+/// The tightest of the stated quotas; empty if none states a rate (requests per window), or both its reset and the
+/// remaining requests. These are spread over the time until the reset; `refused`: none remain. All times are at most a
+/// day.
 std::optional<ToldQuota> told_quota(std::span<const Header> headers, bool refused, std::chrono::sys_seconds now);
 
 }  // namespace feedmill

@@ -36,12 +36,14 @@ struct ScheduleHints {
   bool operator==(const ScheduleHints&) const = default;
 };
 
+/// The hints of a parsed feed.
 ScheduleHints schedule_hints(const Feed& feed);
 
-/// The form of NewestDocument::hints, "" if there are none; unreadable hints are ignored.
+/// The hints as stored in NewestDocument::hints; "" if there are none. Reading ignores malformed hints.
 std::string to_text(const ScheduleHints& hints);
 ScheduleHints read_schedule_hints(std::string_view text);
 
+/// A due time and its explanation.
 struct NextDue {
   Milliseconds due{};
   std::string due_reason;  ///< code of the input that determined it
@@ -58,10 +60,10 @@ struct DueContext {
   Milliseconds last_new{};  ///< when an entry was last created, 0 if never
   std::optional<RetryAfter> retry_after;
   Milliseconds not_before{};  ///< an earlier Retry-After still in force: "not before" never shrinks (HTTP §3)
-  Milliseconds quota_wait{};  ///< for a quota of its server that applies to this feed alone (HTTP H10)
+  Milliseconds quota_wait{};  ///< for a quota that its server applies to this feed alone (HTTP H10)
   Freshness fresh;
   bool opened_by_allow = false;  ///< our own or a test server: floors down to 1 s are allowed (HTTP P6)
-  std::optional<Milliseconds> interval_min, interval_max;  ///< the operator's for this feed (HTTP F8)
+  std::optional<Milliseconds> interval_min, interval_max;  ///< the operator's limits for this feed (HTTP F8)
   bool gap = false;                             ///< posts were probably missed: halve the interval (HTTP §3 step 4)
   std::optional<Milliseconds> push_fallback{};  ///< interval of polls while its pushes are reliable (WEBSUB §5)
 };
@@ -78,10 +80,10 @@ NextDue due_after_success(const ScheduleOptions& options, const DueContext& cont
 NextDue due_after_failure(const DueContext& context, Milliseconds base, Milliseconds cap, int failures,
                           std::string_view code);
 
-/// S of HTTP §3, decayed over `elapsed` and with `new_entries` found.
+/// S of HTTP §3 (new entries per week) after decay over `elapsed`, with `new_entries` added.
 double decayed_rate(double new_per_week, Milliseconds elapsed, std::uint32_t new_entries);
 
-/// S of a first import: from its entries' dates, in Unix seconds.
+/// S of HTTP §3 for a first import, from the dates of its entries in Unix seconds.
 double imported_rate(std::span<const std::int64_t> timestamps, Milliseconds now);
 
 }  // namespace feedmill

@@ -12,8 +12,8 @@
 
 namespace feedmill {
 
-/// The deletions of a document whose posts are identified `by`; those without a readable date are ignored (RFC 6721 §3
-/// requires one). They name posts by their Atom ids. If posts are identified by link, only ids that are web addresses
+/// The deletions in a document with posts identified `by`. Deletions without a readable date are ignored (RFC 6721 §3
+/// requires one). They name posts by their Atom ids: if posts are identified by link, only ids that are web addresses
 /// match; if by text, none do.
 std::vector<Deletion> deletions(const Feed& feed, IdentifiedBy by);
 

@@ -331,7 +331,7 @@ void EmbeddedRedis::stop_server() {
   for (Patience patience(one_farewell); !patience.ended() && !server_ended(0ms); patience.wait()) {
     auto talk = ServerTalk::connect(socket_, one_refusal);
     if (!talk && is_told_to_end()) return send_signal(SIGTERM);
-    // It answers only if it refuses, for example while it writes its first AOF.
+    // The server answers SHUTDOWN only to refuse it, for example while it writes its first AOF.
     if (talk && !talk->ask({"SHUTDOWN"}) && !await_end()) return;
   }
   for (const int signal : {SIGTERM, SIGKILL}) {

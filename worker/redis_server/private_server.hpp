@@ -27,6 +27,7 @@
 
 namespace feedmill {
 
+/// Why the private server could not be opened.
 struct EmbeddedError {
   enum class Code {
     no_program,    ///< neither Redis nor Valkey is installed
@@ -50,7 +51,7 @@ int exit_code(EmbeddedError::Code code);
 struct EmbeddedEvent {
   enum class Kind { log_line, crashed, restarted, gave_up };
   Kind kind{};
-  LogLevel level{};    ///< how important it is
+  LogLevel level{};    ///< severity in our log
   std::string detail;  ///< a line of the server's own log, or what happened
 };
 
@@ -70,21 +71,21 @@ class EmbeddedRedis {
     std::filesystem::path runtime_dir;             ///< "" = default_runtime_dir() of server_files.hpp
     std::string search_path;                       ///< search path for programs, like $PATH; "" = $PATH
     std::function<bool()> give_up;  ///< polled while open() waits: true interrupts it, as interrupt() does later
-    /// Polled while closing: true, once per request to stop; the server then ends by itself.
+    /// Polled while closing. Returns true once per request to stop; the server is then sent SIGTERM and not waited for.
     std::function<bool()> leave;
   };
 
   enum class State { loading, ready, restarting, failed };
 
-  /// Adopts the server of the data directory, or starts one. Blocks until it answers and, unless told otherwise, has
-  /// loaded its files.
+  /// Adopts the server of the data directory, or starts one. Blocks until it answers and, with
+  /// Options::wait_until_loaded, has loaded its files.
   static boost::system::result<std::unique_ptr<EmbeddedRedis>, EmbeddedError> open(Options options);
 
   EmbeddedRedis(const EmbeddedRedis&) = delete;
   EmbeddedRedis& operator=(const EmbeddedRedis&) = delete;
 
-  /// Releases our share. If it was the last, stops the server: SHUTDOWN, after 10 s SIGTERM, after 10 s SIGKILL; or,
-  /// once Options::leave returns true, SIGTERM without waiting.
+  /// Releases our share. The last share stops the server: SHUTDOWN, after 10 s SIGTERM, after 10 s SIGKILL; or, once
+  /// Options::leave returns true, SIGTERM without waiting.
   ~EmbeddedRedis();
 
   /// "unix:///run/…/redis-0123456789abcdef.sock"; unchanged by restarts in supervise().
@@ -96,6 +97,7 @@ class EmbeddedRedis {
   int pid() const { return pid_; }
   /// Warning for the operator if other users may list or enter the data directory; else "".
   std::string warning() const;
+  /// Whether the server was already running when we opened it (or restarted it in supervise()).
   bool adopted() const { return adopted_; }
 
   /// From any thread.
@@ -103,7 +105,7 @@ class EmbeddedRedis {
 
   /// Restarts the server if it dies: after 0.5 s · 2^k, at most 30 s; gives up after 5 crashes in 10 min (RELIABILITY
   /// R8). Calls `tell` on the caller's executor; blocking work runs on `calls`. Both must outlive the coroutine, which
-  /// ends only by cancellation.
+  /// ends only if cancelled.
   boost::asio::awaitable<void> supervise(BlockingCalls& calls, std::function<void(const EmbeddedEvent&)> tell);
 
   /// For processes that exit without the destructor: sends SIGTERM to a server that has no other users, without
@@ -132,7 +134,7 @@ class EmbeddedRedis {
   bool server_ended(std::chrono::milliseconds wait) const;
   void reap();
   bool is_told_to_end() const { return interrupted_ || (options_.give_up && options_.give_up()); }
-  /// False if the lock was not free within the patience, or we were told to stop.
+  /// False if the lock did not become free within the patience, or if a stop was requested.
   bool lock(const UniqueFd& file, int kind) const;
   boost::asio::awaitable<void> watch(BlockingCalls& calls, std::function<void(const EmbeddedEvent&)>& tell);
   boost::asio::awaitable<void> follow_log(std::function<void(const EmbeddedEvent&)>& tell);

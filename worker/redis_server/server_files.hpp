@@ -25,23 +25,23 @@ class Patience {
   std::chrono::milliseconds pause_{1};
 };
 
-/// Opens a lock file, created for this user only; empty, with errno, on failure.
+/// Opens a lock file, creating it for this user only; empty, with errno, on failure.
 UniqueFd open_lock_file(const std::filesystem::path& path);
-/// `kind`: LOCK_EX or LOCK_SH.
+/// Tries to take the lock without waiting. `kind`: LOCK_EX or LOCK_SH.
 bool try_lock(const UniqueFd& file, int kind);
 
-/// "" if there is none.
+/// The content of a file; "" if it cannot be read.
 std::string read_file(const std::filesystem::path& path);
-/// Writes all or nothing; false with errno.
+/// Replaces a file as a whole or leaves it unchanged; false with errno.
 bool write_file(const std::filesystem::path& path, const std::string& text);
 
-/// The owner of a directory; empty if it is not a directory, or a link.
+/// The owner of a directory; empty if `directory` is a link or no directory.
 std::optional<uid_t> owner_of(const std::filesystem::path& directory);
 /// Whether the directory is ours, not a link, and not writable by others.
 bool is_own_private_directory(const std::filesystem::path& path);
 
-/// Removes the permissions of group and others from the server's files in a data directory, but not from the directory.
-/// Changes only regular files of this user, and follows no links.
+/// Removes the permissions of group and others from the server's files in a data directory, but not from the directory
+/// itself. Changes only regular files of this user; does not follow links.
 void close_to_others(const std::filesystem::path& directory);
 /// Whether users other than its owner and its group may list or enter it.
 bool is_open_to_others(const std::filesystem::path& directory);
@@ -50,7 +50,7 @@ bool is_open_to_others(const std::filesystem::path& directory);
 /// it.
 std::filesystem::path default_runtime_dir();
 
-/// 16 digits.
+/// `number` as 16 hex digits.
 std::string hex_of(std::uint64_t number);
 
 /// server.json: the server that last ran on a data directory.
@@ -58,9 +58,9 @@ struct ServerRecord {
   std::string name, version, run_id, marker;
   std::filesystem::path socket;
 
-  /// Empty if there is none, or it is damaged.
+  /// Empty if the file is missing or damaged.
   static ServerRecord read(const std::filesystem::path& file);
-  /// False with errno.
+  /// Replaces the file; false with errno.
   bool write(const std::filesystem::path& file) const;
 };
 

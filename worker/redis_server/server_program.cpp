@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds longest_answer{5};  // of `redis-server --version`
 
-/// The output of `path`; "" if it cannot be run, or takes too long and is killed.
+/// The output of `path`; "" if it cannot be run, or if it takes too long, in which case it is killed.
 std::string output_of(const fs::path& path, std::vector<std::string> arguments) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return {};

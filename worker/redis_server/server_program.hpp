@@ -18,6 +18,7 @@
 
 namespace feedmill {
 
+/// An installed program that can run as the private server.
 struct ServerProgram {
   std::filesystem::path path;
   std::string called;         ///< argv[0], which determines the program's function
@@ -52,21 +53,21 @@ struct ServerReply {
   char type{};
   std::string text;
 
-  /// Whether it is an error whose first word is `code`, such as "LOADING".
+  /// Whether this is an error with the code `code`, such as "LOADING".
   bool is_error(std::string_view code) const { return type == '-' && text.starts_with(code); }
 };
 
 /// A connection for a few commands. Blocks.
 class ServerTalk {
  public:
-  /// Connects; empty without a listener. `one_answer`: timeout of each answer.
+  /// Connects; empty if no server listens at `path`. `one_answer`: timeout of each answer.
   static std::optional<ServerTalk> connect(const std::filesystem::path& path,
                                            std::chrono::seconds one_answer = std::chrono::seconds(5));
 
   /// The listener's process id, 0 if unknown.
   int peer() const;
 
-  /// Empty if the connection broke or the answer took too long.
+  /// Sends a command and waits for its reply. Empty if the connection broke or the answer took too long.
   std::optional<ServerReply> ask(std::initializer_list<std::string_view> words);
 
  private:

@@ -25,8 +25,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// Our log level for a line of the server's log; `mark` is the server's own level. It marks its greetings like
-/// warnings.
+/// Our log level for a line of the server's log. `mark`: the server's own level, which is the same for its greetings
+/// and its warnings.
 LogLevel level_of(char mark, std::string_view text) {
   if (mark != '#') return LogLevel::debug;
   constexpr std::string_view talk[] = {
@@ -60,7 +60,7 @@ asio::awaitable<void> EmbeddedRedis::watch(BlockingCalls& calls, std::function<v
       if (why.empty()) why = server() + " ended";
     }
     for (bool running = false; !running;) {
-      if (interrupted_) co_return;  // a start is no longer needed
+      if (interrupted_) co_return;  // we are stopping: do not start it again
       reap();
       state_ = State::restarting;
       crashes.push_back(Clock::now());

@@ -13,8 +13,8 @@ namespace feedmill {
 /// or no descriptor is left. Leaves the socket unchanged. Not cancellable.
 boost::asio::awaitable<void> until_answered(ServerWait wait);
 
-/// `begin()` sends the pending commands and returns a StoreResult<ServerWait>; `end()` reads the answer. Both run on
-/// `calls`, which must run no others in between.
+/// Sends commands with `begin()`, waits on the loop, and returns what `end()` reads. `begin()` returns a
+/// StoreResult<ServerWait>; its error is returned instead. Both run on `calls`, which must run nothing else in between.
 template <class Begin, class End, class Result = std::invoke_result_t<End>>
 boost::asio::awaitable<Result> wait_at_server(BlockingCalls& calls, Begin begin, End end) {
   const StoreResult<ServerWait> begun = co_await run_on(calls, begin);

@@ -84,7 +84,7 @@ constexpr std::chrono::seconds answer_timeout{5};
 constexpr std::chrono::milliseconds between_looks{100};
 constexpr std::size_t most_bytes = 4U << 20;
 
-/// Uses loopback if the listener is bound to all addresses.
+/// The address to connect to: loopback if the listener is bound to all addresses.
 tcp::endpoint reachable(const tcp::endpoint& listen) {
   if (!listen.address().is_unspecified()) return listen;
   if (listen.address().is_v4()) return {asio::ip::address_v4::loopback(), listen.port()};

@@ -1,4 +1,4 @@
-// Asks the local worker's admin listener, for verbs. Blocks; one connection per request.
+// Queries the admin listener of the local worker, for verbs. Blocks; one connection per request.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,13 @@
 
 namespace feedmill {
 
-/// The response; status 0 without one, with the reason in `body`.
+/// A response. If there is none, status is 0 and `body` has the reason.
 struct AdminAnswer {
   int status = 0;
   std::string body;
 };
 
+/// A client of the admin listener.
 class AdminClient {
  public:
   /// For the configured listener (admin.listen, admin.token_file), on loopback if it is bound to all addresses. Throws
@@ -31,9 +32,9 @@ class AdminClient {
   /// get() for the configured partition (RELIABILITY L27), whether the worker serves all partitions or only that one.
   AdminAnswer get_of_store(const std::string& target, const std::function<bool()>& go_on = {}) const;
 
-  /// "127.0.0.1:9810", as connected to.
+  /// The address and port of the connection: "127.0.0.1:9810".
   std::string address() const;
-  /// One sentence on a response with status 0: address, reason and remedy.
+  /// Error message for a response with status 0: address, reason and remedy.
   std::string nobody(const AdminAnswer& answer) const;
 
  private:

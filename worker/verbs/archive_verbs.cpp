@@ -27,7 +27,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// A file that appears under its name once complete (OPERATIONS U5). Throws std::system_error.
+/// A file that appears under its name only when it is complete (OPERATIONS U5). Throws std::system_error.
 class NewFile {
  public:
   explicit NewFile(const std::string& name) : name_(name), scratch_(fmt::format("{}.{}.part", name, ::getpid())) {
@@ -69,7 +69,8 @@ class NewFile {
   UniqueFd file_;
 };
 
-/// Lines of a file; overlong ones end at most a block past an archive's limit. Throws std::system_error.
+/// Lines of a file. Reading of an overlong line stops at most one block past an archive's limit. Throws
+/// std::system_error.
 class Lines {
  public:
   explicit Lines(const std::string& name) : name_(name) {
@@ -115,7 +116,7 @@ json::object row_of(std::string_view result, const ArchiveFigures& figures) {
   return {{"result", result}, {"feeds", figures.feeds}, {"entries", figures.entries}, {"channels", figures.channels}};
 }
 
-/// Throws if one of these feeds does not exist.
+/// Throws VerbFailure if any of these feeds does not exist.
 void refuse_unknown(std::span<const VerbContext> partitions, const std::vector<std::string>& urls) {
   for (const auto& [partition, places] : shares_of(urls, static_cast<unsigned>(partitions.size()))) {
     std::vector<std::string> own;

@@ -27,7 +27,7 @@
 namespace feedmill {
 namespace {
 
-/// A secret that is never sent is usually a mistake, but the feed may redirect to its origin.
+/// Prints a note if the secret is bound to another origin: usually a mistake, but the feed may redirect there.
 void note_other_origin(const std::string& url, const FeedSettings& settings, const VerbContext& context) {
   const auto auth = context.config.feed_auth.find(settings.auth);
   if (auth == context.config.feed_auth.end() || origin_of(auth->second.origin) == origin_of(url)) return;
@@ -48,14 +48,14 @@ void tell_feed(Terminal& terminal, std::string_view result, const std::string& u
                 fmt::format("{} {}{}", result, visible(url), when ? ", due " + from_now(std::max(due, now), now) : ""));
 }
 
-/// Checks each "key=value", and all together. Values are not repeated: one may be a secret in the wrong place.
+/// Checks each "key=value", and their combination. Errors do not repeat values: one may be a misplaced secret.
 void check_changes(const OperationValues& given) {
   FeedSettings scratch;
   for (const std::string& change : given.texts("NAME=VALUE")) {
     const std::string remedy = change_setting(scratch, change);
     if (remedy.empty()) continue;
     const std::string key = visible(change.substr(0, change.find('=')));
-    // Quoted, so that what follows "header.Cookie" is not taken for the value of a cookie and hidden.
+    // Quoted, so that the text after "header.Cookie" is not redacted as the value of a cookie.
     const bool quoted = key.starts_with("header.") && key.find(':') == std::string::npos;
     refuse(fmt::format("{}{}{}: {}", quoted ? "\"" : "", key, quoted ? "\"" : "", remedy));
   }
@@ -212,7 +212,7 @@ void tell_moved(const std::string& url, const VerbContext& context) {
   warn_of_refusals({move.to}, read_settings(record->state.settings), context);
 }
 
-/// Whether another partition has the feed: the store would not notice that a move makes two feeds one.
+/// Whether another partition has the feed: the store would not notice that a move turns two feeds into one.
 bool is_feed_elsewhere(const std::string& url, const Config& config) {
   const unsigned its = partition_of(url, config.redis.partitions);
   return its != config.partition().index && has_all(config, its, {url});

@@ -22,7 +22,7 @@ namespace json = boost::json;
 
 constexpr std::string_view channel_word = "channel";  // names these verbs in errors
 
-/// A single partition knows only the channels of its own feeds.
+/// Names the partition in errors: it knows only the channels of its own feeds. "" if all are searched.
 std::string which_alone(std::span<const VerbContext> stores) {
   const Partition mine = stores.front().config.partition();
   return stores.size() > 1 || mine.is_whole() ? "" : fmt::format(" in partition {}", mine.index);
@@ -40,7 +40,7 @@ void tell_no_channels(std::span<const VerbContext> stores) {
                     : fmt::format("no channels{}; without --partition, those of all partitions are listed", which));
 }
 
-/// For verbs that may miss several channels. Reports under `channel`, as the verbs below do.
+/// For verbs that continue after a missing channel. Prints the error under `channel`, like the verbs below that name.
 int tell_missing(const std::string& uid, std::span<const VerbContext> stores) {
   Terminal& terminal = stores.front().terminal;
   terminal.speak_for(channel_word);
@@ -136,7 +136,7 @@ int remove_channels(const OperationValues& given, std::span<const VerbContext> s
   return code;
 }
 
-/// The named channels first, then the others in their order.
+/// Orders the named channels first, then the others as before.
 int order_channels(const OperationValues& given, std::span<const VerbContext> stores) {
   const Deployment deployment = deployment_of(stores);
   const ChannelsOfAll channels(deployment);

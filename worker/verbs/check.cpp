@@ -32,7 +32,7 @@ namespace json = boost::json;
 
 constexpr std::size_t shown_entries = 5;
 
-/// A worker's decision on the first fetch of the feed.
+/// The decision of a worker on the first fetch of the feed.
 Decision first_decision(const Look& look, const Config& config, Milliseconds now) {
   Claim claim;
   claim.feed_url = look.request.feed_url;
@@ -54,7 +54,7 @@ struct Checked {
     if (const auto* unreadable = std::get_if<Unreadable>(&look.reading)) return unreadable->print;
     return {};
   }
-  /// Hub links as a worker would find them.
+  /// Hub links as found by a worker.
   HubLinks links() const {
     if (!look.feed || look.response() == nullptr) return {look.page.hubs, look.page.self};
     const FetchResponse& response = *look.response();
@@ -171,7 +171,7 @@ NamedLines checked_lines(const Checked& checked) {
   return lines;
 }
 
-/// Fetches as a worker does that sees the feed for the first time.
+/// Fetches the URL like a worker that sees the feed for the first time.
 int check_url(const OperationValues& given, const Config& config, Terminal& terminal) {
   const std::string url = feed_url(terminal, given.text("URL"));
   note_interrupts();

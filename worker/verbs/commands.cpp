@@ -28,7 +28,7 @@ ConfigSources sources_of(const CommandLine& line) {
 boost::system::result<Config, int> configuration(const ConfigSources& sources, Terminal& terminal) {
   auto config = load_config(sources);
   if (config.has_error()) {
-    if (is_end_waiting()) return exits::done;  // `run` was stopped while it read a pipe: nothing had begun
+    if (is_end_waiting()) return exits::done;  // `run` was stopped while it read a pipe: nothing has begun
     for (const ConfigProblem& problem : config.error()) terminal.error(visible(to_string(problem)));
     return exits::configuration;
   }
@@ -37,7 +37,7 @@ boost::system::result<Config, int> configuration(const ConfigSources& sources, T
   return std::move(*config);
 }
 
-/// Runs a verb by what its function needs.
+/// Runs a verb with the arguments that its function needs.
 class Runner {
  public:
   Runner(const CommandLine& line, Terminal& terminal)

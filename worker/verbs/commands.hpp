@@ -10,16 +10,16 @@
 
 namespace feedmill {
 
-/// Runs the verb; reads the configuration and opens the store if it needs them. Prints errors on stderr, one line each.
-/// Returns the exit code; throws Interrupted and OutputClosed.
+/// Runs the verb; reads the configuration and opens the store if the verb needs them. Prints errors on stderr, one line
+/// each. Returns the exit code; throws Interrupted and OutputClosed.
 int run_command(const CommandLine& line, Terminal& terminal);
 
 /// Prints requested help on stdout, errors and other help on stderr. Returns the exit code.
 int tell(const NoCommand& nothing, Terminal& terminal);
 
-/// Calls `work` for the partitions of the named feeds and entries with their share of the values, or for each partition
-/// if the verb is_of_each(). Otherwise with `config` as it is: the store refuses an unnamed partition. Returns the
-/// highest exit code. Throws VerbFailure.
+/// Calls `work` for each partition of the named feeds and entries with its share of the values, or for every partition
+/// if the verb is_of_each(). Otherwise calls it once with `config` unchanged, so that the store rejects an unnamed
+/// partition. Returns the highest exit code. Throws VerbFailure.
 int in_partitions(const VerbRow& verb, const OperationValues& given, const Config& config, Terminal& terminal,
                   const std::function<int(const OperationValues& share, const Config& config)>& work);
 

@@ -188,7 +188,7 @@ Finding check_poison_directory(const Config& config) {
             "create it for the worker's user, or leave debug.keep_poison empty"};
   }
   if (::access(directory.c_str(), W_OK | X_OK) == 0) return ok(check, directory.string());
-  if (errno == EROFS) {  // under the service almost all directories are read-only (ProtectSystem=strict)
+  if (errno == EROFS) {  // under the service, almost all directories are read-only (ProtectSystem=strict)
     return {check, Verdict::fail, fmt::format("{} is read-only here", directory.string()),
             "choose a directory below /var/lib/feedmill, or name it in ReadWritePaths= of the service"};
   }
@@ -202,7 +202,7 @@ bool opens(const EgressPolicy& policy, std::string_view address) {
   return policy.check(address, 443) == Egress::allowed || policy.check(address, 80) == Egress::allowed;
 }
 
-/// An open address that serves a cloud machine's credentials (SECURITY §1); "" if none.
+/// An address that serves a cloud machine's credentials (SECURITY §1) and is open; "" if none is.
 std::string_view open_metadata(const EgressPolicy& policy) {
   for (const char* const secret : {"169.254.169.254", "fd00:ec2::254", "168.63.129.16"}) {
     if (opens(policy, secret)) return secret;
@@ -330,7 +330,7 @@ std::string_view remedy_of_refused_write(const ServerFacts& facts) {
   return "allow this user to write all keys and run scripts (ACL); check the server's disk";
 }
 
-/// Problems after a fail-over to this replica; empty if there are none.
+/// Problems that would follow a fail-over to this replica; empty if there are none.
 std::vector<Finding> check_standby(const StandbyFacts& standby, bool needs_file) {
   const auto warning = [&](std::string text, std::string remedy) {
     return Finding{"redis replicas", Verdict::warn, standby.address + " " + std::move(text), std::move(remedy)};

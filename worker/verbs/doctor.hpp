@@ -25,7 +25,7 @@ enum class Verdict { ok, warn, fail };
 /// "ok", "warn", "fail".
 std::string_view to_string(Verdict verdict);
 
-/// Result of a check. `remedy` is "" if all is well. Not escaped.
+/// Result of a check. `remedy` is "" if there is no problem. Not escaped.
 struct Finding {
   std::string check;
   Verdict verdict = Verdict::ok;
@@ -38,19 +38,20 @@ Finding check_dns(const ResolverOptions& options, const std::string& name);
 /// Whether the PEM file of certificate authorities is usable.
 Finding check_tls_roots(const std::string& file);
 
-/// Whether descriptors suffice for worker.lanes refreshes on each loop; `limit` is the highest this process may set.
+/// Whether descriptors suffice for worker.lanes refreshes on each loop; `limit`: the highest limit this process may
+/// set.
 Finding check_descriptors(std::size_t limit, const Config& config);
 
 /// Whether hubs can reach us, judging by the configured addresses.
 Finding check_websub(const Config& config);
 
-/// Whether the private server can store its data; does not concern an operator's own Redis.
+/// Whether the private server can store its data; always fine for an operator's own Redis.
 Finding check_data_directory(const Config& config);
 
-/// Whether documents that hit a bug can be kept (debug.keep_poison): the directory exists and is writable.
+/// Whether documents that trigger a bug can be kept (debug.keep_poison): the directory exists and is writable.
 Finding check_poison_directory(const Config& config);
 
-/// Which addresses feeds may connect to, and which of them are unwise (SECURITY §1).
+/// The addresses that feeds may connect to, with a warning if the policy is unwise (SECURITY §1).
 Finding check_egress_policy(const Config& config, const EgressPolicy& standard);
 
 /// A finding for each named policy that opens a cloud machine's metadata to feeds.
@@ -59,15 +60,15 @@ std::vector<Finding> check_named_policies(const std::map<std::string, EgressPoli
 /// Whether fetch.proxy accepts a connection within 5 s; sends nothing. Blocks.
 Finding check_proxy(const Config& config, const ResolverOptions& options);
 
-/// A feed server and the verdict of its feeds' policy.
+/// A feed server, and the verdict of the policy that its feeds use.
 struct FeedServer {
   std::string host;  ///< with its port, unless it is the scheme's default
   std::size_t feeds = 0;
   EgressView view;
 };
 
-/// A finding for each refused server, at most 20 and one for the rest; then the number examined if not all were.
-/// `asked`: those examined, of `all` servers.
+/// A finding for each refused server, at most 20 and one for the rest; then the number examined, if not all were.
+/// `asked`: the examined servers; `all`: the number of servers.
 std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, std::size_t all);
 
 /// Whether the server stores posts compactly (PERFORMANCE F9): by measured posts and its setting, if it may be read.
@@ -82,8 +83,8 @@ struct PlacedPartition {
   std::string node;
   std::uint64_t feeds = 0;
 };
-/// Partitions per node, and crowded ones: with a third of the feeds on a node with at least four. Moving slots does not
-/// make them smaller. Empty for fewer than two partitions.
+/// Partitions per node, and a warning for each crowded partition: with at least 1000 feeds and more than a third of the
+/// feeds on its node, if the node has at least four partitions. Empty for fewer than two partitions.
 std::vector<Finding> check_partitions(const std::vector<PlacedPartition>& partitions);
 
 /// Whether API requests arrive faster than they are processed.
@@ -91,14 +92,13 @@ Finding check_requests(const RequestFigures& figures);
 /// Whether workers run, how many feeds fail, and which stream consumers lag.
 std::vector<Finding> check_fleet(const FleetFigures& fleet, const StreamFigures& stream);
 
-/// Whether receivers get their events, and whether push_out.listen has a public URL. `led`: some worker pushes out.
+/// Whether receivers get their events, and whether push_out.listen has a public URL. `led`: a worker pushes out.
 std::vector<Finding> check_push_out(const Config& config, const SubscriberCounts& counts, bool led);
 
-/// HTTP P19: with more than 1000 feeds publishers need a contact address.
+/// HTTP P19: with more than 1000 feeds, publishers need a contact address.
 Finding check_contact(std::uint64_t feeds, const std::string& contact);
 
-/// HTTP E1: a finding for each host with too little room for the requests of its feeds, at most 20, and one for the
-/// rest.
+/// HTTP H9: a finding for each host that cannot serve the requests of its feeds, at most 20, and one for the rest.
 std::vector<Finding> check_hosts(const std::vector<HostLoad>& do_not_fit, std::size_t hosts);
 
 }  // namespace feedmill

@@ -14,10 +14,10 @@ namespace feedmill {
 /// Prints findings as they arrive and remembers the worst. Text output merges equal findings of several partitions.
 class DoctorReport {
  public:
-  /// `terminal` outlives this. `partitions`: number of the store's.
+  /// `terminal` must outlive this. `partitions`: number of partitions of the store.
   DoctorReport(Terminal& terminal, std::size_t partitions) : terminal_(terminal), partitions_(partitions) {}
 
-  /// Until of_all(), findings belong to this partition: only JSON rows are printed at once.
+  /// Findings belong to this partition until of_all(); until then, only JSON rows are printed at once.
   void of(unsigned partition) { partition_ = partition; }
   void of_all();
 
@@ -27,7 +27,7 @@ class DoctorReport {
   int exit() const;
 
  private:
-  /// A finding shared by these partitions, ascending.
+  /// A finding and the partitions that have it, ascending.
   struct Kept {
     Finding finding;
     std::vector<unsigned> partitions;

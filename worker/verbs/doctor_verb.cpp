@@ -38,8 +38,8 @@
 namespace feedmill {
 namespace {
 
-/// Finds hosts that cannot serve all their feeds. A first pass over all feeds selects hosts that could not poll each at
-/// the shortest interval; a second pass sums the demand of their feeds. Memory: 8 MiB and a mark per host.
+/// Finds hosts that cannot serve all their feeds. A first pass over all feeds selects hosts that could not poll each
+/// feed at the shortest interval; a second pass sums the demand of their feeds. Memory: 8 MiB and a mark per host.
 class CrowdedHosts {
  public:
   explicit CrowdedHosts(PlanOptions options) : options_(std::move(options)), rows_(std::size_t{1} << 20U) {}
@@ -58,7 +58,7 @@ class CrowdedHosts {
     return std::ranges::any_of(rows_, [&](const Row& row) { return may_be(row); });
   }
   bool may_be(const std::string& url) { return may_be(row_of(options_.hosts.of(server_of(url)).gate)); }
-  /// A feed of a selected host.
+  /// Adds a feed of a selected host.
   void add(const FeedRecord& record) {
     const HostRule own = options_.hosts.of(server_of(record.feed_url));
     HostLoad& load = loads_.try_emplace(own.gate, HostLoad{own.gate, 0, 0, 0, 0}).first->second;
@@ -70,7 +70,7 @@ class CrowdedHosts {
     respect(*feed, options_.hosts.of(feed->host));
     load.wanted_a_day += polls_a_day(*feed, options_.schedule, options_.start);
   }
-  /// Hosts that cannot serve their feeds, by demand.
+  /// Hosts that cannot serve their feeds, highest demand first.
   std::vector<HostLoad> unfit() const {
     std::vector<HostLoad> unfit;
     for (const auto& [gate, load] : loads_) {
@@ -100,7 +100,7 @@ class CrowdedHosts {
   std::unordered_map<std::string, HostLoad> loads_;  // by gate
 };
 
-/// The problem, and after the last semicolon its remedy, as store failures are worded.
+/// Splits a store failure into the problem and, after the last semicolon, its remedy.
 Finding store_finding(const VerbFailure& failure) {
   constexpr std::string_view rest = "checks that need the store were skipped";
   const std::size_t at = failure.text.rfind("; ");
@@ -109,8 +109,8 @@ Finding store_finding(const VerbFailure& failure) {
           fmt::format("{} ({})", failure.text.substr(at + 2), rest)};
 }
 
-/// Feed servers, distinguished as far as the policy does. Keeps a sample of those that need a name look-up, and one of
-/// the others.
+/// Feed servers, distinguished where the policy distinguishes them. Keeps one sample of servers that need a name lookup
+/// and one of the others.
 class FeedServers {
  public:
   explicit FeedServers(const Config& config) : viewer_(look_options(config)) {}
@@ -166,7 +166,7 @@ class FeedServers {
     EgressQuestion question;
     std::size_t feeds = 0;
   };
-  /// By hash: the lowest are kept.
+  /// By hash; a sample keeps the lowest.
   using Sample = std::map<std::size_t, Asked>;
 
   Asked* find(std::size_t mark) {
@@ -242,7 +242,7 @@ void check_of_all(const Config& config, DoctorReport& report) {
 }
 
 /// Checks that depend on Redis. Returns a host name that this deployment resolves, or one that always exists. Adds the
-/// store to `placed` if it answers.
+/// partition to `placed` if its store answers.
 std::string check_store(const Config& config, DoctorReport& report, std::vector<PlacedPartition>& placed) {
   std::string name(usual_name);
   attempt(report, [&] {

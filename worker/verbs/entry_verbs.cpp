@@ -197,7 +197,7 @@ constexpr std::string_view not_asked =
     "this deletes entries permanently; use --yes, or --dry-run to see what would be deleted";
 constexpr std::string_view nothing_removed = "nothing was removed";
 
-/// The fields of NAME=VALUE. Refuses unknown ones: nothing is stored of a list with a mistake in it.
+/// The fields of NAME=VALUE. Refuses unknown names: a list with a mistake stores nothing.
 Fields assigned(const OperationValues& given) {
   const auto known = given_fields();
   Fields fields;
@@ -261,7 +261,7 @@ std::uint64_t bytes_of(const StoredEntry& entry) {
   return leading_number<std::uint64_t>(entry.get("bytes"));
 }
 
-/// Number of a feed's entries that an expiry would remove: applies the store's rule newest first.
+/// Number of entries that an expiry would remove from a feed: applies the store's rule, newest first.
 std::uint64_t would_go(Store& store, const std::string& url, const Expiry& expiry) {
   const auto now = or_fail(store.now());
   const std::int64_t oldest = expiry.age ? (now - *expiry.age).count() / 1000 : 0;

@@ -13,7 +13,7 @@
 
 namespace feedmill {
 
-/// Returns the next entries, at most `most`; fewer at the end.
+/// Returns the next entries, at most `most`, after `before`; fewer at the end.
 using EntryPages = std::function<std::vector<StoredEntry>(std::size_t most, const std::optional<EntryCursor>& before)>;
 
 /// Returns which of these entries to show.
@@ -21,7 +21,7 @@ using EntryFilter = std::function<std::vector<bool>(const std::vector<StoredEntr
 
 namespace fields {
 
-// Of a page of entries.
+// Fields of a page of entries.
 inline constexpr OperationField limit = number("--limit", "N", "At most N (20)", 1, 1'000'000);
 inline constexpr OperationField before =
     option("--before", "SCORE:ID", "Only entries after this one in the order: SCORE:ID as printed on the last line",
@@ -29,7 +29,7 @@ inline constexpr OperationField before =
 
 }  // namespace fields
 
-/// Prints the entries of `pages` up to the fields `limit` and `before`, and finally how to continue: `words` and
+/// Prints entries of `pages` as limited by the fields `limit` and `before`, and finally how to continue: `words` and
 /// --before.
 void tell_entries(const OperationValues& given, const std::string& words, Terminal& terminal, const EntryPages& pages,
                   const EntryFilter& filter = {});

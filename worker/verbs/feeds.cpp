@@ -52,7 +52,7 @@ bool is_due(const FeedRecord& record, Milliseconds now) {
   return record.due && *record.due <= now && record.claim.empty();
 }
 
-/// Options of `add` and the settings they give new feeds.
+/// Options of `add` and the settings that they set for new feeds.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> settings_of_options{
     {{"keep", "keep"},
      {"backfill", "backfill"},
@@ -118,7 +118,7 @@ int add_new_feeds(const OperationValues& given, const VerbContext& context) {
   return refresh_added(urls, just_added, context);
 }
 
-/// Completes interrupted removals, which were confirmed before, and takes those feeds off `urls` (RELIABILITY L17).
+/// Completes interrupted removals, which were confirmed before, and removes those feeds from `urls` (RELIABILITY L17).
 void finish_removals_of(std::vector<std::string>& urls, const VerbContext& context) {
   const auto records = or_fail(Feeds(context.store).records(urls));
   std::vector<std::string> left;
@@ -172,7 +172,7 @@ int remove_feeds(const std::vector<std::string>& named, bool is_confirmed, bool 
 
 namespace {
 
-/// The feed's next step, or the time of its next fetch.
+/// "fetching", "in line" or "due", else the time of the feed's next fetch.
 std::string next_of(const FeedRecord& record, Milliseconds now) {
   if (!record.claim.empty()) return "fetching";
   if (!record.due) return "-";
@@ -186,7 +186,7 @@ constexpr std::array<std::string_view, 9> states{"new",     "never_read", "healt
 int show_feeds(const OperationValues& given, std::span<const VerbContext> stores) {
   const std::string state = given.text("state"), host = given.text("host");
   Terminal& terminal = stores.front().terminal;
-  // A narrow terminal drops the title first, then the number of entries, then the answer; never the URL.
+  // A narrow terminal drops the title first, then the number of entries, then the last result; never the URL.
   const std::size_t width = terminal.width();
   const bool titles = width == 0 || width >= 130, entries = width == 0 || width >= 90, last = width == 0 || width >= 76;
   std::vector<Columns::Column> columns = {{"STATE", 11}};
@@ -326,7 +326,7 @@ constexpr std::chrono::seconds lookup_timeout{5};  // for name servers
 /// A feed in the preview.
 struct Previewed {
   FeedBehind behind;
-  std::string given;  ///< the argument that led to it; "" if it equals the URL
+  std::string given;  ///< the argument it was found from; "" if that equals the URL
   bool present = false;
   FeedSettings settings;  ///< current settings, or those it would get
   EgressView egress;
@@ -398,7 +398,7 @@ void tell_words(Terminal& terminal, const Previewed& feed) {
   row("settings", settings);
 }
 
-/// The argument that led to `feed`; "" if that is not new information.
+/// The argument that `feed` was found from; "" if that adds no information.
 std::string argument_of(const FeedBehind& feed, const std::vector<std::string>& arguments) {
   const std::string& wanted = feed.page.empty() ? feed.url : feed.page;
   for (const std::string& argument : arguments) {

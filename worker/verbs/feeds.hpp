@@ -1,4 +1,4 @@
-// Shared by the verbs of feeds: the feeds behind URLs, previews, refreshes, removals.
+// Shared by verbs about feeds: the feeds for given URLs, previews, refreshes, removals.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace feedmill {
 
-/// A feed to add.
+/// A feed to add, and how it was found.
 struct FeedBehind {
   std::string url;                 ///< canonical
   std::string page;                ///< the given URL, if it is a page that links to the feed
@@ -19,19 +19,19 @@ struct FeedBehind {
   std::string trouble;             ///< why the fetch failed, unescaped
 };
 
-/// The feeds to add for `urls`. A URL that looks_like_feed() or is registered is used as is. Others are fetched: for a
-/// page its only feed is used, or the first if `first`; an unreachable URL is used as is, with a note unless it is a
-/// dry run. Writes nothing. Throws VerbFailure, also if a page has no feed or several.
+/// The feeds to add for `urls`. A URL that looks_like_feed() or is registered is used unchanged. Others are fetched:
+/// for a page, its only feed is used, or its first if `first`; an unreachable URL is used unchanged, with a note unless
+/// `dry_run`. Writes nothing. Throws VerbFailure, also if a page has no feed or several.
 std::vector<FeedBehind> feeds_behind(const std::vector<std::string>& urls, bool first, bool dry_run,
                                      const VerbContext& context);
 
-/// Prints for each feed, to which one of `arguments` led, whether it exists, whether the egress policy allows it, its
-/// host's limits and its settings. Resolves names and writes nothing. Returns the exit code that `add` would return.
+/// Prints for each feed, found from one of `arguments`, whether it exists, whether the egress policy allows it, the
+/// limits of its host and its settings. Resolves names and writes nothing. Returns exits::done.
 int preview(const std::vector<std::string>& arguments, const FeedSettings& wanted, const std::vector<FeedBehind>& feeds,
             const VerbContext& context);
 
-/// Warns on stderr of URLs that will never be requested, and why: otherwise only the worker's log has it.
-/// Resolves at most 20 names, within 2 s; beyond that judges only URLs with an IP address.
+/// Warns on stderr about URLs that will never be requested, with the reason: otherwise only the worker's log would show
+/// it. Resolves at most 20 names, within 2 s; for more URLs, judges only those with an IP address.
 void warn_of_refusals(const std::vector<std::string>& urls, const FeedSettings& settings, const VerbContext& context);
 
 /// Fetches registered feeds and prints the results. Feeds in `just_added` are already due and are not woken: their
@@ -39,7 +39,7 @@ void warn_of_refusals(const std::vector<std::string>& urls, const FeedSettings& 
 int refresh_added(const std::vector<std::string>& feed_urls, const std::vector<std::string>& just_added,
                   const VerbContext& context);
 
-/// Removes feeds and everything stored for them, after a question unless `is_confirmed`; a dry run only prints which.
+/// Removes feeds and everything stored for them, after asking unless `is_confirmed`; `dry_run` only prints them.
 /// Completes interrupted removals first. Returns the exit code; throws VerbFailure and Interrupted.
 int remove_feeds(const std::vector<std::string>& named, bool is_confirmed, bool dry_run, const VerbContext& context);
 

@@ -38,7 +38,7 @@ bool is_read(const json::object& object) {
   return read != nullptr && *read == true;
 }
 
-/// One line: time, type, subject, and reason or remedy.
+/// A notice as one line: time, type, subject, and reason or remedy.
 std::string line_of(const StoredNotice& notice, const json::object& object) {
   Milliseconds time{};
   if (const json::value* const seconds = object.if_contains("timestamp"); seconds != nullptr && seconds->is_int64()) {
@@ -75,7 +75,8 @@ void tell_notices(const std::string& user, bool unread, std::span<const VerbCont
   if (!any) terminal.note(unread ? "no unread notices" : "no notices");
 }
 
-/// Changes these notices of a user, or all if `ids` is empty, in all partitions; returns the number changed.
+/// Changes these notices of a user, or all of the user's notices if `ids` is empty, in all partitions. Returns the
+/// number changed.
 using Edit = StoreResult<std::size_t> (Notifications::*)(const std::string& user, std::span<const std::string> ids);
 std::size_t edit(Edit how, const std::string& user, const std::vector<std::string>& ids,
                  std::span<const VerbContext> stores) {
@@ -88,7 +89,7 @@ void tell_count(Terminal& terminal, const std::string& user, std::string_view na
   terminal.tell({{"user", user}, {name, number}}, fmt::format("{} {}", name, number));
 }
 
-/// The rules of a command line.
+/// The rules given on the command line.
 std::vector<Watch> rules_of(const OperationValues& given, Terminal& terminal) {
   const std::string user = given.text("USER");
   std::vector<Watch> rules;

@@ -230,7 +230,7 @@ namespace {
 namespace json = boost::json;
 using Kind = OperationField::Kind;
 
-/// A verb's values and where they belong.
+/// Distributes a verb's values over the partitions they belong to.
 class InShares {
  public:
   using Work = std::function<int(const OperationValues& share, const Config& config)>;
@@ -249,7 +249,7 @@ class InShares {
       if (!terminal.json()) terminal.line(fmt::format("partition {} of {}:", i, count_));
       code = std::max(code, at(i));
       terminal.flush();
-      if (code == exits::configuration) break;  // the others would say the same
+      if (code == exits::configuration) break;  // the other partitions would report the same error
     }
     return code;
   }
@@ -258,7 +258,7 @@ class InShares {
     Shares shares;
     for (const std::string& url : given_.texts(field.name)) {
       const auto canonical = canonical_feed_url(url);
-      if (!canonical) return at(0);  // where all of it is refused
+      if (!canonical) return at(0);  // there, all values are rejected
       shares[partition_of(*canonical, count_)].push_back(url);
     }
     // If a partition lacks a feed, its error must come before any change in another.
@@ -284,7 +284,7 @@ class InShares {
       if (!its) lacks = partition;
       shares[partition].push_back(id);
     }
-    if (lacks) shares = {*shares.find(*lacks)};  // it reports the error, and nothing is changed
+    if (lacks) shares = {*shares.find(*lacks)};  // it reports the error and nothing is changed
     return at_shares(field, shares);
   }
 

@@ -35,7 +35,7 @@ std::string words(std::string_view member) {
   return text;
 }
 
-/// A value for people; "" = none.
+/// A value for people; "" if null.
 std::string text_of(const json::value& value) {
   if (value.is_null()) return {};
   if (value.is_string()) return std::string(value.get_string());
@@ -72,7 +72,7 @@ void tell_row(const OperationOutcome& outcome, Terminal& terminal) {
     terminal.tell(std::move(told), lines, widest_label);
 }
 
-/// Runs OperationOutcome::then on a loop of its own. Throws Interrupted.
+/// Runs OperationOutcome::then on its own loop. Throws Interrupted.
 OperationOutcome finished(const OperationOutcome& begun, const FetchOptions& fetching) {
   asio::io_context loop(1);
   Fetcher fetcher(loop.get_executor(), fetching);
@@ -89,14 +89,14 @@ OperationOutcome finished(const OperationOutcome& begun, const FetchOptions& fet
       }));
   while (!ended) {
     loop.run_one_for(interrupt_interval);
-    if (interrupted()) cancel.emit(asio::cancellation_type::terminal);  // libcurl lets go of the transfer first
+    if (interrupted()) cancel.emit(asio::cancellation_type::terminal);  // libcurl releases the transfer first
   }
   stop_if_interrupted();
   if (failed) std::rethrow_exception(failed);
   return std::move(*outcome);
 }
 
-/// A call of a verb over an open store.
+/// Runs an operation over an open store and prints the outcome.
 class Call {
  public:
   Call(const Operation& operation, const OperationValues& given, const VerbContext& context)
@@ -170,7 +170,7 @@ class Call {
   const std::string public_url_;
 };
 
-/// The given keys, joined.
+/// The values of the given key fields, joined by spaces.
 std::string keys_of(const Operation& operation, const OperationValues& given) {
   std::vector<std::string> keys;
   for (const OperationField& field : operation.fields) {

@@ -26,7 +26,7 @@ namespace json = boost::json;
 /// Larger than any response body (OPERATIONS fetch.max_body).
 constexpr std::size_t max_document_bytes = std::size_t{64} << 20;
 
-/// The first header with that name, "" if absent.
+/// The value of the first --header with that name; "" if absent.
 std::string header(const OperationValues& given, std::string_view name) {
   for (const std::string& line : given.texts("header")) {
     const std::size_t colon = line.find(':');
@@ -79,7 +79,7 @@ Feed read_file(const OperationValues& given) {
   hints.content_location = location;
   hints.content_language = language;
   hints.html = policy_of(given);
-  hints.whole_values = !given.truth("explain");  // caps belong to the store: show the whole document
+  hints.whole_values = !given.truth("explain");  // limits belong to the store: show the whole document
   auto feed = read_feed(body, hints);
   if (feed.has_value()) return std::move(*feed);
   throw VerbFailure{exits::bad_input, fmt::format("{} is not a feed: {}", name == "-" ? "stdin" : visible(name),

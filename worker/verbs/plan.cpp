@@ -92,7 +92,7 @@ void respect(PlannedFeed& feed, const HostRule& rule) {
 
 double polls_a_day(const PlannedFeed& feed, const ScheduleOptions& schedule, Milliseconds now) {
   DueContext context = context_of(feed, now);
-  context.not_before = Milliseconds(0);  // applies only at the moment
+  context.not_before = Milliseconds(0);  // applies only now
   const NextDue next = due_after_success(schedule, context, feed.new_per_week, feed.hints);
   return static_cast<double>(day_ms) / static_cast<double>(std::max<std::int64_t>((next.due - now).count(), 1));
 }

@@ -27,22 +27,23 @@ struct PlannedFeed {
   double new_per_week = 0;  ///< S of HTTP §3
   Milliseconds due{}, last_at{}, last_new{}, not_before{};
   std::optional<Milliseconds> interval_min, interval_max;
-  bool fetched = false;     ///< at least once
+  bool fetched = false;     ///< fetched at least once
   bool validators = false;  ///< the server sends them; assumed for feeds never fetched
 };
 
-/// From its record; empty if the feed is not scheduled.
+/// The feed of a record; empty if it is not scheduled.
 std::optional<PlannedFeed> planned_feed(const FeedRecord& record);
 
-/// A made-up feed with a long history: `number` determines its rate (0.1 to 70 entries a week, log-uniform), its
-/// position in the schedule and its host: four of five have their own, the others share one with about 100. All are on
-/// `host` unless that is "".
+/// A made-up feed with a long history. `number` determines its rate (0.1 to 70 entries a week, log-uniform), its
+/// position in the schedule and its host: four of five feeds have their own host, the others share one with about 100.
+/// With a non-empty `host`, all feeds are on it.
 PlannedFeed made_up_feed(std::uint64_t number, std::uint64_t of, std::string_view host, const ScheduleOptions& schedule,
                          Milliseconds now);
 
 /// A made-up rate for feeds with an unknown rate, determined by the URL.
 double made_up_rate(std::string_view url);
 
+/// Options of a simulation.
 struct PlanOptions {
   ScheduleOptions schedule;
   HostRules hosts;
@@ -62,26 +63,27 @@ struct HostLoad {
   bool operator==(const HostLoad&) const = default;
 };
 
+/// Result of a simulation.
 struct Plan {
   std::uint64_t feeds = 0, hosts = 0;
   std::uint64_t requests = 0, conditional = 0;
   std::uint64_t bringing = 0;   ///< requests that find new entries
-  std::uint64_t deferrals = 0;  ///< by the host's gate
+  std::uint64_t deferrals = 0;  ///< requests deferred by the host's gate
   std::uint64_t early = 0;      ///< polls before their due time: a bug (HTTP N2)
   std::vector<std::uint64_t> by_hour;
   Milliseconds busiest_second{};  ///< since the start
   std::uint64_t busiest_second_requests = 0;
   Milliseconds latest{};             ///< longest delay after a due time
   std::vector<HostLoad> busiest;     ///< by requests, at most 10
-  std::vector<HostLoad> do_not_fit;  ///< all, by demand (HTTP E1)
+  std::vector<HostLoad> do_not_fit;  ///< all overloaded hosts, by demand (HTTP H9)
 
   bool operator==(const Plan&) const = default;
 };
 
 /// Resources for a plan: CPU and traffic from the costs in docs/BENCHMARKS.md, memory as measured in the store.
 struct Needs {
-  double loop_use = 0;   ///< of one event loop and its reading threads, in the busiest hour
-  double redis_use = 0;  ///< of one core, in the busiest hour
+  double loop_use = 0;   ///< utilisation of one event loop and its reading threads, in the busiest hour
+  double redis_use = 0;  ///< utilisation of one core, in the busiest hour
   std::uint64_t event_loops = 1;
   std::uint64_t redis_bytes = 0;        ///< with as many posts as are stored; without stored posts as redis_bytes_full
   std::uint64_t redis_bytes_full = 0;   ///< with `kept` posts in each feed
@@ -92,9 +94,9 @@ struct Needs {
 /// `kept`: posts that a feed keeps. `stored`: measured on the planned feeds; without posts it is not used.
 Needs needs_of(const Plan& plan, std::uint32_t kept, const MemoryUse& stored = {});
 
-/// Simulates a fleet whose feeds are added one by one: polls take no time and are answered by 304, entries arrive at
-/// each feed's rate S, host gates work as in the claim script (HTTP H1). Memory: about 60 bytes a feed, and 40 plus its
-/// name a gate.
+/// Simulates a fleet of feeds added one by one: polls take no time and are answered by 304, entries arrive at each
+/// feed's rate S, host gates work as in the claim script (HTTP H1). Memory: about 60 bytes per feed, and 40 bytes plus
+/// the name per gate.
 class Simulation {
  public:
   explicit Simulation(PlanOptions options);
@@ -102,16 +104,16 @@ class Simulation {
   /// Sets the quota of a gate (HTTP H10); call before adding its feeds.
   void learn(const std::string& gate, Milliseconds pace) { options_.hosts.learn(gate, pace); }
   const HostRules& rules() const { return options_.hosts; }
-  /// Reserves memory for so many feeds.
+  /// Reserves memory for this many feeds.
   void reserve(std::size_t feeds) { feeds_.reserve(feeds); }
   void add(const PlannedFeed& planned);
   std::size_t feeds() const { return feeds_.size(); }
-  /// Call once. `each_hour`, unless empty, is called with the simulated hours; it may throw. Linear in polls, except
-  /// for sorting within a minute.
+  /// Call once. `each_hour`, unless empty, is called with the number of simulated hours; it may throw. Cost: linear in
+  /// polls, except for sorting within a minute.
   Plan run(const std::function<void(std::size_t hour)>& each_hour = {});
 
  private:
-  /// Schedule settings of a feed from its document and the operator. Few differ.
+  /// Schedule settings of a feed from its document and the operator. Few feeds differ.
   struct Terms {
     ScheduleHints hints;
     std::optional<Milliseconds> interval_min, interval_max;
@@ -131,7 +133,7 @@ class Simulation {
     bool held : 1;     ///< has a reservation (HTTP H1)
     bool put_off : 1;  ///< is in not_before_
   };
-  /// As in claim.lua, without slots: a simulated poll takes no time.
+  /// The gate of claim.lua, without slots: a simulated poll takes no time.
   struct Gate {
     std::int64_t last_start = 0, tail = 0;
     std::uint32_t name = 0;  ///< offset in names_; ends where the next one begins
@@ -178,13 +180,13 @@ class Simulation {
   Plan plan_;
 };
 
-/// Raises the interval to the host's minimum between two polls of a feed (HTTP H7).
+/// Raises the feed's minimum interval to that of its host (HTTP H7).
 void respect(PlannedFeed& feed, const HostRule& rule);
 
-/// Polls a day of a feed that is alone on its host.
+/// Polls per day of a feed that is alone on its host.
 double polls_a_day(const PlannedFeed& feed, const ScheduleOptions& schedule, Milliseconds now);
 
-/// Requests a day that a host accepts; 0 = unlimited (HTTP E1).
+/// Requests per day that a host accepts; 0 = unlimited (HTTP H9).
 double requests_a_day(const HostLimits& limits);
 
 }  // namespace feedmill

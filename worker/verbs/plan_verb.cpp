@@ -91,7 +91,7 @@ PlannedFleet made_up(const Asked& asked, std::uint64_t number, const PlanOptions
   return fleet;
 }
 
-/// As after an import: first fetches spread, rates made up.
+/// A fleet from a list, as after an import: first fetches are spread, rates made up.
 PlannedFleet listed(const Asked& asked, const PlanOptions& options, std::uint64_t rate) {
   const SubscriptionList list =
       read_subscriptions(read_input(asked.feeds, max_opml_bytes, " (--feeds takes a number or a file)"));
@@ -271,7 +271,7 @@ PlanOptions plan_options(const Config& config, Milliseconds start, unsigned days
 
 namespace {
 
-/// Reads only, and Redis only for the stored feeds.
+/// Reads only; needs Redis only for the stored feeds.
 int plan_schedule(const OperationValues& given, const Config& config, Terminal& terminal) {
   note_interrupts();
   const Asked asked{static_cast<unsigned>(given.number("days", 1)), given.text("host"), given.text("feeds")};

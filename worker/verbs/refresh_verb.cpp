@@ -31,7 +31,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds look_interval{200}, host_interval{3'000};
 
-/// A feed that a worker was asked to fetch, and its record before.
+/// A feed to be fetched by a worker, and its record before.
 struct Awaited {
   std::string url;
   Milliseconds last_at{};
@@ -40,8 +40,8 @@ struct Awaited {
   bool fails = false;    ///< its last fetch failed
 };
 
-/// Feeds with awaited results: those polled now, and a queue for `refresh --all`, whose URLs a second walk finds
-/// again: 24 bytes per feed instead of a URL (OPERATIONS U10).
+/// Feeds with awaited results: those being polled, and a queue for `refresh --all`. The queue has 24 bytes per feed
+/// instead of a URL; a second walk finds the URLs again (OPERATIONS U10).
 class Waiting {
  public:
   /// `store` outlives this.
@@ -50,7 +50,7 @@ class Waiting {
   void add(Awaited feed) { looked_at.push_back(std::move(feed)); }
   /// Adds a feed to the queue.
   void add_behind(const Awaited& feed) { behind_.push_back({hash_of(feed.url), feed.last_at, feed.total_new}); }
-  /// Call after the last feed; returns their number.
+  /// Call after the last feed; returns the number of feeds.
   std::size_t close() {
     std::ranges::sort(behind_, {}, &Before::url);
     left_ = behind_.size();
@@ -131,7 +131,7 @@ void tell(Terminal& terminal, const Result& result, Tally& tally) {
   terminal.flush();
 }
 
-/// Prints a feed that is not fetched now: too early, or only made due.
+/// Prints a feed that is not fetched now: too recent, or only made due.
 void tell_wake(Terminal& terminal, const std::string& url, const Wake& wake, Milliseconds now) {
   const char* const word = wake.result == Wake::Result::too_early ? "too_early"
                            : wake.result == Wake::Result::noted   ? "noted"
@@ -171,8 +171,8 @@ Result result_of(const Report& report, Milliseconds now) {
           now + report.next_in};
 }
 
-/// Prints results of workers and removes these feeds from `awaited`. Polls a limited number of feeds from `at` on,
-/// cyclically: polling must not cost the store more than fetching.
+/// Prints the results of workers and removes those feeds from `awaited`. Polls a limited number of feeds per call,
+/// cyclically from `at`: polling must not cost the store more than fetching.
 void look(std::vector<Awaited>& awaited, std::size_t& at, const VerbContext& context, Tally& tally) {
   constexpr std::size_t most = 5'000, at_once = 500;
   const auto now = or_fail(context.store.now());
@@ -214,7 +214,7 @@ Milliseconds left_alone_until(const HostState& host, const std::string& egress) 
   return quota == host.quotas.end() || quota->open_to_wish ? host.not_before : std::max(host.not_before, quota->hold);
 }
 
-/// Removes feeds from `awaited` if their hosts back off for longer than we wait, and prints until when. Checks only the
+/// Removes feeds from `awaited` if their hosts back off for longer than we wait, and prints the time. Checks only the
 /// first 500 feeds.
 void leave_backing_off(std::vector<Awaited>& awaited, const VerbContext& context, std::chrono::milliseconds patience,
                        Tally& tally) {
@@ -244,8 +244,8 @@ void leave_backing_off(std::vector<Awaited>& awaited, const VerbContext& context
   std::erase_if(awaited, [&](const Awaited& feed) { return left.contains(feed.url); });
 }
 
-/// Waits for workers to fetch the feeds. Gives up if no result arrives for longer than a fetch may take. Returns when
-/// no result is awaited, or when no worker lives and some polled feed is unclaimed.
+/// Waits for workers to fetch the feeds. Returns when no result is awaited, or when no worker is alive and a polled
+/// feed is unclaimed. Throws VerbFailure if no result arrives for longer than a fetch may take.
 void wait_for_others(Waiting& waiting, const VerbContext& context, Tally& tally) {
   Terminal& terminal = context.terminal;
   const std::size_t total = waiting.size();
@@ -300,7 +300,7 @@ std::vector<Awaited> registered(const std::vector<std::string>& urls, const Verb
   return known;
 }
 
-/// Makes feeds due. Adds those that will be fetched to `waiting` and prints the result of the others.
+/// Makes feeds due. Adds those that will be fetched to `waiting`; prints the result for the others.
 void make_due(std::span<const Awaited> feeds, const OperationValues& given, const VerbContext& context,
               Milliseconds now, Waiting& waiting, Tally& tally) {
   std::vector<std::string> urls;
@@ -323,8 +323,8 @@ void make_due(std::span<const Awaited> feeds, const OperationValues& given, cons
   }
 }
 
-/// Prints results as workers or this process produce them. Returns exits::done regardless of the fetches, whose results
-/// are in `tally`.
+/// Prints results as workers or this process produce them. Returns exits::done even if fetches fail: their results are
+/// in `tally`.
 int await(Waiting waiting, const VerbContext& context, Milliseconds now, Tally& tally) {
   Terminal& terminal = context.terminal;
   terminal.flush();
@@ -333,7 +333,7 @@ int await(Waiting waiting, const VerbContext& context, Milliseconds now, Tally& 
   for (;;) {
     wait_for_others(waiting, context, tally);
     if (waiting.empty()) return exits::done;
-    // Without a living worker this process fetches the unclaimed feeds.
+    // If no worker is alive, this process fetches the unclaimed feeds.
     constexpr std::size_t most = 2'000;  // feeds that one claim may examine
     std::set<std::string> idle, told;
     for (const Awaited& feed : awaited) {
@@ -416,7 +416,7 @@ int refresh_added(const std::vector<std::string>& feed_urls, const std::vector<s
     std::vector<Awaited> present;
     for (Awaited& feed : registered(feed_urls, context)) {
       if (added.contains(feed.url)) {
-        // Adding a feed makes it due. A wake after a worker has claimed it would fetch it twice for one wish
+        // Adding a feed makes it due. Waking it after a worker has claimed it would fetch it twice for one request
         // (RELIABILITY L10).
         waiting.add({.url = std::move(feed.url)});
       } else {

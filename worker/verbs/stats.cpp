@@ -37,7 +37,7 @@ Figures figures_of(Store& store) {
   return {or_fail(Fleet(store).figures()), or_fail(EventStream(store).figures()), or_fail(Subscribers(store).counts())};
 }
 
-/// Adds sums; ages take the maximum. Workers serve several partitions, so their number is that of one partition.
+/// Adds counts. Ages take the maximum, as do workers, because a worker may serve several partitions.
 void add(Figures& all, const Figures& one) {
   FleetFigures& fleet = all.fleet;
   for (const auto& [state, count] : one.fleet.states) {

@@ -25,7 +25,7 @@ std::vector<VerbRow> together(std::vector<VerbRow> first, std::vector<VerbRow> s
   return first;
 }
 
-/// Operations that are verbs, by the headings of their families.
+/// Adds the operations that are verbs, under the headings of their families.
 void add_operations(std::vector<VerbGroup>& groups) {
   for (const OperationFamily& family : operation_families()) {
     if (family.verb.empty()) continue;

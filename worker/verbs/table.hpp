@@ -1,4 +1,4 @@
-// All verbs: a row of each, which stands with its function, and their order in the help.
+// All verbs and their order in the help. Each row is defined next to its function.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,10 @@
 
 namespace feedmill {
 
+/// All verbs, grouped as in the help.
 std::vector<VerbGroup> verb_groups();
 
+// The rows of single verbs.
 VerbRow add_verb();
 VerbRow import_verb();
 VerbRow run_verb();
@@ -49,15 +51,15 @@ VerbRow config_show_verb();
 VerbRow completion_verb();
 VerbRow man_verb();
 
-/// `channel` and the verbs below it, `notify` likewise.
+/// `channel` or `notify`, and the verbs below it.
 std::vector<VerbRow> channel_verbs();
 std::vector<VerbRow> notify_verbs();
 
-/// Runs an operation and prints its outcome; `yes` among the values skips the question. Returns the exit code; throws
-/// VerbFailure and Interrupted.
+/// Runs an operation and prints its outcome, after asking unless `yes` is among the values. Returns the exit code;
+/// throws VerbFailure and Interrupted.
 int run_operation(const Operation& operation, const OperationValues& given, const VerbContext& context);
 
-/// `--version`. Returns the exit code.
+/// Prints the output of `--version`. Returns the exit code.
 int tell_version(Terminal& terminal);
 
 }  // namespace feedmill

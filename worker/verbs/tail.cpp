@@ -34,14 +34,14 @@ json::object object_of(const EventRecord& record) {
   return error || !value.is_object() ? json::object() : std::move(value.as_object());
 }
 
-/// Whether to print this type. Internal types are shown as JSON, with -v, or on request.
+/// Whether to print a record of this type. Internal types are shown as JSON, with -v, or on request.
 bool wanted(const std::vector<std::string>& types, const EventRecord& record, const Terminal& terminal) {
   const bool internal = record.type == "post_trimmed" || record.type.ends_with("_mended");
   if (types.empty()) return !internal || terminal.json() || terminal.verbose();
   return std::ranges::find(types, record.type) != types.end();
 }
 
-/// Sleeps; Ctrl-C ends it.
+/// Sleeps; Ctrl-C interrupts.
 void wait(Milliseconds time) {
   const auto end = std::chrono::steady_clock::now() + time;
   while (std::chrono::steady_clock::now() < end) {
@@ -50,7 +50,7 @@ void wait(Milliseconds time) {
   }
 }
 
-/// Follows the stream as one reader: keeps its position across outages of Redis.
+/// Follows the stream as one reader and keeps its position across outages of Redis.
 class Follower {
  public:
   Follower(const OperationValues& given, const Config& config, StoreSession session, Terminal& terminal)

@@ -43,7 +43,7 @@ class Screen {
     bool operator==(const Size&) const = default;
   };
 
-  /// `terminal` can_draw(), and outlives this.
+  /// `terminal` must satisfy can_draw() and outlive this.
   explicit Screen(Terminal& terminal);
   ~Screen();
   Screen(const Screen&) = delete;
@@ -96,7 +96,7 @@ bool not_interrupted() {
   return true;
 }
 
-/// Sleeps; Ctrl-C ends it.
+/// Sleeps; Ctrl-C interrupts.
 void wait_until(Clock::time_point end, Terminal& terminal) {
   for (auto now = Clock::now(); now < end; now = Clock::now()) {
     stop_if_interrupted();
@@ -105,7 +105,7 @@ void wait_until(Clock::time_point end, Terminal& terminal) {
   }
 }
 
-/// Prints a line of JSON per interval, across restarts of the worker.
+/// Prints one line of JSON per interval, across restarts of the worker.
 int repeat(const AdminClient& client, const json::object& first, std::chrono::milliseconds interval,
            Terminal& terminal) {
   auto asked_at = Clock::now();
@@ -172,7 +172,7 @@ class LiveScreen {
   }
 
  private:
-  /// False: quit.
+  /// Handles a key; returns false to quit.
   bool obey(Screen& screen, char key) {
     stop_if_interrupted();
     if (key == ctrl_c || key == ctrl_backslash) throw Interrupted{};
@@ -181,12 +181,12 @@ class LiveScreen {
     return key != 'q' && key != 'Q';
   }
 
-  /// Keeps the statuses for rates: the first one is the oldest within the period.
+  /// Keeps statuses for computing rates; the first is the oldest within the period.
   void take(json::object status) {
     moments_.push_back(std::move(status));
     while (moments_.size() > 1 && !seconds_between(moments_.front(), moments_.back())) moments_.pop_front();
     while (moments_.size() > 2 && seconds_between(moments_[1], moments_.back()) >= rate_seconds) moments_.pop_front();
-    // A cached response brings no news.
+    // A cached response has no new figures.
     if (moments_.size() >= 2 && seconds_between(moments_[moments_.size() - 2], moments_.back()) == 0.0)
       moments_.erase(moments_.end() - 2);
   }
@@ -216,7 +216,7 @@ void check_top(const OperationValues& given) {
   if (given.truth("once") && given.has("interval")) refuse("--once and --interval exclude each other");
 }
 
-/// Live on a terminal until `q`, once elsewhere. Throws Interrupted on Ctrl-C.
+/// Live on a terminal until `q`; otherwise prints once. Throws Interrupted on Ctrl-C.
 int watch_worker(const OperationValues& given, const Config& config, Terminal& terminal) {
   note_interrupts();
   if (std::string unnamed = config.objection_to_partition(); !unnamed.empty())
@@ -278,7 +278,7 @@ void Screen::enter() {
     now.c_cc[VTIME] = 0;
     tcsetattr(STDIN_FILENO, TCSADRAIN, &now);
   }
-  // Not by `terminal_`: it may throw, and ~Screen would not run.
+  // Written without `terminal_`: it may throw, and ~Screen would not run.
   [[maybe_unused]] const ssize_t written = ::write(terminal_.out(), enter_text.data(), enter_text.size());
 }
 

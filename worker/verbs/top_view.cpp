@@ -33,7 +33,7 @@ constexpr std::size_t all_figures_from = 36;  // lines; with fewer, related figu
 constexpr std::size_t most_concerns = 4, most_rows = 10, usual_rows = 5;
 constexpr double most_number = 1e15;  // beyond it, not a figure
 
-/// A value in the response that may be missing.
+/// A value of the response, which may be missing.
 class Node {
  public:
   Node(const json::object& object) : object_(&object) {}
@@ -167,7 +167,7 @@ std::string spark(const std::vector<double>& values, std::size_t cells) {
   return text;
 }
 
-/// Rates since `earlier`, and over the stretches that the worker reports; their chart uses the rest of `width`.
+/// Rates since `earlier`, and over the periods reported by the worker; their chart uses the rest of `width`.
 void add_rates(const json::object& now, const json::object* earlier, std::size_t width, Lines& lines) {
   const Node worker = Node(now)["worker"];
   const auto span = earlier == nullptr ? std::nullopt : seconds_between(*earlier, now);
@@ -190,7 +190,7 @@ void add_rates(const json::object& now, const json::object* earlier, std::size_t
       {cells("rates", has_rates ? fmt::format("last {:.0f} s", std::max(1.0, *span)) : "now", "10 min", "1 h") + reach,
        Tone::heading});
   lines.push_back({cells("", "a second", "a minute", "a minute"), Tone::aside});
-  // A younger worker has covered less time.
+  // A worker started recently has covered less time.
   const double up = std::max(Node(now)["uptime_seconds"].number().value_or(0) / 60, 1.0);
   constexpr std::pair<const char*, const char*> rows[] = {
       {"refreshes", "refreshes"}, {"new posts", "entries_created"}, {"failures", "failed"}, {"pushes", "pushes"}};
@@ -221,7 +221,7 @@ void add_rates(const json::object& now, const json::object* earlier, std::size_t
   }
 }
 
-/// `brief`: related figures share a line.
+/// `brief`: related figures share one line.
 void add_figures(const Node& now, bool brief, Lines& lines) {
   const Node worker = now["worker"], store = now["store"], feeds = store["feeds"];
   if (store.object() == nullptr) {
@@ -286,7 +286,7 @@ struct Block {
   Lines rows;
 };
 
-/// The first cell gets the rest of `width`.
+/// One row: the first cell gets the rest of `width`.
 std::string row_of(const std::string& first, const std::string& rest, std::size_t width) {
   const std::size_t taken = columns(rest) + 1;
   const std::size_t room = width > taken ? width - taken : 0;
@@ -408,7 +408,7 @@ std::vector<TopLine> top_view(const json::object& now, const json::object* earli
   const bool two = width >= two_columns_from;
   const std::size_t block_width = two ? (width - 2) / 2 : width;
   const Node worker = Node(now)["worker"], store = Node(now)["store"];
-  // Most important first: the last ones are cut if there is no room.
+  // Most important first: the last blocks are cut if there is no room.
   std::vector<Block> blocks;
   if (store.object() != nullptr) {
     blocks.push_back(posts_block(store, frame.width > 0 ? block_width : std::string::npos));

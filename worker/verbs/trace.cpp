@@ -83,7 +83,7 @@ class Mark {
   std::optional<Milliseconds> until_;
 };
 
-/// Prints the feed's refreshes by any worker until the time is over.
+/// Prints the feed's refreshes by any worker until `span` has passed.
 int follow(Milliseconds span, const FeedRecord& record, Milliseconds now, const VerbContext& context) {
   Terminal& terminal = context.terminal;
   const std::string& url = record.feed_url;
@@ -148,7 +148,7 @@ int trace_refresh(const OperationValues& given, const VerbContext& context) {
     try {
       printer.tell(ms, step, text);
     } catch (const OutputClosed&) {
-      closed = true;  // the reader has left; the refresh continues
+      closed = true;  // the reader of the output has left; the refresh continues
     }
   });
   tell_host(*record, now, context, trace);

@@ -11,7 +11,7 @@
 
 namespace feedmill {
 
-/// Answers a request of `parse --pipe`, {"argv":[…]}, with {"rc":…,"out":…,"err":…}, without a final newline.
+/// Answers a request of `parse --pipe`: {"argv":[…]} gets {"rc":…,"out":…,"err":…}, without a final newline.
 std::string answer_request(const std::string& request);
 
 // `feedmill tail`: prints events as they arrive, without gaps (DESIGN §4).

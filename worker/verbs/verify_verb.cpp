@@ -175,7 +175,7 @@ void check_journal(const OperationValues& given) {
   if (given.has("journal") && !given.truth("repair")) refuse("--journal needs --repair");
 }
 
-/// A named journal is of one partition.
+/// Whether no journal is named; a named journal is for one partition.
 bool names_no_journal(const OperationValues& given) {
   return !given.has("journal");
 }
@@ -198,7 +198,7 @@ int verify_store(const OperationValues& given, const VerbContext& context) {
     options.markup = [&](const std::string& url) -> StoreResult<GivenMarkup> {
       const auto records = Feeds(context.store).records(std::vector{url});
       if (records.has_error()) return records.error();
-      const std::optional<FeedRecord>& record = records->front();  // removed since: its posts go, too
+      const std::optional<FeedRecord>& record = records->front();  // if removed since, its posts are removed too
       const auto own = record ? read_settings(record->state.settings).html_policy : std::nullopt;
       return GivenMarkup{own.value_or(context.config.html.policy), context.config.html.keep_class};
     };

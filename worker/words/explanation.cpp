@@ -23,7 +23,8 @@ std::uint32_t free_slots(const HostView& host) {
   return host.limits.concurrency - std::min(host.limits.concurrency, host.state.in_flight);
 }
 
-/// When a request to the host may start (HTTP H1, H5), ignoring slots: under any egress name known to it (HTTP H10).
+/// When a request to the host may start (HTTP H1, H5), ignoring slots: the earliest time over all its egress names
+/// (HTTP H10).
 Milliseconds next_start(const HostView& host) {
   std::optional<Milliseconds> first;
   for (const HostQuota& quota : host.state.quotas) {
@@ -104,7 +105,7 @@ std::string next_text(const FeedRecord& record, const HostView& host, Millisecon
   return text;
 }
 
-/// Why it is due at that time, or not at all; never empty.
+/// Why the feed is due at that time, or never due; never empty.
 std::string why_text(const FeedRecord& record, Milliseconds now) {
   const DueTime& due = record.state.due;
   if (record.state.state == "paused") return schedule_words("", due.reason == "orphaned" ? "orphaned" : "paused");
@@ -115,7 +116,7 @@ std::string why_text(const FeedRecord& record, Milliseconds now) {
   return "The worker that claimed it did not finish in time; the next free worker will fetch it.";
 }
 
-/// Whether nothing is known about its server's answers.
+/// Whether the feed has never been fetched successfully.
 bool is_unread(const FeedState& state) {
   return state.last.success.count() == 0;
 }

@@ -21,7 +21,7 @@
 
 namespace feedmill {
 
-/// A feed's host at a moment.
+/// A feed's host at one moment.
 struct HostView {
   std::string name;
   HostState state;
@@ -33,23 +33,23 @@ struct HostView {
 /// Reads the state of the feed's host gate.
 StoreResult<HostView> read_host(Store& store, const HostRules& rules, const FeedRecord& record);
 
-/// "60 feeds share 1 request a minute: each at best every 60 min"; "" if no quota is known, or none matters.
+/// "60 feeds share 1 request a minute: each at best every 60 min"; "" if no quota is known or applies.
 std::string quota_text(const HostView& host, Milliseconds now);
 
 /// "example.org: 1 of 2 slots free, next start in 15 min, no back-off".
 std::string host_text(const HostView& host, Milliseconds now);
 
-/// A feed and its host at a moment in Redis' time.
+/// A feed and its host at one moment of Redis' clock.
 struct Explained {
   FeedRecord record;
   HostView host;
   Milliseconds now{};
   std::optional<PushRecord> subscription{};   ///< the one that delivers its pushes
-  std::vector<std::string> volatile_parts{};  ///< learned parts whose changes are not news (Feeds::volatile_parts)
+  std::vector<std::string> volatile_parts{};  ///< learned parts with changes that are not news (Feeds::volatile_parts)
 };
 
-/// The output of `explain` for people: names and values in display order, not cleaned. `numbers`: add the inputs of the
-/// due time, as the scheduler computes it.
+/// The output of `explain` for people: names and values in display order, not cleaned. `numbers`: also the inputs from
+/// which the scheduler computed the due time.
 std::vector<std::pair<std::string, std::string>> explain_lines(const Explained& explained, bool numbers = false);
 
 /// Reads the data for an explanation; empty if there is no such feed.
@@ -70,7 +70,7 @@ std::string schedule_words(std::string_view why, std::string_view due_reason);
 /// `text` as one shell word, quoted if needed. Required for untrusted text in commands to copy.
 std::string shell_word(std::string_view text);
 
-/// The remedy for a feed that fails for `reason` (HTTP §11), as a sentence; "" if the only one is to wait. Its commands
+/// The remedy for a feed that fails for `reason` (HTTP §11), as a sentence; "" if waiting is the only one. Its commands
 /// contain the feed's URL.
 std::string remedy_words(std::string_view reason, std::string_view feed_url);
 

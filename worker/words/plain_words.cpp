@@ -127,8 +127,8 @@ std::string special_words(std::string_view code, const DueInput& input) {
   return {};
 }
 
-/// What determined the time. `whole`: `inputs` has all inputs of the interval, so their numbers are intervals; the
-/// number of a single input is the remaining time.
+/// The sentence about the input that determined the time. `whole`: `inputs` has all inputs of the interval, so their
+/// numbers are intervals; otherwise the number of the only input is the remaining time.
 std::string decided_by(std::string_view code, const std::vector<DueInput>& inputs, bool whole) {
   const auto known = std::ranges::find(due_code_table, code, &DueCode::code);
   if (known == due_code_table.end()) return code.empty() ? "" : fmt::format("Because of {}.", code);

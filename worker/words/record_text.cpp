@@ -25,7 +25,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// The store keeps its previous state, but not the time it was paused.
+/// For a paused feed, state_since is not when it was paused: the store keeps its previous state.
 bool is_paused(const FeedState& state) {
   return state.state == "paused";
 }

@@ -52,8 +52,9 @@ boost::json::object entry_json(const StoredEntry& entry);
 /// A stored post with `same_as` and `same_count`, if other posts tell its story.
 boost::json::object entry_json(const StoredEntry& entry, const std::vector<std::string>& same_as);
 
-/// "SCORE:ID": the entry's place in its feed's order, for `entries --before`.
+/// "SCORE:ID": the entry's position in its feed's order, for `entries --before`.
 std::string cursor_of(const StoredEntry& entry);
+/// The entry's position as a value.
 EntryCursor place_of(const StoredEntry& entry);
 /// Reads what cursor_of() writes.
 std::optional<EntryCursor> read_cursor(std::string_view text);
