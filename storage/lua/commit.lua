@@ -398,7 +398,7 @@ local function write_value(key, value)
   elseif value ~= '' then redis.call('SET', key, value) end
 end
 
--- Whether the feed is to move to a URL that is already a feed: then the two stay separate (HTTP R7), and this feed
+-- Whether the feed is to move to a URL that is already a feed: then the two stay separate (HTTP R8), and this feed
 -- keeps its URL.
 local function keep_apart()
   local taken = commit.move_to ~= '' and redis.call('SISMEMBER', feeds_key, commit.move_to) == 1

@@ -2,7 +2,7 @@
 -- uses posts host
 -- replies array
 -- Finds the permissions that this user lacks, in advance: a script refused half-way leaves its earlier writes
--- (SECURITY A1, A3). Executes nothing. ARGV: prefix, channel prefix, 'scan' to include the commands needed only to read
+-- (SECURITY A1). Executes nothing. ARGV: prefix, channel prefix, 'scan' to include the commands needed only to read
 -- every key. Returns the permissions to grant: "+xdel", "&request_*".
 local any_key, channel = prefix .. 'state:probe', ARGV[2] .. 'post_created'
 local keyed = {'DEL', 'EXISTS', 'GET', 'HGETALL', 'INCR', 'SCARD', 'SMEMBERS', 'TYPE', 'UNLINK', 'XLEN',

@@ -1,7 +1,7 @@
 #!lua
 -- uses posts host push
 -- replies array of 3
--- Records the request about to be sent to a hub, so that it can be verified (WEBSUB S2).
+-- Records the request about to be sent to a hub, so that it can be verified (WEBSUB §3).
 -- ARGV: prefix, 'subscribe', hash, feed_url, token, topic, hub, hub_url, secret; or 'unsubscribe', hash.
 -- Returns {1 = recorded or 0 = nothing to ask, state of the feed's subscription before, and after}.
 local mode, hash, now = ARGV[2], ARGV[3], clock()

@@ -1,7 +1,7 @@
 #!lua
 -- uses posts host push
 -- replies array of 4
--- A hub verifies or denies a request (WEBSUB S7, L3).
+-- A hub verifies or denies a request (WEBSUB S7, L2).
 -- ARGV: prefix, hash of the token, mode, topic, lease ms, renewal after ms, reason of a denial.
 -- Returns {1 = confirmed and stored, 0 = not requested; feed_url, state before, and after}.
 local hash, mode, topic, lease, renew, note = ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]

@@ -133,7 +133,7 @@ struct Committed {
   enum class Circuit { unchanged, opened, closed, storm, storm_over };
   Circuit circuit = Circuit::unchanged;  ///< of the host that answered (HTTP H4, H5)
   Milliseconds circuit_open_until{};     ///< opened, storm: when that ends
-  bool move_taken = false;               ///< Commit::move_to is a feed already: nothing was moved (HTTP R7)
+  bool move_taken = false;               ///< Commit::move_to is a feed already: nothing was moved (HTTP R8)
   std::uint64_t highest_entry = 0;       ///< highest number given to a created entry, 0 = none was created
   EventPlace last_event{};               ///< newest event in the stream afterwards
   std::uint32_t rekeyed = 0, deleted = 0;

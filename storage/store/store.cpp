@@ -250,7 +250,7 @@ std::string granting(const std::vector<std::string>& rights) {
 
 }  // namespace
 
-/// Checks the user's rights (SECURITY A1, A3). Also detects servers that reject scripts reading undeclared keys.
+/// Checks the user's rights (SECURITY A1). Also detects servers that reject scripts reading undeclared keys.
 StoreResult<void> Store::Impl::check_rights() {
   Args args;
   args.add(std::string_view(keys.channel_prefix()));

@@ -1,5 +1,5 @@
 // Deliveries from authorised senders, against the program: their content stays within their feed, and their form and
-// number cost others nothing (WEBSUB §6, §9; SECURITY W1, W6).
+// number cost others nothing (WEBSUB §6; SECURITY W1, W6).
 #include <algorithm>
 #include <set>
 #include <string_view>

@@ -1,5 +1,5 @@
 // Attacks on a subscriber, against the program: each row leaves the store unchanged, causes no request, and is counted
-// (WEBSUB §9, S7; SECURITY W2, W4). For the content and number of genuine deliveries see websub_content_test.cpp.
+// (WEBSUB S7; SECURITY W2, W4). For the content and number of genuine deliveries see websub_content_test.cpp.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -36,7 +36,7 @@ struct NoCommand {
 boost::system::result<CommandLine, NoCommand> read_command_line(const std::vector<std::string>& arguments,
                                                                 std::span<const VerbGroup> groups);
 
-/// The tree of verbs as a value, from which help, completions and the manual are derived (OPERATIONS U7).
+/// The tree of verbs as a value, from which help, completions and the manual are derived (OPERATIONS §1).
 CommandNode command_tree(std::span<const VerbGroup> groups);
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// Texts generated from the tree of verbs (OPERATIONS U7).
+// Texts generated from the tree of verbs (OPERATIONS §1).
 #pragma once
 
 #include <string>

@@ -86,7 +86,7 @@ std::string refused_header(std::string_view name);
 std::string secret_header(std::string_view name);
 
 /// Whether `value` may be sent in a header: visible ASCII, bytes from 0x80, and inner spaces; not empty, at most 4 KiB
-/// (HTTP C2).
+/// (HTTP P1).
 bool is_sendable_value(std::string_view value);
 
 }  // namespace feedmill

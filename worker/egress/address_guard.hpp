@@ -27,7 +27,7 @@ class EgressPolicy {
   EgressPolicy();
 
   /// `allow` and `deny`: `ADDRESS[/BITS][:PORT[-PORT]]`, IPv6 in brackets if a port follows
-  /// ("[fd00:1::]/64:8000-8999"); `ports`: `PORT[-PORT]`, replacing the default list unless empty (SECURITY E5, E6).
+  /// ("[fd00:1::]/64:8000-8999"); `ports`: `PORT[-PORT]`, replacing the default list unless empty (SECURITY E6).
   /// `nat64`: `ADDRESS/BITS`, the operator's own prefixes (RFC 6052: 32, 40, 48, 56, 64 or 96 bits). An address under
   /// one of these, or under 64:ff9b::/96, is judged by its embedded IPv4 address; `deny` matches either form. The error
   /// quotes the entry and states its mistake.

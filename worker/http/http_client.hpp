@@ -29,7 +29,7 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   /// Rereads the system's resolver configuration, this machine's addresses and the network's NAT64 prefixes before
-  /// their next use (HTTP D8, SECURITY E6).
+  /// their next use (HTTP D1, SECURITY E6).
   void reload();
 
   /// Sends a GET, or a POST if `request.post` is set; `request` must outlive the call. Cancellation unwinds with

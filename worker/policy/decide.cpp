@@ -344,7 +344,7 @@ class Decider {
     return moving.by_document ? moving.to : std::string();
   }
 
-  /// HTTP R5–R9. Call after take_validators(): validators belong to the URL that sent them, whichever is requested
+  /// HTTP R5, R8. Call after take_validators(): validators belong to the URL that sent them, whichever is requested
   /// next.
   void consider_move(const Identity& identity) {
     Commit& commit = draft_.commit();

@@ -1,5 +1,5 @@
 // Handles unreliable guids: recognises posts under new guids, and identifies the posts of a feed by link or text while
-// its guids keep changing (DESIGN §5, SECURITY T19). Pure policy; the refresher queries the store.
+// its guids keep changing (DESIGN §5). Pure policy; the refresher queries the store.
 #pragma once
 
 #include <cstdint>
@@ -96,7 +96,7 @@ void recognise_items(const PostIdentity& identity, const Document& document, Sto
 std::string media_key(const Fields& fields);
 
 // What successive documents of a feed show about its guids: whether they stay, and whether they are sound again
-// (DESIGN §5, SECURITY T19). Pure policy; must_compare() and recognise() judge single documents.
+// (DESIGN §5). Pure policy; must_compare() and recognise() judge single documents.
 
 /// Number of consecutive documents, each different from the previous, that prove what a single one cannot.
 inline constexpr std::uint32_t documents_to_switch = 3;

@@ -23,7 +23,7 @@ struct Judgement {
   std::string move_to;     ///< the URL to request from now on, if the move is trusted; "" = not yet
 };
 
-/// The target of the permanent redirects that begin a chain; "" if it does not begin with one (HTTP R6).
+/// The target of the permanent redirects that begin a chain; "" if it does not begin with one (HTTP R5).
 std::string permanent_target(std::span<const Hop> hops);
 
 /// Judges a redirect after a successful poll. `requested`: the requested URL; `hops`: its responses. The target passed

@@ -71,7 +71,7 @@ struct FeedServer {
 /// `asked`: the examined servers; `all`: the number of servers.
 std::vector<Finding> check_feed_servers(const std::vector<FeedServer>& asked, std::size_t all);
 
-/// Whether the server stores posts compactly (PERFORMANCE F9): by measured posts and its setting, if it may be read.
+/// Whether the server stores posts compactly (PERFORMANCE F8): by measured posts and its setting, if it may be read.
 Finding check_packing(const MemoryUse& use, std::optional<std::uint64_t> packs_up_to);
 
 /// Writes, disk, memory, role and clock of the server; `here`: our clock in unix milliseconds.
@@ -98,7 +98,7 @@ std::vector<Finding> check_push_out(const Config& config, const SubscriberCounts
 /// HTTP P19: with more than 1000 feeds, publishers need a contact address.
 Finding check_contact(std::uint64_t feeds, const std::string& contact);
 
-/// HTTP H9: a finding for each host that cannot serve the requests of its feeds, at most 20, and one for the rest.
+/// HTTP E1: a finding for each host that cannot serve the requests of its feeds, at most 20, and one for the rest.
 std::vector<Finding> check_hosts(const std::vector<HostLoad>& do_not_fit, std::size_t hosts);
 
 }  // namespace feedmill

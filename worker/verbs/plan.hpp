@@ -75,7 +75,7 @@ struct Plan {
   std::uint64_t busiest_second_requests = 0;
   Milliseconds latest{};             ///< longest delay after a due time
   std::vector<HostLoad> busiest;     ///< by requests, at most 10
-  std::vector<HostLoad> do_not_fit;  ///< all overloaded hosts, by demand (HTTP H9)
+  std::vector<HostLoad> do_not_fit;  ///< all overloaded hosts, by demand (HTTP E1)
 
   bool operator==(const Plan&) const = default;
 };
@@ -186,7 +186,7 @@ void respect(PlannedFeed& feed, const HostRule& rule);
 /// Polls per day of a feed that is alone on its host.
 double polls_a_day(const PlannedFeed& feed, const ScheduleOptions& schedule, Milliseconds now);
 
-/// Requests per day that a host accepts; 0 = unlimited (HTTP H9).
+/// Requests per day that a host accepts; 0 = unlimited (HTTP E1).
 double requests_a_day(const HostLimits& limits);
 
 }  // namespace feedmill

@@ -1,7 +1,7 @@
 -- State that workers share about a server (HTTP §6), or about a group of hosts with one gate (HTTP H7): the hash
 -- state:host:<gate>, which expires once it is irrelevant. All ports of a host share slots and starts: a gate of a port
 -- other than 80 and 443 keeps them in the host's hash.
---   s:<claim>                              a slot: end of its lease (HTTP H2)
+--   s:<claim>                              a slot: end of its lease (HTTP §6)
 --   last_start                             when a request last started (HTTP H1)
 --   tail                                   of a hub: the last reserved time (WEBSUB S5)
 --   waiting                                feeds wait in its line, line:<gate>; a hint, like everything here

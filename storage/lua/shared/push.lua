@@ -119,7 +119,7 @@ local function after_push(url, now, next_due, wake)
   return at
 end
 
--- Retires one of our callback paths: its deliveries are answered as retired for 30 days (WEBSUB L4), and it is ended at
+-- Retires one of our callback paths: its deliveries are answered as retired for 30 days (WEBSUB §4), and it is ended at
 -- its hub.
 local function retire(hash, now)
   local key = callback_key(hash)

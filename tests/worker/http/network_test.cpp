@@ -1,5 +1,5 @@
 // Real connections: in a network namespace whose loopback carries every address, so that a canary notices each attempt
-// at a blocked one (SECURITY §1, E3; HTTP §8). Skipped without the right to make namespaces. Tests that need none come
+// at a blocked one (SECURITY §1, E3; HTTP D1). Skipped without the right to make namespaces. Tests that need none come
 // first, before the process enters its own.
 #include <algorithm>
 #include <array>
