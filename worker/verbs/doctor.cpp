@@ -413,7 +413,7 @@ Finding check_packing(const MemoryUse& use, std::optional<std::uint64_t> packs_u
   const bool is_set = packs_up_to && *packs_up_to >= 65'536;
   return {
       "redis packing", Verdict::warn,
-      fmt::format("a post takes {}, of which a compact form would save {:.0f} %",
+      fmt::format("a post takes {}; in compact form {:.0f} % less",
                   bytes_text(static_cast<std::uint64_t>(use.post_bytes)), 100 * saved),
       std::string(is_set ? "restart the server: it converts stored posts when it loads them" : remedy_of_loose_posts)};
 }

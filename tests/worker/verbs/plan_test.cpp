@@ -214,8 +214,10 @@ TEST(Plan, EstimatesTheResourcesNeeded) {
   EXPECT_GT(needs.loop_use, 0.01);
   EXPECT_LT(needs.loop_use, 0.1);
   EXPECT_GT(needs.loop_use, needs.redis_use);
-  EXPECT_NEAR(static_cast<double>(needs.redis_bytes), 185e9, 5e9);
-  EXPECT_EQ(needs.redis_primaries, 7U) << "by memory";
+  EXPECT_GT(needs.redis_bytes_least, 100e9);
+  EXPECT_GT(needs.redis_bytes, 1.5 * static_cast<double>(needs.redis_bytes_least)) << "posts of the real web";
+  EXPECT_EQ(needs.redis_bytes_full, needs.redis_bytes);
+  EXPECT_EQ(needs.redis_primaries, 11U) << "by memory";
   plan.by_hour[20] *= 60;
   EXPECT_NEAR(needs_of(plan, 50).loop_use, 60 * needs.loop_use, 1e-9) << "the busiest hour is what counts";
   EXPECT_GT(needs_of(plan, 50).event_loops, 1U);
@@ -225,6 +227,22 @@ TEST(Plan, EstimatesTheResourcesNeeded) {
   EXPECT_LT(needs_of(plan, 50).received_bytes, needs.received_bytes / 4);
   EXPECT_EQ(needs_of(Plan(), 50).event_loops, 1U);
   EXPECT_EQ(needs_of(Plan(), 50).redis_primaries, 1U);
+}
+
+TEST(Plan, ReckonsWithTheMemoryOfStoredPosts) {
+  Plan plan;
+  plan.feeds = 1'000'000;
+  MemoryUse stored;
+  stored.feeds = 100;
+  stored.posts = 600;
+  stored.posts_a_feed = 20;
+  stored.feed_bytes = 2'000;
+  stored.post_bytes = 3'000;
+  const Needs needs = needs_of(plan, 50, stored);
+  EXPECT_NEAR(static_cast<double>(needs.redis_bytes), 62e9, 1e9);
+  EXPECT_NEAR(static_cast<double>(needs.redis_bytes_full), 152e9, 1e9);
+  EXPECT_EQ(needs.redis_bytes_least, needs.redis_bytes_full);
+  EXPECT_EQ(needs_of(plan, 10, stored).redis_bytes_full, needs.redis_bytes) << "feeds that list more keep more";
 }
 
 TEST(Plan, TellsTheHoursThatHavePassed) {
