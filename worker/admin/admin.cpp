@@ -19,7 +19,7 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 namespace json = boost::json;
 
-/// The decoded path of a target; "" if an escape is malformed.
+/// The decoded path of a request target; "" if an escape is malformed.
 std::string path_of(std::string_view target) {
   return percent_decoded(target.substr(0, std::min(target.find('?'), target.size()))).value_or("");
 }
@@ -28,10 +28,10 @@ bool is_probe(std::string_view path) {
   return path == "/livez" || path == "/readyz" || path == "/startupz";
 }
 
-constexpr std::size_t most_pinged = 50;                       // URLs per request, as podping relays send them
+constexpr std::size_t most_pinged = 50;                       // URLs per request; podping relays send that many
 constexpr std::uint64_t max_ping = std::uint64_t{64} << 10U;  // bytes
 
-/// The values of `name` in a form; empty if one is malformed.
+/// The values of `name` in a form; nullopt if one of its escapes is malformed.
 std::optional<std::vector<std::string>> form_values(std::string_view form, std::string_view name) {
   std::vector<std::string> values;
   while (!form.empty()) {
@@ -52,7 +52,7 @@ bool all_passed(const std::vector<Check>& checks) {
   return std::ranges::all_of(checks, &Check::passed);
 }
 
-/// {"status":"ok","checks":[{"name":"redis","ok":true}]}; details only if `verbose`.
+/// As {"status":"ok","checks":[{"name":"redis","ok":true}]}; with details only if `verbose`.
 Admin::Response probe_answer(bool passed, const std::vector<Check>& checks, bool verbose) {
   json::array list;
   for (const auto& check : checks) {
@@ -86,9 +86,9 @@ asio::awaitable<Admin::Response> Admin::answer(Visit& visit) {
   const std::string path = path_of(head.target());
   const bool only_looks = head.method() == http::verb::get || head.method() == http::verb::head;
   const bool shown = !options_.token.empty() && shows_token(head[http::field::authorization], options_.token);
-  // SECURITY T33: a request without a token may come from a web page in a browser here, so its Host must be known.
+  // SECURITY T33: without a token, a request may come from a web page in a local browser, so its Host must be known.
   const bool called = is_called_by(head[http::field::host], options_.hosts) || head.count(http::field::host) == 0;
-  if (is_probe(path)) {  // an unknown Host must not fail a probe: that would get the worker killed
+  if (is_probe(path)) {  // never reject a probe for an unknown Host: the worker would be killed
     if (!only_looks) co_return not_allowed("GET, HEAD");
     const std::string_view target = head.target();
     const std::string_view query = target.substr(std::min(target.find('?'), target.size()));

@@ -1,4 +1,5 @@
-// The admin listener: probes, metrics, pages and pings for operators and their tools (OPERATIONS §6, RELIABILITY H1).
+// The admin listener: probes, metrics, status pages and pings for operators and their tools (OPERATIONS §6, RELIABILITY
+// §9).
 #pragma once
 
 #include <chrono>
@@ -19,35 +20,35 @@
 
 namespace feedmill {
 
-/// Result of a ping.
+/// The result of a ping.
 struct Pinged {
-  std::size_t feeds = 0;    ///< known feeds among the URLs; they are fetched soon
-  std::size_t unknown = 0;  ///< URLs without a feed
-  bool store_away = false;  ///< the store, or a partition, did not answer
+  std::size_t feeds = 0;    ///< registered feeds among the URLs; they will be fetched soon
+  std::size_t unknown = 0;  ///< URLs that are not registered feeds
+  bool store_away = false;  ///< the store, or one of the partitions, did not answer
 };
 
-/// Callbacks of the listener, called on its executor; must not block.
+/// Callbacks of the listener; called on its executor, must not block.
 struct Health {
-  std::function<std::vector<Check>()> live;   ///< loops and pools tick; never Redis, DNS or origins (RELIABILITY H1)
-  std::function<std::vector<Check>()> ready;  ///< store usable, not draining … (RELIABILITY H2)
+  std::function<std::vector<Check>()> live;   ///< checks that loops and pools tick, and nothing else (RELIABILITY H1)
+  std::function<std::vector<Check>()> ready;  ///< whether the store is usable, not draining … (RELIABILITY H2)
   std::function<std::string()> metrics;       ///< Prometheus text
   /// Handles a ping for these feeds; invalid URLs are ignored.
   std::function<boost::asio::awaitable<Pinged>(std::vector<std::string> urls)> ping{};
-  std::function<void(const char* what)> bug{};  ///< called with an exception's text when answering a request threw
+  std::function<void(const char* what)> bug{};  ///< called with the text of an exception in answering a request
 };
 
-/// A page or redirect. HTML gets the headers of SECURITY O4.
+/// A page or a redirect. HTML gets the headers of SECURITY O4.
 struct AdminPage {
   unsigned status = 200;
   std::string type, body;
-  std::string location{};  ///< with status 302: target, relative to the requested path
+  std::string location{};  ///< with status 302: the target, relative to the requested path
 };
 
-/// Additional pages; "/" redirects to "/status" if it is among them. Paths are matched after decoding once (SECURITY
-/// O5).
+/// Additional pages; "/" redirects to "/status" if that page exists. Paths are decoded once and matched exactly
+/// (SECURITY O5).
 struct AdminPages {
   std::vector<std::string> paths;
-  /// Called for one of the paths with the raw query; bounded in time and does not throw.
+  /// Called with one of the paths and the raw query. Must finish in bounded time and must not throw.
   std::function<boost::asio::awaitable<AdminPage>(std::string path, std::string query)> answer;
   /// Answers requests under /api/, which have their own tokens; may be empty.
   std::function<boost::asio::awaitable<HttpReply>(Visit&)> programs{};
@@ -60,22 +61,22 @@ class Admin {
     Listener::Places places{};
     RequestLimits limits{};
     std::string token{};  ///< required except for probes and local pings (SECURITY T33); "" = none
-    /// Host names accepted without a token, in addition to IP addresses and localhost; without a port.
+    /// Host names accepted without a token, in addition to IP addresses and localhost; without ports.
     std::vector<std::string> hosts{};
   };
   using Response = HttpReply;
 
-  /// Binds and listens; serve() answers connections. Runs on `executor`, which has one thread.
+  /// Binds and listens; serve() answers connections. Everything runs on `executor`, which must have one thread.
   static boost::system::result<std::unique_ptr<Admin>, ListenError> open(const boost::asio::any_io_executor& executor,
                                                                          const Options& options, Health health,
                                                                          AdminPages pages = {});
   Admin(const Admin&) = delete;
   Admin& operator=(const Admin&) = delete;
 
-  /// The bound endpoint, with the actual port if 0 was requested.
+  /// The bound endpoint, with the actual port if port 0 was requested.
   boost::asio::ip::tcp::endpoint endpoint() const { return listener_->endpoint(); }
 
-  /// Serves until cancelled; returns after all connections are closed.
+  /// Serves until cancelled; closes all connections before it returns.
   boost::asio::awaitable<void> serve();
 
  private:
@@ -91,7 +92,7 @@ class Admin {
   Options options_;
   Health health_;
   AdminPages pages_;
-  bool started_ = false;  ///< has been ready (RELIABILITY H2)
+  bool started_ = false;  ///< the worker has been ready once (RELIABILITY H3)
 };
 
 }  // namespace feedmill

@@ -29,7 +29,7 @@ namespace json = boost::json;
 
 constexpr std::size_t entries_shown = 20, signals_shown = 20;
 
-/// Labels for the lines of `explain`.
+/// Labels for the lines of `feedmill explain`.
 std::string_view line_name(std::string_view name) {
   if (name == "detail") return "Server message";
   if (name == "next") return "Next";
@@ -68,7 +68,7 @@ std::vector<PushFact> pushes_of(const Explained& explained) {
   return push_facts(explained.record, explained.subscription, explained.now);
 }
 
-/// Commands to copy; nothing if the URL holds a secret.
+/// Commands to copy; empty if the URL contains a secret.
 Html commands_section(const FeedStory& story) {
   const std::string& url = story.explained.record.feed_url;
   Html html;
@@ -90,7 +90,7 @@ Html commands_section(const FeedStory& story) {
   return section("commands", "Commands", html);
 }
 
-/// Nothing without a hub or subscription.
+/// Empty without a hub or subscription.
 Html pushes_section(const Explained& explained) {
   Html facts;
   for (const PushFact& fact : pushes_of(explained)) add_fact(facts, fact.name, short_text(fact.value, 1'000));
@@ -107,7 +107,7 @@ Html story_section(const FeedStory& story) {
   const bool has_pushes = !pushes_of(explained).empty();
   Html facts;
   for (const auto& [name, value] : explain_lines(explained)) {
-    if (name == "websub" && has_pushes) continue;  // it has a section of its own
+    if (name == "websub" && has_pushes) continue;  // it has its own section
     add_fact(facts, line_name(name), short_text(value, 1'000));
   }
   Html html = facts_list(facts);
@@ -155,7 +155,7 @@ Html entries_section(const FeedStory& story) {
                  items.empty() ? nothing("No entries are kept.") : items_list(items, items.size()));
 }
 
-/// Nothing without moves.
+/// Empty without moves.
 Html moves_section(const FeedStory& story) {
   const FeedAddress& address = story.explained.record.state.address;
   std::vector<Html> items;
@@ -195,7 +195,7 @@ std::string_view signal_word(std::string_view type) {
   return type;
 }
 
-/// The title of its post, else what the event says.
+/// The title of the event's post, or else the data of the event in words.
 std::string about(const json::object& event) {
   const json::value* const data = event.if_contains("data");
   if (data == nullptr || !data->is_object()) return {};
@@ -253,7 +253,7 @@ namespace {
 constexpr std::size_t feeds_on_page = 50;
 constexpr std::size_t longest_part = 200;
 
-/// Trims spaces and cuts to at most `longest` bytes of whole characters.
+/// Removes spaces at both ends and cuts the text to at most `longest` bytes of whole characters.
 std::string trimmed(std::string_view text, std::size_t longest) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
@@ -264,7 +264,7 @@ std::string trimmed(std::string_view text, std::size_t longest) {
   return std::string(text);
 }
 
-/// Parses "1763690000000-3".
+/// Parses a cursor such as "1763690000000-3".
 std::optional<FeedPlace> read_place(std::string_view text) {
   const auto dash = text.rfind('-');
   FeedPlace place;
@@ -274,7 +274,7 @@ std::optional<FeedPlace> read_place(std::string_view text) {
   return place;
 }
 
-/// URL of the list with these filters.
+/// The URL of the list with these filters.
 std::string address(const FeedListQuery& query) {
   std::string text = "/status/feeds";
   char sign = '?';
@@ -312,7 +312,7 @@ Html chips(const FeedListQuery& query, const FleetFigures& fleet) {
   return html;
 }
 
-/// A GET form of the list; filters set by links are kept.
+/// A GET form for the list that keeps the filters set by links.
 Html search_form(const FeedListQuery& query) {
   Html html;
   html.add(
@@ -329,7 +329,7 @@ bool searches(const FeedListQuery& query) {
   return !query.host.empty() || !query.part.empty();
 }
 
-/// "status.not_found" → "status: not found"
+/// "status: not found" for "status.not_found".
 std::string reason_text(std::string_view code) {
   std::string text;
   for (const char c : short_text(code, 40)) {
@@ -423,7 +423,7 @@ StoreResult<FeedList> read_feed_list(Store& store, const FeedListQuery& query) {
   wanted.host = query.host;
   wanted.after = query.after;
   wanted.limit = feeds_on_page;
-  // A filter by state costs a look-up per feed.
+  // Filtering by state costs a look-up for each feed.
   if (searches(query) && query.state != "healthy") wanted.look = 20'000;
   auto page = Feeds(store).page(wanted);
   if (!page) return page.error();

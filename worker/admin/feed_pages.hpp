@@ -1,4 +1,4 @@
-// Lists of feeds and one feed, for people (OPERATIONS §6).
+// HTML pages about feeds: the list, and one feed (OPERATIONS §6).
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace feedmill {
 
-/// Parameters of /status/feeds.
+/// The parameters of /status/feeds.
 struct FeedListQuery {
   std::string state, host, part;  ///< "" = any
   std::optional<FeedPlace> after;
@@ -23,14 +23,15 @@ struct FeedListQuery {
 /// Parses the parameters state, host, q and after; ignores malformed values.
 FeedListQuery read_feed_list_query(std::string_view query);
 
-/// A page of the list of feeds.
+/// One page of the list of feeds.
 struct FeedList {
   FleetFigures fleet;
   FeedPage page;
-  bool exact = false;  ///< `q` is the URL of the feed shown
+  bool exact = false;  ///< `q` was the URL of the only feed shown
 };
 
-/// At most about 300 commands; a search also looks at up to 20 000 URLs or 5 000 states.
+/// Reads a page of the list. Costs at most about 300 commands; a search also examines up to 20 000 URLs or 5 000
+/// states.
 StoreResult<FeedList> read_feed_list(Store& store, const FeedListQuery& query);
 
 /// The main part of /status/feeds.
@@ -40,11 +41,11 @@ Html feed_list_page(const FeedListQuery& query, const FeedList& list);
 struct FeedStory {
   Explained explained;
   std::vector<StoredEntry> entries;  ///< newest first
-  std::vector<EventRecord> events;   ///< newest first, among the newest signals_looked_at of the store
+  std::vector<EventRecord> events;   ///< newest first, from the newest signals_looked_at events of the store
 };
 inline constexpr std::size_t signals_looked_at = 1'000;
 
-/// About 40 commands; empty if there is no such feed.
+/// Reads one feed with about 40 commands; empty if it is not registered.
 StoreResult<std::optional<FeedStory>> read_feed_story(Store& store, const HostRules& rules,
                                                       const std::string& feed_url);
 

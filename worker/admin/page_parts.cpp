@@ -42,7 +42,7 @@ void add_nav_link(Html& nav, const PageFrame& frame, std::string_view path, std:
     nav.add("<li><a href=\"{}\">{}</a></li>", path, text);
 }
 
-/// Links to the other partitions, relative to this page.
+/// Links to the other partitions, relative to the current page.
 Html partition_links(const PageFrame& frame) {
   Html links;
   std::string up;
@@ -59,8 +59,8 @@ Html partition_links(const PageFrame& frame) {
   return links;
 }
 
-/// Prefixes the links between our pages with `prefix`. Only they contain a quote followed by a slash: quotes in other
-/// text are escaped.
+/// Adds `prefix` to the links between our pages. Only those contain a quote followed by a slash, because quotes in
+/// other text are escaped.
 std::string under(const std::string& prefix, std::string page) {
   constexpr std::string_view begins = "=\"/";
   if (prefix.empty()) return page;
@@ -73,14 +73,14 @@ std::string under(const std::string& prefix, std::string page) {
   return moved.append(page, done);
 }
 
-/// ` class="look"`
+/// As ` class="look"`; empty if `look` is.
 Html class_of(std::string_view look) {
   Html html;
   if (!look.empty()) html.add(" class=\"{}\"", look);
   return html;
 }
 
-/// `rows` rows, those beyond the first `at_once` folded; few are not worth it.
+/// Shows the first `at_once` of `rows` rows and folds the others, unless there are only a few of those.
 template <class Part>
 Html folded_at(std::size_t at_once, std::size_t rows, Part part) {
   constexpr std::size_t few = 2;
@@ -256,7 +256,7 @@ Html bar(double share) {
   return html;
 }
 
-// Stylesheet of all pages: light and dark, phone and desktop. Text contrast is at least 4.5 in both.
+// The stylesheet of all pages: light and dark, phone and desktop. The contrast of text is at least 4.5 in both.
 
 std::string_view stylesheet() {
   return R"css(:root {
@@ -383,7 +383,8 @@ namespace {
 constexpr std::string_view replacement = "\xef\xbf\xbd";   // U+FFFD
 constexpr std::string_view narrow_space = "\xe2\x80\xaf";  // U+202F, no-break
 
-/// Bidirectional controls and invisible characters; not the joiners (U+200C, U+200D), which belong to letters.
+/// Whether `code` is a bidirectional control or invisible, except for the joiners (U+200C, U+200D), which belong to
+/// letters.
 bool turns_or_hides(char32_t code) {
   return code == 0x061c || code == 0x200b || code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
          (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (code >= 0xfff9 && code <= 0xfffb) ||
@@ -406,7 +407,7 @@ std::string html_text(std::string_view text) {
     if (first.bytes == 0 || is_control(first.code)) {
       out += replacement;
     } else if (turns_or_hides(first.code)) {
-      // left out
+      // omitted
     } else {
       const std::string_view reference = html_reference(rest.front());
       out += reference.empty() ? rest.substr(0, first.bytes) : reference;

@@ -1,4 +1,4 @@
-// Parts of all pages: frame, times, links, small charts.
+// The parts of all pages: frame, times, links, small charts.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@
 
 namespace feedmill {
 
-// HTML pages, built so that no value can become markup (SECURITY O4).
+// Builds HTML pages such that no value can become markup (SECURITY O4).
 
-/// Untrusted text for an element or a quoted attribute: without secrets (SECURITY K1), `& < > " '` and backtick as
-/// references, control characters and invalid UTF-8 as U+FFFD, without bidirectional and invisible characters. Keeps
-/// white space.
+/// Converts untrusted text for use in an element or a quoted attribute. Removes secrets (SECURITY K1), bidirectional
+/// controls and invisible characters; writes `& < > " '` and backtick as references, control characters and invalid
+/// UTF-8 as U+FFFD. Keeps white space.
 std::string html_text(std::string_view text);
 
-/// Trusted markup with a "{}" for each value. Accepts string literals only; everything else must be a value.
+/// Trusted markup with a "{}" for each value. Can only be made from string literals; everything else must be a value.
 template <class... Values>
 class Markup {
  public:
@@ -41,8 +41,8 @@ class Markup {
 class Html {
  public:
   Html() = default;
-  /// Appends markup with each "{}" replaced: text is escaped, integers are grouped by thousands, Html is inserted as
-  /// is.
+  /// Appends markup with each "{}" replaced by the next value: text is escaped, integers are grouped by thousands, Html
+  /// is inserted unchanged.
   template <class... Values>
   Html& add(Markup<std::type_identity_t<Values>...> markup, const Values&... values) {
     std::string_view rest = markup.text();
@@ -51,7 +51,7 @@ class Html {
     return *this;
   }
   bool empty() const { return out_.empty(); }
-  /// The markup, for the response body.
+  /// The markup, for the body of the response.
   const std::string& text() const { return out_; }
 
  private:
@@ -72,38 +72,38 @@ class Html {
   std::string out_;
 };
 
-/// A value alone.
+/// A single value as Html.
 template <class Value>
 Html html_of(const Value& value) {
   Html html;
   return std::move(html.add("{}", value));
 }
 
-/// Navigation and page frame.
+/// The navigation and the frame of a page.
 struct PageFrame {
-  std::string title;            ///< window title
-  std::string path;             ///< "/status": the navigation entry of this page
-  std::string prefix{};         ///< of our paths: "/p3" for partition 3; "" with one store
-  std::uint32_t partition = 0;  ///< with a prefix: number of the partition
+  std::string title;            ///< title of the window
+  std::string path;             ///< entry of this page in the navigation, as "/status"
+  std::string prefix{};         ///< prefix of our paths: "/p3" for partition 3; "" with one store
+  std::uint32_t partition = 0;  ///< number of the partition, if there is a prefix
   std::uint32_t partitions = 1;
   std::string host;  ///< machine of the worker that answers
   std::string version;
   std::string configuration;
-  Milliseconds at{};       ///< time of the figures
-  std::string json_path;   ///< JSON version, "" = none
-  bool refreshes = false;  ///< reloads every refresh_every
-  bool stopped = false;    ///< does not reload, because `path` was requested with ?still=1
+  Milliseconds at{};       ///< when the figures were taken
+  std::string json_path;   ///< path of the JSON version, "" = none
+  bool refreshes = false;  ///< reloads after every refresh_every
+  bool stopped = false;    ///< does not reload, because it was requested with ?still=1
 };
 
 inline constexpr std::chrono::seconds refresh_every{15};
 
-/// A complete page with `main` as its main part.
+/// A complete page; `main` is its main part.
 std::string whole_page(const PageFrame& frame, const Html& main);
 
-/// "3 min ago" with the exact time in datetime and title; "never" for 0.
+/// As "3 min ago", with the exact time in datetime and title; "never" for 0.
 Html time_ago(Milliseconds time, Milliseconds now);
 
-/// A state as a word with its colour.
+/// The name of a state in the colour of the state.
 Html state_word(std::string_view state);
 
 /// A short explanation of a state (HTTP §4).
@@ -111,58 +111,58 @@ std::string_view state_meaning(std::string_view state);
 /// All states in display order.
 std::span<const std::string_view> all_states();
 
-/// Link to a feed's page; only the text if the URL holds a secret, which a link would reveal (SECURITY K1).
+/// A link to a feed's page; only the text if the URL contains a secret, which a link would reveal (SECURITY K1).
 Html feed_link(std::string_view feed_url, std::string_view text);
 
-/// Link to the feeds of a host.
+/// A link to the list of a host's feeds.
 Html host_link(std::string_view host);
 
-/// External link; only the text unless the URL is http(s) and holds no secrets.
+/// An external link; only the text unless the URL is http or https without secrets.
 Html outside_link(std::string_view url, std::string_view text);
 
-/// Bar chart; `label` describes it in words.
+/// A bar chart; `label` describes it in words.
 Html bars(std::span<const double> values, std::string_view label);
-/// Horizontal bar for `share` (0 to 1); decorative, the number is next to it.
+/// A horizontal bar for `share` (0 to 1). Decorative: the number is next to it.
 Html bar(double share);
 
-/// A section of a page; `id` is unique in the page.
+/// A section of a page; `id` must be unique in the page.
 Html section(std::string_view id, std::string_view heading, const Html& content);
-/// A list of facts, each made by add_fact(), which skips empty values.
+/// A list of facts. Add each with add_fact(), which skips empty values.
 Html facts_list(const Html& facts);
 void add_fact(Html& html, std::string_view name, std::string_view value);
-/// A value, and a remark in small print below it.
+/// A value with a remark in small print below it.
 template <class Value>
 Html with_remark(const Value& value, std::string_view remark) {
   Html html;
   return std::move(html.add("{} <span class=\"sub\">{}</span>", value, remark));
 }
-/// Says why a section has no rows.
+/// A paragraph that says why a section has no rows.
 Html nothing(std::string_view text);
 
-/// A list longer than this by three or more shows this many rows and folds the others.
+/// A list that has at least three rows more than this shows this many and folds the others.
 inline constexpr std::size_t rows_at_once = 5;
 
-/// A list of items of several lines; shows at least `at_once`, then folds the others.
+/// A list of items with several lines each; shows at least `at_once` items and folds the others.
 Html items_list(const std::vector<Html>& items, std::size_t at_once = rows_at_once);
 
-/// A table; the first cell of a row names it.
+/// A table; the first cell of each row is the row's header.
 class Table {
  public:
   struct Column {
     std::string_view name;
-    std::string_view look{};  ///< class of its cells: "number", "words", "narrow"
+    std::string_view look{};  ///< class of the column's cells: "number", "words", "narrow"
   };
   explicit Table(std::vector<Column> columns, std::string_view caption = {})
       : columns_(std::move(columns)), caption_(caption) {}
 
-  /// A value for each column: text, integer or Html.
+  /// Adds a row with a value for each column: text, integer or Html.
   template <class... Cells>
   void row(const Cells&... cells) {
     rows_.push_back({html_of(cells)...});
   }
   std::size_t rows() const { return rows_.size(); }
   Html html() const { return part(0, rows_.size()); }
-  /// Only the first rows of a long table unfolded.
+  /// Like html(), but only the first rows of a long table are visible.
   Html folded() const;
 
  private:
@@ -173,7 +173,7 @@ class Table {
   std::vector<std::vector<Html>> rows_;
 };
 
-/// The stylesheet, served at style_path.
+/// The stylesheet of all pages, served at style_path.
 std::string_view stylesheet();
 inline constexpr std::string_view style_path = "/status/style.css";
 

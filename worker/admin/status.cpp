@@ -29,12 +29,12 @@ using namespace std::chrono_literals;
 using Seconds = std::chrono::duration<double>;
 using Weight = Concern::Weight;
 
-/// With fewer refreshes a share means little.
+/// With fewer refreshes, a share means little.
 constexpr std::uint64_t few = 20;
-/// Consumer group of the deliverers.
+/// The consumer group of delivery in the event stream.
 constexpr std::string_view own_group = "delivery";
 
-/// Remedy if most refreshes fail for `reason`: a common cause, most likely on our side.
+/// What to do if most refreshes fail for `reason`: they have a common cause, most likely on our side.
 std::string_view remedy_for(Reason reason) {
   const std::string_view name = to_string(reason);
   if (name.starts_with("dns."))
@@ -48,7 +48,7 @@ std::string_view remedy_for(Reason reason) {
   return "feedmill check URL shows one fetch in full.";
 }
 
-/// Page with the failures: feeds that fail repeatedly, else the host with most failures.
+/// The page that shows the failures: feeds that fail repeatedly, or else the host with the most failures.
 std::string failed_feeds_page(const Status& status) {
   if (status.store && feeds_in(status.store->fleet, "degraded") > 0) return "/status/feeds?state=degraded";
   const auto most = std::ranges::max_element(status.process.busiest, {}, &HostFigures::failed);
@@ -220,7 +220,7 @@ void take_history(ProcessStatus& status, const StatusHistory& history, StatusHis
 
 namespace {
 
-/// New posts among the newest 100 events.
+/// The new posts among the newest 100 events.
 StoreResult<std::vector<NewestPost>> read_newest_posts(Store& store) {
   const auto records = EventStream(store).newest(100);
   if (!records) return records.error();
@@ -291,7 +291,7 @@ StoreResult<StoreStatus> read_store_status(Store& store) {
 std::vector<Concern> concerns(const Status& status) {
   std::vector<Concern> found;
   if (!status.store) {
-    // `store_error` includes the remedy; the text below tells its effect.
+    // `store_error` includes the remedy; the text below describes the effect.
     const bool serves_worker = std::ranges::any_of(
         status.process.ready, [](const Check& check) { return check.name == "redis" && check.passed; });
     found.push_back({Weight::bad, status.store_error,

@@ -1,5 +1,5 @@
-// Status of a running worker and its store at one moment (OPERATIONS §6). Rendered by status_page (HTML) and
-// status_json (JSON).
+// The status of a running worker and its store at one moment (OPERATIONS §6), rendered by status_page() as HTML and by
+// status_json() as JSON.
 #pragma once
 
 #include <chrono>
@@ -22,101 +22,103 @@
 
 namespace feedmill {
 
-/// Known to the process without asking the store.
+/// What the process knows about itself without querying the store.
 struct ProcessStatus {
   std::string worker, host, version;
   std::int64_t pid = 0;
-  std::string configuration;    ///< 16 hex digits, equal for equal effective values
-  Milliseconds clock{};         ///< unix time by this machine
-  Milliseconds clock_offset{};  ///< our clock minus Redis', as of the last check
+  std::string configuration;    ///< digest of the configuration: 16 hex digits, equal for equal effective values
+  Milliseconds clock{};         ///< unix time by this machine's clock
+  Milliseconds clock_offset{};  ///< our clock minus Redis' clock at the last check
   std::chrono::seconds uptime{};
   std::vector<Check> ready;
   bool stopping = false;
-  std::string reload_refused;               ///< why the last reload changed nothing; "" if it succeeded
-  std::string restart_awaited;              ///< keys that need a restart, separated by spaces
-  std::string others_trouble;               ///< of other partitions served by this process; "" if none
-  std::optional<StoreError> store_trouble;  ///< none while the store serves, as far as the worker knows
+  std::string reload_refused;               ///< why the last reload had no effect; "" if it succeeded
+  std::string restart_awaited;              ///< changed keys that need a restart, separated by spaces
+  std::string others_trouble;               ///< problems of other partitions served by this process; "" if none
+  std::optional<StoreError> store_trouble;  ///< none while the store works, as far as the worker knows
   bool ingest = true, deliver = true;
   std::optional<std::uint64_t> streams;  ///< clients of the live stream; none: this process does not push out
   std::uint64_t lanes_busy = 0, lanes = 0;
-  std::uint64_t memory_used = 0, memory_budget = 0, memory_resident = 0;  ///< bytes; the first two of documents
+  std::uint64_t memory_used = 0, memory_budget = 0, memory_resident = 0;  ///< bytes; the first two count only documents
   std::uint64_t log_suppressed = 0;
 
-  std::chrono::seconds last_commit_ago{-1};   ///< below 0: none yet
-  RefreshFigures total;                       ///< since the start,
+  std::chrono::seconds last_commit_ago{-1};   ///< negative: there was no commit yet
+  RefreshFigures total;                       ///< since the start
   std::chrono::duration<double> total_for{};  ///< time since the start
   RefreshFigures ten_minutes, hour, three_hours, six_hours, day;
-  std::optional<FailureCount> main_failure;  ///< main failure reason of the last ten minutes
-  std::vector<RefreshFigures> stretches;     ///< of stretch_minutes each, oldest first, the newest incomplete
+  std::optional<FailureCount> main_failure;  ///< most frequent reason of failures in the last ten minutes
+  std::vector<RefreshFigures> stretches;     ///< periods of stretch_minutes, oldest first, the newest incomplete
   std::vector<HostFigures> busiest, slowest;
-  std::chrono::seconds hosts_age{};  ///< period of these two
+  std::chrono::seconds hosts_age{};  ///< period covered by `busiest` and `slowest`
 };
 inline constexpr std::size_t stretch_minutes = 5, stretch_count = 72;  ///< six hours
 
-/// Fills in the figures from `history`.
+/// Copies the figures from `history` into `status`.
 void take_history(ProcessStatus& status, const StatusHistory& history, StatusHistory::Clock::time_point now);
 
-/// A host that backs off.
+/// A host in back-off.
 struct OpenCircuit {
   std::string host;
   HostState state;
 };
 
-/// A recently stored post. Texts are the publisher's.
+/// A recently stored post. The texts are the publisher's.
 struct NewestPost {
   std::string title, link;
-  std::string feed_url, feed_title;  ///< the title is "" if unknown
-  Milliseconds at{};                 ///< when it was stored
+  std::string feed_url, feed_title;  ///< `feed_title` is "" if unknown
+  Milliseconds at{};                 ///< when the post was stored
   std::string feed_title_type{};
 };
 
-/// Fleet status from the store.
+/// The status of the fleet, read from the store.
 struct StoreStatus {
   FleetFigures fleet;
   StreamFigures stream;
   std::vector<WorkerRecord> workers;
   std::vector<StoredNotice> notices;  ///< newest first
-  std::vector<OpenCircuit> closed;    ///< longest back-off first
+  std::vector<OpenCircuit> closed;    ///< hosts in back-off, the longest first
   std::vector<NewestPost> posts;      ///< newest first, at most newest_posts
   SubscriberCounts told;              ///< receivers of events
-  MemoryUse memory;                   ///< of the feeds of the newest posts, at most 3
+  MemoryUse memory;                   ///< memory of the feeds of the newest posts, at most 3
 };
 inline constexpr std::size_t most_hosts = 20, most_notices = 20, newest_posts = 10;  ///< OPERATIONS §6
 
-/// About 100 commands plus one per worker, host and post shown, regardless of the store's size.
+/// Reads the status with about 100 commands, plus one for each worker, host and post shown, whatever the size of the
+/// store.
 StoreResult<StoreStatus> read_store_status(Store& store);
 
-/// A problem for the operator.
+/// A problem to show to the operator.
 struct Concern {
   enum class Weight { bad, warning, note };
   Weight weight{};
-  std::string text;    ///< the problem in one sentence
-  std::string remedy;  ///< its remedy
+  std::string text;    ///< the problem, in one sentence
+  std::string remedy;  ///< how to solve the problem
   std::string where;   ///< page with details, "" = none
 };
 
+/// Everything that the overview shows.
 struct Status {
   ProcessStatus process;
-  std::optional<StoreStatus> store;  ///< absent if the store did not answer
-  std::string store_error;           ///< error with its remedy
+  std::optional<StoreStatus> store;  ///< empty if the store did not answer
+  std::string store_error;           ///< the error, including the remedy
 
-  /// Redis' time, else this machine's.
+  /// Redis' time, or this machine's time if the store did not answer.
   Milliseconds now() const { return store ? store->fleet.now : process.clock; }
 };
 
-/// Problems, worst first (limits: OPERATIONS §3).
+/// The problems, worst first (limits: OPERATIONS §4).
 std::vector<Concern> concerns(const Status& status);
 
-/// Feeds in a state.
+/// The number of feeds in a state.
 std::uint64_t feeds_in(const FleetFigures& fleet, std::string_view state);
 
 // The overview as JSON: /status.json (OPERATIONS §6).
 
-/// Everything that the page shows, `schema` first; times in RFC 3339, durations in seconds, sizes in bytes. Store
-/// values are null while the store does not answer.
+/// Everything that the page shows, `schema` first; times in RFC 3339, durations in seconds, sizes in bytes. Values from
+/// the store are null while the store does not answer.
 boost::json::object status_json(const Status& status);
 
-/// `value` without secrets in any string (SECURITY K1).
+/// Removes secrets from all strings in `value` (SECURITY K1).
 boost::json::value without_secrets(boost::json::value value);
 
 // The overview page: problems first, then figures (OPERATIONS §6).
@@ -124,7 +126,7 @@ boost::json::value without_secrets(boost::json::value value);
 /// The main part of /status.
 Html status_page(const Status& status);
 
-/// "All is well", "2 things need attention": for heading and window title.
+/// The verdict for the heading and the window title: "All is well", "2 things need attention".
 std::string verdict(const std::vector<Concern>& concerns);
 
 }  // namespace feedmill

@@ -160,7 +160,7 @@ std::vector<RefreshFigures> StatusHistory::stretches(std::size_t count, std::siz
 
 void StatusHistory::record_host(const Report& report, Clock::time_point now) {
   if (now - hosts_since_ >= hosts_for) {
-    // Keep one generation, unless the pause was longer than it is valid.
+    // Keep one earlier generation, unless the pause was longer than it is valid.
     has_before_ = now - hosts_since_ < 2 * hosts_for;
     hosts_before_ = has_before_ ? std::move(hosts_) : Hosts();
     hosts_ = Hosts();
@@ -170,7 +170,7 @@ void StatusHistory::record_host(const Report& report, Clock::time_point now) {
   if (host.empty()) return;
   auto found = hosts_.find(host);
   if (found == hosts_.end()) {
-    // When full, evict hosts met once; if that frees nothing, the new host is not a busy one.
+    // If full, drop hosts that were seen only once; if that frees nothing, ignore the new host: it is not busy.
     if (hosts_.size() >= hosts_kept) std::erase_if(hosts_, [](const auto& one) { return one.second.refreshes <= 1; });
     if (hosts_.size() >= hosts_kept) return;
     found = hosts_.emplace(std::move(host), HostFigures()).first;
@@ -181,7 +181,7 @@ void StatusHistory::record_host(const Report& report, Clock::time_point now) {
 }
 
 StatusHistory::HostLists StatusHistory::hosts(std::size_t count) const {
-  // Copies names only of the hosts shown: there may be thousands.
+  // Copy only the names of hosts that are shown: there may be thousands.
   struct Row {
     const std::string* name;
     HostFigures sum;
@@ -191,7 +191,7 @@ StatusHistory::HostLists StatusHistory::hosts(std::size_t count) const {
   for (const auto& [name, figures] : hosts_)
     rows.push_back({&name, {{}, figures.refreshes, figures.failed, figures.took}});
   const std::size_t newer = rows.size();
-  std::size_t at = 0;  // both are sorted by name
+  std::size_t at = 0;  // both maps are sorted by name
   for (const auto& [name, figures] : hosts_before_) {
     while (at < newer && *rows[at].name < name) ++at;
     if (at == newer || *rows[at].name != name) {

@@ -30,7 +30,7 @@ std::string_view weight_word(Concern::Weight weight) {
   return words[static_cast<std::size_t>(weight)];
 }
 
-/// A readiness check in words.
+/// A readiness check in words; "" if it is not worth mentioning.
 std::string check_words(const Check& check) {
   if (check.name == "redis") return check.passed ? "Redis answers" : "Redis does not serve";
   if (check.name == "not_draining") return check.passed ? "" : "stopping on request";
@@ -74,12 +74,12 @@ std::string rate_text(double a_minute) {
   return a_minute >= 9.95 ? grouped(std::llround(a_minute)) : fmt::format("{:.1f}", a_minute);
 }
 
-/// Period of these figures: `minutes`, or the uptime if that is shorter.
+/// The period that figures cover: `minutes`, or the uptime if that is shorter.
 double minutes_covered(const ProcessStatus& process, double minutes) {
   return std::clamp(static_cast<double>(process.uptime.count()) / 60, 1.0, minutes);
 }
 
-/// "all healthy", "98 healthy, 2 not tried yet", "3 never read, 5 need a look".
+/// As "all healthy", "98 healthy, 2 not tried yet" or "3 never read, 5 need a look".
 std::string feeds_in_words(const FleetFigures& fleet) {
   if (fleet.feeds == 0) return "add some: feedmill add URL";
   const std::uint64_t healthy = feeds_in(fleet, "healthy"), untried = feeds_in(fleet, "new"),
@@ -139,7 +139,7 @@ Html tiles_section(const Status& status) {
 template <class Value>
 Html spark(const ProcessStatus& process, std::string_view name, std::string_view most_of, Value value,
            std::string (*text)(double)) {
-  // For a young worker only its uptime, at least an hour: otherwise the bars would be too wide.
+  // For a young worker, show only its uptime, but at least an hour, so that the bars do not become too wide.
   const std::chrono::minutes up = std::chrono::ceil<std::chrono::hours>(process.uptime);
   const std::size_t shown = std::clamp<std::size_t>(static_cast<std::size_t>(up.count()) / stretch_minutes,
                                                     60 / stretch_minutes, stretch_count);
@@ -149,7 +149,7 @@ Html spark(const ProcessStatus& process, std::string_view name, std::string_view
   if (values.size() > shown) values.erase(values.begin(), values.end() - static_cast<std::ptrdiff_t>(shown));
   const double most = values.empty() ? 0 : *std::ranges::max_element(values);
   Html html;
-  if (most <= 0) return html;  // the table below shows zeros
+  if (most <= 0) return html;  // the table below shows the zeros
   const std::string peak = fmt::format("{} {}", most_of, text(most));
   html.add(
       "<figure><figcaption>{} <span class=\"soft\">{}</span></figcaption>{}<p class=\"axis\"><span>{} ago</span>"
@@ -158,7 +158,7 @@ Html spark(const ProcessStatus& process, std::string_view name, std::string_view
   return html;
 }
 
-/// Rate per minute in the newest stretch, or over the uptime if that is shorter.
+/// The rate per minute in the newest stretch, or over the uptime if that is shorter.
 double a_minute(const ProcessStatus& process, std::uint64_t count) {
   return static_cast<double>(count) / minutes_covered(process, stretch_minutes);
 }
@@ -184,7 +184,7 @@ Html sparks_section(const ProcessStatus& process) {
   return section("day", "This worker, minute by minute", html);
 }
 
-/// Lateness of the refreshes of the last hour.
+/// How late the refreshes of the last hour were.
 Html lateness_section(const RefreshFigures& hour) {
   const std::uint64_t all = std::accumulate(hour.lateness.begin(), hour.lateness.end(), std::uint64_t{0});
   if (all == 0) return {};
@@ -237,7 +237,7 @@ Html states_section(const FleetFigures& fleet) {
   return section("states", "Feeds by state", html);
 }
 
-/// Nothing without a subscription.
+/// Empty without a subscription.
 Html pushes_section(const FleetFigures& fleet) {
   Table table({{"State"}, {"Feeds", "number"}});
   for (const PushStateText& state : push_state_texts()) {
@@ -249,7 +249,7 @@ Html pushes_section(const FleetFigures& fleet) {
   return table.rows() == 0 ? Html() : section("pushes", "Subscriptions at hubs", table.html());
 }
 
-/// Nothing without receivers.
+/// Empty without receivers.
 Html push_out_section(const StoreStatus& store, const ProcessStatus& process) {
   const SubscriberCounts& told = store.told;
   if (!told.any() && !process.streams) return {};
@@ -299,7 +299,7 @@ std::string cause_text(std::string_view cause) {
   return short_text(cause, 60);
 }
 
-/// A number written by another process; a dash if it is not one.
+/// A number written by another process; a dash if it is not a number.
 std::string number_text(std::string_view text) {
   std::int64_t number = 0;
   return read_number(text, number) ? grouped(number) : "–";

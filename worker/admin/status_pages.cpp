@@ -42,7 +42,7 @@ AdminPage json_error(unsigned status, const std::string& error) {
 
 }  // namespace
 
-/// Exclusive use of the store, released by the destructor.
+/// Exclusive use of the store; released by the destructor.
 class StatusPages::Turn {
  public:
   explicit Turn(StatusPages& pages) : pages_(pages) { pages_.busy_ = true; }
@@ -130,7 +130,7 @@ std::optional<StoreError> StatusPages::known_to_be_away() const {
 }
 
 void StatusPages::note_error(const StoreError& error) {
-  // A rejected request does not mean that the next one fails.
+  // After a rejected request, the next one may succeed.
   if (error.code == StoreError::Code::refused || error.code == StoreError::Code::bug) return;
   last_error_ = error;
   last_error_at_ = Clock::now();

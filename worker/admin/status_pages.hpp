@@ -1,4 +1,4 @@
-// Pages of the admin listener (OPERATIONS §6): paths, store queries and caching.
+// The pages of the admin listener (OPERATIONS §6): paths, queries of the store, and caching.
 #pragma once
 
 #include <chrono>
@@ -20,26 +20,27 @@
 
 namespace feedmill {
 
-/// Asks the store over its own connection, one question at a time, so that page views do not delay refreshes. All
+/// Queries the store over its own connection, one page at a time, so that page views do not delay refreshes. All
 /// members are called on the loop's thread.
 class StatusPages {
  public:
   struct Options {
-    StoreOptions store;  ///< its timeout is limited to `patience`
+    StoreOptions store;  ///< `patience` caps its timeout
     HostRules rules;
-    std::string prefix{};                       ///< prefix of our paths, see PageFrame; requests arrive without it
-    std::chrono::milliseconds patience{1'000};  ///< per store command
-    std::chrono::milliseconds kept{5'000};      ///< for so long an answer is given again, a store's silence too;
-                                                ///< /status.json for at most 1 s
+    std::string prefix{};                       ///< prefix of our paths (see PageFrame); requests arrive without it
+    std::chrono::milliseconds patience{1'000};  ///< longest wait for one store command
+    std::chrono::milliseconds kept{5'000};      ///< how long a page, or an error of the store, is reused; /status.json
+                                                ///< at most 1 s
   };
 
-  /// `history` outlives this. `process`: current process status, without its history. `bug`: reports unexpected errors.
+  /// `history` must outlive this. `process`: returns the current status, without its history. `bug`: reports an
+  /// unexpected error.
   StatusPages(boost::asio::any_io_executor executor, Options options, const StatusHistory& history,
               std::function<ProcessStatus()> process, std::function<void(const char*)> bug);
   StatusPages(const StatusPages&) = delete;
   StatusPages& operator=(const StatusPages&) = delete;
 
-  /// For the listener; this outlives it.
+  /// The pages for the listener; this must outlive them.
   AdminPages pages();
 
  private:
@@ -57,19 +58,19 @@ class StatusPages {
   boost::asio::awaitable<AdminPage> feed_list(const std::string& query);
   boost::asio::awaitable<AdminPage> feed(const std::string& query, bool as_json);
   AdminPage store_is_away(const StoreError& error, const std::string& path, bool as_json);
-  /// Frame for a page of this process.
+  /// The frame for a page of this process.
   PageFrame frame_of(const std::string& title, const std::string& path, Milliseconds at) const;
   static AdminPage page_of(const PageFrame& frame, const Html& main, unsigned status = 200);
   AdminPage not_found(const std::string& heading, const Html& text) const;
   const AdminPage* kept(const std::string& key);
   void keep(const std::string& key, const AdminPage& page, std::chrono::milliseconds span);
 
-  /// Asks the store unless it is known to be down.
+  /// Runs `work(store)`, unless the store is known to be down.
   template <class Work, class Result = std::invoke_result_t<Work, Store&>>
   boost::asio::awaitable<Result> ask(Work work) {
     if (const auto away = known_to_be_away()) co_return *away;
-    auto task = [this, &work] {  // `work` stays on this frame
-      store_.leave_closed();     // may have been idle for hours
+    auto task = [this, &work] {  // `work` lives on this suspended frame
+      store_.leave_closed();     // the connection may have been idle for hours
       return work(store_);
     };
     Result result = co_await run_on(calls_, task);
@@ -86,7 +87,7 @@ class StatusPages {
   std::function<void(const char*)> bug_;
   Store store_;
   std::map<std::string, Kept> kept_;
-  std::optional<StoreStatus> store_status_;  ///< last result
+  std::optional<StoreStatus> store_status_;  ///< the last result
   Clock::time_point store_status_at_;
   std::optional<StoreError> last_error_;
   Clock::time_point last_error_at_;

@@ -31,21 +31,21 @@ namespace http = boost::beast::http;
 
 namespace {
 
-constexpr std::chrono::seconds longest_debt{10};                        // of a token that kept the store long
-constexpr std::chrono::milliseconds first_look{20}, longest_look{250};  // for the answer to a request
+constexpr std::chrono::seconds longest_debt{10};                        // how long a token may stay in debt
+constexpr std::chrono::milliseconds first_look{20}, longest_look{250};  // poll interval for a request's answer
 
-/// "8f1c…" in quotes: equal for equal texts.
+/// The ETag of a body: its hash in quotes.
 std::string entity_tag(std::string_view body) {
   const XXH128_hash_t hash = XXH3_128bits(body.data(), body.size());
   return fmt::format("\"{:016x}{:016x}\"", hash.high64, hash.low64);
 }
 
-/// Whether If-None-Match names the tag (RFC 9110 §13.1.2); a list is looked through, weak tags count.
+/// Whether If-None-Match contains the tag (RFC 9110 §13.1.2), also within a list or as a weak tag.
 bool names_tag(std::string_view field, std::string_view tag) {
   return field == "*" || field.find(tag) != std::string_view::npos;
 }
 
-/// How long a client wants to wait for the answer to a request (RFC 7240), at most `most`.
+/// How long to wait for the answer to a request: as the client prefers (RFC 7240), at most `most`.
 std::chrono::milliseconds wished_wait(std::string_view prefer, std::chrono::milliseconds most) {
   const std::string wish = lower(prefer);
   if (wish.find("respond-async") != std::string::npos) return std::chrono::milliseconds(0);
@@ -80,7 +80,7 @@ HttpReply http_reply_of(ApiReply reply, const Visit::Header& head) {
   return sent;
 }
 
-/// Where an answer leads to is in that partition.
+/// Adds the partition to the reply's Location.
 void name_partition(ApiReply& reply, unsigned partition) {
   for (auto& [name, value] : reply.headers) {
     if (name == "Location")
@@ -90,7 +90,7 @@ void name_partition(ApiReply& reply, unsigned partition) {
 
 }  // namespace
 
-/// One of the calls that may be under way; given up with the object.
+/// The slot of a running call; released with the object.
 class Api::Place {
  public:
   Place(Api& api, std::string app) : api_(api), app_(std::move(app)), memory_(api.memory_, 0) {
@@ -105,7 +105,8 @@ class Api::Place {
   Place(const Place&) = delete;
   Place& operator=(const Place&) = delete;
 
-  /// Whether there is one for this token: some are left to the others.
+  /// Whether this token may run another call. If there are several tokens, a quarter of the slots is left to the
+  /// others.
   static bool is_free(const Api& api, const std::string& app) {
     const auto own = api.calls_of_.find(app);
     const std::size_t most = api.options_.at_once, left = api.tokens_.size() > 1 ? most / 4 : 0;
@@ -113,14 +114,14 @@ class Api::Place {
   }
 
  private:
-  static constexpr std::uint64_t call_cost = 4U << 20U;  // a page and its text
+  static constexpr std::uint64_t call_cost = 4U << 20U;  // for a page and its text
 
   Api& api_;
   const std::string app_;
   MemoryBudget::Share memory_;
 };
 
-/// A call that waits without a place.
+/// A call that waits for an answer without occupying a slot.
 class Api::Waiting {
  public:
   explicit Waiting(std::size_t& count) : count_(count) { ++count_; }
@@ -182,11 +183,11 @@ void Api::set_config(const Config& config) {
   receiver_patience_ = config.push_out.timeout;
 }
 
-/// Each token is compared, whichever it is.
+/// Compares with every token, so that the time does not depend on which one matches.
 const std::pair<const std::string, ApiToken>* Api::token_of(const Visit::Header& head) const {
   const std::string_view shown = head[http::field::authorization];
   const std::pair<const std::string, ApiToken>* found = nullptr;
-  // A browser sends Basic by itself, for pages of others, too.
+  // Browsers send Basic credentials on their own, even for requests made by other sites.
   if (!iequals(shown.substr(0, shown.find(' ')), "bearer")) return nullptr;
   for (const auto& row : tokens_) {
     if (shows_token(shown, row.second.token)) found = &row;
@@ -205,17 +206,17 @@ bool Api::may_call(const std::string& app) {
   return true;
 }
 
-/// A debt is paid off within `longest_debt`, however long the store was kept.
+/// Caps the debt, so that it is paid off within `longest_debt` however long the store was busy.
 void Api::charge(const std::string& app, Clock::duration took) {
-  Api& front = partitions_.empty() ? *this : *partitions_.front();  // whom they all call
+  Api& front = partitions_.empty() ? *this : *partitions_.front();  // clients call this one; its limits apply to all
   const auto row = front.buckets_.find(app);
-  if (row == front.buckets_.end()) return;  // its token went meanwhile
+  if (row == front.buckets_.end()) return;  // the token was removed during the call
   const double calls = std::chrono::duration<double>(took) / std::chrono::duration<double>(options_.call_time);
   const double most = options_.a_second * std::chrono::duration<double>(longest_debt).count();
   row->second.left = std::max(row->second.left - calls, -most);
 }
 
-/// Until a token may call again, in whole seconds.
+/// Whole seconds until a token may call again, at least 1.
 std::int64_t Api::rest_of(const std::string& app) const {
   const auto row = buckets_.find(app);
   const double missing = row == buckets_.end() ? 0 : 1 - row->second.left;
@@ -253,7 +254,7 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
   }
   ApiCall call;
   call.app = token->first;
-  const bool asks = token->second.asks;  // the row may go while we wait
+  const bool asks = token->second.asks;  // a reload may remove the row while we wait
   if (!may_call(call.app)) {
     ApiReply refused =
         problem("too_fast", fmt::format("at most {} calls a second, {} at once", options_.a_second, options_.burst));
@@ -311,7 +312,7 @@ asio::awaitable<ApiReply> Api::call(Visit& visit) {
   co_return co_await carry_out(*route, call, given, visit, place);
 }
 
-/// To the partition that has what is named.
+/// Routes a call to the partition or partitions that it concerns.
 asio::awaitable<ApiReply> Api::lead(const ApiRoute& route, ApiCall call, const Given& given, Visit& visit,
                                     std::optional<Place>& place) {
   const auto count = static_cast<unsigned>(partitions_.size());
@@ -364,7 +365,7 @@ asio::awaitable<ApiReply> Api::carry_out(const ApiRoute& route, const ApiCall& c
 }
 
 asio::awaitable<ApiReply> Api::read(const ApiRoute& route, const ApiCall& call, Desk& desk) {
-  if (route.read == nullptr) {  // nothing of it is in the store
+  if (route.read == nullptr) {  // the route reads nothing from the store
     ApiReply description;
     description.body = api_description;
     co_return description;
@@ -377,7 +378,7 @@ asio::awaitable<ApiReply> Api::read(const ApiRoute& route, const ApiCall& call, 
   co_return std::move(*reply);
 }
 
-/// Nothing: the body is whole, or the client is gone.
+/// Reads a body of at most `most` bytes. Returns the problem; empty if the body is complete or the client is gone.
 asio::awaitable<std::optional<ApiReply>> Api::read_body(Visit& visit, std::uint64_t most) {
   const std::string_view coding = visit.head()[http::field::content_encoding];
   if (!coding.empty() && !iequals(coding, "identity")) {
@@ -391,7 +392,8 @@ asio::awaitable<std::optional<ApiReply>> Api::read_body(Visit& visit, std::uint6
   co_return problem("bad_json", "the body cannot be read");
 }
 
-/// Nothing: the body was an object, or there was none.
+/// Parses the body into `body`, which stays unchanged without one. Returns the problem; also empty if the client is
+/// gone.
 asio::awaitable<std::optional<ApiReply>> Api::read_object(Visit& visit, boost::json::object& body) {
   if (auto refused = co_await read_body(visit, longest_request)) co_return *refused;
   if (visit.gone() || visit.body().empty()) co_return std::nullopt;
@@ -418,7 +420,7 @@ asio::awaitable<ApiReply> Api::ask(const Given& given, const ApiCall& call, std:
   if (*at_once) co_return **at_once;
   asked_(false);
   std::optional<Waiting> waiting;
-  if (waiting_ < options_.waiting) {  // it keeps nobody else from being answered
+  if (waiting_ < options_.waiting) {  // waiting must not block other calls
     waiting.emplace(waiting_);
     place.reset();
   }
@@ -430,7 +432,7 @@ asio::awaitable<ApiReply> Api::ask(const Given& given, const ApiCall& call, std:
     const auto answer = co_await with_store(call.app, look);
     if (answer && *answer) co_return **answer;
   }
-  co_return waits_still(asking);  // the store may be away: it was asked all the same
+  co_return waits_still(asking);  // the request is stored, even if the store does not answer now
 }
 
 void Api::note_error(Desk& desk, const StoreError& error) {

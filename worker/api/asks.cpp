@@ -20,10 +20,10 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::uint64_t most_waiting = 100'000;  // of all programs
-constexpr std::size_t most_fields = 200;         // of a request (docs/REQUESTS.md)
+constexpr std::uint64_t most_waiting = 100'000;  // from all clients
+constexpr std::size_t most_fields = 200;         // in one request (docs/REQUESTS.md)
 
-/// The members of what was answered, behind `ref`.
+/// A JSON object of `ref` and the answer's members.
 json::object told(const ApiAsk& ask, const RequestStream::Answer& answer) {
   json::object object{{"ref", ask.ref}};
   const json::value data = embedded_json(answer.data);
@@ -80,8 +80,8 @@ std::string random_ref() {
 
 namespace {
 
-/// Carries out what one script does. A call overtaken by another with its key returns that one's answer. Empty:
-/// requests wait in the stream, and the call must join them.
+/// Executes a request that one script can complete. If a concurrent call with the same key was first, returns its
+/// answer. Returns nullopt if requests are waiting in the stream: this one must queue after them.
 StoreResult<std::optional<ApiReply>> answer_at_once(Store& store, const Request& request, const RequestRules& rules,
                                                     ApiAsk& ask) {
   Requests requests(store, {.token = "", .keep = rules.config.requests.keep});

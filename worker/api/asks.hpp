@@ -1,4 +1,4 @@
-// What changes something: a call becomes one request of a program (RELIABILITY Q1, Q2; OPERATIONS A2).
+// Calls that change something become requests (RELIABILITY Q1, Q2; OPERATIONS A2).
 #pragma once
 
 #include <optional>
@@ -12,30 +12,30 @@
 
 namespace feedmill {
 
-/// A call that asks for something.
+/// The request made by a call, identified by the token's name and a ref.
 struct ApiAsk {
   std::string app, ref;
-  std::string hash;       ///< of its content
-  std::string id;         ///< of the request in its stream, "" if there is none
-  bool answered = false;  ///< the call carried it out
+  std::string hash;       ///< of the request's content
+  std::string id;         ///< in the request stream; "" if it is not queued
+  bool answered = false;  ///< the call executed the request itself
 };
 
-/// An Idempotency-Key as it stands, or as a string in quotes.
+/// The value of an Idempotency-Key field, without quotes if it is quoted.
 std::string key_in(std::string_view field);
 
-/// A name for a request whose program gives none: a UUID.
+/// A ref for a request without Idempotency-Key: a random UUID.
 std::string random_ref();
 
-/// Carries out a request (request_of) if one script does it; the reply, also if it was answered before. Else appends it
-/// to stream:requests: absent, and `ask.id` is set. Blocking; linear in the request. `may_be_repeated`: its ref is the
-/// client's.
+/// Executes a request made by request_of() if one script can, and returns its reply; also if it was answered before.
+/// Otherwise appends it to stream:requests, sets `ask.id` and returns nullopt. `may_be_repeated`: the client chose the
+/// ref and may have used it before. Blocking; linear in the size of the request.
 StoreResult<std::optional<ApiReply>> begin_asking(Store& store, const Request& request, bool may_be_repeated,
                                                   const RequestRules& rules, ApiAsk& ask);
 
-/// What became of it; absent while it waits. Blocking.
+/// The reply to an answered request; nullopt while it is waiting. Blocking.
 StoreResult<std::optional<ApiReply>> look_for_answer(Store& store, const ApiAsk& ask);
 
-/// It waits still, and where to ask again.
+/// The 202 reply for a request that is still waiting, with the URL to poll as Location.
 ApiReply waits_still(const ApiAsk& ask);
 
 }  // namespace feedmill

@@ -1,5 +1,5 @@
-// What is asked for of all partitions together: each that has a part of a channel, a rule or a list of notices is asked
-// for its own (RELIABILITY L31, L32).
+// Requests that concern all partitions: each one that has a part of the channel, rule or notices gets its own request
+// (RELIABILITY L31, L32).
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -31,7 +31,7 @@ namespace json = boost::json;
 
 namespace {
 
-/// The members of an answer; empty if it has none.
+/// Parses the body of a reply; empty if it is not a JSON object.
 json::object object_in(const std::string& body) {
   boost::system::error_code error;
   const json::value value = json::parse(body, error);
@@ -44,7 +44,8 @@ std::vector<std::string> picked(const std::vector<std::string>& all, const std::
   return some;
 }
 
-/// What the parts have answered, as one: the first that was not done, else how much changed in all.
+/// Merges the replies of partitions: the first status except 200 and 404; else a 200 with the sum of `changed`; else
+/// 404.
 ApiReply together(const std::vector<ApiReply>& replies) {
   const auto unlike = [](const ApiReply& reply) { return reply.status != 200 && reply.status != 404; };
   const auto failed = std::ranges::find_if(replies, unlike);
@@ -67,13 +68,14 @@ ApiReply together(const std::vector<ApiReply>& replies) {
 
 }  // namespace
 
-/// Which partition has each of these entries: what its id says; else where one of that number is, first where it was
-/// given out, unless that was before there were as many partitions; else that.
+/// The partition of each entry. An id may contain it. A plain number is looked up in the partition that now assigns it,
+/// then in all, because it may have been assigned when there were fewer partitions; if it is found nowhere, the first
+/// is returned.
 asio::awaitable<StoreResult<std::vector<unsigned>>> Api::partitions_with(const ApiCall& call,
                                                                          const std::vector<std::string>& entries) {
   const auto count = static_cast<unsigned>(partitions_.size());
   std::vector<unsigned> its;
-  std::map<unsigned, std::vector<std::size_t>> sought;  // by where they were given out
+  std::map<unsigned, std::vector<std::size_t>> sought;  // by the partition that assigns them
   for (const std::string& entry : entries) {
     const unsigned partition = partition_of_entry(entry, count);
     if (!partition_of_key(entry, count)) sought[partition].push_back(its.size());
@@ -125,7 +127,7 @@ asio::awaitable<StoreResult<void>> Api::give_places(const ApiCall& call, const s
   co_return StoreResult<void>();
 }
 
-/// Whether each partition has the channel that the call names.
+/// Whether each partition has the channel named in the call.
 asio::awaitable<StoreResult<std::vector<bool>>> Api::parts_with_channel(const ApiCall& call) {
   const auto look = [&](Store& store) { return Channels(store).is_known(call.get("channel")); };
   co_return co_await of_each(call, look);
@@ -150,7 +152,7 @@ asio::awaitable<ApiReply> Api::ask_of_channel(const Given& given, const ApiCall&
     if (!placed) co_return store_is_away(placed.error());
     co_return co_await ask_partition(home(uids.front()), given, call, place);
   }
-  // Each: rules that watch a channel are in partitions, too, that have nothing else of it.
+  // Ask all partitions: those without a part of the channel may have rules that watch it.
   std::vector<PartGiven> parts;
   for (unsigned partition = 0; partition < count; ++partition) parts.emplace_back(partition, given);
   co_return co_await ask_parts(parts, call, place);
@@ -171,7 +173,7 @@ asio::awaitable<ApiReply> Api::mark_channel(const Given& given, const ApiCall& c
   } else {
     const auto known = co_await parts_with_channel(call);
     if (!known) co_return store_is_away(known.error());
-    // Where it is gone, each tells what it has answered to this key before.
+    // If the channel is gone, each partition can repeat its earlier answer to this key.
     const bool is_gone = std::ranges::find(*known, true) == known->end();
     for (unsigned partition = 0; partition < count; ++partition) {
       if (is_gone || (*known)[partition]) parts.emplace_back(partition, given);
@@ -183,7 +185,8 @@ asio::awaitable<ApiReply> Api::mark_channel(const Given& given, const ApiCall& c
   co_return reply;
 }
 
-/// Where a partition has no part of a channel that is there, nothing of it was there either.
+/// Handles a 404 of partitions without a part of the channel: if another partition has the channel, the call was a
+/// no-op and the reply is `instead`; else it is `unknown`.
 asio::awaitable<ApiReply> Api::unless_known(const ApiCall& call, const ApiReply& unknown, json::object instead) {
   const auto known = co_await parts_with_channel(call);
   if (!known) co_return store_is_away(known.error());
@@ -196,7 +199,7 @@ asio::awaitable<ApiReply> Api::follow(const Given& given, const ApiCall& call, s
   const auto count = static_cast<unsigned>(partitions_.size());
   const unsigned home = home_of_channel(given.values.text("channel"), count);
   const unsigned its = partition_of(given.values.text("url"), count);
-  // The partition would create the channel. It is likely there, or at its home.
+  // The feed's partition would create a missing channel, so check first that it exists: probably at its home or there.
   const auto look = [&](Store& store) { return Channels(store).is_known(call.get("channel")); };
   StoreResult<bool> known = co_await partitions_[home]->with_store(call.app, look);
   if (known && !*known && its != home) known = co_await partitions_[its]->with_store(call.app, look);
@@ -236,7 +239,7 @@ asio::awaitable<ApiReply> Api::add_rule(const Given& given, const ApiCall& call,
   const auto count = static_cast<unsigned>(partitions_.size());
   const Watch rule = rule_of(given.values);
   const unsigned home = home_of_user(rule.user, count);
-  // It says whether the rule is one too many, and gives the id.
+  // The home partition enforces the limit on rules and assigns the id.
   const ApiReply first = co_await ask_partition(home, given, call, place);
   if (first.status != 200 && first.status != 202) co_return first;
   std::vector<PartGiven> parts;
@@ -244,7 +247,7 @@ asio::awaitable<ApiReply> Api::add_rule(const Given& given, const ApiCall& call,
   const ApiReply others = co_await ask_parts(parts, call, place);
   if (others.status != 200) co_return others;
   if (first.status != 200) co_return first;
-  // Whoever removes it meanwhile may have been at home before, and elsewhere after us.
+  // A concurrent removal may have removed the rule at home before we added the copies; restore it.
   const auto make_whole = [&](Store& store) { return Notifications(store).watch(rule); };
   const auto is_whole = co_await partitions_[home]->with_store(call.app, make_whole);
   if (!is_whole) co_return store_is_away(is_whole.error());
@@ -272,9 +275,9 @@ asio::awaitable<ApiReply> Api::remove_rule(const Given& given, const ApiCall& ca
   const ApiReply copies = co_await ask_parts(parts, call, place);
   const bool are_gone = copies.status == 200 || copies.status == 404 || copies.status == 202;
   if (!are_gone) co_return copies;
-  const ApiReply last = co_await ask_partition(home, given, call, place);  // until then it can be repeated
+  const ApiReply last = co_await ask_partition(home, given, call, place);  // last: a failed removal can be repeated
   if (!is_there || last.status != 200) co_return last;
-  // Whoever adds it meanwhile may have been at home before, and elsewhere after us.
+  // A concurrent addition may have added copies after we removed ours; unless the rule is at home again, remove them.
   const auto still = co_await of_each(call, read);
   if (!still) co_return store_is_away(still.error());
   const auto same = [&](const Watch& one) { return is_same_rule(one, *rule); };
@@ -304,7 +307,7 @@ asio::awaitable<std::optional<ApiReply>> Api::refuse_taken(const Given& given, c
   const auto look_again = [&](Store& store) { return RequestStream(store).answer(call.app, given.key); };
   const auto answer = co_await partitions_[partition]->with_store(call.app, look_again);
   if (!answer) co_return store_is_away(answer.error());
-  if (*answer) co_return std::nullopt;  // it was moved before the other was added
+  if (*answer) co_return std::nullopt;  // a repeated call, answered before the other feed was added
   co_return problem("taken", "the new URL is a feed of its own");
 }
 

@@ -20,7 +20,7 @@ namespace json = boost::json;
 
 constexpr std::size_t most_parameters = 16, longest_parameter = 8192;
 
-/// Whether `name` stands in `known`, as "name" or "name!".
+/// Whether `known` lists `name`, as "name" or "name!".
 bool is_known(std::string_view name, std::string_view known) {
   while (!known.empty()) {
     const std::size_t end = std::min(known.find(' '), known.size());
@@ -32,7 +32,7 @@ bool is_known(std::string_view name, std::string_view known) {
   return false;
 }
 
-/// The first that is needed and not there, "" when none.
+/// The first required parameter that is missing; "" if none is.
 std::string_view missing(const ApiCall& call, std::string_view known) {
   while (!known.empty()) {
     const std::size_t end = std::min(known.find(' '), known.size());

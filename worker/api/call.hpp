@@ -1,4 +1,4 @@
-// A call of the API as values: what is asked, and the answer (OPERATIONS A1–A6).
+// Calls of the API and their replies as values (OPERATIONS A1–A6).
 #pragma once
 
 #include <map>
@@ -12,33 +12,34 @@
 
 namespace feedmill {
 
+/// A reply before it is converted to an HttpReply.
 struct ApiReply {
   unsigned status = 200;
   std::string type = "application/json", body;
   std::vector<std::pair<std::string, std::string>> headers{};
 };
 
-/// A resource as JSON; `schema` is put before its members.
+/// A reply with a JSON object of `schema` and `members`.
 ApiReply resource(const boost::json::object& members, unsigned status = 200);
 
-/// What cannot be answered (RFC 9457), with a reason that programs go by. `more`: further members.
+/// An error reply (RFC 9457); clients rely on `reason`. `more`: additional members.
 ApiReply problem(unsigned status, std::string_view reason, std::string_view detail,
                  const boost::json::object& more = {});
-/// The same with the status that the reason has everywhere, those of requests among them (docs/REQUESTS.md).
+/// An error reply with the status that `reason` always has, including the reasons of requests (docs/REQUESTS.md).
 ApiReply problem(std::string_view reason, std::string_view detail, const boost::json::object& more = {});
 
-/// What is asked; all texts are UTF-8.
+/// An authenticated call; all texts are UTF-8.
 struct ApiCall {
   std::string app;                                             ///< the token's name
-  std::string item;                                            ///< what stands for {…} in the path
-  std::map<std::string, std::string, std::less<>> parameters;  ///< of the query, those that are there
+  std::string item;                                            ///< the value of {…} in the path
+  std::map<std::string, std::string, std::less<>> parameters;  ///< those given in the query
 
-  /// "" where it is not there.
+  /// The value of a query parameter; "" if it is absent.
   const std::string& get(std::string_view name) const;
 };
 
-/// Reads the query of a call into it. `known`: names with spaces between, "!" behind those that are needed. The
-/// problem, when there is one.
+/// Parses the query into `call.parameters`. `known`: the names allowed, separated by spaces; "!" after a name makes it
+/// required. Returns the problem, if any.
 std::optional<ApiReply> read_parameters(ApiCall& call, std::string_view query, std::string_view known);
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// Lists of a store, of a partition, or of all of them together (RELIABILITY L31, L32).
+// Lists of a store, of a partition, or of all partitions together (RELIABILITY L31, L32).
 #include "worker/operations/lists.hpp"
 
 #include <algorithm>
@@ -30,11 +30,11 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::size_t stretch_size = 20'000;                  // names read at once
-constexpr std::size_t stretch_bytes = std::size_t{2} << 20U;  // of these, kept of each kind of list
-constexpr std::chrono::seconds stretch_kept{60};              // for further pages
-constexpr std::size_t enough_entries = 1'000;                 // read for a page, even if not all are shown
+constexpr std::size_t stretch_bytes = std::size_t{2} << 20U;  // names kept for each kind of list
+constexpr std::chrono::seconds stretch_kept{60};              // how long further pages use them
+constexpr std::size_t enough_entries = 1'000;                 // examined for a page, even if few match
 
-/// Shortens a list to names of together about `bytes`, but not below a page; returns whether it was longer.
+/// Shortens a list to names of about `bytes` in total, but not below a page; returns whether any were dropped.
 bool shorten(std::vector<std::string>& names, std::size_t bytes) {
   std::size_t kept = 0, held = 0;
   for (; kept < names.size() && (kept < most_page || held < bytes); ++kept)
@@ -45,17 +45,18 @@ bool shorten(std::vector<std::string>& names, std::size_t bytes) {
   return true;
 }
 
-/// A page of one store. `more` reads a stretch of the list `of` after a name; `bytes`: about how much of it is kept.
+/// A page of one store's list `of`. `more` reads a stretch of names after a given one; `bytes`: about how much of it to
+/// keep.
 template <class More>
 NamePage name_page(NameStretch& stretch, const std::string& of, const std::string& after, std::size_t limit,
                    std::size_t bytes, More more) {
   const auto now = std::chrono::steady_clock::now();
-  // The first page is current; further pages may be as old as the stretch.
+  // The first page is always current; further pages may be as old as the stretch.
   const bool continues = !after.empty() && stretch.of == of && now - stretch.read_at < stretch_kept &&
                          stretch.from <= after &&
                          (stretch.to_the_end || (!stretch.names.empty() && after < stretch.names.back()));
   if (!continues) {
-    stretch.names = {};  // before the next list is read
+    stretch.names = {};  // freed before the next stretch is read
     auto names = answered(more(after));
     const bool was_all = names.size() < stretch_size;
     const bool to_the_end = !shorten(names, bytes) && was_all;
@@ -68,12 +69,12 @@ NamePage name_page(NameStretch& stretch, const std::string& of, const std::strin
   return page;
 }
 
-/// What each store keeps of a list between pages.
+/// Bytes that each store's stretch of a list may keep.
 std::size_t kept_bytes(const ApiReading& reading) {
   return stretch_bytes / reading.stores.stores().size();
 }
 
-/// The pages of all stores, each of `limit` names at most, as one.
+/// Merges the pages of all stores, each of at most `limit` names.
 NamePage page_together(const std::vector<NamePage>& parts, std::size_t limit) {
   bool goes_on = false;
   std::vector<std::vector<std::string>> names;
@@ -112,7 +113,7 @@ ApiReply list_feeds(const ApiReading& reading) {
   const auto read = [](Store& store, const std::vector<std::string>& urls) { return Feeds(store).records(urls); };
   json::array feeds;
   for (const auto& record : answered(reading.stores.of_feeds(page.names, read))) {
-    if (record) feeds.emplace_back(list_json(*record));  // else it went meanwhile
+    if (record) feeds.emplace_back(list_json(*record));  // otherwise it was removed in between
   }
   return resource({{"feeds", std::move(feeds)}, {"next", page.next}});
 }
@@ -185,7 +186,7 @@ ApiReply list_timeline(const ApiReading& reading) {
     next = nullptr;
     for (std::span<const EntryCursor> left = *places; !left.empty();) {
       if (bytes >= enough_bytes) {
-        goes_on = true;  // on the page behind this one
+        goes_on = true;  // the rest is for the next page
         break;
       }
       const auto some = left.first(std::min(entries_at_once, left.size()));
@@ -211,7 +212,7 @@ ApiReply list_notices(const ApiReading& reading) {
   json::array notices;
   for (const StoredNotice& notice : notices_together(answered(reading.stores.each(read)))) {
     json::value one = embedded_json(notice.json);
-    // A feed's address may hold a secret, and operators read this aloud (SECURITY K1).
+    // A feed's URL may contain a secret; operators' notices must not show it (SECURITY K1).
     notices.push_back(user == operator_user ? without_secrets(std::move(one)) : std::move(one));
   }
   return resource({{"user", user}, {"notices", std::move(notices)}});
@@ -228,14 +229,14 @@ ApiReply list_rules(const ApiReading& reading) {
   return resource({{"user", user}, {"rules", std::move(rules)}});
 }
 
-// Lists of subscriptions over HTTP: import and export, part by part.
+// Import and export of subscription lists over HTTP, part by part.
 
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
 
 namespace {
 
-/// Makes the channels that a list needs, in its order, which no partition sees whole (RELIABILITY L31).
+/// Creates the channels of a list in its order, which no single partition sees completely (RELIABILITY L31).
 void make_channels(const Deployment& all, const SubscriptionList& list, const std::string& user) {
   const auto count = static_cast<unsigned>(all.stores().size());
   std::map<unsigned, std::vector<std::string>> by_home;
@@ -245,12 +246,13 @@ void make_channels(const Deployment& all, const SubscriptionList& list, const st
 }
 
 constexpr std::size_t longest_list = std::size_t{2} << 20U;  // reading it takes 36 MiB at most
-constexpr std::size_t most_told = 100;                       // refused rows in the answer to an import
+constexpr std::size_t most_told = 100;                       // refused rows in the reply to an import
 constexpr std::chrono::minutes longest_export{10};
 
 }  // namespace
 
-/// A list of subscriptions by the code of `feedmill import`, part by part: others are answered in between.
+/// Imports a subscription list with the code of `feedmill import`, part by part, so that other calls can run in
+/// between.
 asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit, Desk& desk) {
   const std::string& user = call.get("user");
   const std::string_view unfit = call.parameters.contains("user") ? unfit_new_user(user) : std::string_view();
@@ -269,7 +271,7 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit, Desk& d
   const auto read = [&] { return read_subscriptions(visit.body()); };
   SubscriptionList read_list = co_await run_on(own_.calls, read);
   const auto begin_all = [&](const Deployment& all) -> StoreResult<bool> {
-    // All of them answer before anything is added.
+    // Check that all partitions are available before anything is added.
     const auto there = all.each([](Store& store) { return store.now(); });
     if (!there) return there.error();
     if (all.stores().size() > 1) make_channels(all, read_list, user);
@@ -309,11 +311,11 @@ asio::awaitable<ApiReply> Api::import(const ApiCall& call, Visit& visit, Desk& d
                           {"present", feeds - added},
                           {"refused", read_list.refused.size() + read_list.broken.size()},
                           {"rows", std::move(refused)}};
-  if (!read_list.feeds.empty()) row["elsewhere"] = read_list.feeds.size();  // of other partitions
+  if (!read_list.feeds.empty()) row["elsewhere"] = read_list.feeds.size();  // feeds of other partitions
   co_return resource(row);
 }
 
-/// Sends all feeds, or a user's, as OPML. Works part by part: memory stays small, and other calls are answered in
+/// Sends all feeds, or a user's, as OPML. Works part by part: memory use stays small, and other calls can run in
 /// between.
 asio::awaitable<ApiReply> Api::export_list(const ApiCall& call, Visit& visit, Desk& desk) {
   const std::string& user = call.get("user");
@@ -330,7 +332,7 @@ asio::awaitable<ApiReply> Api::export_list(const ApiCall& call, Visit& visit, De
   for (const auto until = Clock::now() + longest_export; !list.ended();) {
     const auto more = [&](const Deployment& stores) { return list.next(*stores.stores()[list.at()]); };
     const auto part = co_await ask_desk(desk, call.app, more);
-    // A body cut short stays without its end, so that the client notices.
+    // A truncated body is not ended properly, so that the client notices.
     if (!part && !visit.answered()) co_return store_is_away(part.error());
     if (!part || Clock::now() > until) break;
     if (!visit.answered()) {

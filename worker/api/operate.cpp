@@ -1,5 +1,5 @@
 // Operations over HTTP. They change the store directly: secrets and unguessable URLs must not appear in
-// stream:requests, which every program reads (OPERATIONS A2, B4).
+// stream:requests, which every program can read (OPERATIONS A2, B4).
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -19,13 +19,13 @@ namespace {
 namespace asio = boost::asio;
 namespace json = boost::json;
 
-constexpr std::size_t calls_per_ask = 5;  // charge of a request to another server
+constexpr std::size_t calls_per_ask = 5;  // charged for a request to another server
 
 std::string named(const OperationField& field) {
   return std::string(field.name);
 }
 
-/// Takes the values of the query and the path.
+/// Takes the values from the query and the path. Returns the problem, if any.
 std::optional<ApiReply> take_query(const Operation& operation, const ApiCall& call, OperationValues& given) {
   const auto take = [&](const OperationField& field) -> std::optional<ApiReply> {
     const auto named = call.parameters.find(field.name);
@@ -55,7 +55,7 @@ std::optional<ApiReply> take_body(const Operation& operation, const json::object
       return problem("unknown_field", visible(fmt::format("{} is not a member of the body", name.substr(0, 100))));
     }
     const bool is_empty = value.is_null() || (value.is_string() && value.get_string().empty());
-    if (is_empty && operation.is_request()) continue;  // as in a request
+    if (is_empty && operation.is_request()) continue;  // requests treat an empty value as absent
     const std::string wrong = given.take_json(*field, value);
     if (!wrong.empty()) return problem("bad_value", visible(fmt::format("{}: {}", name, wrong)));
   }

@@ -1,4 +1,4 @@
-// What is asked for without changing anything.
+// Calls that only read.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -84,7 +84,7 @@ bool is_sequence(std::string_view text) {
   const std::size_t dash = text.find('-');
   std::uint64_t number = 0;
   return dash != std::string_view::npos && read_number(text.substr(0, dash), number) &&
-         read_number(text.substr(dash + 1), number) && number < UINT64_MAX;  // behind which Redis looks for none
+         read_number(text.substr(dash + 1), number) && number < UINT64_MAX;  // Redis does not look beyond that
 }
 
 }  // namespace
@@ -139,7 +139,7 @@ ApiReply read_entry_by_guid(const ApiReading& reading) {
 ApiReply read_entry(const ApiReading& reading) {
   Entries entries(reading.store());
   const std::string id = entries.id_of(reading.call.item);
-  // Any other key would be read as well.
+  // Check the id: it is used as a key, so any other key would be read as well.
   std::uint64_t number = 0;
   const std::string_view digits = std::string_view(id).substr(id.rfind(':') + 1);
   if (!read_number(digits, number) || id != entries.id_of(std::string(digits))) {
@@ -182,7 +182,7 @@ ApiReply read_answer(const ApiReading& reading) {
   if (!id.empty() && !is_sequence(id)) return problem("bad_parameter", "id: expected the id from the 202 answer");
   RequestStream stream(reading.store());
   const auto waits = answered(id.empty() ? StoreResult<bool>(false) : stream.waits(id, call.app, call.item));
-  // Behind it: what was answered in between is not missed.
+  // Read after the queue, so that an answer given in between is not missed.
   const auto answer = answered(stream.answer(call.app, call.item));
   json::object object{{"ref", call.item}};
   if (answer) {
@@ -197,13 +197,13 @@ ApiReply read_answer(const ApiReading& reading) {
   return resource(object);
 }
 
-// What is behind an address, over HTTP.
+// Feed discovery over HTTP.
 
 namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::size_t calls_per_look = 5;  // as which an address that is asked counts
+constexpr std::size_t calls_per_look = 5;  // charged for each URL that is fetched
 constexpr std::chrono::milliseconds look_again{20};
 
 boost::json::object discovery_json(const std::string& url, const Discovery& found, const std::vector<bool>& present,
@@ -237,7 +237,7 @@ boost::json::object discovery_json(const std::string& url, const Discovery& foun
 
 }  // namespace
 
-/// By the code of `feedmill discover`.
+/// Discovers feeds with the code of `feedmill discover`.
 asio::awaitable<ApiReply> Api::discover(const ApiCall& call, Visit& visit) {
   const auto url = canonical_feed_url(call.get("url"));
   if (!url) co_return problem("bad_value", fmt::format("url: {}", visible(url.error())));
@@ -272,13 +272,13 @@ asio::awaitable<ApiReply> Api::discover(const ApiCall& call, Visit& visit) {
   co_return resource(discovery_json(*url, found, present, look->is_complete()));
 }
 
-// The whole store in pages, for who keeps a copy of it and follows the events (DESIGN §4).
+// The whole store in pages, for clients that keep a copy and follow the events (DESIGN §4).
 
 namespace {
 
 namespace json = boost::json;
 
-/// Where a page ends: behind a feed, or inside of it behind an entry. "URL" or "URL SCORE:ID".
+/// Where a page ends: after a feed, or within a feed after an entry. As text, "URL" or "URL SCORE:ID".
 struct Place {
   std::string url;
   std::optional<EntryCursor> before;
@@ -293,7 +293,7 @@ bool read_page_cursor(const std::string& text, Place& place) {
 }
 
 std::string cursor_behind(const Place& place) {
-  // A feed whose first post is still to come: all are older than this.
+  // If none of the feed's posts was sent yet, start before its newest one.
   const EntryCursor before = place.before.value_or(EntryCursor{std::numeric_limits<std::int64_t>::max(), "~"});
   return fmt::format("{} {}:{}", place.url, before.score, before.id);
 }
@@ -311,7 +311,7 @@ json::object feed_row(const FeedRecord& record) {
           {"feed", fields_json(record.feed)}};
 }
 
-/// As an event that holds all of a post.
+/// Has the form of an event with the complete post.
 json::object post_row(const StoredEntry& entry) {
   Fields fields = entry.fields;
   std::erase_if(fields, [](const auto& field) {
@@ -335,7 +335,7 @@ ApiReply read_snapshot(const ApiReading& reading) {
   if (!read_page_cursor(reading.call.get("after"), place)) {
     return problem("bad_parameter", "after: expected `next` of the previous page");
   }
-  // Taken before the first read: events after it cover changes during the reading.
+  // Taken before the first read, so that events after it include changes made during the reading.
   const auto seq = answered(EventStream(reading.store()).last_seq());
   json::array rows;
   json::value next;
@@ -352,7 +352,7 @@ ApiReply read_snapshot(const ApiReading& reading) {
       if (behind.names.empty()) return resource({{"seq", seq}, {"rows", std::move(rows)}, {"next", nullptr}});
       place = {std::move(behind.names.front()), {}};
       const auto records = answered(Feeds(reading.store()).records(std::span(&place.url, 1)));
-      if (!records.front()) continue;  // it went meanwhile
+      if (!records.front()) continue;  // it was removed in between
       add(feed_row(*records.front()), records.front()->feed);
       inside = true;
     }

@@ -80,7 +80,7 @@ bool is_in_body(const Operation& operation, const OperationField& field) {
 
 bool is_at(const ApiRoute& route, std::string_view path, std::string& item) {
   const std::size_t brace = route.path.find('{');
-  if (brace == std::string::npos) return path == route.path;  // at the end of a path, where there is one
+  if (brace == std::string::npos) return path == route.path;  // if present, {…} is the last segment
   const std::string_view rest = path.substr(std::min(brace, path.size()));
   if (!path.starts_with(std::string_view(route.path).substr(0, brace)) || rest.empty() ||
       rest.find('/') != std::string_view::npos) {
@@ -102,14 +102,14 @@ std::optional<unsigned> partition_of_call(const ApiRoute& route, const ApiCall& 
     return read_number(std::string_view(named), partition) ? std::min(partition, count) : count;
   }
   if (route.is_of_none()) return 0;
-  if (route.path == "/entries/{id}") return partition_of_entry(call.item, count);  // 0 where that is none
+  if (route.path == "/entries/{id}") return partition_of_entry(call.item, count);  // 0 if the id is invalid
   if (route.operation != nullptr) {
     const std::string feed = feed_of(*route.operation, given);
     return feed.empty() ? std::nullopt : std::optional(partition_of(feed, count));
   }
   if (!call.parameters.contains("url")) return std::nullopt;
   const auto feed = canonical_feed_url(call.get("url"));
-  return feed ? partition_of(*feed, count) : 0;  // any says what is wrong with it
+  return feed ? partition_of(*feed, count) : 0;  // any partition can report an invalid URL
 }
 
 }  // namespace feedmill

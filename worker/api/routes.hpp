@@ -1,4 +1,4 @@
-// What the API has: a table of its operations (OPERATIONS A5).
+// The API's table of routes (OPERATIONS A5).
 #pragma once
 
 #include <chrono>
@@ -19,78 +19,80 @@
 
 namespace feedmill {
 
-/// A stretch of a list of names in their order, so that not every page has to look at all of them.
+/// Part of a sorted list of names, cached so that not every page reads the whole list.
 struct NameStretch {
-  std::string of;                  ///< which list, where there are several of a kind
-  std::string from;                ///< what it begins behind
+  std::string of;                  ///< which list, if there are several of this kind
+  std::string from;                ///< the stretch starts after this name
   std::vector<std::string> names;  ///< sorted
   bool to_the_end = false;
   std::chrono::steady_clock::time_point read_at;
 };
 
-/// Of the page before of each kind of list, whoever asked for it.
+/// The most recently read stretch of each kind of list, shared by all clients.
 struct NameStretches {
   NameStretch feeds, channels, channel_feeds;
 };
 
-/// What is read with.
+/// The arguments of a read.
 struct ApiReading {
-  const Deployment& stores;            ///< all partitions, or the one that the call is for
-  std::span<NameStretches> stretches;  ///< of each of them
+  const Deployment& stores;            ///< all partitions, or the one the call is for
+  std::span<NameStretches> stretches;  ///< for each store in `stores`
   const HostRules& hosts;
   const ApiCall& call;
 
   Store& store() const { return stores.front(); }
 };
 
+/// A method and path, and its handler: `read`, `op` or `operation`. A route without handler serves api_description.
 struct ApiRoute {
   boost::beast::http::verb method{};
-  std::string path;        ///< "/entries/{id}", behind api_base; {…} is one segment
-  std::string parameters;  ///< of its query, as read_parameters() takes them
-  /// Reads, blocking and bounded; throws StoreFailure. Or null, and
+  std::string path;        ///< without api_base, as "/entries/{id}"; {…} is one segment
+  std::string parameters;  ///< of the query, as read_parameters() expects them
+  /// Handles a read; blocking and bounded; throws StoreFailure.
   ApiReply (*read)(const ApiReading& reading) = nullptr;
-  /// `import`, `export`, `discover`; or "", and
+  /// Handled by Api itself: `import`, `export` or `discover`.
   std::string_view op = {};
-  /// the operation that is carried out. None of them: api_description.
+  /// Handled by running this operation.
   const Operation* operation = nullptr;
-  bool of_all = false;         ///< may be about the one stream of all partitions
-  bool of_partitions = false;  ///< of all partitions together, if none is named (RELIABILITY L31, L32)
+  bool of_all = false;         ///< can be about the merged stream of all partitions
+  bool of_partitions = false;  ///< covers all partitions if none is named (RELIABILITY L31, L32)
 
   bool is_of_none() const { return read == nullptr && op.empty() && operation == nullptr; }
 };
 
-/// Where HTTP has a value: in the path, the body, or the query.
+/// Whether HTTP has the value in the path or the body; other values are in the query.
 bool is_in_path(const Operation& operation, const OperationField& field);
 bool is_in_body(const Operation& operation, const OperationField& field);
 
 inline constexpr std::string_view api_base = "/api/v1";
 
-/// All of them; constant for the life of the program.
+/// All routes; constant for the life of the program.
 std::span<const ApiRoute> api_routes();
 
-/// Whether a path without api_base is one of `route`; `item` is then what stands for {…}.
+/// Whether `path`, without api_base, matches `route`; then sets `item` to the value of {…}.
 bool is_at(const ApiRoute& route, std::string_view path, std::string& item);
 
-/// docs/openapi.json
+/// The text of docs/openapi.json.
 extern const std::string_view api_description;
 
-// What reads share: pages.
-inline constexpr std::size_t entries_at_once = 10;  ///< per store call: each may have 2 MiB
-/// How many are wanted; 0 = what is given makes no sense.
+// Shared by reads with pages.
+inline constexpr std::size_t entries_at_once = 10;  ///< read per store call: each may have 2 MiB
+/// The page size of a call; 0 if its parameter `limit` is invalid.
 std::size_t limit_of(const ApiCall& call);
 ApiReply bad_limit();
-/// `before` of a call, where it has one; what is wrong with it.
+/// Reads the cursor in the parameter `before`, if it is given. Returns the problem, if any.
 std::optional<ApiReply> read_before(const ApiCall& call, std::optional<EntryCursor>& before);
-/// Of names and values, in bytes.
+/// Total size of names and values in bytes.
 std::size_t size_of(const Fields& fields);
+/// Consecutive names of a sorted list.
 struct NamePage {
   std::vector<std::string> names;
-  boost::json::value next;  ///< the cursor of the page behind it; null: none
+  boost::json::value next;  ///< cursor of the next page; null: there is none
 };
-/// URLs of feeds, sorted, behind `after`. Throws StoreFailure.
+/// A page of feed URLs, sorted and after `after`. Throws StoreFailure.
 NamePage feed_page(const ApiReading& reading, const std::string& after, std::size_t limit);
 
-// What the table refers to.
+// Handlers of reads, for the table.
 ApiReply list_feeds(const ApiReading& reading);
 ApiReply list_channels(const ApiReading& reading);
 ApiReply list_channel_feeds(const ApiReading& reading);
@@ -106,14 +108,14 @@ ApiReply read_events(const ApiReading& reading);
 ApiReply read_snapshot(const ApiReading& reading);
 ApiReply read_answer(const ApiReading& reading);
 
-// Which partition a call is for, where a process serves all of a deployment (RELIABILITY L29).
+// The choice of a partition for a call, for a process that serves all of a deployment (RELIABILITY L29).
 
-/// Whether a call names an entry and does not say what partition it is in: where numbers were given out before there
-/// were as many, that is to be asked.
+/// Whether a call names an entry by a plain number and no partition. The number may have been assigned when there were
+/// fewer partitions, so its partition must be looked up.
 bool names_entry_by_number(const ApiRoute& route, const ApiCall& call, unsigned count);
 
-/// The partition named in the query, else that of the feed or entry in the call; `count` if the named one does not
-/// exist, absent if the call names none. `given`: values of the route's operation.
+/// The partition named in the query, else that of the feed or entry in the call; `count` if it does not exist; nullopt
+/// if the call names none. `given`: values of the route's operation.
 std::optional<unsigned> partition_of_call(const ApiRoute& route, const ApiCall& call, const OperationValues& given,
                                           unsigned count);
 

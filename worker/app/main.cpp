@@ -16,7 +16,8 @@
 
 namespace {
 
-/// Closed standard streams would be reused for our files, and messages would be written into them.
+/// Opens /dev/null for closed standard streams; otherwise our files would reuse descriptors 0 to 2 and receive
+/// messages.
 void open_standard_streams() {
   for (;;) {
     const int file = ::open("/dev/null", O_RDWR);

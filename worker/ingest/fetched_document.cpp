@@ -28,9 +28,9 @@ namespace asio = boost::asio;
 namespace {
 
 constexpr Milliseconds longest_host_wait{10'000};     // HTTP H6
-constexpr Milliseconds longest_of_stranger{5'000};    // a slot at another site's server (HTTP H6)
+constexpr Milliseconds longest_of_stranger{5'000};    // for a slot at another site's server (HTTP H6)
 constexpr Milliseconds longest_put_off{900'000};      // RELIABILITY L27
-constexpr std::uint64_t most_read_here = 64U << 10U;  // bytes decoded: 0.3 ms
+constexpr std::uint64_t most_read_here = 64U << 10U;  // bytes decoded on the loop: 0.3 ms
 constexpr std::uint64_t most_steps_here = 300'000;    // about 3 ms, whatever the document
 
 const std::string& address_of(const Claim& claim) {
@@ -52,7 +52,7 @@ FetchRequest request_of(const Claim& claim) {
   return request;
 }
 
-/// HTTP P4.
+/// Why the request had no validators, if it had none (HTTP P4).
 Unconditional unconditional(const Claim& claim, const FetchResponse& response) {
   const FeedState& state = claim.state;
   if (response.conditional) return Unconditional::no;
@@ -61,16 +61,16 @@ Unconditional unconditional(const Claim& claim, const FetchResponse& response) {
   return wants_probe(state, claim.now) ? Unconditional::probe : Unconditional::target_changed;
 }
 
-/// Delay of a feed for our own trouble, plus up to half at random: after a request the minimum floor applies (HTTP P6);
-/// at most 15 minutes (SECURITY M3).
+/// Delay of a feed after a problem of our own, plus up to half of it at random. At most 15 minutes (SECURITY M3); if a
+/// request was sent, the minimum floor applies (HTTP P6).
 Milliseconds wait_after(const FetchError& error) {
   static thread_local std::minstd_rand random{std::random_device()()};
   const Milliseconds least = error.sent ? std::chrono::minutes(10) : std::chrono::seconds(10);
   return least + Milliseconds(std::uniform_int_distribution<std::int64_t>(0, least.count() / 2)(random));
 }
 
-/// The fetch error, if it says nothing about the feed; else null. A chain stopped at a later host still counts as a
-/// poll of the feed, which decide() handles (HTTP H6).
+/// Returns the fetch error if it gives no information about the feed; else null. A redirect chain stopped at a later
+/// host still counts as a poll, which decide() handles (HTTP H6).
 const FetchError* our_trouble(const Reading& reading) {
   const auto* const error = std::get_if<FetchError>(&reading);
   if (error == nullptr) return nullptr;
@@ -87,7 +87,7 @@ Reading no_memory() {
   return error;
 }
 
-/// read(); a document that triggers a bug is first kept in `poison`.
+/// Calls read(); the document is saved in `poison` if it triggers a bug.
 Reading read_or_keep(FetchResult& fetched, const Claim& claim, const ReadingOptions& options,
                      const std::filesystem::path& poison) {
   if (poison.empty()) return read(fetched, claim.state, options);
@@ -174,7 +174,7 @@ asio::awaitable<Attempt> FetchedDocument::attempt(const Claim& claim, RefreshObs
   co_return result;
 }
 
-/// After quarantine, half of the limits apply (SECURITY Q3).
+/// The options for reading; after quarantine, half of the size limit applies (SECURITY Q3).
 ReadingOptions FetchedDocument::reading_options(const Claim& claim) const {
   ReadingOptions how = options_.reading;
   how.html = read_settings(claim.state.settings).html_policy.value_or(how.html);
@@ -183,8 +183,8 @@ ReadingOptions FetchedDocument::reading_options(const Claim& claim) const {
   return how;
 }
 
-/// Reads a document. If it is not known as a whole, asks the store first, so that items it knows can be skipped; not
-/// for a feed without posts, of which it knows none.
+/// Reads a document. Unless its body or all its posts are known, queries the store first, so that known items can be
+/// skipped. A feed without posts needs no query.
 asio::awaitable<Reading> FetchedDocument::read_in(const Claim& claim, FetchResult& fetched,
                                                   std::optional<StoredFeed>& stored, bool is_followed) {
   ReadingOptions how = reading_options(claim);
@@ -199,18 +199,18 @@ asio::awaitable<Reading> FetchedDocument::read_in(const Claim& claim, FetchResul
     stored.emplace();
   } else if (!stored) {
     auto asked = co_await store_.stored_feed(claim);
-    if (asked) stored = std::move(*asked);  // else the look-up asks again and waits for the store
+    if (asked) stored = std::move(*asked);  // else the look-up queries it again and waits for the store
   }
   if (stored) how.items = &stored->items;
   how.pass_over = !is_followed && !compares_all(claim.state, claim.now);
   if (expected <= most_read_here) co_await threads_.turn_of_loop();
   if (auto reading = read_here(fetched, claim, how, expected)) co_return std::move(*reading);
-  place_.reset();  // do not hold a read slot while waiting for a thread
+  place_.reset();  // free the read slot while waiting for a thread
   co_return co_await read_granted(fetched, claim, how);
 }
 
-/// Reads a small document on the loop, which is cheaper than a thread. Empty if it turns out to be larger or to take
-/// too many steps; `fetched` is unchanged then.
+/// Reads a small document on the loop, which is cheaper than on a thread. Returns nullopt, with `fetched` unchanged, if
+/// it turns out to be larger or takes too many steps.
 std::optional<Reading> FetchedDocument::read_here(FetchResult& fetched, const Claim& claim, ReadingOptions options,
                                                   std::uint64_t expected) {
   auto* const response = std::get_if<FetchResponse>(&fetched);
@@ -239,7 +239,8 @@ asio::awaitable<void> FetchedDocument::read_all(const Claim& claim, Attempt& att
   memory_.hold(cost_of_storing(attempt.reading));
 }
 
-/// Waits for a slot at a redirect's server, and for the store if it is down; false if there is none in time (HTTP H6).
+/// Waits for a slot at a redirect's server, and for the store if it is down. False if there is no slot in time (HTTP
+/// H6).
 asio::awaitable<bool> FetchedDocument::enter_host(const Claim& claim, std::string url) {
   const auto until = std::chrono::steady_clock::now() + longest_host_wait;
   asio::steady_timer timer(co_await asio::this_coro::executor);
@@ -279,7 +280,7 @@ unsigned FetchedDocument::home_of(const std::string& server) const {
   return partition_of_name(host_of_gate(options_.hosts.of(server).gate), options_.partition.count);
 }
 
-/// The claim has passed the host's gate only as far as this partition knows it.
+/// Waits for a slot at the feed's host if its gate is in another partition; the claim only passed gates of this one.
 asio::awaitable<bool> FetchedDocument::enter_first(const Claim& claim) {
   const std::string& url = address_of(claim);
   const bool is_passed = home_of(server_of(url)) == options_.partition.index;
@@ -289,19 +290,19 @@ asio::awaitable<bool> FetchedDocument::enter_first(const Claim& claim) {
 
 asio::awaitable<void> FetchedDocument::leave_hosts(const Claim& claim, const HostAnswer* answer) {
   const std::string last = answer == nullptr || answer->server.empty() ? server_of(address_of(claim)) : answer->server;
-  HostAnswer led_on;  // for hosts that redirected
+  HostAnswer led_on;  // answer of the hosts that redirected
   led_on.is = HostAnswer::Is::served;
   led_on.egress = claim.egress;
   for (const Entered& at : entered_) {
     const HostAnswer* its = answer == nullptr || at.server == last ? answer : &led_on;
-    if (!at.is_own) its = nullptr;  // sent by another site (HTTP H3)
+    if (!at.is_own) its = nullptr;  // the request was caused by another site (HTTP H3)
     const auto leave = [&](Store& store) { return Ingest(store).leave_slot(claim, at.server, its); };
     co_await store_.call_at(home_of(at.server), leave);  // if this fails, the slot ends with the lease
   }
   entered_.clear();
 }
 
-/// Reads when it is the host's turn, in the memory granted; a FetchError with worker.memory if there is none.
+/// Waits for the host's turn and for memory, then reads. Returns a FetchError with worker.memory if there is no memory.
 asio::awaitable<Reading> FetchedDocument::read_granted(FetchResult& fetched, const Claim& claim,
                                                        ReadingOptions options) {
   const std::filesystem::path poison = options_.keep_poison;  // a copy: the options may change during the wait

@@ -1,4 +1,4 @@
-// Gets a feed's document from its origin, politely, and reads it.
+// Gets a feed's document from its origin, within the limits of its host, and reads it.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ class FetchedDocument final : public DocumentSource {
         memory_(memory, claim.state.document.wire_bytes),
         options_(options) {}
 
-  /// Fetches and reads; once more without content coding if that was broken (HTTP §4). Cancellation unwinds with
-  /// operation_aborted.
+  /// Fetches and reads the document; repeats both without content coding if that was broken (HTTP §4). Cancellation
+  /// unwinds with operation_aborted.
   boost::asio::awaitable<Attempt> attempt(const Claim& claim, RefreshObserver& seen) override;
   boost::asio::awaitable<void> read_all(const Claim& claim, Attempt& attempt) override;
-  /// Postpones the feed if memory or another host's slot was lacking (SECURITY M3).
+  /// Postpones the feed if memory or another host's slot was not available (SECURITY M3).
   DecisionResult decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known, Milliseconds now) override;
   bool holds_slots() const override { return !entered_.empty(); }
   boost::asio::awaitable<void> leave_hosts(const Claim& claim, const HostAnswer* answer) override;
@@ -45,7 +45,7 @@ class FetchedDocument final : public DocumentSource {
   boost::asio::awaitable<bool> enter_first(const Claim& claim);
   boost::asio::awaitable<StoreResult<std::optional<Milliseconds>>> take_slot(const Claim& claim,
                                                                              const std::string& url);
-  /// The partition whose gate requests to `server` pass.
+  /// The partition that has the gate for requests to `server`.
   unsigned home_of(const std::string& server) const;
   ReadingOptions reading_options(const Claim& claim) const;
   std::string gate_of(const Claim& claim) const;
@@ -62,22 +62,22 @@ class FetchedDocument final : public DocumentSource {
     std::string server;
     bool is_own;  // on the feed's site
   };
-  std::vector<Entered> entered_;           // servers with gates in other partitions
-  Milliseconds host_wait_{};               // until the host where the chain stopped is available, if known
-  std::optional<StorePool::Place> place_;  // while the document is read on the loop
+  std::vector<Entered> entered_;           // servers entered through gates in other partitions
+  Milliseconds host_wait_{};               // time until the host at which the redirects stopped is available, if known
+  std::optional<StorePool::Place> place_;  // held while the document is read on the loop
   FetchResponse read_;                     // the response of a document with skipped posts, without its body
 };
 
-/// The facts of an exchange that policy needs.
+/// Extracts the facts of an exchange that the policy needs.
 Exchange exchange_of(const Claim& claim, const FetchRequest& request, const FetchResult& fetched);
 
 // A page of older posts, fetched instead of the feed's own document (HTTP P16, G1).
 
-/// Fetched like a document (through the host's gate, within the same limits), but without validators. All constructor
+/// Fetches a page through the host's gate and within the limits of a document, but without validators. All constructor
 /// arguments must outlive this; `options` may change.
 class OlderPage final : public DocumentSource {
  public:
-  /// is_for_page(`claim`) holds.
+  /// Requires is_for_page(`claim`).
   OlderPage(Fetcher& fetcher, ReadingThreads& threads, StorePool& store, MemoryBudget& memory,
             const RefreshOptions& options, const Claim& claim);
 
@@ -100,8 +100,8 @@ class OlderPage final : public DocumentSource {
 
 inline constexpr std::size_t most_kept_of_poison = 64U << 10U;
 
-/// Writes the start of the received `body` to <feed id>.poison in `directory`, replacing an earlier one. False if that
-/// fails. Blocks.
+/// Writes the start of `body`, as received, to <feed id>.poison in `directory`, replacing an earlier file. False if
+/// that fails. Blocks.
 bool keep_poison(const std::filesystem::path& directory, std::string_view feed_url, std::string_view body);
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// A refresh traced by another process (storage/events/traces.hpp): collects its steps, to be written at its end.
+// Collects the steps of a refresh that another process traces (storage/events/traces.hpp), to be written when it ends.
 #pragma once
 
 #include <string>

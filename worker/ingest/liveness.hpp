@@ -11,19 +11,19 @@
 
 namespace feedmill {
 
-/// Ignores threads that talk to Redis: a hanging store must not get workers restarted. Lives on the loop; `reading`
-/// must outlive this.
+/// Ignores the threads that call Redis: a hanging store must not cause restarts of workers. Lives on the loop;
+/// `reading` must outlive this.
 class Liveness {
  public:
   using Clock = std::chrono::steady_clock;
 
   explicit Liveness(const ReadingThreads& reading) : reading_(reading) {}
 
-  /// Ticks once a second, on the loop, until cancelled.
+  /// Ticks once a second on the loop, until cancelled.
   boost::asio::awaitable<void> tick();
 
-  /// "loop" passes if it has ticked within the last 10 s. "threads" passes however busy they are, and fails if one has
-  /// been reading a document for longer than any takes.
+  /// The check "loop" passes if the last tick was at most 10 s ago. "threads" fails if a thread has been reading one
+  /// document for longer than any document can take; busy threads pass.
   std::vector<Check> checks(Clock::time_point now = Clock::now()) const;
   bool alive() const;
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::milliseconds longest_turn{2};
 
-/// More than the limit of a document's steps can take on a busy machine.
+/// Longer than a document's step limit can take on a busy machine.
 std::chrono::seconds longest_to_read(std::uint64_t document_bytes) {
   return std::chrono::seconds(30 + 4 * (document_bytes >> 20U));
 }
@@ -30,7 +30,7 @@ ReadingThreads::~ReadingThreads() {
   want_no_memory();
 }
 
-/// Posted work runs after everything that was ready and after a poll for new events.
+/// A turn ends with a posted callback, which runs after everything that was ready and after a poll for new events.
 asio::awaitable<void> ReadingThreads::turn_of_loop() {
   const auto executor = co_await asio::this_coro::executor;
   for (;;) {
@@ -44,7 +44,7 @@ asio::awaitable<void> ReadingThreads::turn_of_loop() {
   }
 }
 
-/// Returns true once it has a thread; false if it got no memory.
+/// Waits in line; returns true once the document has a thread, false if there was no memory for it.
 asio::awaitable<bool> ReadingThreads::enter(Document& document) {
   asio::steady_timer wake(co_await asio::this_coro::executor, Clock::time_point::max());
   document.host = hosts_.try_emplace(document.name).first;
@@ -72,8 +72,8 @@ void ReadingThreads::admit() {
   }
 }
 
-/// A document without memory blocks others of its host only; but not the share that may always grow, which it is
-/// waiting for.
+/// A document without memory blocks only documents of its own host, except one with the share that may always grow:
+/// that one frees the memory it waits for.
 bool ReadingThreads::admit_one() {
   for (const Hosts::iterator at : line_) {
     Host& host = at->second;
@@ -99,7 +99,7 @@ bool ReadingThreads::admit_one() {
   return false;
 }
 
-/// Otherwise admit() runs again once any loop releases memory.
+/// Whether there is memory for the document; if not, admit() runs again once any loop releases memory.
 bool ReadingThreads::finds_memory(const Document& document) {
   if (document.share.cover_reading(document.bytes)) return true;
   if (released_) return false;
@@ -109,7 +109,7 @@ bool ReadingThreads::finds_memory(const Document& document) {
     memory_.serve_waiting();
   });
   memory_.on_released(released_);
-  return document.share.cover_reading(document.bytes);  // released in between
+  return document.share.cover_reading(document.bytes);  // memory may have been released in between
 }
 
 void ReadingThreads::want_no_memory() {

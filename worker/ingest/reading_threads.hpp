@@ -1,5 +1,4 @@
-// Threads that read documents: their order, their memory, and whether they make progress (SECURITY M2, M3, RELIABILITY
-// H1).
+// Threads that read documents: queue order, memory, and liveness (SECURITY M2, M3, RELIABILITY H1).
 #pragma once
 
 #include <algorithm>
@@ -21,8 +20,9 @@
 
 namespace feedmill {
 
-/// Each thread reads one document at a time. A host's documents get at most half of the threads, and hosts take turns:
-/// the one served longest ago is next. All members on the loop's thread; must outlive all running read() calls.
+/// Each thread reads one document at a time. One host's documents get at most half of the threads, and hosts take
+/// turns: the host served longest ago is next. All members are called on the loop's thread. Must outlive all running
+/// read() calls.
 class ReadingThreads {
  public:
   /// `memory` must outlive this.
@@ -31,9 +31,9 @@ class ReadingThreads {
   ReadingThreads(const ReadingThreads&) = delete;
   ReadingThreads& operator=(const ReadingThreads&) = delete;
 
-  /// Waits for a thread and for the memory to read a document of `document_bytes`, which `share` holds from then on;
-  /// then runs `work` on the thread. Returns false without running it if there was a thread but no memory for
-  /// `longest`. While waiting, cancellation unwinds with operation_aborted; later it has no effect.
+  /// Waits for a thread and for the memory to read a document of `document_bytes`, which `share` then holds, and runs
+  /// `work` on the thread. Returns false without running it if there was a thread but no memory for `longest`.
+  /// Cancellation unwinds with operation_aborted during the wait and has no effect later.
   template <class Work>
   boost::asio::awaitable<bool> read(std::string host, MemoryBudget::Share& share, std::uint64_t document_bytes,
                                     std::chrono::milliseconds longest, Work work) {
@@ -45,8 +45,8 @@ class ReadingThreads {
     co_return true;
   }
 
-  /// Limits bursts on the loop (documents to read, store responses): returns once the loop has been busy for less than
-  /// 2 ms since it last polled for events. Timers and sockets wait no longer than that, however many calls are ready.
+  /// Limits bursts on the loop (documents to read, store responses): returns when the loop has been busy for less than
+  /// 2 ms since it last polled for events. However many calls are ready, timers and sockets wait no longer than that.
   boost::asio::awaitable<void> turn_of_loop();
 
   /// Executor for small jobs that bypass the host queue.
@@ -54,20 +54,20 @@ class ReadingThreads {
 
   using Clock = std::chrono::steady_clock;
   struct Progress {
-    std::size_t threads = 0, busy = 0, waiting = 0;  ///< waiting: documents
-    std::uint64_t read = 0;                          ///< documents, since the start
+    std::size_t threads = 0, busy = 0, waiting = 0;  ///< `waiting` counts documents
+    std::uint64_t read = 0;                          ///< documents read since the start
     Clock::duration longest{};                       ///< age of the oldest running read
-    bool stuck = false;                              ///< one takes longer than the limit of a document's steps allows
+    bool stuck = false;                              ///< a read takes longer than a document's step limit allows
   };
   Progress progress(Clock::time_point now = Clock::now()) const;
 
  private:
   struct Document;
-  /// A host with documents waiting or being read.
+  /// A host with documents that are waiting or being read.
   struct Host {
     std::list<Document*> waiting;
-    std::list<std::map<std::string, Host>::iterator>::iterator turn;  ///< in line_, if any wait
-    std::size_t busy = 0;                                             ///< threads
+    std::list<std::map<std::string, Host>::iterator>::iterator turn;  ///< its entry in line_, while documents wait
+    std::size_t busy = 0;                                             ///< threads reading its documents
   };
   using Hosts = std::map<std::string, Host>;
 
@@ -76,17 +76,17 @@ class ReadingThreads {
              std::chrono::milliseconds longest_wait)
         : name(std::move(its_host)), share(its_share), bytes(its_bytes), longest(longest_wait) {}
 
-    std::string name;  ///< of its host
+    std::string name;  ///< name of the host
     MemoryBudget::Share& share;
     std::uint64_t bytes;
     std::chrono::milliseconds longest;
-    boost::asio::steady_timer* wake = nullptr;  ///< while waiting
-    bool refused = false;                       ///< got a thread, but no memory
+    boost::asio::steady_timer* wake = nullptr;  ///< set while waiting
+    bool refused = false;                       ///< there was a thread, but no memory
     Hosts::iterator host;
-    std::list<Document*>::iterator place;  ///< in `waiting` of the host, then in reading_
-    Clock::time_point begun;               ///< when reading began
+    std::list<Document*>::iterator place;  ///< position in the host's `waiting`, then in reading_
+    Clock::time_point begun;               ///< when the read began
   };
-  /// Frees the thread.
+  /// Frees the thread of a document at the end of a scope.
   class Leaving {
    public:
     Leaving(ReadingThreads& threads, Document& document) : threads_(threads), document_(document) {}
@@ -111,12 +111,12 @@ class ReadingThreads {
   MemoryBudget& memory_;
   LoopCall released_;  ///< registered with the budget while a document waits for memory
   Hosts hosts_;
-  std::list<Hosts::iterator> line_;  ///< hosts with waiting documents, served longest ago first
+  std::list<Hosts::iterator> line_;  ///< hosts with waiting documents; the one served longest ago first
   std::list<Document*> reading_;     ///< oldest first
   std::size_t waiting_ = 0;
   std::uint64_t read_ = 0;
   std::shared_ptr<bool> in_turn_ =
-      std::make_shared<bool>(false);  ///< of the loop; shared with posted callbacks, which may outlive this
+      std::make_shared<bool>(false);  ///< set during a turn; shared with posted callbacks, which may outlive this
   Clock::time_point turn_began_;
   Threads pool_;
 };

@@ -20,8 +20,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// Delay of a feed whose result the store never accepts (RELIABILITY §6): not just until the lease ends, which would
-/// poll it every 90 s forever.
+/// How long to postpone a feed with a result that the store never accepts (RELIABILITY §6). Waiting only for the end of
+/// the lease would poll the feed every 90 s forever.
 std::optional<Milliseconds> put_off_for(const StoreError& error) {
   if (error.code == StoreError::Code::refused) return std::chrono::hours(24);
   if (error.code == StoreError::Code::bug || error.code == StoreError::Code::unsupported) return std::chrono::hours(1);
@@ -46,7 +46,7 @@ class Counted {
   std::uint64_t amount_;
 };
 
-/// Looks up all posts of a document, including all stored fields when a full comparison is due.
+/// The look-up of all posts of a document, including all stored fields if a full comparison is due.
 LookUp whole_look_up(const Claim& claim, const Document& document, const StoredFeed* stored) {
   return {claim.feed_url,
           document.entries,
@@ -90,7 +90,7 @@ asio::awaitable<Report> Refresher::process(const Claim& claim, DocumentSource& s
     if (source.holds_slots()) co_await source.leave_hosts(claim, nullptr);
     co_return co_await not_stored(claim, known.error(), seen);
   }
-  co_await threads_.turn_of_loop();  // the store answers many at once
+  co_await threads_.turn_of_loop();  // the store answers many look-ups at once
   DecisionResult decision = source.decide(claim, attempt, *known, seen.now());
   if (source.holds_slots()) co_await source.leave_hosts(claim, decision ? &decision->commit.host : nullptr);
   if (decision.has_error()) co_return co_await put_off(claim, decision.error(), seen);
@@ -110,8 +110,8 @@ asio::awaitable<Report> Refresher::put_off(const Claim& claim, const Deferral& w
                           is_back);
 }
 
-/// Nothing was written. If retrying is useless, postpones the feed; else its claim ends with its lease, or is released
-/// when the store is back.
+/// Handles a failed look-up or commit: nothing was written. If retrying is useless, postpones the feed; else the claim
+/// ends with its lease, or is released when the store is back.
 asio::awaitable<Report> Refresher::not_stored(const Claim& claim, const StoreError& error, RefreshObserver& seen) {
   const std::optional<Milliseconds> wait = put_off_for(error);
   bool is_back = false;
@@ -154,7 +154,7 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::look_up(const Claim& cla
     if (!known || document == nullptr) co_return known;
   }
 
-  // Single posts under new guids: reads candidates only if a post is suspicious.
+  // Handles single posts under new guids: reads candidates only if a post is suspicious.
   const Suspects suspected = suspects(claim.state.identity, *document, *known, claim.now);
   StoredSnapshot found;
   if (!suspected.empty()) {
@@ -186,7 +186,7 @@ asio::awaitable<StoreResult<StoredSnapshot>> Refresher::compare(const Claim& cla
     settle_repeated(*document, *known);
   }
 
-  // Rare (RELIABILITY L5): two more reads, so that posts under new guids do not appear as new.
+  // Rare (RELIABILITY L5): two more reads, so that known posts under new guids are not reported as new.
   const auto read_posts = [&](Store& store) { return Ingest(store).stored_posts(claim.feed_url); };
   const auto read_all = [&] { return store_.call(read_posts); };
   const StoreResult<std::vector<StoredPost>> stored = co_await answer_of(read_all, deadline);
@@ -223,8 +223,8 @@ asio::awaitable<StoreResult<Committed>> Refresher::commit(Commit& commit, Deadli
   }
 }
 
-/// Waits before the next try; the last try is at the end of the lease. False if retrying is useless (RELIABILITY §6,
-/// E3).
+/// Waits before the next try, at the latest until the end of the lease. False if retrying is useless (RELIABILITY §6,
+/// E1, E3).
 asio::awaitable<bool> Refresher::worth_waiting(const StoreError& error, int attempt, Deadline deadline) {
   const auto now = std::chrono::steady_clock::now();
   if (!is_transient(error) || now >= deadline) co_return false;

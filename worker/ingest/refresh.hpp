@@ -24,10 +24,10 @@
 
 namespace feedmill {
 
-/// Called with each result of sending a commit and the time it took.
+/// Called with the result of each attempt to commit and the time it took.
 using CommitObserver = std::function<void(const StoreResult<Committed>&, std::chrono::duration<double>)>;
 
-/// Lives on one loop. All constructor arguments must outlive all running refresh() calls.
+/// Refreshes claimed feeds. Lives on one loop. All constructor arguments must outlive all running refresh() calls.
 class Refresher {
  public:
   Refresher(Fetcher& fetcher, ReadingThreads& threads, StorePool& store, MemoryBudget& memory, RefreshOptions options,
@@ -39,7 +39,7 @@ class Refresher {
         options_(std::move(options)),
         observer_(std::move(observer)) {}
 
-  /// Sets the options of later refreshes; running ones use them for their next steps. Keeps the store's id.
+  /// Sets the options of later refreshes; running ones use them from their next step on. Keeps the store's id.
   void set_options(RefreshOptions options) {
     options.reading.store_id = std::move(options_.reading.store_id);
     options_ = std::move(options);
@@ -50,11 +50,11 @@ class Refresher {
   /// Whether memory is too short to start anything new (SECURITY M3).
   bool is_short_of_memory() const { return memory_.is_short(); }
 
-  /// Bytes of commits the store has not answered yet. From any thread.
+  /// Bytes of commits that the store has not answered yet. From any thread.
   std::uint64_t unanswered_bytes() const { return unanswered_bytes_; }
-  /// Refreshes retrying a call to the store.
+  /// The number of refreshes that are retrying a call to the store.
   std::uint64_t waiting_for_store() const { return waiting_for_store_; }
-  /// The store's latest error.
+  /// The store's most recent error.
   const StoreError& store_trouble() const { return store_trouble_; }
 
   /// The current options.
@@ -62,20 +62,20 @@ class Refresher {
 
   /// Runs process() for the feed's document at its origin, or for the next page of older posts (HTTP P16).
   boost::asio::awaitable<Report> refresh(Claim claim, RefreshTrace* trace = nullptr);
-  /// Cancellation unwinds with operation_aborted while `source` gets its document; once read, it is also committed.
-  /// `patience`: how long to wait for the store, from the start. `trace`: gets each step; may be null. All arguments
-  /// must outlive the call.
+  /// Gets, decides and commits the document of `source`. Cancellation unwinds with operation_aborted while `source`
+  /// gets the document; a document that was read is also committed. `patience`: how long to wait for the store, counted
+  /// from the start. `trace`: receives each step; may be null. All arguments must outlive the call.
   boost::asio::awaitable<Report> process(const Claim& claim, DocumentSource& source, Milliseconds patience,
                                          RefreshTrace* trace = nullptr);
 
  private:
-  using Deadline = RefreshObserver::Clock::time_point;  ///< end of the lease
+  using Deadline = RefreshObserver::Clock::time_point;  ///< when to stop retrying calls to the store
 
-  /// Looks up the document's posts in the store; returns an empty snapshot without a document. May give the posts the
+  /// Looks up the document's posts in the store; returns an empty snapshot if there is no document. May give the posts
   /// guids of another identity (feed_identity.hpp).
   boost::asio::awaitable<StoreResult<StoredSnapshot>> look_up(const Claim& claim, DocumentSource& source,
                                                               Attempt& attempt, Deadline deadline);
-  /// Compares the document with all posts of its feed. Reads skipped items first, so the attempt may end up with
+  /// Compares the document with all posts of its feed. Reads skipped items first, so that `attempt` may end up with
   /// another document, or none.
   boost::asio::awaitable<StoreResult<StoredSnapshot>> compare(const Claim& claim, DocumentSource& source,
                                                               Attempt& attempt, StoredSnapshot looked_up,
@@ -97,8 +97,8 @@ class Refresher {
   CommitObserver observer_;
   std::atomic<std::uint64_t> unanswered_bytes_ = 0, waiting_for_store_ = 0;
   StoreError store_trouble_;
-  std::uint64_t highest_entry_ = 0;  // highest the store has returned to us (RELIABILITY L8)
-  EventPlace last_event_{};          // last the store has returned to us
+  std::uint64_t highest_entry_ = 0;  // the highest number the store has returned to us (RELIABILITY L8)
+  EventPlace last_event_{};          // the last place the store has returned to us
 };
 
 }  // namespace feedmill

@@ -25,7 +25,7 @@ void note_answer(Report& report, const Answer& answer) {
   report.connections_reused += answer.connections_reused;
 }
 
-/// Records that this refresh opened or closed a host's circuit for all its feeds (HTTP H4, H5, H11).
+/// Reports that this refresh opened or closed the circuit of a host for all its feeds (HTTP H4, H5, H11).
 void note_host(Report& report, const Commit& commit, const Committed& done) {
   if (done.circuit == Committed::Circuit::unchanged) return;
   const std::string& requested =
@@ -173,7 +173,7 @@ void RefreshObserver::note_committed(const Decision& decision, const Committed& 
   }
 }
 
-/// The decision was not written.
+/// Corrects the report, because the decision was not written.
 void RefreshObserver::note_nothing_written() {
   report_.outcome = Outcome::failed;
   report_.state_to = report_.state_from;

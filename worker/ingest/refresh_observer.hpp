@@ -19,19 +19,19 @@ namespace feedmill {
 class RefreshTrace {
  public:
   virtual void claimed(const Claim& claim) = 0;
-  /// Called again if the fetch was repeated without content coding.
+  /// Called again if the fetch is repeated without content coding.
   virtual void answered(const FetchRequest& request, const FetchResult& fetched) = 0;
   virtual void read(const Reading& reading) = 0;
   virtual void decided(const Claim& claim, const StoredSnapshot& known, const Decision& decision) = 0;
-  /// The first and every further try.
+  /// Called for each attempt to commit.
   virtual void committed(const StoreResult<Committed>& done) = 0;
 
  protected:
   ~RefreshTrace() = default;
 };
 
-/// One refresh: its clock, its report for log, metrics and history, its trace if any, and the test points where tests
-/// end the program. Called at each step in order.
+/// The observer of one refresh: its clock, its report for log, metrics and history, its trace if any, and the points
+/// where tests end the program. Call a member for each step, in order.
 class RefreshObserver {
  public:
   using Clock = std::chrono::steady_clock;
@@ -42,24 +42,24 @@ class RefreshObserver {
   RefreshObserver& operator=(const RefreshObserver&) = delete;
 
   Clock::time_point began() const { return began_; }
-  /// Whether the refresh is traced and each post is of interest.
+  /// Whether the refresh is traced, so that every post must be read.
   bool is_followed() const { return trace_ != nullptr; }
-  /// Redis' time, from its value at the claim and the steady clock since.
+  /// Redis' time: its value at the claim plus the time since on the steady clock.
   Milliseconds now() const;
 
-  /// A response, or the failure to get one.
+  /// Records a response, or the failure to get one.
   void fetched(const FetchRequest& request, const FetchResult& fetched);
-  /// The result of reading it, and how long a CPU thread took.
+  /// Records the result of reading it, and how long that took on a CPU thread.
   void read(const Reading& reading, Clock::duration took);
-  /// The attempt's final result.
+  /// Records the final result of the attempt.
   void attempted(const Exchange& exchange, const Reading& reading);
   void decided(const StoredSnapshot& known, const Decision& decision);
-  /// The result of a commit that was sent.
+  /// Records the result of an attempt to commit.
   void sent(const StoreResult<Committed>& done);
 
-  // Ends of a refresh. Each completes the report and returns it.
+  // The ends of a refresh: each completes the report and returns it.
 
-  /// `is_back`: the claim was released; else it ends with its lease.
+  /// `is_back`: the claim was released; otherwise it ends with its lease.
   Report deferred(Reason reason, const std::string& detail, Milliseconds next_in, bool is_back);
   Report not_stored(const StoreError& error, Milliseconds next_in, bool is_back);
   Report committed(const Decision& decision, const Committed& done);

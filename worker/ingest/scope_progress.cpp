@@ -11,7 +11,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t max_selected = 100, max_of_host = 4;  // feeds named in one claim: each may join a queue there
+constexpr std::size_t max_selected = 100, max_of_host = 4;  // feeds named in one claim; each may join a queue there
 
 }  // namespace
 
@@ -36,13 +36,14 @@ void ScopeProgress::name_next(Milliseconds now) {
   }
 }
 
-/// Names feeds of each host in turn, hosts free for longest first: hosts work in parallel, however many feeds one has.
+/// Names feeds of each host in turn, starting with the host that was free first, so that hosts work in parallel however
+/// many feeds one has.
 void ScopeProgress::name_by_host(Milliseconds now) {
   std::vector<Host*> free;
   for (auto& [name, host] : hosts_) free.push_back(&host);
   std::ranges::stable_sort(free, {}, &Host::free_at);
   const auto first_busy = std::ranges::find_if(free, [&](const Host* host) { return host->free_at > now; });
-  // At least one: a claim without names takes any feed. (There is one, or is_done() would be true.)
+  // At least one: a claim without names would take any feed. (There is a host, otherwise is_done() would be true.)
   free.erase(std::max(first_busy, free.begin() + 1), free.end());
   for (std::size_t turn = 0; turn < max_of_host; ++turn) {
     for (Host* host : free) {
@@ -70,17 +71,17 @@ std::vector<ClaimBatch::Deferred> ScopeProgress::note_selected(const ClaimBatch&
   for (const std::string& url : named_) {
     const auto deferred = put_off.find(url);
     const bool is_put_off = deferred != put_off.end();
-    if (!is_put_off && !batch.exhausted && !claimed.contains(url)) continue;  // not checked: it stays in front
+    if (!is_put_off && !batch.exhausted && !claimed.contains(url)) continue;  // not examined: it remains first
     const auto at = hosts_.find(host_of(url));
     Host& host = at->second;
     host.feeds.erase(std::ranges::find(host.feeds, url));
     if (is_put_off && is_awaited(*deferred->second, batch.now)) {
-      host.feeds.push_back(url);  // last: it may wait for another host, to which it was redirected
+      host.feeds.push_back(url);  // goes last, because it may be waiting for a host that it redirects to
       const Milliseconds due = host.freed ? batch.now : deferred->second->due;
       host.free_at = host.free_at > batch.now ? std::min(host.free_at, due) : due;
     } else if (is_put_off) {
       given_up.push_back(*deferred->second);
-    }  // else it was claimed, is another worker's, or gone
+    }  // else it was claimed here or by another worker, or removed
     if (host.feeds.empty()) hosts_.erase(at);
   }
   named_.clear();
@@ -99,7 +100,7 @@ bool ScopeProgress::finished(const std::string& feed_url) {
 void ScopeProgress::note_once(const ClaimBatch& batch) {
   for (const Claim& claim : batch.claims) deferred_.erase(claim.feed_url);
   if (batch.exhausted) {
-    // A requested feed that is missing was claimed by another worker.
+    // A named feed that is missing was claimed by another worker.
     for (const std::string& url : named_) deferred_.erase(url);
   }
   for (const auto& deferred : batch.deferred) {
@@ -108,7 +109,7 @@ void ScopeProgress::note_once(const ClaimBatch& batch) {
   line_moves_ = batch.next_awaited.has_value();
 }
 
-/// A worker with a scope waits for its slot at a host, but not for the end of the host's back-off.
+/// Whether to wait for a deferred feed: a worker with a scope waits for a slot at a host, but not for a long back-off.
 bool ScopeProgress::is_awaited(const ClaimBatch::Deferred& deferred, Milliseconds now) const {
   return deferred.code != "host_backoff" || deferred.due - now <= lease_;
 }

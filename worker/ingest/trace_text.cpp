@@ -32,7 +32,7 @@ std::string title_of(const EntryWrite& write) {
   return title.empty() ? write.guid : title;
 }
 
-/// Names of the fields that a modification writes or removes, except the worker's own.
+/// Names of the fields that a modification writes or removes, except the worker's own fields.
 std::string changed_fields(const EntryWrite& write) {
   std::string names;
   const auto add = [&names](const std::string& name) {

@@ -1,4 +1,4 @@
-// Text of a refresh's steps, as shown by `feedmill trace`.
+// Describes the steps of a refresh as text, for `feedmill trace`.
 #pragma once
 
 #include <chrono>
@@ -17,18 +17,18 @@
 
 namespace feedmill {
 
-/// Describes each step; omits secrets and cleans outside text (SECURITY K1, O2).
+/// Describes each step in one or more lines; omits secrets and cleans text from outside (SECURITY K1, O2).
 class TraceText final : public RefreshTrace {
  public:
-  /// `ms` since construction; consecutive lines may have the same `step`.
+  /// Receives one line. `ms`: since construction; consecutive lines may have the same `step`.
   using Tell = std::function<void(std::int64_t ms, std::string_view step, const std::string& text)>;
 
-  /// `max_body_bytes`: the limit of a document.
+  /// `max_body_bytes`: the size limit of a document.
   TraceText(std::uint64_t max_body_bytes, Tell tell) : max_body_bytes_(max_body_bytes), tell_(std::move(tell)) {}
 
   /// Whether the feed was claimed.
   bool began() const { return began_; }
-  /// Adds a step that is not part of the refresh itself.
+  /// Adds a line about a step that is not part of the refresh itself.
   void tell(std::string_view step, const std::string& outside);
 
   void claimed(const Claim& claim) override;
@@ -56,7 +56,7 @@ class TraceText final : public RefreshTrace {
 
 // Formats the result of a fetch for people and programs.
 
-/// Names and values in display order, not cleaned.
+/// Names and values in display order; the text is not cleaned.
 using NamedLines = std::vector<std::pair<std::string, std::string>>;
 
 /// A view of a FetchResult, which must outlive it: the common parts of a response and a failure.
@@ -68,14 +68,14 @@ class Answered {
   const std::vector<Header>& headers() const;
   const FetchTimings& timings() const;
   std::uint64_t wire_bytes() const;
-  /// "public", "opened by egress.allow", "refused", "unknown" (no connection was made).
+  /// "public", "opened by egress.allow", "refused", or "unknown" if no connection was made.
   std::string_view egress() const;
-  /// "[2001:db8::1]:443", "" without a response.
+  /// As "[2001:db8::1]:443"; "" without a response.
   std::string peer() const;
 
   /// Adds hops, headers, address and time.
   void add_to(NamedLines& lines) const;
-  /// Adds hops, headers, egress and seconds; text is cleaned.
+  /// Adds hops, headers, egress and seconds; the text is cleaned.
   void add_to(boost::json::object& row) const;
 
  private:
@@ -85,7 +85,7 @@ class Answered {
   const FetchResult& fetched_;
 };
 
-/// "1 234 bytes received; body 900 on the wire, 4 096 decoded of at most 16 777 216".
+/// As "1 234 bytes received; body 900 on the wire, 4 096 decoded of at most 16 777 216".
 std::string size_text(std::uint64_t wire_bytes, const BodyPrint& print, std::uint64_t most);
 
 }  // namespace feedmill

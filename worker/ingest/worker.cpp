@@ -28,10 +28,10 @@ namespace {
 
 constexpr std::size_t max_claims_per_call = 100;           // RELIABILITY L1
 constexpr Milliseconds after_bug = std::chrono::hours(1);  // SECURITY Q4
-constexpr Milliseconds patience{30'000};                   // of a worker with a scope, while the store is down
+constexpr Milliseconds patience{30'000};                   // how long a worker with a scope waits for the store
 constexpr std::size_t max_released = 500;                  // claims released in one call
 constexpr std::chrono::milliseconds slow_commit{250};      // RELIABILITY B2
-constexpr Milliseconds worth_a_notice{5'000};              // shorter outages pass by themselves
+constexpr Milliseconds worth_a_notice{5'000};              // shorter outages are not reported
 constexpr const char* suspected = "workers crashed while this feed was the only suspect";
 constexpr Milliseconds between_wishes{20};
 constexpr Milliseconds listens_again{500};
@@ -154,7 +154,8 @@ asio::awaitable<void> Worker::rest(Milliseconds until_due) {
     co_await pause(std::chrono::ceil<Milliseconds>(until - SteadyClock::now()));
 }
 
-/// A client that makes a feed due sooner notifies daemons (RELIABILITY L10), but the notification can be lost.
+/// Time until the next claim. A client that makes a feed due sooner wakes daemons (RELIABILITY L10), but the
+/// notification can be lost.
 Milliseconds Worker::until_next_look(const ClaimBatch& batch) {
   const Milliseconds longest = scope_.is_limited() ? options_.poll : options_.look;
   const auto next = scope_.next_wanted(batch);
@@ -179,7 +180,7 @@ asio::awaitable<StoreResult<ClaimBatch>> Worker::claim(std::size_t max) {
   const auto from = SteadyClock::now();
   test_point("S0");
   StoreResult<ClaimBatch> batch = co_await store_.call([&](Store& store) { return Ingest(store).claim(request); });
-  repeat_request_ = !batch;  // RELIABILITY L3: the same number returns the same batch
+  repeat_request_ = !batch;  // RELIABILITY L3: a repeated number returns the same batch
   if (batch) {
     metrics_.claimed(*batch, SteadyClock::now() - from);
     store_now_ = batch->now;
@@ -187,7 +188,7 @@ asio::awaitable<StoreResult<ClaimBatch>> Worker::claim(std::size_t max) {
   co_return batch;
 }
 
-/// Waits until enough lanes are free for one claim to take many feeds; only briefly once one is free.
+/// Waits until enough lanes are free for one claim to take many feeds; once one is free, waits only briefly.
 asio::awaitable<void> Worker::wait_for_lanes() {
   while (free_.empty() && !stopping()) {
     co_await pause(options_.poll);
@@ -198,13 +199,13 @@ asio::awaitable<void> Worker::wait_for_lanes() {
   }
 }
 
-/// Waits until something changes, at most `longest`.
+/// Waits until something changes, or for `longest`.
 asio::awaitable<void> Worker::pause(Milliseconds longest) {
   changed_.expires_after(longest);
   co_await changed_.async_wait(asio::as_tuple(asio::use_awaitable));
 }
 
-/// Pauses; ends early when others make a feed due (RELIABILITY L10).
+/// Like pause(), but ends early if a client makes a feed due (RELIABILITY L10).
 asio::awaitable<void> Worker::pause_for_wish(Milliseconds longest) {
   idle_ = true;
   if (!scope_.is_limited() && !std::exchange(listens_, true)) {
@@ -223,7 +224,7 @@ asio::awaitable<void> Worker::wait_for_wish() {
     wished_ = wished_ || (told && *told);
     if (!told && !stopping()) {
       if (!std::exchange(failed, true)) {
-        tell_changed();  // a claim checks whether the store is down; if not, claims keep their own pace
+        tell_changed();  // a claim detects whether the store is down; if not, claims keep their own pace
         metrics_.store_error(told.error());
       }
       asio::steady_timer rest(executor_, listens_again);
@@ -238,7 +239,7 @@ void Worker::tell_changed() {
   changed_.cancel();
 }
 
-/// Maximum number of feeds of the next claim.
+/// The maximum number of feeds for the next claim.
 std::size_t Worker::allowed_now() {
   return refresher_.is_short_of_memory() ? 0 : std::min(free_.size(), pace_.allowed(SteadyClock::now()));
 }
@@ -280,7 +281,7 @@ void Worker::tell_put_off(const ClaimBatch::Deferred& deferred, Milliseconds now
   tell_(report);
 }
 
-/// RELIABILITY G5: notices that are not events.
+/// RELIABILITY G5: sends notices that are not events.
 asio::awaitable<void> Worker::tell_operators(std::vector<Notice> notices) {
   if (notices.empty()) co_return;
   const auto work = [&](Store& store) { return Notifications(store).add(notices); };
@@ -288,7 +289,7 @@ asio::awaitable<void> Worker::tell_operators(std::vector<Notice> notices) {
   if (!done) metrics_.store_error(done.error());
 }
 
-/// SECURITY Q2: one line each, no event.
+/// SECURITY Q2: logs one line for each feed; there is no event.
 void Worker::note_quarantined(const ClaimBatch& batch) {
   for (const ClaimBatch::Deferred& feed : batch.quarantined) {
     const std::chrono::duration<double> wait = feed.due - batch.now;
@@ -306,7 +307,7 @@ void Worker::start(Claim claim) {
   Lane& lane = *free_.back();
   free_.pop_back();
   lane.claim = std::move(claim);
-  if (stopping()) return;  // too late: give it back
+  if (stopping()) return;  // too late: release it at the end
   ++in_flight_;
   ++claimed_;
   asio::co_spawn(
@@ -316,7 +317,7 @@ void Worker::start(Claim claim) {
       }));
 }
 
-/// A feed that triggers a bug must not return when its lease ends: that would be impolite forever.
+/// A feed that triggers a bug is postponed: returning at the end of each lease, it would poll its host forever.
 asio::awaitable<Report> Worker::refresh_in(Lane& lane) {
   std::exception_ptr error;
   std::optional<FollowedRefresh> followed;
@@ -390,9 +391,9 @@ void Worker::finished(Lane& lane, const std::exception_ptr& error, Report report
   if (tell_) tell_(report);
   if (report.claim_release_pending && lane.claim) left_.push_back(*lane.claim);
   --in_flight_;
-  if (!cancelled) lane.claim.reset();  // else it is released at the end
+  if (!cancelled) lane.claim.reset();  // a cancelled one is released at the end
   free_.push_back(&lane);
-  // Another free lane is no reason to claim sooner.
+  // One more free lane does not justify an earlier claim.
   const bool others_wait = scope_.finished(report.feed_url);
   if (others_wait || free_.size() == 1 || free_.size() == worth_a_claim() || in_flight_ == 0 || stopping())
     tell_changed();
@@ -415,7 +416,7 @@ asio::awaitable<void> Worker::drain() {
   }
 }
 
-/// RELIABILITY L9, D2.
+/// RELIABILITY L9, D2: releases all claims and removes the worker from the fleet.
 asio::awaitable<Worker::End> Worker::give_back() {
   std::vector<Claim> left = std::move(left_);
   for (Lane& lane : lanes_) {
@@ -451,7 +452,7 @@ void Worker::note_failure(const StoreError& error) {
 
 asio::awaitable<void> Worker::on_eviction_check(StoreResult<void> fit) {
   const bool evicts = fit.has_error() && fit.error().code == StoreError::Code::unsupported;
-  if (fit.has_error() && !evicts) co_return;  // the claims detect the failure
+  if (fit.has_error() && !evicts) co_return;  // claims will detect the failure
   const bool news = evicts && !evicts_keys_;
   evicts_keys_ = evicts;
   if (evicts) health_.mark_down(fit.error());
@@ -460,12 +461,12 @@ asio::awaitable<void> Worker::on_eviction_check(StoreResult<void> fit) {
   co_await tell_operators(std::move(notices));
 }
 
-/// Whether to claim nothing: the store rejects what we have, or must not be given more.
+/// Whether to claim nothing: the store rejects results, or too many are waiting for it.
 bool Worker::must_wait() const {
   return evicts_keys_ || refresher_.waiting_for_store() > 0 || refresher_.unanswered_bytes() >= options_.buffer;
 }
 
-/// Waits before retrying the store; false if it has waited long enough.
+/// Waits before the next call to the store. False if the worker should give up.
 asio::awaitable<bool> Worker::back_off_after(StoreError error) {
   metrics_.store_error(error);
   health_.mark_down(error);
@@ -474,11 +475,11 @@ asio::awaitable<bool> Worker::back_off_after(StoreError error) {
   co_return !gave_up_;
 }
 
-/// Releases claims whose refreshes ended while the store was down, so that they do not look like a dead worker's
-/// (SECURITY Q1).
+/// Releases claims of refreshes that ended while the store was down; otherwise they would look like those of a dead
+/// worker (SECURITY Q1).
 asio::awaitable<StoreResult<void>> Worker::give_back_left() {
   while (!left_.empty()) {
-    // More may be added during the call.
+    // More claims may be added during the call.
     const auto first = left_.end() - static_cast<std::ptrdiff_t>(std::min(left_.size(), max_released));
     const std::vector<Claim> some(std::make_move_iterator(first), std::make_move_iterator(left_.end()));
     left_.erase(first, left_.end());
@@ -492,7 +493,7 @@ asio::awaitable<StoreResult<void>> Worker::give_back_left() {
 }
 
 asio::awaitable<void> Worker::store_came(Milliseconds now) {
-  if (must_wait()) co_return;  // the store takes claims, but no commits
+  if (must_wait()) co_return;  // the store accepts claims, but no commits
   const std::optional<Outage> outage = health_.mark_up();
   if (!outage || (outage->length < worth_a_notice && !needs_operator(outage->last))) co_return;
   std::vector<Notice> notices{outage_notice(*outage, now)};

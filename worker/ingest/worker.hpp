@@ -1,4 +1,4 @@
-// The worker's life cycle: claim, lanes, drain. A Worker is one event loop and shares nothing (DESIGN §6).
+// The worker's life cycle: claim, lanes, drain. A Worker runs on one event loop and shares nothing (DESIGN §6).
 #pragma once
 
 #include <algorithm>
@@ -29,11 +29,11 @@
 
 namespace feedmill {
 
-// How many feeds a worker claims: by its speed, and by its backlog.
+// How many feeds a worker claims, depending on its speed and its backlog.
 
-// Limits how many feeds one claim call takes (RELIABILITY B2). Pure: the time is an argument.
+// Limits the number of feeds in one claim (RELIABILITY B2). Pure: the time is an argument.
 
-/// Halves the limit when commits are slow, at most once a second; raises it by one for each second without slow
+/// Halves the limit when commits are slow, at most once a second, and raises it by one for each second without slow
 /// commits.
 class AdaptiveBatchSize {
  public:
@@ -42,7 +42,7 @@ class AdaptiveBatchSize {
   /// `most`: the initial and maximum limit, at least 1.
   explicit AdaptiveBatchSize(std::size_t most) : most_(most), allowed_(most) {}
 
-  /// A commit was slow, or too many bytes are unanswered.
+  /// Records that a commit was slow, or that too many bytes are unanswered.
   void slow(Time now) {
     allowed(now);
     if (halved_once_ && now - halved_ < std::chrono::seconds(1)) return;
@@ -51,7 +51,7 @@ class AdaptiveBatchSize {
     allowed_ = allowed_ > 1 ? allowed_ / 2 : 1;
   }
 
-  /// Current limit of a call.
+  /// The limit of a claim at `now`.
   std::size_t allowed(Time now) {
     if (allowed_ >= most_) {
       grown_ = now;
@@ -72,7 +72,7 @@ class AdaptiveBatchSize {
   bool halved_once_ = false;
 };
 
-// Limits the rate of overdue feeds when a fleet has fallen behind (HTTP P12). Pure.
+// Limits the rate of overdue feeds after an outage of the fleet (HTTP P12). Pure.
 
 /// The rate that a worker sends with each claim; the store applies it to the whole fleet.
 class CatchUpRate {
@@ -81,16 +81,16 @@ class CatchUpRate {
   explicit CatchUpRate(std::uint32_t rate) : rate_(rate) {}
 
   void set_rate(std::uint32_t rate) { rate_ = rate; }
-  /// Sets the number of feeds.
+  /// Sets the number of feeds in the store.
   void set_feeds(std::uint64_t feeds) { feeds_ = feeds; }
-  /// A feed was polled and is due again after `interval`. Feeds with short intervals are polled more often, so the mean
-  /// over polls shows the fleet's regular rate.
+  /// Records that a feed was polled and is due again after `interval`. Feeds with short intervals are polled more
+  /// often, so the mean over polls gives the fleet's regular rate.
   void observe(Milliseconds interval) {
     const double seconds = std::chrono::duration<double>(interval).count();
     mean_interval_s_ += (seconds - mean_interval_s_) * (mean_interval_s_ > 0 ? 0.01 : 1.0);
   }
 
-  /// Feeds per second of the whole fleet, at least 1.5 times its regular rate; 0 = unpaced.
+  /// Feeds per second for the whole fleet, at least 1.5 times its regular rate; 0 = unpaced.
   std::uint64_t now() const {
     if (rate_ == 0) return 0;
     const double planned = mean_interval_s_ > 0 ? static_cast<double>(feeds_) / mean_interval_s_ : 0;
@@ -100,16 +100,16 @@ class CatchUpRate {
  private:
   std::uint32_t rate_;
   std::uint64_t feeds_ = 0;
-  double mean_interval_s_ = 0;  ///< mean poll interval over the last hundreds of refreshes; 0 = unknown
+  double mean_interval_s_ = 0;  ///< mean poll interval of the last few hundred refreshes; 0 = unknown
 };
 
-// When a worker checks for due feeds while another process is primary (RELIABILITY L30). Pure.
+// Decides when a worker checks for due feeds while another process is primary (RELIABILITY L30). Pure.
 
 class Yielding {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `poll`: interval of the primary's checks.
+  /// `poll`: the interval of checks by the primary.
   explicit Yielding(Milliseconds poll) : poll_(poll) {}
 
   /// Sets whether another process is primary.
@@ -119,15 +119,15 @@ class Yielding {
   }
   bool is_set() const { return yields_; }
 
-  /// Whether it leaves the work to the primary now. If not, it is the primary, or helps by working like it.
+  /// Whether the worker leaves the work to the primary now. If not, it is the primary, or helps by working like it.
   bool rests(Clock::time_point now) const { return yields_ && now >= helps_until_; }
-  /// Interval of checks while it rests; `until_due`: no feed is known to be due earlier.
+  /// Interval of checks while resting; `until_due`: no feed is known to become due sooner.
   Milliseconds rest(Milliseconds until_due = {}) const {
     return rest_ < std::max(longest_rest, poll_) ? rest_ : std::max(rest_, until_due);
   }
 
-  /// Records a check that found feeds overdue by `due_for`, 0 = none; `all`: it found all due feeds. Helps if the
-  /// primary falls behind, and for longer if that recurs soon.
+  /// Records a check that found feeds overdue by `due_for`, 0 = none; `all`: the check found all due feeds. Starts to
+  /// help if the primary falls behind, and helps for longer if that recurs soon.
   void looked(Milliseconds due_for, bool all, Clock::time_point now) {
     if (!rests(now)) return;
     if (!all || due_for > poll_ + late) {
@@ -142,12 +142,12 @@ class Yielding {
   }
 
  private:
-  static constexpr Milliseconds longest_rest{10'000};  // time to detect that the primary is gone
+  static constexpr Milliseconds longest_rest{10'000};  // limits the time to detect that the primary is gone
   static constexpr Milliseconds late{1'000}, shortest_help{10'000}, longest_help{60'000};
 
   Milliseconds poll_;
   bool yields_ = false;
-  Milliseconds rest_ = poll_, help_{};  // interval of checks; duration of help
+  Milliseconds rest_ = poll_, help_{};  // interval of checks; duration of the last help
   Clock::time_point helps_until_;
 };
 
@@ -158,49 +158,50 @@ struct WorkerOptions {
   std::size_t lanes = 256;
   Milliseconds lease{90'000};
   Milliseconds poll{500};      ///< interval of checks for due feeds with a scope, or while yielding
-  Milliseconds look{10'000};   ///< longest until a daemon detects due feeds without a notification (RELIABILITY L10)
-  Milliseconds listen{2'000};  ///< length of one wait for a notification; waits follow each other
+  Milliseconds look{10'000};   ///< longest time until a daemon finds due feeds without a notification (RELIABILITY L10)
+  Milliseconds listen{2'000};  ///< length of one wait for a notification; the next wait follows at once
   HostLimits host;
-  std::uint64_t buffer = 32U << 20U;  ///< limit of bytes fetched but not stored; at the limit nothing is claimed
+  std::uint64_t buffer = 32U << 20U;  ///< limit of bytes fetched but not stored; when it is reached, nothing is claimed
   std::uint32_t catch_up_rate = 200;  ///< overdue feeds per second of the whole fleet, 0 = unpaced (HTTP P12)
-  Milliseconds drain{25'000};         ///< for running refreshes after stop()
-  bool yields = false;                ///< to the primary process, while that keeps up (RELIABILITY L30)
-  bool tells_of_eviction = true;      ///< send a notice if the server evicts keys; false: another loop does
+  Milliseconds drain{25'000};         ///< time for running refreshes to finish after stop()
+  bool yields = false;                ///< yield to the primary process while it keeps up (RELIABILITY L30)
+  bool tells_of_eviction = true;      ///< notify operators if the server evicts keys; false: another loop does
 };
 
-/// Must outlive run(). All members on the executor's one thread, except id() and in_flight().
+/// Claims feeds and refreshes them in lanes. Must outlive run(). All members are called on the executor's one thread,
+/// except id() and in_flight().
 class Worker {
  public:
-  /// `tell`: called after each refresh, in addition to metrics and log. `outages`: of all loops of the process.
+  /// `tell`: called after each refresh, in addition to metrics and log. `outages`: shared by all loops of the process.
   Worker(boost::asio::any_io_executor executor, Refresher& refresher, StorePool& store, Metrics& metrics, Log& log,
          Outages& outages, WorkerOptions options, const WorkerScope& scope,
          std::function<void(const Report&)> tell = {});
 
   enum class End {
     clean,        ///< all claims are finished or released
-    claims_left,  ///< some could not be released; their leases expire
-    store_away,   ///< the scope is unfinished because the store went down; a daemon waits instead
+    claims_left,  ///< some claims could not be released; their leases will expire
+    store_away,   ///< the scope is unfinished because the store went down (a daemon waits for it)
   };
 
-  /// Claims and refreshes until stop(), or until the scope is done. Not cancellable: call stop().
+  /// Claims and refreshes until stop() is called or the scope is done. Not cancellable: call stop().
   boost::asio::awaitable<End> run();
 
-  /// Sets the options that may change while it runs.
+  /// Changes the options that may change while the worker runs.
   void set_limits(const HostLimits& host, std::uint32_t catch_up_rate, Milliseconds drain);
 
-  /// Reports the fleet's size, for pacing (HTTP P12), and its primary process; call whenever known.
+  /// Sets the fleet's size, for pacing (HTTP P12), and its primary process. Call whenever they are known.
   void set_fleet(const FleetFigures& figures);
 
-  /// First call: claims nothing more and lets refreshes finish within `drain`. Second: cancels them.
+  /// The first call stops claiming and lets refreshes finish within `drain`; the second cancels them.
   void stop();
   bool stopping() const { return stops_ > 0; }
 
   /// Whether some claims have not been released.
   bool holds_claims() const;
 
-  /// Records the result of a commit that took `took`.
+  /// Records the result and duration of a commit.
   void note_commit(const StoreResult<Committed>& result, std::chrono::duration<double> took);
-  /// Records a failed call on the connection of claims; a transient failure is an outage.
+  /// Records a failed call on the connection for claims; a transient failure counts as an outage.
   void note_failure(const StoreError& error);
   /// Records whether the server is usable (Store::check_eviction); while it is not, nothing is claimed.
   boost::asio::awaitable<void> on_eviction_check(StoreResult<void> fit);
@@ -257,7 +258,7 @@ class Worker {
   ScopeProgress scope_;
   std::function<void(const Report&)> tell_;
 
-  std::vector<Lane> lanes_;  // fixed size: refreshes refer into it
+  std::vector<Lane> lanes_;  // fixed size: running refreshes refer to elements
   std::vector<Lane*> free_;
   std::atomic<std::size_t> in_flight_ = 0;
   std::atomic<std::uint64_t> claimed_ = 0;
@@ -266,18 +267,18 @@ class Worker {
   int stops_ = 0;
   std::chrono::steady_clock::time_point stop_at_;  // end of the drain, once stopping
   std::uint64_t request_ = 0;
-  bool repeat_request_ = false;  // the last claim's answer was lost
-  Milliseconds store_now_{};     // the store's time of the last claim
+  bool repeat_request_ = false;  // the answer to the last claim was lost
+  Milliseconds store_now_{};     // the store's time at the last claim
   bool gave_up_ = false;
   bool idle_ = false;     // waiting for a feed to become due
-  bool listens_ = false;  // waiting for wishes
-  bool wished_ = false;   // a client made a feed due, which may not be claimed yet
+  bool listens_ = false;  // wait_for_wish() is running
+  bool wished_ = false;   // a client made a feed due that may not be claimed yet
 
   Yielding yielding_;
   CatchUpRate catch_up_;
   StoreHealth health_;
   bool evicts_keys_ = false;  // the server evicts keys
-  std::vector<Claim> left_;   // of ended refreshes, not yet released at the store
+  std::vector<Claim> left_;   // claims of ended refreshes that are not yet released
   AdaptiveBatchSize pace_;
 };
 

@@ -1,4 +1,4 @@
-// Changes of channels (docs/REQUESTS.md).
+// Requests that change channels (docs/REQUESTS.md).
 #include "storage/timelines/channels.hpp"
 
 #include <array>
@@ -91,7 +91,7 @@ void mark(const RequestCall& call) {
   const std::string uid = call.given().text("channel");
   std::vector<std::string> ids = call.given().texts("entries");
   if (ids.empty()) {
-    // Posts that came since the request began stay unread.
+    // Posts that arrive after the request began stay unread.
     const std::string up_to = call.note.empty() ? answered(channels.highest_score(uid)) : call.note;
     const auto step = call.step(up_to);
     answered(channels.mark_read_up_to(uid, up_to, call.parts));

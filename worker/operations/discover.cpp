@@ -19,7 +19,7 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t most_asked = 10;  // per step
+constexpr std::size_t most_asked = 10;  // candidates per step
 
 constexpr std::size_t most_shown = 3;  // posts per feed
 constexpr std::array<std::string_view, 6> shown_fields{"title",  "title_type",     "link",
@@ -45,7 +45,7 @@ FoundFeed found_feed(std::string url, const Look& look, const FeedCandidate& can
   return found;
 }
 
-/// Whether the feeds are formats of one feed.
+/// Whether two feeds are the same feed in different formats.
 bool are_twins(const FoundFeed& one, const FoundFeed& other) {
   const auto links = [](const FoundFeed& feed) {
     std::vector<std::string> all;
@@ -64,7 +64,7 @@ class Asker {
  public:
   Asker(Probe& probe, Discovery& discovery) : probe_(probe), discovery_(discovery) {}
 
-  /// True for a new feed of the site itself, not one of comments.
+  /// Returns true for a new feed of the site itself, but not for a feed of comments.
   bool ask(const FeedCandidate& candidate) {
     const auto url = canonical_feed_url(candidate.url);
     if (url.has_error()) {
@@ -118,7 +118,8 @@ void discover(Probe& probe, const std::string& url, Discovery& discovery) {
       for (const FeedCandidate& candidate : look.page.feeds) {
         if ((candidate.found_in == FoundIn::anchor) != anchors) continue;
         if (is_of_comments(candidate.title, candidate.url) != comments) continue;
-        if (asked++ == most_asked) break;
+        if (asked == most_asked) break;
+        ++asked;
         any = asker.ask(candidate) || any;
       }
     }

@@ -1,4 +1,4 @@
-// Finds the feeds of a web page: fetches the candidates from parsers/discovery.
+// Finds the feeds of a web page: fetches the candidates that parsers/discovery finds.
 #pragma once
 
 #include <atomic>
@@ -18,38 +18,39 @@
 
 namespace feedmill {
 
-/// A feed that a page offers, fetched and parsed.
+/// A feed offered by a page, fetched and parsed.
 struct FoundFeed {
   std::string url;            ///< canonical, as linked
-  std::string title, format;  ///< the document's, as plain text; the link's if it has no title
+  std::string title, format;  ///< from the document, as plain text; the title of the link if the document has none
   std::size_t entries = 0;
-  std::vector<Fields> posts;  ///< the first three, short fields only: as they would be stored
+  std::vector<Fields> posts;  ///< the first three, short fields only, as they would be stored
   FoundIn found_in{};
-  bool comments = false;  ///< of readers' comments
+  bool comments = false;  ///< a feed of readers' comments
 };
 
-/// A candidate that is not a feed or cannot be fetched.
+/// A candidate that is not a feed or could not be fetched.
 struct RefusedCandidate {
   std::string url, reason;
 };
 
+/// The results of discover().
 struct Discovery {
   std::optional<Look> look;      ///< at the URL itself
-  std::vector<FoundFeed> feeds;  ///< most likely first, comments last; only the URL itself if it is a feed
+  std::vector<FoundFeed> feeds;  ///< most likely first, comments last; only the URL itself if that is a feed
   std::vector<RefusedCandidate> refused;
 };
 
 /// Finds the feeds of `url` (canonical): the URL itself, else those in Link headers and link tags, else well-known
-/// paths up to the first feed, else anchors. Each step runs only if the earlier ones found nothing but comment feeds,
-/// and fetches at most 10 candidates. URLs of one document count once, as do formats of one feed: equal title and first
-/// posts. Blocks; throws Interrupted, with the results so far in `discovery`.
+/// paths up to the first feed, else those in anchors. A step runs only if the earlier ones found nothing but feeds of
+/// comments, and fetches at most 10 candidates. URLs of the same document count once, as do formats of the same feed,
+/// which have the same title and first posts. Blocks. Throws Interrupted, leaving the results so far in `discovery`.
 void discover(Probe& probe, const std::string& url, Discovery& discovery);
 
-// Runs discover() for callers that must not block: each on its own thread, within the documents' memory budget.
+// Runs discover() for callers that must not block: each call on its own thread, within the memory budget of documents.
 
 class Looks;
 
-/// A running discover(). Its destructor cancels it. On the loop's thread; must end before its Looks.
+/// A running discover(); the destructor cancels it. Used on the loop's thread. Must be destroyed before its Looks.
 class LookUnderWay {
  public:
   ~LookUnderWay();
@@ -57,16 +58,16 @@ class LookUnderWay {
   LookUnderWay& operator=(const LookUnderWay&) = delete;
 
   bool done() const { return found_->done; }
-  /// The results; call when done().
+  /// The results; call only when done().
   const Discovery& discovery() const { return found_->discovery; }
-  /// When done(): text of an unexpected error, "" if none.
+  /// When done(): the text of an unexpected error, "" if there was none.
   const std::string& bug() const { return found_->bug; }
   /// When done(): false if it timed out and may have missed feeds.
   bool is_complete() const { return found_->complete; }
 
  private:
   friend class Looks;
-  /// Owned by the thread until it is done; may outlive the look for a moment.
+  /// Shared with the thread, which may outlive the look for a moment.
   struct Found {
     Discovery discovery;
     std::string bug;
@@ -81,7 +82,7 @@ class LookUnderWay {
   std::shared_ptr<Found> found_ = std::make_shared<Found>();
 };
 
-/// Lives on the loop's thread.
+/// Starts calls of discover(). Lives on the loop's thread.
 class Looks {
  public:
   static constexpr std::uint64_t longest_document = std::uint64_t{4} << 20U;
@@ -92,18 +93,18 @@ class Looks {
     std::chrono::milliseconds patience{20'000};  ///< time limit of one discover()
   };
 
-  /// `memory` outlives this.
+  /// `memory` must outlive this.
   Looks(Options options, MemoryBudget& memory);
   /// Waits for running threads (bounded by their timeout).
   ~Looks();
   Looks(const Looks&) = delete;
   Looks& operator=(const Looks&) = delete;
 
-  /// For later calls of begin(). Keeps the request times of hosts.
+  /// Sets the options of later calls of begin(); keeps the hosts' request times.
   void set_probe(ProbeOptions probe);
-  /// Fetch options of later calls.
+  /// The fetch options of later calls.
   const FetchOptions& fetching() const { return options_.probe.fetch; }
-  /// Starts discover() of `url` (canonical); null at the limit of concurrent ones or if memory is short.
+  /// Starts discover() of `url` (canonical). Returns null if too many are running or memory is short.
   std::unique_ptr<LookUnderWay> begin(const std::string& url);
 
  private:

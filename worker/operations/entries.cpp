@@ -1,4 +1,4 @@
-// Posts that programs store and remove (docs/REQUESTS.md).
+// Requests that store and remove posts (docs/REQUESTS.md).
 #include "storage/entries/entries.hpp"
 
 #include <array>
@@ -19,7 +19,7 @@ namespace {
 
 using Kind = OperationField::Kind;
 
-constexpr std::size_t longest_shown = 100;  // bytes of an error that may quote the post
+constexpr std::size_t longest_shown = 100;  // bytes of an error, which may quote the post
 
 constexpr std::array of_put{
     in_body(feed_field, "Feed URL"),

@@ -19,7 +19,7 @@ OperationFamily user_family();
 OperationFamily webhook_family();
 OperationFamily topic_family();
 
-/// Field "url": a stored feed.
+/// The field "url": a stored feed.
 inline constexpr OperationField feed_field{.name = "url",
                                            .kind = OperationField::Kind::feed,
                                            .unit = "URL",
@@ -27,7 +27,7 @@ inline constexpr OperationField feed_field{.name = "url",
                                            .required = true,
                                            .is_key = true,
                                            .told = true};
-/// Field "channel": a stored channel.
+/// The field "channel": a stored channel.
 inline constexpr OperationField channel_field{.name = "channel",
                                               .kind = OperationField::Kind::channel,
                                               .unit = "CHANNEL",
@@ -35,7 +35,7 @@ inline constexpr OperationField channel_field{.name = "channel",
                                               .required = true,
                                               .is_key = true,
                                               .told = true};
-/// A field in the body of a call that is a key elsewhere.
+/// Makes a key into an ordinary field, which HTTP has in the body.
 constexpr OperationField in_body(OperationField field, std::string_view about) {
   field.is_key = false;
   field.about = about;
@@ -43,23 +43,23 @@ constexpr OperationField in_body(OperationField field, std::string_view about) {
 }
 
 inline constexpr std::array<std::string_view, 2> as_choices{"read", "unread"};
-/// Field "as" of marks.
+/// The field "as" of marks.
 inline constexpr OperationField as_field{.name = "as",
                                          .kind = OperationField::Kind::choice,
                                          .unit = "HOW",
                                          .about = "read or unread",
                                          .required = true,
                                          .choices = as_choices};
-/// Refuses to mark all entries or notices unread.
+/// Refuses marking all entries or notices unread.
 void check_marks(const OperationValues& given);
 
-/// The rule in the values, without an id.
+/// Makes a rule from the values, without an id.
 Watch rule_of(const OperationValues& given);
 
-/// Whether the text has the form of a webhook id.
+/// Whether `id` has the form of a webhook's id.
 bool is_webhook_id(std::string_view id);
 
-/// Adds a note if no live worker pushes out.
+/// Adds a note if no running worker pushes out.
 void note_without_push_out(Store& store, std::vector<std::string>& notes);
 
 }  // namespace feedmill

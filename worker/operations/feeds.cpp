@@ -1,4 +1,4 @@
-// Changes of feeds (docs/REQUESTS.md).
+// Requests that change feeds (docs/REQUESTS.md).
 #include "storage/feeds/feeds.hpp"
 
 #include <array>
@@ -26,7 +26,7 @@ namespace json = boost::json;
 using Kind = OperationField::Kind;
 
 constexpr std::size_t longest_title = 1024;
-constexpr std::size_t longest_offer = 200;  // bytes of the title of a feed that a page offers
+constexpr std::size_t longest_offer = 200;  // bytes of the title of a feed offered by a page
 constexpr std::array<std::string_view, 3> page_choices{"yes", "first", "no"};
 
 constexpr OperationField channel{.name = "channel",
@@ -70,7 +70,7 @@ std::string offers_json(const std::vector<FoundFeed>& feeds) {
   return json::serialize(offers);
 }
 
-/// Applies the given settings. Throws OperationRefused.
+/// Applies the settings in the request to `stored`. Throws OperationRefused.
 void change(FeedSettings& stored, const RequestCall& call) {
   const FeedSettings before = stored;
   std::string remedy;
@@ -85,14 +85,14 @@ void change(FeedSettings& stored, const RequestCall& call) {
   if (!remedy.empty()) throw OperationRefused{"bad_value", remedy};
 }
 
-/// Refuses a URL that would not be fetched. Names are resolved when they are fetched, not here.
+/// Refuses a URL that would not be fetched. Does not resolve names, which is done only when fetching.
 void check_address(const std::string& url, const FeedSettings& its, const RequestRules& rules) {
   const EgressView view = rules.egress.of_text({url, its});
   if (view.verdict == EgressView::Verdict::refused)
     throw OperationRefused{"refused_address", view.reason + ": " + view.detail};
 }
 
-/// The feed to add for a page; nothing while it is being sought, or once the request was answered.
+/// The feed to add for a page. Empty while the page is probed, or if the request was answered here.
 std::optional<std::string> feed_of_page(const RequestCall& call) {
   const std::string url = call.given().text("url");
   if (answered(Feeds(call.store).is_registered(url))) return url;
@@ -131,7 +131,7 @@ void remove(const RequestCall& call) {
   const auto step = call.step();
   const std::string url = call.given().text("url");
   Feeds feeds(call.store);
-  // After the first step a registered feed of that URL is one that was added since.
+  // After the first step, a registered feed with that URL is one that was added since.
   call.note.empty() ? answered(feeds.remove(url, call.parts)) : answered(feeds.finish_removal(url, call.parts));
 }
 
@@ -188,7 +188,7 @@ void move(const RequestCall& call) {
     const auto step = call.step();
     became = answered(target.empty() ? feeds.undo_move(url) : feeds.move(url, target));
   }
-  // Not answered yet if found out before the script ran.
+  // If move() found this out before running its script, the request is not answered yet.
   if (became == MoveResult::same) answered(call.requests.done(call.request.asked, "same"));
   if (became == MoveResult::nothing) throw OperationRefused{"not_moved", ""};
   if (became == MoveResult::unknown) {

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t list_batch = 500;               // feeds per store call
 constexpr std::size_t list_batch_bytes = 64U << 10U;  // attributes and folders of a batch; one larger feed is allowed
 
-/// The feed's name until it has been read.
+/// The name to use for the feed until it has been read.
 std::string title_of(const FeedSettings& settings) {
   for (const std::string_view wanted : {"title", "text"}) {
     for (const auto& [name, value] : settings.opml) {
@@ -97,7 +97,7 @@ StoreResult<void> put_into_channels(Store& store, const SubscriptionBatch& batch
   const auto followed = channels.follow(memberships);
   if (!followed) return followed.error();
   for (std::size_t i = 0; i < memberships.size(); ++i) {
-    if ((*followed)[i]) continue;  // else it was removed after it was added, as an orphan for example
+    if ((*followed)[i]) continue;  // else it was removed since it was added, for example as an orphan
     const NewFeed feed{.feed_url = memberships[i].feed_url};
     if (const auto added = Feeds(store).add(std::span(&feed, 1), memberships[i].uid); !added) return added.error();
   }
@@ -155,7 +155,7 @@ StoreResult<std::string> Export::next(Store& store) {
   return writer_->take();
 }
 
-/// Chooses the first channel name of all stores, so that each channel is one folder.
+/// Chooses the first channel name among all stores, so that each channel becomes one folder.
 StoreResult<void> Export::choose_channel(Store& store) {
   const std::string beginning = user_.empty() ? std::string() : user_ + "/";
   const std::size_t at_once = std::max(least_names, held_names / channels_.size());

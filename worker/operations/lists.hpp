@@ -1,4 +1,4 @@
-// Subscription lists into the store and out of it, part by part (OPERATIONS §9, O6).
+// Imports subscription lists into a store and exports them, part by part (OPERATIONS §9, O6, A8).
 #pragma once
 
 #include <cstddef>
@@ -26,53 +26,55 @@ struct SubscriptionBatch {
   std::size_t size() const { return static_cast<std::size_t>(last - first); }
 };
 
-/// The next batch; data derived from it lives only while it is processed (SECURITY M2).
+/// The next batch of a list. Data derived from a batch should only live while it is processed (SECURITY M2).
 SubscriptionBatch next_batch(const std::deque<Subscription>& feeds, std::size_t begin);
 
-/// Moves the feeds of this partition out of `list` (RELIABILITY L27).
+/// Moves the feeds of this partition from `list` to the result (RELIABILITY L27).
 SubscriptionList share_of(const Store& store, SubscriptionList& list);
 
-/// Adds feeds of `list`; true for each new one. Spreads first fetches at `rate` feeds a second (0 = no spreading);
-/// `added`: feeds of this import before the batch. Feeds in folders are kept only while a channel has them.
+/// Adds the feeds of a batch of `list`; true for each new feed. Spreads the first fetches at `rate` feeds a second (0 =
+/// no spreading). `added`: number of feeds already added by this import. Feeds in folders are kept only while they are
+/// in a channel.
 StoreResult<std::vector<bool>> add_batch(Store& store, const SubscriptionBatch& batch, const SubscriptionList& list,
                                          std::size_t added, std::uint64_t rate);
 
-/// Channel names of these feeds' folders, without duplicates, in document order. `user`: owner of the channels, "" =
-/// none.
+/// The channel names of these feeds' folders, without duplicates, in document order. `user`: owner of the channels, ""
+/// = none.
 std::vector<std::string> channels_in(const SubscriptionBatch& batch, std::string_view user);
 
 /// Puts the feeds, new or not, into the channels of their folders.
 StoreResult<void> put_into_channels(Store& store, const SubscriptionBatch& batch, std::string_view user);
 
-// Exports a store's feeds as OPML, part by part (OPERATIONS O6).
+// Exports the feeds of a store as OPML, part by part (OPERATIONS O6, A8).
 
-/// OPML of all feeds, or of a user's channels, sorted by channel and feed: first each channel as a folder, then,
-/// without a user, the feeds without a channel. Contains every feed that exists throughout. Holds one page of names and
-/// a few feeds.
+/// Writes OPML of all feeds, or of one user's channels, sorted by channel and feed: first each channel as a folder,
+/// then, without a user, the feeds without a channel. Contains every feed that exists throughout the export. Holds one
+/// page of names and a few feeds in memory.
 class Export {
  public:
-  /// `user`: whose channels, named without USER/; "" = all. `stores`: number of stores: the deployment's partitions.
+  /// `user`: export only this user's channels, with names without USER/; "" = all. `stores`: number of partitions.
   explicit Export(std::string user, std::size_t stores = 1);
 
-  /// The next part; may be empty. A bounded step on the store at(). Must not be called after ended().
+  /// Takes a bounded step on the store with index at(), and returns the next part, which may be empty. Must not be
+  /// called after ended().
   StoreResult<std::string> next(Store& store);
-  /// Index of the store for the next step.
+  /// The index of the store for the next step.
   std::size_t at() const { return at_; }
   bool ended() const { return stage_ == Stage::ended; }
 
  private:
   enum class Stage { head, channels, rest, ended };
-  /// A sorted list of names, of which one page is held.
+  /// A sorted list of names, with one page of it held in memory.
   struct Names {
-    std::vector<std::string> held;  // the next one last
+    std::vector<std::string> held;  // in reverse order: the next name is last
     std::string after;
     bool all = false;
   };
 
-  /// Fetches the next page if none is held and more exist. `more` returns `at_once` names after a name.
+  /// Reads the next page if none is held and there are more. `more` returns up to `at_once` names after a name.
   template <class More>
   static StoreResult<void> hold(Names& names, std::size_t at_once, More more);
-  /// Takes the next few names; empty at the end.
+  /// Takes the next few names; none at the end.
   template <class More>
   static StoreResult<std::vector<std::string>> take(Names& names, std::size_t most, std::size_t at_once, More more);
   StoreResult<void> choose_channel(Store& store);
@@ -83,10 +85,10 @@ class Export {
   std::string user_;
   std::size_t at_ = 0;
   Stage stage_ = Stage::head;
-  std::vector<Names> channels_;         // per store
-  std::optional<std::string> channel_;  // the channel in progress
-  std::vector<std::size_t> holders_;    // stores with feeds of it, the first last
-  Names feeds_;                         // of `channel_` in a store, then of the whole store
+  std::vector<Names> channels_;         // for each store
+  std::optional<std::string> channel_;  // the channel being written
+  std::vector<std::size_t> holders_;    // stores with feeds of `channel_`, the first one last
+  Names feeds_;                         // feeds of `channel_` in a store, then of a whole store
   std::optional<SubscriptionsWriter> writer_;
 };
 

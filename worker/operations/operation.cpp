@@ -53,7 +53,7 @@ bool is_notice_id(std::string_view id) {
   return id.size() <= 64 && std::ranges::all_of(id, [](char c) { return is_alnum(c) || c == '-'; });
 }
 
-/// The error in an id of a list, "" = none.
+/// The error in one id of a list; "" if it is valid.
 std::string id_objection(const OperationField& field, std::string_view id) {
   if (field.kind == Kind::notices)
     return is_notice_id(id) ? std::string() : "expected a notice id such as 1795398540945-1";
@@ -61,7 +61,7 @@ std::string id_objection(const OperationField& field, std::string_view id) {
   return fmt::format("expected an entry id such as Entry:17 or 17, not {}", id.substr(0, longest_shown));
 }
 
-/// The error in a text, "" = none; changes the text to its canonical spelling.
+/// The error in a text; "" if it is valid. Changes the text to its canonical form.
 std::string text_objection(const OperationField& field, std::string& text) {
   switch (field.kind) {
     case Kind::url:
@@ -104,7 +104,7 @@ std::string text_objection(const OperationField& field, std::string& text) {
   }
 }
 
-/// The ids of a text, with spaces between.
+/// The ids in a text, separated by spaces.
 json::array ids_in(std::string_view text) {
   json::array ids;
   while (!text.empty()) {
@@ -115,7 +115,7 @@ json::array ids_in(std::string_view text) {
   return ids;
 }
 
-/// OperationValues::take_json() of ids.
+/// OperationValues::take_json() for ids.
 std::string take_ids(const OperationField& field, const json::value& value, json::object& values) {
   json::array ids;
   const bool all = value.is_string() && value.get_string() == "all";

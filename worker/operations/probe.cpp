@@ -20,7 +20,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-/// Parses the page or feed into `look`. `response` still has its body, or the part that arrived (`is_cut`).
+/// Parses the page or feed into `look`. `response` must still have its body, or the part of it that arrived (`is_cut`).
 void read_markup(const FetchResponse& response, bool is_cut, const ReadingOptions& options, Look& look) {
   const std::string links = joined_field(response.headers, "link");
   const std::string content_type(response.header("content-type"));
@@ -96,7 +96,7 @@ Look Probe::look(const std::string& url) {
     read_markup(*came, is_cut, options_.reading, look);
   }
   look.reading = read(look.fetched, FeedState(), options_.reading);
-  if (is_cut && look.response() == nullptr) {  // the document is incomplete, too
+  if (is_cut && look.response() == nullptr) {  // the document is incomplete as well
     look.feed.reset();
     look.page = {};
   }

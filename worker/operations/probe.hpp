@@ -1,4 +1,4 @@
-// One-off fetches without storing, for check, discover, add and the API. Blocking, without Redis.
+// Fetches URLs once without storing anything, for check, discover, add and the API. Blocking, without Redis.
 #pragma once
 
 #include <chrono>
@@ -19,17 +19,17 @@
 
 namespace feedmill {
 
-/// Result of fetching a URL. The response in `fetched` no longer has its body.
+/// The result of fetching a URL. The response in `fetched` no longer has its body.
 struct Look {
   FetchRequest request;
   FetchResult fetched;
-  Reading reading;           ///< as a worker would parse it the first time
-  std::optional<Feed> feed;  ///< of a 200 that is a feed
-  PageLinks page;            ///< Link headers, and links in the markup of a 200 that is not a feed
+  Reading reading;           ///< as a worker would parse it for the first time
+  std::optional<Feed> feed;  ///< set for a 200 with a feed
+  PageLinks page;            ///< from Link headers, and from the markup of a 200 that is not a feed
 
   /// The response, or null.
   const FetchResponse* response() const { return std::get_if<FetchResponse>(&fetched); }
-  /// A 200 with markup that is not a feed.
+  /// Whether this is a 200 with markup that is not a feed.
   bool is_page() const { return !feed && page.is_html; }
   /// Whether our egress policy refuses the URL.
   bool is_refused() const;
@@ -39,12 +39,12 @@ struct Look {
   std::string trouble() const;
 };
 
-/// Times of the last requests to hosts, shared by concurrent probes. On any thread.
+/// The times of the last requests to hosts, shared by concurrent probes. On any thread.
 class HostTurns {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Reserves the next request time for `host`, `spacing` after the previous one.
+  /// Reserves the next time for a request to `host`, at least `spacing` after the previous one.
   Clock::time_point next(const std::string& host, std::chrono::milliseconds spacing);
 
  private:
@@ -55,19 +55,19 @@ class HostTurns {
 struct ProbeOptions {
   FetchOptions fetch;
   ReadingOptions reading;
-  std::chrono::milliseconds spacing{};  ///< between two requests to a host
+  std::chrono::milliseconds spacing{};  ///< delay between two requests to a host
   /// Whether to cancel; polled every interrupt_interval.
   std::function<bool()> gives_up = interrupted;
   std::shared_ptr<HostTurns> turns = std::make_shared<HostTurns>();
 };
 
-/// Fetches one URL at a time with the worker's egress policy and limits. Waits `host.spacing` between requests to a
-/// host (HTTP P15); fleet-wide limits are in Redis and do not apply.
+/// Fetches one URL at a time with the worker's egress policy and limits. Waits `spacing` between requests to a host
+/// (HTTP P15); the limits of the whole fleet are in Redis and do not apply.
 class Probe {
  public:
   explicit Probe(ProbeOptions options);
 
-  /// Blocks until `url` (canonical) is fetched and parsed. Throws Interrupted, with nothing left running.
+  /// Fetches and parses `url` (canonical). Blocks. Throws Interrupted when no transfer is left running.
   Look look(const std::string& url);
 
  private:

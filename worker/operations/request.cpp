@@ -46,7 +46,7 @@ const Operation* operation_of(RequestOp op) {
   return nullptr;
 }
 
-/// The field that has a request's value of that name; null: none.
+/// The field of an operation for a request's field `name`; null if there is none.
 const OperationField* field_of(const Operation& operation, std::string_view name) {
   const auto found = std::ranges::find_if(operation.fields, [&](const OperationField& field) {
     return field.kind == Kind::settings ? name.starts_with(setting) : field.name == name;
@@ -54,7 +54,7 @@ const OperationField* field_of(const Operation& operation, std::string_view name
   return found == operation.fields.end() ? nullptr : &*found;
 }
 
-/// What the answer repeats of the request.
+/// The members of the answer that repeat the request.
 std::string members_of(const Request& request) {
   std::string members;
   for (const OperationField& field : request.operation->fields) {
@@ -66,7 +66,7 @@ std::string members_of(const Request& request) {
   return members;
 }
 
-/// Reads one record; the first problem counts.
+/// Reads one record and stops at the first problem.
 class RequestReader {
  public:
   explicit RequestReader(const RequestRecord& record) : record_(record) { request_.asked.id = record.id; }
@@ -131,7 +131,7 @@ class RequestReader {
       throw OperationRefused{"bad_value", shown(name) + " is given twice"};
   }
 
-  /// A field without a value counts as absent; a setting without a value is removed.
+  /// An empty field counts as absent, except that an empty setting is removed.
   void take_values() {
     json::object settings;
     for (const auto& [name, text] : record_.fields) {
@@ -155,7 +155,8 @@ class RequestReader {
   Request request_;
 };
 
-/// A user's home stores all the user's rules, including those that watch feeds of other partitions (RELIABILITY L32).
+/// All rules of a user are stored in the user's home partition, even those about feeds of other partitions (RELIABILITY
+/// L32).
 bool is_rule_at_home(const RequestCall& call) {
   const Partition& here = call.store.partition();
   return call.request.op == RequestOp::watch_add && home_of_user(call.given().text("user"), here.count) == here.index;

@@ -15,7 +15,7 @@ namespace feedmill {
 namespace {
 
 constexpr Milliseconds look_for_memory{1'000};
-constexpr std::size_t most_sought = 2;  // pages, at once: each is in hand, as whatever a worker may die of
+constexpr std::size_t most_sought = 2;  // pages sought at once; each is in hand, in case it crashes a worker
 
 }  // namespace
 
@@ -27,11 +27,11 @@ StoreResult<RequestStep> RequestWork::step(const RequestRules& rules) {
   const auto waiting = requests_.waiting();
   if (!waiting) return waiting.error();
   step.idle = *waiting == 0;
-  if (step.idle) {  // nothing is to be held for
+  if (step.idle) {  // nothing to hold the lease for
     if (const auto gone = let_go(); !gone) return gone.error();
     return step;
   }
-  // From the first again whenever nothing is left of what was taken: then no place in the stream must be remembered.
+  // If no taken request is left, take from the start of the stream, so that no position needs to be remembered.
   const auto taken = order_.full() ? requests_.hold() : requests_.take(order_.empty() ? "" : last_);
   if (!taken) return taken.error();
   step.waiting = taken->waiting;
@@ -57,7 +57,7 @@ StoreResult<void> RequestWork::let_go() {
   const auto sought = std::exchange(pages_, {});
   forget();
   if (!std::exchange(holding_, false)) return {};
-  for (const auto& [id, page] : sought) {  // nobody died of them
+  for (const auto& [id, page] : sought) {  // not counted as a crash
     if (const auto laid_down = requests_.release(id); !laid_down) return laid_down.error();
   }
   return requests_.let_go();
@@ -78,7 +78,7 @@ std::size_t RequestWork::sought() const {
   return static_cast<std::size_t>(std::ranges::count_if(pages_, [](const auto& one) { return !one.second.found; }));
 }
 
-/// Null until the page is found: step() hands it out to be probed.
+/// Null until the page is found; step() returns it to be probed.
 const FoundPage* RequestWork::page_of(const Request& request) {
   const auto [page, is_new] = pages_.try_emplace(request.asked.id, Page{request.given.text("url"), std::nullopt});
   return page->second.found ? &*page->second.found : nullptr;
@@ -90,13 +90,13 @@ RequestWork::Came RequestWork::ended(const std::string& id) {
   return Came::to_its_end;
 }
 
-/// One that has just been taken: carried out if it waits for none before it.
+/// Accepts a request just taken: executes it, unless it must wait for an earlier one.
 StoreResult<void> RequestWork::take_on(const RequestRecord& record, const RequestRules& rules, RequestStep& step) {
   const Request request = read_request(record);
   const auto named = names(request);
   if (!named) return named.error();
   const bool needs_memory = !request.problem && Requests::needs_memory(request.op);
-  // What is refused as it stands is answered without waiting for a look at others.
+  // A page that is refused anyway can be answered without waiting for a probe.
   const bool has_page = !request.problem && is_page(request) && !is_refused_page(request, rules);
   if (!order_.comes_before(*named) && !(needs_memory && is_short_of_memory()) &&
       !(has_page && sought() >= most_sought)) {
@@ -117,13 +117,13 @@ const RequestOrder::Waiting* RequestWork::next() {
   });
 }
 
-/// What was put aside, each in its turn, until the time for that is over.
+/// Continues the postponed requests in turn until the time slice is over.
 StoreResult<void> RequestWork::go_on(const RequestRules& rules, RequestStep& step) {
   const auto until = Clock::now() + part;
   bool worked = false;
   while (!cancelled()) {
     const RequestOrder::Waiting* one = next();
-    if (one == nullptr && !worked) one = next();  // the rest of a round was no more than that
+    if (one == nullptr && !worked) one = next();  // the rest of the last round had nothing to do
     if (one == nullptr) return {};
     worked = true;
     step.resting = false;
@@ -149,7 +149,7 @@ StoreResult<void> RequestWork::go_on(const RequestRules& rules, RequestStep& ste
   return {};
 }
 
-/// Which feed a post is of is asked for only where something might have to be waited for.
+/// The names in a request. Reads the feed of a post only if the request might have to wait for another one.
 StoreResult<RequestNames> RequestWork::names(const Request& request) {
   std::string feed_url;
   if (request.op == RequestOp::entry_remove && !request.problem && !order_.empty()) {
@@ -182,11 +182,11 @@ StoreResult<RequestWork::Came> RequestWork::work_on(const Request& request, cons
   if (!done && Requests::is_in_other_hands(done.error())) return ended(request.asked.id);
   const auto page = pages_.find(request.asked.id);
   if (done && page != pages_.end() && !page->second.found) return Came::to_a_page;  // it stays in hand
-  // A key of the wrong type, say, would refuse it every time, and those behind it would wait for ever.
+  // An error such as a key of the wrong type would recur forever and block the requests that wait for this one.
   if (!done && !is_transient(done.error())) {
     done = requests_.fail(request.asked, "store_refused", visible(done.error().detail));
   }
-  if (!done || part_way) {  // nobody died of it
+  if (!done || part_way) {  // not counted as a crash
     const auto laid_down = requests_.release(request.asked.id);
     if (!done && done.error().code != StoreError::Code::out_of_memory) return done.error();
     if (!laid_down) return laid_down.error();
@@ -278,8 +278,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr Milliseconds look_again{1'000};  // for what another process is to take first, or has the right to; what rests
-constexpr Milliseconds look_for_pages{50};  // whether one has answered
+constexpr Milliseconds look_again{1'000};   // while another process has the lease or goes first, or requests rest
+constexpr Milliseconds look_for_pages{50};  // while pages are probed
 
 }  // namespace
 
@@ -317,7 +317,7 @@ asio::awaitable<void> RequestLoop::run(bool once) {
     reconnects_ = work_.reconnects();
     if (!step) {
       note(step.error());
-      if (once) break;  // the work itself will tell that the store is away
+      if (once) break;  // the work itself will report that the store is down
       co_await pause(wait_before_retry(step.error(), attempts_++));
       continue;
     }
@@ -344,7 +344,7 @@ asio::awaitable<void> RequestLoop::run(bool once) {
   if (!gone) metrics_.store_error(gone.error());
 }
 
-/// Starts the missing looks and drops those no request needs. Returns whether one has found something.
+/// Starts missing probes and drops those that no request needs. Returns whether a probe has found something.
 bool RequestLoop::look_behind(const std::vector<SoughtPage>& pages) {
   std::erase_if(under_way_, [&](const auto& one) {
     return std::ranges::find(pages, one.first, &SoughtPage::request) == pages.end();
@@ -364,7 +364,7 @@ bool RequestLoop::look_behind(const std::vector<SoughtPage>& pages) {
   return found;
 }
 
-/// Whatever goes wrong the next step meets.
+/// Ends early on an error, which the next step will report.
 asio::awaitable<void> RequestLoop::wait_for_request() {
   for (bool waits = true; waits && !stopping_;) {
     const auto begin = [&] { return work_.begin_to_wait(wait_); };

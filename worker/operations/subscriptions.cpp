@@ -16,12 +16,12 @@
 namespace feedmill {
 namespace {
 
-/// Whether a namespace is one that documents must not declare (Namespaces in XML 1.0 §3).
+/// Whether documents must not declare this namespace (Namespaces in XML 1.0 §3).
 bool is_of_xml(std::string_view uri) {
   return uri == "http://www.w3.org/XML/1998/namespace" || uri == "http://www.w3.org/2000/xmlns/";
 }
 
-/// Namespace of our attributes in OPML; other programs ignore it (OPERATIONS O6).
+/// The namespace of our attributes in OPML; other programs ignore it (OPERATIONS O6).
 constexpr std::string_view own_namespace = "urn:feedmill:opml:1";
 constexpr std::string_view own_prefix = "feedmill";
 
@@ -46,7 +46,7 @@ std::optional<std::uint64_t> positive_number(std::string_view text) {
   return value;
 }
 
-/// A name with a dot, or a host with a port: a URL without its scheme.
+/// Whether `text` is a URL without a scheme: a name with a dot, or a host with a port.
 bool is_bare_host(std::string_view text) {
   const std::string_view authority = text.substr(0, text.find_first_of("/?#"));
   const std::size_t colon = authority.find(':');
@@ -62,7 +62,7 @@ bool is_bare_host(std::string_view text) {
   return has_port || (dot != std::string::npos && dot > 0 && name.back() != '.');
 }
 
-/// A URL with its scheme repaired (OPERATIONS §9), or the reason why it cannot be.
+/// A URL with its scheme repaired (OPERATIONS O2), or the reason why that is not possible.
 struct Repair {
   std::string url;
   std::string refused;
@@ -81,7 +81,7 @@ Repair repaired(std::string_view text) {
   }
   if (text.starts_with("//")) return {"https:" + std::string(text), {}};
   if (is_bare_host(text)) {
-    // Ports usually mean a private server without TLS.
+    // A port usually means a private server without TLS.
     const std::string_view authority = text.substr(0, text.find_first_of("/?#"));
     const bool plain = authority.find(':') != std::string_view::npos && !authority.ends_with(":443");
     return {(plain ? "http://" : "https://") + std::string(text), {}};
@@ -95,13 +95,14 @@ Repair repaired(std::string_view text) {
   return {{}, "not an http or https URL"};
 }
 
-/// Collects rows: repaired, canonical, each URL once.
+/// Collects rows with repaired, canonical URLs, each URL once.
 class Gatherer {
  public:
-  /// `named`: URLs of earlier parts, which are skipped; this part's are added. May be null; outlives this.
+  /// `named`: URLs in earlier parts, which are skipped; the URLs of this part are added. May be null; must outlive
+  /// this.
   explicit Gatherer(AddressSet* named = nullptr) : named_(named) {}
 
-  /// `places`: folders of the row; empty in a list without folders.
+  /// `places`: folders of the row; none in a list without folders.
   void take(std::size_t line, std::string_view text, std::vector<std::vector<std::string>> places,
             OpmlAttributes attributes) {
     Repair repair = repaired(text);
@@ -144,10 +145,10 @@ class Gatherer {
 
   AddressSet* named_;
   SubscriptionList list_;
-  std::unordered_map<std::string_view, Subscription*> feeds_;  // by feed_url; pointers into the list stay valid
+  std::unordered_map<std::string_view, Subscription*> feeds_;  // by feed_url; pointers into the list remain valid
 };
 
-/// The URI of `prefix`, or "".
+/// The URI declared for `prefix`, or "".
 std::string_view uri_of(std::string_view prefix, const std::vector<std::pair<std::string, std::string>>& namespaces) {
   for (const auto& [declared, uri] : namespaces) {
     if (declared == prefix) return uri;
@@ -176,8 +177,8 @@ void gather_opml(Gatherer& gatherer, std::string_view bytes) {
 }
 
 void gather_lines(Gatherer& gatherer, std::string_view text) {
-  constexpr std::size_t row_bytes = sizeof(Subscription) + 112;  // and its index entry
-  constexpr std::uint64_t apart = 1U << 20U;                     // for the batches in progress
+  constexpr std::size_t row_bytes = sizeof(Subscription) + 112;  // including its index entry
+  constexpr std::uint64_t apart = 1U << 20U;                     // reserved for the batches in progress
   std::uint64_t room = limits::reading_cost(text.size()) - text.size() - apart;
   std::size_t rows = 0, number = 0;
   while (!text.empty()) {
@@ -213,7 +214,7 @@ FeedSettings settings_of(const Subscription& subscription, const SubscriptionLis
     const auto declared = list.namespaces.find(prefix);
     const std::string_view uri = declared == list.namespaces.end() ? std::string_view{} : declared->second;
     if (uri == own_namespace) {
-      // No other settings: a list must not decide what a feed may reach or which markup survives (SECURITY E8).
+      // No other settings: a list must not decide what a feed may access or which markup is kept (SECURITY E8).
       if (name.substr(colon + 1) == "keep") settings.keep = positive_number(value);
       if (name.substr(colon + 1) == "intervalMin") settings.interval_min = positive_number(value);
       if (name.substr(colon + 1) == "intervalMax") settings.interval_max = positive_number(value);
@@ -221,7 +222,7 @@ FeedSettings settings_of(const Subscription& subscription, const SubscriptionLis
       if (name.substr(colon + 1) == "republish" && value == "no") settings.republish = value;
       continue;
     }
-    if (!is_opml_attribute(name) || is_of_xml(uri)) continue;  // it could not be written back
+    if (!is_opml_attribute(name) || is_of_xml(uri)) continue;  // it could not be exported again
     const bool is_new = !uri.empty() && uri_of(prefix, settings.namespaces).empty();
     if (is_new && settings.namespaces.size() < most_namespaces) settings.namespaces.emplace_back(prefix, uri);
     settings.opml.emplace_back(name, value);
@@ -255,7 +256,7 @@ std::vector<std::vector<std::string>> folders_of(std::span<const std::string> ch
   std::vector<std::string> left(channels.begin(), channels.end());
   for (const std::vector<std::string>& path : remembered) {
     const std::vector<std::string> uid = channels_of(std::span(&path, 1), user);
-    // The top of a list with folders: has no channel.
+    // The top of a list with folders, which has no channel.
     if (uid.empty()) {
       folders.push_back(path);
     } else if (const auto found = std::find(left.begin(), left.end(), uid.front()); found != left.end()) {

@@ -51,7 +51,7 @@ constexpr std::array subscriber_columns{OperationColumn{"state", 9}, OperationCo
                                         OperationColumn{"failures", 8, {}, true}, OperationColumn{"url", 32, "channel"},
                                         OperationColumn{"callback", 0}};
 
-/// The topic among the arguments, if any.
+/// The topic in the arguments, if any.
 std::optional<Topic> given_topic(const OperationValues& given) {
   if (given.has("channel")) return Topic{TopicKind::channel, given.text("channel")};
   if (given.has("url")) return Topic{TopicKind::feed, given.text("url")};
@@ -63,8 +63,8 @@ json::object named(const Topic& topic) {
   return {{is_feed ? "url" : "channel", topic.name}, {"kind", is_feed ? "feed" : "channel"}};
 }
 
-/// URLs of a topic: its documents, its hub, its live stream. They are secrets; callers of operations may see everything
-/// that they lead to.
+/// The URLs of a topic: its documents, its hub, its live stream. They are secrets, but callers of operations may see
+/// everything that they give access to.
 json::object row_of(const TopicAddress& address, const std::string& public_url) {
   json::object row = named(address.topic);
   const std::string document = public_url + "/t/" + address.token;
@@ -75,7 +75,7 @@ json::object row_of(const TopicAddress& address, const std::string& public_url) 
   return row;
 }
 
-/// Without its secret and the secrets in its callback (SECURITY K1).
+/// A row without the secret and without the secrets in the callback (SECURITY K1).
 json::object row_of(const Subscriber& subscriber) {
   json::object row{{"id", subscriber.id}, {"state", to_string(subscriber.state)}, {"callback", redact(subscriber.url)}};
   for (const auto& [name, value] : named(subscriber.topic)) row[name] = value;
@@ -92,7 +92,7 @@ json::object row_of(const Subscriber& subscriber) {
 
 /// Refuses an unknown topic, and a feed that must not be re-published.
 void check(Store& store, const Topic& topic) {
-  if (topic.kind == TopicKind::channel) {  // its private feeds are left out of its document
+  if (topic.kind == TopicKind::channel) {  // its document omits posts of private feeds
     if (!answered(Channels(store).is_known(topic.name)))
       throw OperationRefused{"no_such_channel", "no such channel: " + topic.name};
     return;
@@ -135,7 +135,7 @@ OperationOutcome list(const OperationContext& context, const OperationValues& gi
   return outcome;
 }
 
-/// Denies its subscribers first, some per call.
+/// Denies the topic's subscribers first, some in each call.
 OperationOutcome remove(const OperationContext& context, const OperationValues& given) {
   const Topic topic = *given_topic(given);
   const OperationRefused unshared{"no_such_topic", redact(topic.name) + " is not shared (see feedmill topic list)"};

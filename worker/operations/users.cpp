@@ -1,4 +1,4 @@
-// Notices of users, and the rules that cause them (docs/REQUESTS.md).
+// Users' notices, and the rules that cause them (docs/REQUESTS.md).
 #include <array>
 #include <span>
 #include <string>

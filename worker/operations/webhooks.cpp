@@ -161,7 +161,7 @@ Subscriber known(const OperationContext& context, const OperationValues& given) 
   return std::move(*webhook);
 }
 
-/// Host names are not resolved here but at each request.
+/// Refuses an address that the egress policy forbids. Does not resolve host names, which is done for each request.
 void check_address(const OperationContext& context, const std::string& address, std::vector<std::string>& notes) {
   const EgressView view = EgressViewer(context.fetching).of_text({address, {}});
   if (view.verdict == EgressView::Verdict::refused) {
@@ -173,7 +173,7 @@ void check_address(const OperationContext& context, const std::string& address, 
   if (address.starts_with("http:")) notes.emplace_back("the URL is not https: events are sent in clear text");
 }
 
-/// Feeds::records() across partitions.
+/// Like Feeds::records(), but across partitions for a merged store.
 std::vector<std::optional<FeedRecord>> records_of(Store& store, const std::vector<std::string>& urls) {
   if (!store.is_of_all()) return answered(Feeds(store).records(urls));
   std::vector<std::optional<FeedRecord>> all(urls.size());
@@ -187,7 +187,7 @@ std::vector<std::optional<FeedRecord>> records_of(Store& store, const std::vecto
   return all;
 }
 
-/// Whether the channel exists, in any partition of a merged store.
+/// Whether the channel exists; for a merged store, in any partition.
 bool is_known_channel(Store& store, const std::string& uid) {
   if (!store.is_of_all()) return answered(Channels(store).is_known(uid));
   for (unsigned i = 0; i < store.options_at(0).partition.count; ++i) {
@@ -197,7 +197,7 @@ bool is_known_channel(Store& store, const std::string& uid) {
   return false;
 }
 
-/// Refuses unknown feeds. Notes private feeds, and channels that do not exist yet.
+/// Refuses unknown feeds. Adds notes for private feeds and for channels that do not exist yet.
 void check_filter(Store& store, const Subscriber& webhook, std::vector<std::string>& notes) {
   std::size_t left_out = 0;
   const auto note = [&](std::string text) {
@@ -226,7 +226,7 @@ void check_filter(Store& store, const Subscriber& webhook, std::vector<std::stri
   if (left_out > 0) notes.push_back(fmt::format("and {} more", left_out));
 }
 
-/// Applies the arguments to `webhook`; returns notes.
+/// Applies the arguments to `webhook`. Returns notes for people.
 std::vector<std::string> take(const OperationContext& context, const OperationValues& given, Subscriber& webhook) {
   if (given.has("url")) webhook.url = given.text("url");
   if (given.has("name")) webhook.name = given.text("name");
@@ -244,14 +244,14 @@ std::vector<std::string> take(const OperationContext& context, const OperationVa
   return notes;
 }
 
-/// The stored webhook after a change.
+/// The outcome of a change: the webhook as it is stored now.
 OperationOutcome changed(std::string_view result, const OperationContext& context, const std::string& its_id) {
   const auto webhook = answered(Subscribers(context.store).get(its_id));
   if (!webhook) throw no_such_webhook(context, its_id);
   return {.result = result, .rows = {row_of(*webhook, answered(context.store.now()))}};
 }
 
-/// Shows the receiver's key, which is shown only once.
+/// Shows the key that the receiver needs, which is shown only once.
 void show_key(OperationOutcome& outcome, const std::string& secret) {
   const std::string public_key = public_key_of(secret);
   const std::string_view member = public_key.empty() ? "secret" : "public_key";
@@ -306,7 +306,7 @@ OperationOutcome show(const OperationContext& context, const OperationValues& gi
 }
 
 OperationOutcome set(const OperationContext& context, const OperationValues& given) {
-  for (int i = 0; i < most_tries; ++i) {  // retry if another call changed it
+  for (int i = 0; i < most_tries; ++i) {  // retry if another call changed the webhook
     const Subscriber was = known(context, given);
     Subscriber webhook = was;
     std::vector<std::string> notes = take(context, given, webhook);
@@ -349,8 +349,8 @@ OperationOutcome remove(const OperationContext& context, const OperationValues& 
   return {.result = "removed", .rows = {{{"id", its_id}}}};
 }
 
-/// Sends a sample through `fetcher`, which outlives the call: its egress policy applies, redirects are not followed.
-/// `now`: Redis' clock, for the timestamp and the secrets in use. `patience`: time limit of the response. The outcome
+/// Sends a sample message. `fetcher` must outlive the call; its egress policy applies, and redirects are not followed.
+/// `now`: Redis' time, for the timestamp and the secrets in use. `patience`: time limit of the response. The outcome
 /// contains no secret.
 boost::asio::awaitable<OperationOutcome> send_sample(Fetcher& fetcher, Subscriber webhook, Milliseconds now,
                                                      std::chrono::milliseconds patience) {

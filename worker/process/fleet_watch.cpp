@@ -25,7 +25,7 @@ namespace {
 
 constexpr Milliseconds until_opened{100};
 
-/// First interval: staggered by partition, so that partitions take turns.
+/// The first interval is staggered by partition, so that partitions take turns.
 Milliseconds first_of(Milliseconds every, const Partition& partition) {
   return every * (partition.index + 1) / partition.count;
 }
@@ -49,7 +49,7 @@ asio::awaitable<void> beat(IngestParts& loop, const Partition& partition, std::s
         loop.alive = *alive;
       } else {
         metrics.store_error(alive.error());
-        loop.worker.note_failure(alive.error());  // the next claims need not find out as late
+        loop.worker.note_failure(alive.error());  // otherwise the next claim would notice as late
       }
     }
     timer.expires_after(std::exchange(rest, every));
@@ -59,7 +59,7 @@ asio::awaitable<void> beat(IngestParts& loop, const Partition& partition, std::s
 
 namespace {
 
-/// Our clock minus Redis'; accurate to half of the round trip.
+/// Our clock minus Redis' clock, accurate to half of the round trip.
 StoreResult<Milliseconds> clock_offset(Store& store) {
   const Milliseconds before = wall_clock();
   StoreResult<Milliseconds> now = store.now();
@@ -111,7 +111,8 @@ asio::awaitable<void> look_after_orphans(ServedParts& parts) {
 
 namespace {
 
-/// RELIABILITY L22: one step of the endless walk over the index, or all of it if an older build left it incomplete.
+/// RELIABILITY L22: does one step of the endless walk over the index, or all steps if an older build left it
+/// incomplete.
 asio::awaitable<void> look_after_index(ServedParts& parts, IndexPlace& place, bool is_indexed) {
   if (!is_indexed) place = IndexPlace();
   do {
@@ -125,11 +126,12 @@ asio::awaitable<void> look_after_index(ServedParts& parts, IndexPlace& place, bo
   if (place.is_done()) place = IndexPlace();
 }
 
-/// Upkeep of the partition by the leading worker (RELIABILITY L23); stores expensive results for the other workers.
+/// Upkeep of the partition by the worker with the lead lease (RELIABILITY L23); stores expensive results for the
+/// others.
 asio::awaitable<void> look_after_all(ServedParts& parts, StalenessScan& survey, IndexPlace& index,
                                      const FleetFigures& figures) {
   std::optional<Milliseconds> oldest;
-  if (parts.mode == RunMode::daemon && figures.is_indexed)  // without the index each page would read all feeds
+  if (parts.mode == RunMode::daemon && figures.is_indexed)  // without the index, each page would read all feeds
     oldest = co_await parts.ingest.store.call_aside([&](Store& store) { return survey.step(store); });
   const StoreResult<void> noted =
       co_await parts.ingest.store.call_aside([&](Store& store) { return Fleet(store).note(figures.claimed, oldest); });

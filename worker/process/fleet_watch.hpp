@@ -1,4 +1,4 @@
-// Heartbeats, fleet figures and the upkeep that one worker does for its partition.
+// Heartbeats, fleet figures, and the upkeep that one worker does for its partition.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -8,20 +8,20 @@
 
 namespace feedmill {
 
-/// Sends the heartbeat of this loop's worker to one partition every few seconds, less often with many `stores` (stores
-/// served by the process). Runs on that loop after the store was opened, until cancelled.
+/// Sends the heartbeat of this loop's worker to one partition every few seconds, less often if the process serves many
+/// `stores`. Runs on that loop after the store was opened, until cancelled.
 boost::asio::awaitable<void> beat(IngestParts& loop, const Partition& partition, std::size_t stores, Metrics& metrics);
 
-/// Pauses and removes orphaned feeds (feeds.orphan_after; RELIABILITY L19) in steps, so that other store calls get
-/// through in between.
+/// Pauses and removes orphaned feeds (feeds.orphan_after; RELIABILITY L19) in steps, so that other calls to the store
+/// run in between.
 boost::asio::awaitable<void> look_after_orphans(ServedParts& parts);
 
-/// How long the figures stay valid without due, claimed or requested feeds: until the next feed is due, at most
-/// `longest`.
+/// How long the figures stay valid: 0 if feeds are due or claimed, requests are waiting or the index is incomplete;
+/// otherwise until the next feed is due, at most `longest`.
 Milliseconds quiet_for(const FleetFigures& figures, const RequestFigures& requests, Milliseconds longest);
 
-/// Updates fleet and stream figures for metrics and pacing, and checks Redis' eviction policy; the worker that holds
-/// the lead lease also does the partition's upkeep (RELIABILITY L23). Until cancelled.
+/// Updates the fleet and stream figures for metrics and pacing, and checks Redis' eviction policy. The worker with the
+/// lead lease also does the partition's upkeep (RELIABILITY L23). Runs until cancelled.
 boost::asio::awaitable<void> watch_fleet(ServedParts& parts);
 
 }  // namespace feedmill

@@ -21,17 +21,17 @@
 
 namespace feedmill {
 
-/// Everything that the loops of a process share (DESIGN §6); may be called from any thread. Outlives the loops.
+/// Shared by all loops of a process and outlives them (DESIGN §6). May be called from any thread.
 struct SharedByLoops {
   MemoryBudget& memory;
   Metrics& metrics;
   Log& log;
   Outages& outages;
   std::function<void(const Report&)> ended;  ///< called after each refresh
-  std::function<void(bool)> committed;       ///< called after each commit: whether it was stored
+  std::function<void(bool)> committed;       ///< called after each commit; true: it was stored
 };
 
-/// Setup of one IngestParts.
+/// What the IngestParts of one loop are made from.
 struct IngestTask {
   RunMode mode{};
   std::string redis_url;
@@ -42,7 +42,7 @@ struct IngestTask {
 
 /// Used on the loop's thread, except where a member allows any thread. Destroyed after the loop has ended.
 struct IngestParts {
-  /// `reading`: this loop's threads; outlives this.
+  /// `reading`: this loop's threads; must outlive this.
   IngestParts(const boost::asio::any_io_executor& loop, ReadingThreads& reading, const Config& config, IngestTask task,
               SharedByLoops shared);
 
@@ -52,7 +52,7 @@ struct IngestParts {
   Fetcher fetcher;
   Refresher refresher;
   Worker worker;
-  std::uint64_t alive = 0;  ///< workers in the partition, as of the last heartbeat; 0: no heartbeat yet
+  std::uint64_t alive = 0;  ///< workers in the partition as of the last heartbeat; 0: no heartbeat yet
 };
 
 }  // namespace feedmill

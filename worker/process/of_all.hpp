@@ -14,22 +14,22 @@
 
 namespace feedmill {
 
-/// On the loop's thread.
+/// Used on the loop's thread.
 class OfAllPartitions {
  public:
-  /// `stores`, all partitions, and `log` outlive this.
+  /// `stores`: all partitions. `stores` and `log` must outlive this.
   OfAllPartitions(ServedStores stores, Log& log);
 
-  /// Until stop() and the drain; not cancellable, except by hurry(). Does not throw.
+  /// Runs until stop() and the end of the drain; not cancellable, but hurry() ends the drain. Does not throw.
   boost::asio::awaitable<void> run();
   void stop();
   /// Stops pushing out without a drain: running requests end.
   void hurry();
-  /// Call after the first partition's configuration has been reloaded.
+  /// Call after the configuration of the first partition was reloaded.
   void reload();
 
   Api& api() { return api_; }
-  /// Null: another worker serves push_out.listen.
+  /// Null if another worker serves push_out.listen.
   Outside* outside() { return push_out_ ? push_out_->outside() : nullptr; }
   const Metrics& metrics() const { return metrics_; }
 
@@ -39,7 +39,7 @@ class OfAllPartitions {
   ServedStore& first_;
   Metrics metrics_;
   Api api_;
-  std::unique_ptr<PushOut> push_out_;  // null: another worker pushes out, or none
+  std::unique_ptr<PushOut> push_out_;  // null: another worker pushes out, or none does
 };
 
 }  // namespace feedmill

@@ -58,7 +58,7 @@ void OtherLoops::start(const std::string& store_id, const std::function<asio::aw
   }
 }
 
-/// `a || b` waits for b if a throws: so the worker's exception is caught and rethrown after both have ended.
+/// `a || b` waits for b if a throws, so the worker's exception is caught and rethrown when both have ended.
 asio::awaitable<Worker::End> OtherLoops::serve(Other& other,
                                                std::function<asio::awaitable<void>(IngestParts&)> beside) {
   Worker::End end = Worker::End::store_away;
@@ -111,7 +111,7 @@ std::vector<std::chrono::nanoseconds> OtherLoops::cpu_times() const {
   for (const auto& other : loops_) {
     clockid_t clock{};
     timespec took{};
-    // Its clock is valid until it is joined, even after it has ended.
+    // A thread's clock is valid until the thread is joined, even after it has ended.
     if (other->thread.joinable() && pthread_getcpuclockid(other->thread.native_handle(), &clock) == 0)
       ::clock_gettime(clock, &took);
     times.push_back(std::chrono::seconds(took.tv_sec) + std::chrono::nanoseconds(took.tv_nsec));

@@ -1,5 +1,4 @@
-// The additional event loops of a process (worker.threads): each is a thread that refreshes feeds as a worker of its
-// own.
+// The additional event loops of a process (worker.threads). Each has a thread and refreshes feeds as a separate worker.
 #pragma once
 
 #include <chrono>
@@ -27,21 +26,21 @@ namespace feedmill {
 /// Used on the first loop's thread.
 class OtherLoops {
  public:
-  /// One loop per task, each with `cpu_threads` reading threads; start() runs them. `config` is read during
-  /// construction. `first` is the first loop's executor.
+  /// Creates one loop per task, each with `cpu_threads` reading threads; start() runs them. `config` is only read by
+  /// the constructor. `first`: the first loop's executor.
   OtherLoops(boost::asio::any_io_executor first, const Config& config, std::size_t cpu_threads,
              std::vector<IngestTask> tasks, const SharedByLoops& shared);
-  /// Cuts off running loops, as after an exception.
+  /// Stops loops that still run, without a drain; needed only after an exception.
   ~OtherLoops();
   OtherLoops(const OtherLoops&) = delete;
   OtherLoops& operator=(const OtherLoops&) = delete;
 
-  /// Starts the threads. Throws std::system_error if the system refuses one; threads already started continue. Each
-  /// loop also runs `beside`, which does not throw, until its worker has ended. `failed` is called on the first loop
-  /// when another loop has ended by an exception.
+  /// Starts the threads. Throws std::system_error if the system refuses one; threads already started continue. The
+  /// second argument is a coroutine that each loop runs until its worker has ended; it must not throw. `failed` is
+  /// called on the first loop when another loop has ended with an exception.
   void start(const std::string& store_id, const std::function<boost::asio::awaitable<void>(IngestParts&)>& beside,
              std::function<void()> failed);
-  /// Waits until all loops have ended; returns the worst result, at once if none was started. Rethrows a loop's
+  /// Waits until all loops have ended; at once if none was started. Returns the worst result, or rethrows a loop's
   /// exception.
   boost::asio::awaitable<Worker::End> ended();
 
@@ -60,7 +59,7 @@ class OtherLoops {
     }
   }
 
-  /// Sum of a figure that may be read from any thread.
+  /// The sum over these loops of a figure that may be read from any thread.
   template <class Figure>
   auto sum(const Figure& figure) const {
     decltype(figure(std::declval<const IngestParts&>())) all{};
@@ -69,10 +68,11 @@ class OtherLoops {
   }
   /// CPU time used by each thread.
   std::vector<std::chrono::nanoseconds> cpu_times() const;
-  /// Replaces checks that passed with failed ones of these loops.
+  /// Replaces passed checks by failed ones of these loops.
   void add_to(std::vector<Check>& checks) const;
 
  private:
+  /// One additional loop with its thread and parts.
   struct Other {
     Other(const Config& config, std::size_t cpu_threads, IngestTask task, const SharedByLoops& shared)
         : reading(cpu_threads, shared.memory), parts(loop.get_executor(), reading, config, std::move(task), shared) {}
@@ -84,7 +84,7 @@ class OtherLoops {
     ReadingThreads reading;
     IngestParts parts;
     std::thread thread;
-    bool runs = false;         ///< used only on the first loop's thread
+    bool runs = false;         ///< accessed only on the first loop's thread
     mutable std::mutex mutex;  ///< guards the members below
     std::vector<Check> checks;
     std::chrono::steady_clock::time_point checked;

@@ -17,7 +17,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 namespace {
 
-/// Raises the soft limit of descriptors to the hard limit; returns it.
+/// Raises the soft limit of open descriptors to the hard limit and returns it.
 std::size_t raise_descriptor_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
@@ -92,7 +92,7 @@ IngestTask ServedParts::ingest_task(std::string worker, EgressPolicies egress) {
   return made;
 }
 
-/// Each loop is a worker of its own to the store.
+/// In the store, each loop is a separate worker.
 std::vector<IngestTask> ServedParts::other_tasks(const EgressPolicies& egress) {
   std::vector<IngestTask> tasks;
   while (tasks.size() + 1 < loops) {
@@ -103,7 +103,7 @@ std::vector<IngestTask> ServedParts::other_tasks(const EgressPolicies& egress) {
   return tasks;
 }
 
-/// Breaks calls that block at the server: each connection would notice only much later that the server is down. From
+/// Breaks calls that block in Redis: on its own, each connection would notice much later that the server is down. From
 /// any thread.
 void ServedParts::suspect_server() {
   boost::asio::post(loop, [this] {
@@ -121,7 +121,7 @@ SharedByLoops ServedParts::shared_by_first() {
   return {memory, metrics, log, outages, ended, [this](bool stored) { history.committed(stored, SteadyClock::now()); }};
 }
 
-/// The history belongs to the first loop's thread.
+/// Only the first loop's thread may access the history.
 SharedByLoops ServedParts::shared_by_others() {
   SharedByLoops others = shared_by_first();
   others.ended = [this, ended = others.ended](const Report& report) {

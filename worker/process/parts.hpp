@@ -1,4 +1,4 @@
-// The parts that serve one store.
+// The parts of a process that serve one store.
 #pragma once
 
 #include <chrono>
@@ -29,44 +29,44 @@
 
 namespace feedmill {
 
-/// "127.0.0.1:9810", "[::1]:9810"
+/// As "127.0.0.1:9810" or "[::1]:9810".
 std::string address_text(const boost::asio::ip::tcp::endpoint& endpoint);
 
 struct ServedParts;
 
-/// Shared by all stores of a process; outlives their parts.
+/// Shared by all stores of a process; must outlive their parts.
 struct SharedByStores {
-  boost::asio::io_context& loop;  ///< the process' first loop; everything runs on it except the other loops
+  boost::asio::io_context& loop;  ///< the process' first loop; runs everything except the other loops
   MemoryBudget& memory;
-  ReadingThreads& reading;  ///< of `loop`
+  ReadingThreads& reading;  ///< the threads of `loop`
   Looks& looks;
   PushOut::Memory& push_out;
   SdNotify& notify;
   StoresAway& away;                    ///< which stores are unavailable
   Log& log;                            ///< for messages about all stores
-  std::size_t stores = 1;              ///< number of stores
+  std::size_t stores = 1;              ///< number of stores in the process
   std::function<std::string()> state;  ///< status line for the service manager
-  /// Troubles of the other stores, by partition; "" if none.
+  /// The problems of all other stores, by partition; "" if there are none.
   std::function<std::string(const ServedParts& mine)> trouble_beside;
-  std::function<void(int code)> leave;  ///< ends the process without waiting for this store, which does not answer
+  std::function<void(int code)> leave;  ///< gives this store up, so that the process may end without it
 };
 
-/// Task for serving one store.
+/// What to serve, for one store.
 struct ServeTask {
-  std::string id;  ///< worker_id(), of the first loop and of the log
+  std::string id;  ///< worker_id() of the first loop; also in the log
   Config config;
-  ConfigSources sources;  ///< where `config` was read from; SIGHUP reads it again
+  ConfigSources sources;  ///< sources of `config`; SIGHUP reads them again
   EgressPolicies egress;
   std::string redis_url;
-  EmbeddedRedis* server = nullptr;  ///< null: an operator's own Redis; outlives the process' parts
+  EmbeddedRedis* server = nullptr;  ///< null: the store is the operator's own Redis; must outlive the parts
   RunMode mode{};
   WorkerScope scope;
   std::function<void(const Report&)> tell;  ///< called after each refresh; may be empty
-  Log* log = nullptr;                       ///< outlives the parts
+  Log* log = nullptr;                       ///< must outlive the parts
 };
 
-/// The parts that serve one store, in the order of construction; destroyed in reverse. Driven by
-/// opening, stopping, reloading, fleet_watch and process_status.
+/// The parts that serve one store, in the order of construction; destroyed in reverse (RELIABILITY D3). The files
+/// opening, stopping, reloading, fleet_watch and process_status drive them.
 struct ServedParts {
   ServedParts(ServeTask task, SharedByStores shared);
   ~ServedParts() { shared.reading.pool().join(); }
@@ -74,18 +74,18 @@ struct ServedParts {
   ServedParts& operator=(const ServedParts&) = delete;
 
   bool is_ready() const { return opened && !ingest.worker.stopping() && outages.is_up(); }
-  /// Level of messages that every store would log at once; with several stores the process logs them itself.
+  /// The level of messages that all stores would log at once; with several stores the process logs them instead.
   LogLevel level_among_others() const { return shared.stores == 1 ? LogLevel::info : LogLevel::debug; }
-  /// Why the store is not ready, for the service manager; "" if it is.
+  /// Why the store is not ready, for the service manager; "" if it is ready.
   std::string trouble() const;
-  /// Additional remarks, each with a leading ", ": a rejected reload.
+  /// Additions to the status line, each with a leading ", ": a rejected reload.
   std::string remarks() const;
-  /// Sum over all loops of a figure that may be read from any thread.
+  /// The sum over all loops of a figure that may be read from any thread.
   template <class Figure>
   auto of_all_loops(const Figure& figure) const {
     return figure(ingest) + other_loops.sum(figure);
   }
-  /// Refreshes in flight on all loops.
+  /// Running refreshes on all loops.
   std::size_t in_flight() const {
     return of_all_loops([](const IngestParts& one) { return one.worker.in_flight(); });
   }
@@ -93,22 +93,22 @@ struct ServedParts {
   std::uint64_t unanswered_bytes() const {
     return of_all_loops([](const IngestParts& one) { return one.refresher.unanswered_bytes(); });
   }
-  /// Failed checks of any loop (RELIABILITY H1).
+  /// The liveness checks, with the failures of any loop (RELIABILITY H1).
   std::vector<Check> live_checks() const;
-  /// For one loop, from the current `config`.
+  /// Fetch options for one loop, from the current `config`.
   FetchOptions fetch_options_with(EgressPolicies egress);
-  /// For pushing out, from the current `config`: its own connections.
+  /// Fetch options for pushing out, from the current `config`; it has its own connections.
   FetchOptions push_out_fetch_options(EgressPolicies egress);
-  /// Logs one line and counts the bug.
+  /// Logs a bug in one line and counts it.
   void report_bug(const char* part, const char* what);
-  /// Runs `work(IngestParts&)` on every fetching loop: at once on this one, posted to the others.
+  /// Runs `work(IngestParts&)` on every loop that fetches: at once on this one, posted to the others.
   template <class Work>
   void on_each_loop(const Work& work) {
     work(ingest);
     other_loops.tell(work);
   }
 
-  Config config;  // SIGHUP changes it
+  Config config;  // replaced on SIGHUP
   const ConfigSources sources;
   const RunMode mode;
   Log& log;
@@ -121,28 +121,28 @@ struct ServedParts {
   const std::string configuration = configuration_digest(config);
   Metrics metrics;
   boost::asio::io_context& loop;
-  boost::asio::steady_timer nap{loop};  // for waits of the work itself; a stop cancels it
-  BlockingCalls side;                   // blocking calls of the private server
+  boost::asio::steady_timer nap{loop};  // for waits of the work itself; stop() cancels it
+  BlockingCalls side;                   // for blocking calls about the private server
   MemoryBudget& memory;
   Outages outages{metrics, log, shared.away, [this] { suspect_server(); }};
   StatusHistory history{std::chrono::steady_clock::now()};
   const std::string id;
   const std::function<void(const Report&)> tell;
-  IngestParts ingest;  // the first loop's; everything else here uses its store, too
+  IngestParts ingest;  // of the first loop; everything else here also uses its store
   OtherLoops other_loops;
   StatusPages pages;
   DeliverLoop deliver;
   Looks& looks;
   RequestLoop requests;
   Api api;
-  std::unique_ptr<WebSub> websub;        // null: no hub is subscribed to
-  std::unique_ptr<PushOut> push_out;     // null: another worker pushes out, or none
-  std::uint64_t requests_set_aside = 0;  // as fleet_watch last saw it
+  std::unique_ptr<WebSub> websub;        // null: disabled
+  std::unique_ptr<PushOut> push_out;     // null: another worker pushes out, or none does
+  std::uint64_t requests_set_aside = 0;  // value at the last check by fleet_watch
   bool opened = false;                   // the store has answered and may be used
-  StoreError opening_trouble{StoreError::Code::unavailable, "not connected yet"};  // why it is not opened
+  StoreError opening_trouble{StoreError::Code::unavailable, "not connected yet"};  // why the store is not open yet
   Milliseconds clock_offset{};  // our clock minus Redis' at the last check
-  std::string reload_refused;   // why the last SIGHUP changed nothing; "" if it succeeded
-  std::string restart_awaited;  // keys changed since the start that need a restart
+  std::string reload_refused;   // why the last SIGHUP had no effect; "" if it succeeded
+  std::string restart_awaited;  // changed keys that take effect only after a restart
 
  private:
   IngestTask ingest_task(std::string worker, EgressPolicies egress);

@@ -84,11 +84,11 @@ int Process::run() {
   return code_;
 }
 
-/// Returns an exit code if a listener cannot be bound; the reason is logged.
+/// Binds the listeners. If one cannot be bound, logs the reason and returns an exit code.
 std::optional<int> Process::open_listeners() {
   const auto refused = [this](const ListenError& why) {
     log_.write(LogLevel::error, why.busy ? "listen_error" : "config_error", why.detail);
-    return why.busy ? exits::unfinished : exits::configuration;  // systemd retries the first
+    return why.busy ? exits::unfinished : exits::configuration;  // systemd restarts the service after the former
   };
   const Config& config = first().config;
   if (first().mode == RunMode::daemon && config.admin.listen) {
@@ -131,7 +131,7 @@ std::optional<int> Process::open_listeners() {
 }
 
 asio::awaitable<void> Process::run_until_done() {
-  // Ending the work cancels what runs in parallel.
+  // The end of the work cancels the parallel tasks.
   co_await ((serve_stores() && serve_of_all()) || beside());
 }
 
@@ -139,7 +139,7 @@ asio::awaitable<void> Process::serve_of_all() {
   if (of_all_) co_await of_all_->run();
 }
 
-/// Returns once all stores have ended. A configuration error of the first would hit all, so the others do not start.
+/// Returns when all stores have ended. A configuration error in the first would affect all, so the others do not start.
 asio::awaitable<void> Process::serve_stores() {
   for (const auto& store : stores_) {
     if (code_ == exits::configuration || stores_.front()->is_stopping()) break;
@@ -165,7 +165,7 @@ asio::awaitable<void> Process::first_is_known() {
   }
 }
 
-/// If a daemon's store ends without a stop, the process cannot serve that store: it stops the others and ends.
+/// A daemon cannot continue without a store: if one ends without a stop, stops the others.
 void Process::note_end(const ServedStore& store, int code) {
   code_ = std::max(code_, code);
   --at_work_;
@@ -178,7 +178,7 @@ void Process::note_end(const ServedStore& store, int code) {
   ended_.cancel();
 }
 
-/// Waits for the remaining stores, then ends the process.
+/// Waits for the other stores, then ends the process.
 void Process::leave(const ServedStore& store, int code) {
   left_ = std::max(left_.value_or(code), code);
   const auto is_waited_for = [&](const auto& one) {
@@ -264,7 +264,7 @@ asio::awaitable<void> Process::serve_api() {
   co_await api_listener_->serve(api_places(), limits, std::move(host));
 }
 
-/// Until the end: hubs call back during the drain.
+/// Runs until the process ends, because hubs call back during the drain.
 asio::awaitable<void> Process::serve_hubs() {
   if (callbacks_) co_await callbacks_->serve();
 }
@@ -273,7 +273,7 @@ asio::awaitable<void> Process::serve_outside() {
   if (outside_) co_await outside_->serve();
 }
 
-/// "ready, http://127.0.0.1:9810", or why not.
+/// As "ready, http://127.0.0.1:9810", or why the process is not ready.
 std::string Process::state() const {
   std::string where;
   if (admin_) where += ", http://" + address_text(admin_->endpoint());
@@ -290,7 +290,7 @@ std::string Process::state() const {
   return fmt::format("{} of {} partitions are ready{}, {}", ready, stores_.size(), where, trouble_beside(nullptr));
 }
 
-/// Names the first few stores in trouble.
+/// Describes the first few stores that are not ready.
 std::string Process::trouble_beside(const ServedParts* mine) const {
   constexpr std::size_t most = 3;
   std::string text;
@@ -315,8 +315,9 @@ std::size_t Process::ready_stores() const {
   return static_cast<std::size_t>(std::ranges::count_if(stores_, is_well));
 }
 
-/// Reports changes to the service manager without asking Redis, which may be the cause. With several stores, logs how
-/// many are not ready once the number is stable; they log only the first outage and the last recovery themselves.
+/// Reports changes of the state to the service manager; does not query Redis, which may be the cause. With several
+/// stores, logs how many are not ready when that number is stable; the stores log only the first outage and the last
+/// recovery.
 asio::awaitable<void> Process::tell_state() {
   asio::steady_timer timer(loop_);
   std::size_t ready = stores_.size(), logged = ready;
@@ -333,7 +334,7 @@ asio::awaitable<void> Process::tell_state() {
   }
 }
 
-/// RELIABILITY N1.
+/// RELIABILITY N1: reports liveness to systemd.
 asio::awaitable<void> Process::feed_watchdog() {
   const auto every = notify_.watchdog_interval();
   if (!every) co_return;

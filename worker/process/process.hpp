@@ -1,4 +1,4 @@
-// A running process: drives the stores that it serves until the work is done or it is stopped.
+// A running process: drives its stores until the work is done or the process is stopped.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,8 @@ namespace feedmill {
 
 class Process {
  public:
-  /// One store for each of `tasks`: the only one, or all partitions of a deployment in their order (RELIABILITY L29).
-  /// `stop`: the signals that stop the process; outlives this.
-  /// `log`: for messages about all stores.
+  /// Serves one store per task: either the only one, or all partitions of a deployment in their order (RELIABILITY
+  /// L29). `stop`: the signals that stop the process. `log`: for messages about all stores. Both must outlive this.
   Process(std::vector<ServeTask> tasks, Log& log, BlockedPosixSignals& stop);
 
   /// Blocks until the process has ended; returns the exit code (OPERATIONS §1).
@@ -56,7 +55,7 @@ class Process {
 
   Log& log_;
   BlockedPosixSignals& stop_;
-  std::optional<BlockedPosixSignals> hang_ups_, status_wanted_;  // of a daemon
+  std::optional<BlockedPosixSignals> hang_ups_, status_wanted_;  // set in a daemon
   boost::asio::io_context loop_{1};
   SdNotify notify_ = SdNotify::from_environment();
   StoresAway away_;
@@ -65,15 +64,15 @@ class Process {
   Looks looks_;
   PushOut::Memory push_out_memory_{loop_.get_executor(), memory_};
   std::vector<std::unique_ptr<ServedStore>> stores_;
-  std::unique_ptr<OfAllPartitions> of_all_;      // null: one store, or no merged stream
+  std::unique_ptr<OfAllPartitions> of_all_;      // null: one store only, or no merged stream
   std::unique_ptr<Admin> admin_;                 // null: disabled
-  std::unique_ptr<Listener> api_listener_;       // null: the admin listener serves the API, or it is disabled
-  std::unique_ptr<CallbackListener> callbacks_;  // null: another worker takes callbacks, or none
-  std::unique_ptr<OutsideListener> outside_;     // likewise
+  std::unique_ptr<Listener> api_listener_;       // null: the admin listener serves the API, or the API is disabled
+  std::unique_ptr<CallbackListener> callbacks_;  // null: another worker answers hubs, or none does
+  std::unique_ptr<OutsideListener> outside_;     // null: another worker serves outside clients, or none does
   boost::asio::steady_timer ended_{loop_,
                                    boost::asio::steady_timer::time_point::max()};  // cancelled when a store has ended
-  std::size_t at_work_ = 0;                                                        // stores started and not ended
-  std::optional<int> left_;  // exit code if a store was left unanswered
+  std::size_t at_work_ = 0;                                                        // stores started and not yet ended
+  std::optional<int> left_;  // exit code if a store did not answer during the stop
   int code_ = 0;
 };
 

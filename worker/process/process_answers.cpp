@@ -25,7 +25,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// Merges the checks of all stores: a failed check replaces a passed one of the same name.
+/// Merges the checks of all stores: of two with the same name, a failed one replaces a passed one.
 template <class ChecksOf>
 std::vector<Check> checks_of(ServedStores stores, const ChecksOf& checks_of_one) {
   std::vector<Check> all = checks_of_one(stores.front()->parts());
@@ -45,8 +45,8 @@ std::vector<Check> checks_of(ServedStores stores, const ChecksOf& checks_of_one)
   return checks;
 }
 
-/// Passes if any store is ready: the outage of one must not take the others out of service. Details name the failed
-/// ones.
+/// Passes if any store is ready, because the outage of one must not take the others out of service. The details name
+/// the failed stores.
 std::vector<Check> ready_checks_of(ServedStores stores) {
   std::vector<Check> checks = checks_of(stores, [](const ServedParts& parts) { return ready_checks(parts); });
   const auto is_ready = [](const auto& store) { return store->parts().is_ready(); };
@@ -56,7 +56,7 @@ std::vector<Check> ready_checks_of(ServedStores stores) {
   return checks;
 }
 
-/// The feed's partition; 0 if `url` is invalid.
+/// The partition of a feed; 0 if `url` is invalid.
 std::size_t partition_of_feed(ServedStores stores, const std::string& url) {
   const auto feed = canonical_feed_url(url);
   return feed ? partition_of(*feed, static_cast<unsigned>(stores.size())) : 0;
@@ -75,7 +75,7 @@ asio::awaitable<Pinged> ping_all(ServedStores stores, std::vector<std::string> u
   co_return all;
 }
 
-/// Collects the outside endpoint of each store; `find` returns null if a store has none.
+/// Collects one endpoint of each store; `find` returns null if a store has none.
 template <class Who, class Find>
 ByPartition<Who> those_of(ServedStores stores, const Find& find) {
   ByPartition<Who> all;
@@ -87,7 +87,7 @@ ByPartition<Who> those_of(ServedStores stores, const Find& find) {
   return all;
 }
 
-/// Redirects to the page of the partition it belongs to; relative, so that it also works behind a proxy's prefix.
+/// Redirects to the page of the feed's partition. The URL is relative, so that it also works behind a proxy's prefix.
 AdminPage lead_on(ServedStores stores, const std::string& path, const std::string& query) {
   const std::size_t partition = partition_of_feed(stores, parameter(query, "url").value_or(""));
   std::string there;
@@ -166,7 +166,7 @@ std::vector<Check> ready_checks(const ServedParts& parts) {
   const std::string trouble = parts.opened ? parts.outages.trouble() : parts.opening_trouble.detail;
   std::vector<Check> checks{{"redis", parts.opened && parts.outages.is_up(), trouble},
                             {"not_draining", !parts.ingest.worker.stopping(), ""}};
-  if (parts.requests_set_aside > 0) {  // a program's fault; must not take this worker out of service
+  if (parts.requests_set_aside > 0) {  // caused by a client; must not take this worker out of service
     checks.push_back({"requests", true,
                       fmt::format("{} moved to state:requests:poison; see feedmill doctor", parts.requests_set_aside)});
   }
@@ -195,7 +195,7 @@ asio::awaitable<Pinged> ping(ServedParts& parts, std::vector<std::string> texts)
 
 namespace {
 
-/// Utilisation, for autoscalers.
+/// Updates the utilisation gauges, for autoscalers.
 void note_use(ServedParts& parts) {
   const std::size_t busy = parts.in_flight();
   parts.metrics.set_lanes(busy, parts.all_lanes() - busy);
@@ -203,7 +203,7 @@ void note_use(ServedParts& parts) {
       parts.of_all_loops([](const IngestParts& loop) { return loop.store.connections(); }),
       parts.of_all_loops([](const IngestParts& loop) { return loop.store.busy(); }));
   timespec first{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &first);  // callers run on the first loop
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &first);  // all callers run on the first loop
   std::vector<std::chrono::nanoseconds> loops = parts.other_loops.cpu_times();
   loops.insert(loops.begin(), std::chrono::seconds(first.tv_sec) + std::chrono::nanoseconds(first.tv_nsec));
   parts.metrics.set_loops(loops);

@@ -22,7 +22,7 @@
 namespace feedmill {
 namespace {
 
-/// SECURITY K4: memory holds secrets.
+/// Disables core dumps unless `core` is set: memory contains secrets (SECURITY K4).
 void keep_memory_private(bool core) {
   rlimit limit{};
   getrlimit(RLIMIT_CORE, &limit);
@@ -32,8 +32,8 @@ void keep_memory_private(bool core) {
   prctl(PR_SET_DUMPABLE, core ? 1 : 0);
 }
 
-/// Signals that end a process of this mode. A closed terminal ends all modes but the daemon; `run --once` continues if
-/// it was started with nohup.
+/// The signals that end a process of this mode. Closing the terminal ends all modes except the daemon and a `run
+/// --once` that was started with nohup.
 BlockedPosixSignals stop_signals(RunMode mode) {
   struct sigaction hangup {};
   ::sigaction(SIGHUP, nullptr, &hangup);
@@ -41,7 +41,7 @@ BlockedPosixSignals stop_signals(RunMode mode) {
                                                                : BlockedPosixSignals({SIGTERM, SIGINT});
 }
 
-/// Starts or adopts the private server; returns an exit code on failure.
+/// Starts or adopts the private server. If that fails, logs the reason and returns an exit code.
 boost::system::result<std::unique_ptr<EmbeddedRedis>, int> open_private_server(const Config& config, RunMode mode,
                                                                                BlockedPosixSignals& stop, Log& log) {
   using Opened = boost::system::result<std::unique_ptr<EmbeddedRedis>, int>;
@@ -95,7 +95,7 @@ std::string objection_to_limits(const Config& config) {
       what, least, files, or_less);
 }
 
-/// Copies the task for each partition if the configuration names none.
+/// One task per partition; just `task` if the configuration names a partition or there is only one.
 std::vector<ServeTask> in_partitions(ServeTask task) {
   std::vector<ServeTask> tasks;
   if (stores_of(task.config) == 1) {
@@ -111,8 +111,8 @@ std::vector<ServeTask> in_partitions(ServeTask task) {
 }
 
 int run_process(ServeTask task) {
-  BlockedPosixSignals stop = stop_signals(task.mode);  // first: threads inherit the blocked signals
-  std::signal(SIGPIPE, SIG_IGN);                       // RELIABILITY D5
+  BlockedPosixSignals stop = stop_signals(task.mode);  // first, so that threads inherit the blocked signals
+  std::signal(SIGPIPE, SIG_IGN);                       // RELIABILITY D6
   keep_memory_private(task.config.debug.core);
   const std::string objection = task.mode == RunMode::selected ? "" : objection_to_limits(task.config);
   std::vector<ServeTask> tasks = in_partitions(std::move(task));

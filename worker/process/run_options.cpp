@@ -61,7 +61,7 @@ std::uint64_t shared_memory(const Config& config) {
 
 namespace {
 
-/// Redis connections of one loop, including those to other partitions (see StorePool).
+/// The Redis connections of one loop, including those to other partitions (see StorePool).
 std::size_t redis_connections(const Config& config) {
   return config.store.connections + std::size_t{3} + other_partitions(config, stores_of(config));
 }
@@ -79,7 +79,7 @@ std::size_t other_partitions(const Config& config, std::size_t stores) {
 }
 
 std::size_t lanes_within(std::size_t descriptors, std::size_t others) {
-  descriptors -= std::min(descriptors, others);  // one connection may be open to each
+  descriptors -= std::min(descriptors, others);  // each may have one open connection
   return descriptors >= 2 * ours ? descriptors - ours : std::max<std::size_t>(descriptors / 4, 1);
 }
 
@@ -134,7 +134,7 @@ std::size_t reading_threads(const Config& config, std::size_t loops) {
 }
 
 std::size_t least_tasks(const Config& config) {
-  constexpr std::size_t beside = 32;  // log, blocking calls, looks at pages, a private server
+  constexpr std::size_t beside = 32;  // log, blocking calls, probes of pages, a private server
   const std::size_t loops = loops_of(config, RunMode::daemon), others = (loops - 1) * stores_of(config);
   return beside + reading_threads(config, loops) + others * (1 + reading_threads(config, loops * stores_of(config)));
 }
@@ -188,7 +188,7 @@ DeliverLoop::Options deliver_options(const Config& config, const std::string& to
   options.deliverer.merges = config.signals.merged;
   if (config.signals.same_as) {
     options.deliverer.stories = StoryIndex::kept;
-  } else if (mode == RunMode::selected) {  // a verb may run without the workers' file
+  } else if (mode == RunMode::selected) {  // a verb may run without the workers' configuration file
     options.deliverer.stories = StoryIndex::left;
   }
   options.deliverer.upkeep_every = idle_pace(stores, Milliseconds(15'000), Milliseconds(300'000));

@@ -71,7 +71,7 @@ void SdNotify::send(const std::string& message) const {
   if (socket_.front() == '@') address.sun_path[0] = '\0';
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
   const UniqueFd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  // Errors are ignored: there is no remedy here.
+  // Errors are ignored: there is no remedy.
   [[maybe_unused]] const auto sent = ::sendto(fd.get(), message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT,
                                               reinterpret_cast<const sockaddr*>(&address), size);
 }

@@ -8,25 +8,25 @@
 
 namespace feedmill {
 
-/// No-op without a socket. Each call sends at most one datagram and never blocks.
+/// A no-op without a socket. Each call sends at most one datagram and never blocks.
 class SdNotify {
  public:
-  /// `socket`: $NOTIFY_SOCKET, a path or an abstract name that starts with '@'; "" disables.
-  /// `watchdog`: the manager's timeout for watchdog(), from $WATCHDOG_USEC.
+  /// `socket`: the value of $NOTIFY_SOCKET, a path or an abstract name that starts with '@'; "" disables. `watchdog`:
+  /// the manager's timeout for watchdog(), from $WATCHDOG_USEC.
   explicit SdNotify(std::string socket, std::optional<std::chrono::microseconds> watchdog = {});
 
-  /// From $NOTIFY_SOCKET, $WATCHDOG_USEC and $WATCHDOG_PID of this process.
+  /// Reads $NOTIFY_SOCKET, $WATCHDOG_USEC and $WATCHDOG_PID.
   static SdNotify from_environment();
 
   bool enabled() const { return !socket_.empty(); }
 
-  /// Interval for watchdog(): half of the manager's timeout; empty without one.
+  /// The interval for calling watchdog(): half of the manager's timeout; empty if there is no watchdog.
   std::optional<std::chrono::microseconds> watchdog_interval() const;
 
   void ready(std::string_view status) const;
   void status(std::string_view status) const;
   void stopping(std::string_view status) const;
-  /// A reload has started; ready() ends it.
+  /// Reports that a reload has started; ready() ends it.
   void reloading() const;
   void watchdog() const;
 

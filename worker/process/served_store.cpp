@@ -73,7 +73,7 @@ asio::awaitable<int> ServedStore::run() {
 }
 
 asio::awaitable<int> ServedStore::run_to_end() {
-  // Ending the work cancels what runs in parallel.
+  // The end of the work cancels the parallel tasks.
   const auto result = co_await (work() || beside());
   const int code = result.index() == 0 ? std::get<0>(result) : exits::bug;
   ended_ = true;
@@ -101,7 +101,7 @@ asio::awaitable<void> ServedStore::guarded(const char* part, asio::awaitable<voi
   }
 }
 
-/// Does not throw: otherwise run() would never end.
+/// Does not throw; otherwise run() would never end.
 asio::awaitable<int> ServedStore::work() {
   int code = exits::bug;
   try {
@@ -122,7 +122,7 @@ asio::awaitable<int> ServedStore::serve_feeds() {
   parts_.metrics.set_memory_budget(parts_.memory.total());
   parts_.metrics.set_redis_up(true);
   if (parts_.mode == RunMode::daemon) {
-    const std::string state = parts_.shared.state();  // with several stores the last one logs it
+    const std::string state = parts_.shared.state();  // with several stores, the last one to open logs it
     std::vector<LogField> fields{{"lanes", parts_.all_lanes()}, {"loops", parts_.loops}};
     if (parts_.shared.stores > 1) fields.emplace_back("partitions", parts_.shared.stores);
     const bool ready = state.starts_with("ready");
@@ -142,19 +142,19 @@ asio::awaitable<int> ServedStore::serve_feeds() {
   co_return exits::bug;
 }
 
-/// The ingest half; its end lets the delivering half finish its backlog and end. Does not throw: otherwise the other
-/// half would not end.
+/// Runs the ingest half; when it ends, delivery finishes its backlog and ends. Does not throw; otherwise delivery would
+/// not end.
 asio::awaitable<Worker::End> ServedStore::ingest() {
   Worker::End end = Worker::End::store_away;
   try {
     if (parts_.config.worker.ingest) {
       if (parts_.mode == RunMode::once) {
-        co_await guarded("requests", parts_.requests.run(true));  // the feeds that they add are due
+        co_await guarded("requests", parts_.requests.run(true));  // feeds added by requests are due at once
         co_await guarded("orphans", look_after_orphans(parts_));
       }
       end = co_await fetch();
     } else {
-      // Deliver only: a daemon until it is stopped, other modes until the backlog is delivered.
+      // Deliver only: a daemon until it is stopped, the other modes until the backlog is delivered.
       while (parts_.mode == RunMode::daemon && !parts_.ingest.worker.stopping()) {
         parts_.nap.expires_after(std::chrono::hours(1));
         co_await parts_.nap.async_wait(asio::as_tuple(asio::use_awaitable));
@@ -170,9 +170,9 @@ asio::awaitable<Worker::End> ServedStore::ingest() {
   co_return end;
 }
 
-/// Fetches on every loop until all have ended. An exception on one stops the others.
+/// Fetches on every loop until all loops have ended. An exception on one loop stops the others.
 asio::awaitable<Worker::End> ServedStore::fetch() {
-  const Partition partition = parts_.config.partition();  // read here: SIGHUP may replace the configuration
+  const Partition partition = parts_.config.partition();  // a copy: SIGHUP may replace the configuration
   const auto beside = [this, partition](IngestParts& loop) -> asio::awaitable<void> {
     if (parts_.mode == RunMode::daemon)
       co_await (guarded("heartbeat", beat(loop, partition, parts_.shared.stores, parts_.metrics)) &&
@@ -195,7 +195,7 @@ asio::awaitable<Worker::End> ServedStore::fetch() {
   co_return end;
 }
 
-/// Only for a fetching daemon: others rely on it.
+/// Sends heartbeats, but only from a daemon that fetches: other processes rely on it to fetch.
 asio::awaitable<void> ServedStore::heartbeat() {
   if (parts_.mode != RunMode::daemon || !parts_.config.worker.ingest) co_return;
   asio::steady_timer timer(parts_.loop);
@@ -210,22 +210,22 @@ asio::awaitable<void> ServedStore::deliver() {
   if (parts_.config.worker.deliver) co_await guarded("deliver", parts_.deliver.run());
 }
 
-/// Runs in parallel with fetching.
+/// Executes queued requests, in parallel with fetching.
 asio::awaitable<void> ServedStore::answer_requests() {
   if (parts_.mode != RunMode::daemon || !parts_.config.worker.ingest) co_return;
-  if (parts_.ingest.worker.stopping()) parts_.requests.stop();  // stopped before it began
+  if (parts_.ingest.worker.stopping()) parts_.requests.stop();  // stop() came before the start
   co_await guarded("requests", parts_.requests.run(false));
 }
 
 asio::awaitable<void> ServedStore::push() {
   if (!parts_.websub) co_return;
-  if (parts_.ingest.worker.stopping()) parts_.websub->stop();  // stopped before it began
+  if (parts_.ingest.worker.stopping()) parts_.websub->stop();  // stop() came before the start
   co_await guarded("websub", parts_.websub->run());
 }
 
 asio::awaitable<void> ServedStore::push_out() {
   if (!parts_.push_out) co_return;
-  if (parts_.ingest.worker.stopping()) parts_.push_out->stop();  // stopped before it began
+  if (parts_.ingest.worker.stopping()) parts_.push_out->stop();  // stop() came before the start
   co_await guarded("push_out", parts_.push_out->run());
 }
 
@@ -235,7 +235,7 @@ namespace {
 
 constexpr Milliseconds first_wait{50}, longest_wait{5'000};
 
-/// HTTP P19: a worker with many feeds must give publishers a contact.
+/// HTTP P19: a worker with many feeds must have a contact for publishers. Returns an exit code.
 asio::awaitable<int> check_contact(ServedParts& parts) {
   const StoreResult<FleetFigures> figures =
       co_await parts.ingest.store.call([](Store& store) { return Fleet(store).figures(); });
@@ -258,7 +258,7 @@ std::optional<StoreOptions> one_stream_of(const ServedParts& parts) {
   return of_all;
 }
 
-/// An error that the operator must fix before the start. Blocking. An unreachable node does not prevent the start.
+/// An error that the operator must fix before the start; an unreachable node does not prevent the start. Blocking.
 std::optional<StoreError> objection_to(const StoreOptions& one_stream) {
   const auto opened = Store(one_stream).open();
   const bool is_ours = opened.has_error() && (opened.error().code == StoreError::Code::unsupported ||
@@ -271,7 +271,7 @@ std::optional<StoreError> objection_to(const StoreOptions& one_stream) {
 asio::awaitable<int> open_store(ServedParts& parts) {
   Milliseconds wait = first_wait;
   for (std::string told; !parts.ingest.worker.stopping();) {
-    // Read in each round: SIGHUP may replace the configuration.
+    // Read in each round, because SIGHUP may replace the configuration.
     const std::vector<HostSettings> hosts = HostRules(parts.config).settings();
     const std::optional<StoreOptions> one_stream = one_stream_of(parts);
     const RunMode mode = parts.mode;
@@ -285,7 +285,7 @@ asio::awaitable<int> open_store(ServedParts& parts) {
       id = std::move(*named);
       const auto wrong = one_stream ? objection_to(*one_stream) : std::nullopt;
       if (wrong) return StoreResult<std::string>(*wrong);
-      if (mode == RunMode::selected) return opened;  // a verb may run with a smaller configuration
+      if (mode == RunMode::selected) return opened;  // a verb may run without the hosts' configuration
       const auto known = Hosts(store).set(hosts);    // HTTP H7
       return known ? opened : StoreResult<std::string>(known.error());
     });
@@ -310,7 +310,7 @@ asio::awaitable<int> open_store(ServedParts& parts) {
       parts.opening_trouble = error;  // "LOADING …" while Redis reads its files (RELIABILITY R7)
       parts.shared.notify.status(parts.shared.state());
     }
-    if (told != error.detail) {  // the error may change while the outage lasts
+    if (told != error.detail) {  // the error may change during the outage
       const LogLevel level = parts.shared.away.went(&parts.outages) ? LogLevel::error : LogLevel::debug;
       const std::string& detail = needs_operator(error) ? failure.text : error.detail;  // includes the remedy
       parts.log.write(level, "redis_down", "waiting for Redis", {{"detail", detail}});

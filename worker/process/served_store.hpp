@@ -17,16 +17,16 @@ class ServedStore {
 
   /// Runs until the work has ended; returns the exit code (OPERATIONS §1). Does not throw.
   boost::asio::awaitable<int> run();
-  /// As Stopping::stop(); call only while is_at_work().
+  /// See Stopping::stop(). Call only while is_at_work().
   void stop(bool at_terminal) { stopping_.stop(at_terminal); }
 
   bool is_at_work() const { return has_begun_ && !ended_; }
   bool is_stopping() const { return parts_.ingest.worker.stopping(); }
-  /// Its Redis did not answer in time during a stop.
+  /// Whether Redis did not answer in time during a stop.
   bool has_left() const { return stopping_.has_left(); }
   ServedParts& parts() { return parts_; }
 
-  /// Runs `work`; reports its exceptions as bugs instead of ending the others.
+  /// Runs `work`; an exception is reported as a bug and does not end the other parts.
   boost::asio::awaitable<void> guarded(const char* part, boost::asio::awaitable<void> work);
 
  private:
@@ -47,13 +47,14 @@ class ServedStore {
   bool has_begun_ = false, ended_ = false;
 };
 
-/// Supervises a daemon's private server; no-op without one. Until cancelled.
+/// Supervises a daemon's private server until cancelled; no-op without one.
 boost::asio::awaitable<void> supervise(ServedParts& parts);
 
-// Opening a store at the start: wait, connect, check.
+// Opens a store at the start: connect, check, wait.
 
-/// Connects and checks. A daemon waits for an unreachable store until it is stopped; other modes log the error and end.
-/// Returns an exit code: exits::done if open or stopped, else the reason to end the process.
+/// Connects to the store and checks it. A daemon waits for an unreachable store until it is stopped; other modes log
+/// the error and end. Returns exits::done if the store is open or a stop was requested, else the exit code for the
+/// process.
 boost::asio::awaitable<int> open_store(ServedParts& parts);
 
 }  // namespace feedmill

@@ -33,21 +33,21 @@ void Stopping::stop(bool at_terminal) {
   const bool first = !worker.stopping();
   parts_.on_each_loop([](IngestParts& loop) { loop.worker.stop(); });
   test_point("S16");
-  // Wait drain.listen for hubs, but not for an operator at a terminal; hubs retry.
+  // Wait for hubs for drain.listen, unless an operator at a terminal is waiting; hubs retry.
   if (parts_.websub) first && !at_terminal ? parts_.websub->stop() : parts_.websub->hurry();
   if (parts_.push_out) first && !at_terminal ? parts_.push_out->stop() : parts_.push_out->hurry();
   if (first) since_ = std::chrono::steady_clock::now();
   parts_.requests.stop();
-  // Fetches use their own connections and may notice an outage of the server late.
+  // Fetches have their own connections and may notice an outage of the server late.
   if (parts_.mode == RunMode::daemon && parts_.in_flight() == 0 && !parts_.websub) parts_.deliver.finish();
   parts_.nap.cancel();
   if (!first) parts_.deliver.stop();
-  if (parts_.mode == RunMode::selected) {  // a verb does not drain: it releases its claims and ends with 130
+  if (parts_.mode == RunMode::selected) {  // a verb does not drain: it releases its claims and exits with 130
     interrupted_ = true;
     worker.stop();
     parts_.deliver.stop();
   }
-  // Before the store is open there is nothing to drain; a private server that is still starting answers soon enough.
+  // Before the store is open there is nothing to drain; a private server that is still starting will answer soon.
   const bool idle = !parts_.opened && parts_.server == nullptr;
   if (!first || parts_.mode == RunMode::selected || idle) leave_soon();
   parts_.metrics.set_draining(true);
@@ -87,13 +87,13 @@ void Stopping::ended(int exit_code) {
                    {{"took_ms", took}});
 }
 
-/// RELIABILITY D2: an unresponsive store must not delay the end; its leases expire.
+/// RELIABILITY D2: ends the process even if the store does not respond; its leases expire.
 void Stopping::leave_soon() {
   if (std::exchange(leaving_, true)) return;
   last_resort_.expires_after(leave_within);
   last_resort_.async_wait([this](const boost::system::error_code& cancelled) {
     if (cancelled) return;
-    if (parts_.shared.stores == 1) {  // with several stores the process logs their number
+    if (parts_.shared.stores == 1) {  // with several stores, the process logs how many
       const bool claims = parts_.opened && (parts_.loops > 1 || parts_.ingest.worker.holds_claims());
       parts_.log.write(LogLevel::warn, "stopped",
                        claims ? "stopped; Redis does not answer, so claims come due when their leases end"
@@ -116,7 +116,7 @@ void cut_off(ServedParts& parts, const std::exception& why) {
 }
 
 void end_now(int exit_code) {
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // lets the log thread write
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // gives the log thread time to write
   std::_Exit(exit_code);
 }
 
@@ -138,7 +138,7 @@ Log& log_of(ServedParts& parts) {
   return parts.shared.stores > 1 && !is_said_by_another(parts) ? parts.shared.log : parts.log;
 }
 
-/// Logs the rejection once; the page and the service manager show it until a reload succeeds.
+/// Logs why the configuration was rejected; the status page and the service manager show it until a reload succeeds.
 void refuse(ServedParts& parts, const std::string& why, std::string_view key) {
   std::vector<LogField> fields;
   if (!key.empty()) fields.emplace_back("reason", key);
@@ -182,7 +182,7 @@ asio::awaitable<void> reload(ServedParts& parts) {
   }
   if (!read->changed.empty()) parts.requests.set_rules(request_rules(config));
   parts.looks.set_probe(probe_options(config));
-  parts.api.set_config(config);  // its tokens are in files, which may have changed
+  parts.api.set_config(config);  // tokens are in files, which may have changed even if the configuration did not
   if (touched("signals.")) {
     const auto cap = [records = config.signals.max_len, bytes = config.signals.max_bytes](Store& store) {
       store.set_signals_caps(records, bytes);

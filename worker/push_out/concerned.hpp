@@ -1,4 +1,4 @@
-// Index of subscribers by the events they receive: a lookup instead of a test of each. Pure.
+// Index of subscribers by the events they receive, so that an event need not be tested against each of them. Pure.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace feedmill {
 
 class ConcernedIndex {
  public:
-  /// Applies changes, in the order in which they were read.
+  /// Applies changes; call in the order in which they were read.
   void take(const SubscriberChanges& changes);
 
   /// Ids of the subscribers that receive the event; unordered, without duplicates.

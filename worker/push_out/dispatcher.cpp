@@ -22,12 +22,12 @@ using Then = SubscriberSettlement::Then;
 
 namespace {
 
-constexpr std::size_t page_events = 200;       // read for one subscriber at a time
-constexpr std::size_t most_settled = 500;      // per script call
-constexpr std::size_t posts_at_once = 20;      // per hub delivery
-constexpr Milliseconds progress_every{1'000};  // progress of one second is written together
-constexpr Milliseconds settle_within{50};      // finished subscribers are written sooner
-constexpr Milliseconds turn{10'000};           // then the subscriber yields its lane
+constexpr std::size_t page_events = 200;       // events read for one subscriber at a time
+constexpr std::size_t most_settled = 500;      // subscribers per script call
+constexpr std::size_t posts_at_once = 20;      // posts per delivery to a hub subscriber
+constexpr Milliseconds progress_every{1'000};  // interval at which progress is stored
+constexpr Milliseconds settle_within{50};      // finished subscribers are stored sooner
+constexpr Milliseconds turn{10'000};           // after this time a subscriber yields its lane
 constexpr Milliseconds least_back_off{60'000}, most_back_off{std::chrono::hours(24)};
 constexpr Milliseconds after_bug = std::chrono::hours(1);  // until the subscriber is served again
 constexpr std::uint32_t most_rest = 30'000;                // ms, of a verification without a lane
@@ -137,13 +137,13 @@ bool Dispatcher::has_lane_for(Served& served) {
   return true;
 }
 
-/// Null: our lease has ended and another lane serves the subscriber.
+/// Null if our lease has ended and another lane serves the subscriber.
 Dispatcher::Progress* Dispatcher::progress_of(const Served& served) {
   const auto found = progress_.find(served.subscriber.id);
   return found != progress_.end() && found->second.claim == served.claim ? &found->second : nullptr;
 }
 
-/// Before each request: stop once our lease has expired, even if no other worker is known to have taken over.
+/// Called before each request: stop once our lease has expired, even if no other worker is known to have taken over.
 bool Dispatcher::let_go(const Served& served, SubscriberSettlement& end) {
   const Progress* const progress = progress_of(served);
   if (progress != nullptr && !progress->lost && Clock::now() < progress->held_until) return false;
@@ -252,7 +252,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::tell_page(Served& served, Subscrib
   for (const auto& event : page.events) {
     if (wants(subscriber, *event)) wanted.push_back(event);
   }
-  // Send long pages in parts: re-publishing is checked again before each part, and others get their turn.
+  // Send long pages in parts: re-publishing is checked again before each part, and other subscribers get a turn.
   if (is_webhook(subscriber) && wanted.size() > told_at_once) {
     wanted.resize(told_at_once);
     up_to = wanted.back()->id;
@@ -277,7 +277,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::tell_page(Served& served, Subscrib
   co_return Next::more;
 }
 
-/// Drops events of feeds that have become private since they were read (WEBSUB U15).
+/// Drops events of feeds that have become private since the events were read (WEBSUB U15).
 asio::awaitable<StoreResult<void>> Dispatcher::leave_private(const Subscriber& subscriber, OutsideEvents& events) {
   if (subscriber.with_private) co_return StoreResult<void>();
   std::vector<std::string> urls;
@@ -293,7 +293,8 @@ asio::awaitable<StoreResult<void>> Dispatcher::leave_private(const Subscriber& s
   co_return StoreResult<void>();
 }
 
-/// Sends one at a time, or up to `at_once` in parallel; the cursor moves to the last event before the first failure.
+/// Sends events one at a time, or up to `at_once` in parallel; the cursor moves to the last event before the first
+/// failure.
 asio::awaitable<Dispatcher::Next> Dispatcher::tell_webhook(Served& served, SubscriberSettlement& end,
                                                            const OutsideEvents& wanted) {
   const Subscriber& subscriber = served.subscriber;
@@ -325,7 +326,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::tell_webhook(Served& served, Subsc
   co_return Next::more;
 }
 
-/// Sends the new posts in one document; shortens `up_to` if not all of them fit.
+/// Sends the new posts in one document; moves `up_to` back if not all of them fit.
 asio::awaitable<Dispatcher::Next> Dispatcher::deliver(Served& served, SubscriberSettlement& end,
                                                       const OutsideEvents& wanted, std::string& up_to) {
   std::vector<std::string> ids;
@@ -336,7 +337,7 @@ asio::awaitable<Dispatcher::Next> Dispatcher::deliver(Served& served, Subscriber
     if (!known) ids.push_back(event->event.entity_id);
     last = event->id;
   }
-  // Slow receivers may use half of the memory.
+  // Receivers that failed or were slow may use half of the memory.
   const double of_memory = served.failed ? 0.5 : 1;
   const StoreResult<NewContent::Made> made = co_await content_.of(served.subscriber, ids, last, of_memory);
   if (!made) {
@@ -444,13 +445,13 @@ Milliseconds Dispatcher::with_jitter(Milliseconds delay) {
   return delay * 9 / 10 + Milliseconds(some(random_));
 }
 
-/// When to try again after the host had no free slot.
+/// When to retry a request that found no free slot at the host.
 Milliseconds Dispatcher::place_again(const Told& told) {
   return with_jitter(told.retry_after > Milliseconds(0) ? told.retry_after : options_.poll);
 }
 
-/// Writes finished subscribers soon, and progress of the others once a second: after a crash that second is sent again,
-/// under the same ids.
+/// Stores finished subscribers soon and the progress of the others once a second. After a crash, the events of that
+/// second are sent again with the same ids.
 asio::awaitable<void> Dispatcher::write_down() {
   progress_due_ = Clock::now() + progress_every;
   bool failed = false;
@@ -472,8 +473,8 @@ asio::awaitable<void> Dispatcher::write_down() {
   }
 }
 
-/// False: Redis did not answer. Finished subscribers are then settled later; if their lease ends before that, the next
-/// worker resumes at the last cursor written.
+/// Returns false if Redis did not answer. Finished subscribers are then settled later; if their lease ends before that,
+/// the next worker resumes at the last cursor stored.
 asio::awaitable<bool> Dispatcher::settle(std::vector<SubscriberSettlement> all) {
   for (std::size_t from = 0; from < all.size(); from += most_settled) {
     const auto some = std::span(all).subspan(from, std::min(most_settled, all.size() - from));

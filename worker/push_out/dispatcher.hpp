@@ -1,5 +1,5 @@
-// Serves due subscribers: verifies hub subscriptions, sends events to webhooks and content to subscribers, and stores
-// each one's progress (WEBSUB U4, U5, U7, U12–U15). One slow receiver does not delay the others.
+// Serves due subscribers: verifies hub subscriptions, sends events to webhooks and content to hub subscribers, and
+// stores the progress of each (WEBSUB U4–U7, U12–U15). One slow receiver does not delay the others.
 #pragma once
 
 #include <chrono>
@@ -26,50 +26,52 @@
 
 namespace feedmill {
 
-/// Back-off of a receiver after so many failures in a row: 1 min · 2^k, or its Retry-After; each at most 24 h.
+/// Back-off of a receiver after `failures` in a row, at least 1: 1 min · 2^(failures - 1), or its Retry-After if that
+/// is longer; at most 24 h.
 Milliseconds receiver_back_off(std::uint32_t failures, Milliseconds retry_after);
 
-/// Attempts per delivery to a hub subscriber; then it is dropped, and the subscription continues.
+/// Attempts per delivery to a hub subscriber. Then the delivery is dropped and the subscription continues.
 inline constexpr std::uint32_t most_hub_tries = 13;
 
-/// Lives on one loop; the constructor's arguments outlive it.
+/// Lives on one loop; all constructor arguments must outlive it.
 class Dispatcher {
  public:
   struct Options {
-    std::string token;          ///< of this worker, unique
-    std::string hub;            ///< the hub's URL, named in deliveries
+    std::string token;          ///< unique to this worker
+    std::string hub;            ///< URL of the hub, named in deliveries
     std::size_t at_once = 256;  ///< lanes; verifications get at most a quarter of them, receivers that failed or were
                                 ///< slow last time half
     std::size_t per_host = 4;
     Milliseconds timeout{15'000};
-    Milliseconds give_up{std::chrono::hours(7 * 24)};  ///< a webhook that has failed for so long is suspended
-    Milliseconds lease{10'000};                        ///< of a subscriber; renewed every second
+    Milliseconds give_up{std::chrono::hours(7 * 24)};  ///< a webhook that fails for this long is suspended
+    Milliseconds lease{10'000};                        ///< lease of a subscriber; renewed every second
     Milliseconds poll{1'000};                          ///< shortest delay before a retry
-    Milliseconds look{1'000};   ///< how often an idle dispatcher polls for due subscribers and missed events
-    Milliseconds lead{10'000};  ///< lease of the worker that looks up subscribers of events; renewed before it ends
+    Milliseconds look{1'000};   ///< interval at which an idle dispatcher polls for due subscribers and missed events
+    Milliseconds lead{10'000};  ///< lease of the worker that finds the subscribers of events; renewed before it ends
   };
 
+  /// Collaborators; all must outlive the dispatcher.
   struct Parts {
     StoreCalls& store;
     const FeedHomes& homes;
     EventTail& tail;
     WakeEvent& due;  ///< notified when subscribers may be due
     Fetcher& fetcher;
-    OutgoingMemory& memory;  ///< for deliveries
+    OutgoingMemory& memory;  ///< memory for deliveries
     VerificationLimit& sites;
     Metrics& metrics;
     Log& log;
   };
-  /// `content`: the store, over another connection for long reads.
+  /// `content`: the store, over another connection, for long reads.
   Dispatcher(boost::asio::any_io_executor executor, const StoreOptions& content, const Parts& parts, Options options);
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
 
-  /// Until stop() and the end of running requests, or until cancelled.
+  /// Runs until stop() and the end of running requests, or until cancelled.
   boost::asio::awaitable<void> run();
   void stop();
-  /// Call after run(): stores each subscriber's progress and releases it to other workers. A request cancelled in
-  /// flight may have been accepted; it is sent again under the same id.
+  /// Call after run(): stores the progress of each subscriber and releases it to other workers. The receiver may have
+  /// accepted a request that was cancelled in flight; it is sent again with the same id.
   boost::asio::awaitable<void> lay_down();
 
  private:
@@ -81,14 +83,14 @@ class Dispatcher {
     std::string claim;
     Clock::time_point held_until;
     bool verifies = false;  ///< the subscription is pending
-    bool failed = false;    ///< its last request failed or was slow
-    Fields changes{};       ///< changed fields of its record, not yet written
+    bool failed = false;    ///< the last request failed or was slow
+    Fields changes{};       ///< changed fields of the record that are not yet stored
   };
-  /// Progress of a claimed subscriber.
+  /// The progress of a claimed subscriber.
   struct Progress {
     std::string claim, cursor;
     Clock::time_point held_until;  ///< our lease lasts at least until then
-    bool lost = false;             ///< another worker has claimed it
+    bool lost = false;             ///< another worker has claimed the subscriber
   };
   /// Whether to continue serving the subscriber.
   enum class Next { more, settled };
@@ -99,6 +101,7 @@ class Dispatcher {
   Progress* progress_of(const Served& served);
   bool let_go(const Served& served, SubscriberSettlement& end);
   boost::asio::awaitable<SubscriberSettlement> serve(Served& served);
+  /// When a verification may be sent, given the limits of its site and network.
   enum class Turn { now, later, never };
   boost::asio::awaitable<Turn> turn_at_site(Served& served, SubscriberSettlement& end, Fetcher::Peer& peer);
   boost::asio::awaitable<Next> confirm(Served& served, SubscriberSettlement& end);
@@ -136,10 +139,10 @@ class Dispatcher {
   DueLanes<Served> lanes_;
   std::size_t verifying_ = 0;                  // claimed subscribers that are pending
   std::size_t failing_ = 0;                    // claimed subscribers whose last request failed or was slow
-  std::map<std::string, Progress> progress_;   // of subscribers in a lane
+  std::map<std::string, Progress> progress_;   // by id, for subscribers in a lane
   std::vector<SubscriberSettlement> settled_;  // not yet written
   std::vector<Notice> notices_;                // not yet written
-  Clock::time_point progress_due_;             // next write of progress
+  Clock::time_point progress_due_;             // when progress is stored next
   Milliseconds redis_time_{};                  // Redis' clock at `redis_read_`
   Clock::time_point redis_read_;
   std::minstd_rand random_;

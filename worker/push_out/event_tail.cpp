@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::size_t read_at_once = 500;
 
-/// An event that counts in the budget while it is held.
+/// An event that is charged to the memory budget while it exists.
 struct Counted {
   Counted(MemoryBudget& memory, std::shared_ptr<const OutsideEvent> counted)
       : event(std::move(counted)), share(memory, 0) {
-    share.hold(sizeof(OutsideEvent) + 2 * event->json.size());  // its members hold the texts as well
+    share.hold(sizeof(OutsideEvent) + 2 * event->json.size());  // the members contain the texts again
   }
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;

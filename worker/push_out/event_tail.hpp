@@ -1,4 +1,4 @@
-// The newest events as push-out may send them: read once per process, bounded in memory.
+// The newest events in the form that may be pushed out: read once per process, bounded in memory.
 #pragma once
 
 #include <cstddef>
@@ -27,48 +27,49 @@ namespace feedmill {
 class EventTail {
  public:
   struct Options {
-    std::size_t records = 10'000;  ///< most events held
+    std::size_t records = 10'000;  ///< maximum of events held
     std::size_t bytes = std::size_t{16} << 20U;
-    std::size_t page_bytes = std::size_t{256} << 10U;  ///< a call stops after so many
+    std::size_t page_bytes = std::size_t{256} << 10U;  ///< a call stops after this many bytes
     std::chrono::seconds age{30};    ///< older events are read again: a feed may have become private (WEBSUB U15)
     Milliseconds block{2'000};       ///< longest wait in Redis for an event
     Milliseconds look_again{1'000};  ///< retry delay after an error
   };
 
-  /// `homes`: the stores of the events' feeds. `homes` and `memory` outlive this.
+  /// `homes`: the stores of the events' feeds. `homes` and `memory` must outlive this.
   EventTail(const boost::asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
             MemoryBudget& memory, Options options);
   EventTail(const EventTail&) = delete;
   EventTail& operator=(const EventTail&) = delete;
 
-  /// Reads until stop(), from the end of the stream on.
+  /// Reads new events, starting at the end of the stream, until stop().
   boost::asio::awaitable<void> run();
   void stop();
 
-  /// Called on the loop after events were added. Must not throw; must outlive this or call forget().
+  /// `added` is called on the loop after events were added; it must not throw. Call forget() before anything that it
+  /// uses is destroyed, unless that outlives this.
   using Listener = std::list<std::function<void()>>::iterator;
   Listener listen(std::function<void()> added);
   void forget(Listener listener);
 
-  /// Id of the newest event held; "" before run() has connected.
+  /// Id of the newest event read; "" before run() has connected.
   const std::string& newest() const { return newest_; }
-  /// Counts events while they are referenced.
+  /// The budget that counts events while they are referenced.
   MemoryBudget& budget() const { return memory_; }
-  /// The held events after `after`, at most `most` and Options::page_bytes; empty optional if some of them are not
-  /// held, or if `after` is past the newest event.
+  /// The held events after `after`, at most `most` and Options::page_bytes. Empty optional if not all events after
+  /// `after` are held, or if `after` is past the newest event.
   std::optional<OutsideEvents> held(const std::string& after, std::size_t most) const;
-  /// Result of since() and next().
+  /// The result of since() and next().
   struct Since {
     OutsideEvents events;
-    bool missed = false;  ///< some events after `after` have been trimmed, or `after` is past the store's newest
+    bool missed = false;  ///< events after `after` were trimmed, or `after` is past the newest event in the store
     std::string oldest, before_oldest;  ///< if missed; see EventStream::Since
   };
   boost::asio::awaitable<StoreResult<Since>> since(std::string after, std::size_t most);
-  /// held(), or since() where that has not all.
+  /// Like since(), but uses held() if that has all events.
   boost::asio::awaitable<StoreResult<Since>> next(std::string after, std::size_t most);
 
  private:
-  /// An event and the time it was read.
+  /// An event and when it was read.
   struct Held {
     std::shared_ptr<const OutsideEvent> event;
     std::chrono::steady_clock::time_point read;

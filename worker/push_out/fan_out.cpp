@@ -12,8 +12,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-constexpr std::size_t batch_events = 500;  // per batch
-constexpr std::size_t most_woken = 500;    // per script call
+constexpr std::size_t batch_events = 500;  // events per batch
+constexpr std::size_t most_woken = 500;    // subscribers per script call
 
 }  // namespace
 
@@ -49,7 +49,7 @@ asio::awaitable<void> FanOut::run() {
   }
 }
 
-/// Another worker tries for the lead only at intervals, however many events arrive.
+/// Takes or renews the lead. Other workers try only at intervals, however many events arrive.
 asio::awaitable<bool> FanOut::hold_lead() {
   if (Clock::now() < renew_at_) co_return leading_;
   const auto take = [&](Store& store) { return Subscribers(store).lead(options_.token, options_.lead); };
@@ -70,14 +70,14 @@ asio::awaitable<bool> FanOut::learn_changes() {
       co_return false;
     }
     index_.take(*changes);
-    // The index restarts: all subscribers are sent again.
+    // The index restarts, so all subscribers are returned again.
     changes_ = changes->anew ? 0 : changes->number;
     more = changes->more || changes->anew;
   }
   co_return true;
 }
 
-/// Makes the subscribers of one batch of events due. True if more events may be waiting.
+/// Makes the subscribers of one batch of events due. Returns true if more events may be waiting.
 asio::awaitable<bool> FanOut::look_through() {
   if (!leading_) {
     const auto begin = [](Store& store) { return Subscribers(store).begin_leading(); };
@@ -91,7 +91,7 @@ asio::awaitable<bool> FanOut::look_through() {
     mark_ = *mark;
     leading_ = true;
   }
-  // Events first, then subscribers: a subscriber added before an event is then always known.
+  // Read events first, then subscribers, so that a subscriber added before an event is always known.
   const bool is_first = mark_.empty();
   const std::string newest = tail_.newest();
   StoreResult<EventTail::Since> read = EventTail::Since();
@@ -103,11 +103,11 @@ asio::awaitable<bool> FanOut::look_through() {
   if (is_first ? newest.empty() : !read->missed && read->events.empty()) co_return false;
   const bool learnt = co_await learn_changes();
   if (!learnt) co_return false;
-  // First run on this stream: every subscriber finds its events since it was added.
+  // First run on this stream: each subscriber looks for events since it was added.
   if (is_first) co_return co_await wake_all("0-0", newest);
-  // Every subscriber finds its own gap.
+  // Each subscriber finds its own gap.
   if (read->missed) co_return co_await wake_all(mark_, read->before_oldest);
-  std::unordered_map<std::string, std::string> first;  // by id: the position before its first event
+  std::unordered_map<std::string, std::string> first;  // by id: the position before the subscriber's first event
   std::string up_to = mark_;
   for (const auto& event : read->events) {
     for (std::string& id : index_.of(*event)) first.try_emplace(std::move(id), up_to);
@@ -125,7 +125,7 @@ asio::awaitable<bool> FanOut::wake_all(std::string before, std::string up_to) {
   co_return co_await wake(std::move(concerned), std::move(up_to));
 }
 
-/// In parts; the last one moves the mark, so that the next leader repeats unfinished batches.
+/// Works in parts. Only the last part moves the mark, so that the next leader repeats an unfinished batch.
 asio::awaitable<bool> FanOut::wake(std::vector<Subscribers::Concerned> concerned, std::string mark) {
   for (std::size_t from = 0;;) {
     const std::size_t count = std::min(most_woken, concerned.size() - from);

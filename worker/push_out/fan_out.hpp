@@ -1,5 +1,5 @@
-// Finds the receivers of events: one worker at a time reads the stream and makes those subscribers due that receive an
-// event (WEBSUB U14). Sends no requests.
+// Finds the receivers of events: one worker at a time, the leader, reads the stream and makes the subscribers of each
+// event due (WEBSUB U14). Sends no requests.
 #pragma once
 
 #include <chrono>
@@ -18,12 +18,12 @@
 
 namespace feedmill {
 
-/// Lives on one loop; the constructor's arguments outlive it.
+/// Lives on one loop; all constructor arguments must outlive it.
 class FanOut {
  public:
   struct Options {
-    std::string token;  ///< of this worker, unique
-    Milliseconds look;  ///< how often it polls for missed events
+    std::string token;  ///< unique to this worker
+    Milliseconds look;  ///< interval of polls for missed events
     Milliseconds lead;  ///< lease of the leader
   };
 
@@ -34,21 +34,21 @@ class FanOut {
   FanOut(const FanOut&) = delete;
   FanOut& operator=(const FanOut&) = delete;
 
-  /// Until stop().
+  /// Runs until stop().
   boost::asio::awaitable<void> run();
   void stop();
-  /// Call after run(): another worker may lead at once.
+  /// Call after run(): releases the lead, so that another worker can take it at once.
   boost::asio::awaitable<void> let_go();
 
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Interval of attempts while another worker leads.
+  /// Interval of attempts to lead while another worker leads.
   Milliseconds look_to_lead() const { return options_.lead / 5; }
   boost::asio::awaitable<bool> hold_lead();
   boost::asio::awaitable<bool> look_through();
   boost::asio::awaitable<bool> learn_changes();
-  // By value: the tail moves on, and its newest id with it.
+  // By value, because the tail's newest id changes during the call.
   boost::asio::awaitable<bool> wake_all(std::string before, std::string up_to);
   boost::asio::awaitable<bool> wake(std::vector<Subscribers::Concerned> concerned, std::string mark);
   boost::asio::awaitable<void> keep_up();
@@ -62,7 +62,7 @@ class FanOut {
   WakeEvent wake_;
 
   bool leading_ = false;
-  std::string mark_;           // the stream has been processed up to here
+  std::string mark_;           // position up to which the stream has been processed
   std::uint64_t changes_ = 0;  // number of the last change in the index
   ConcernedIndex index_;
   Clock::time_point renew_at_, upkeep_at_;

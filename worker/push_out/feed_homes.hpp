@@ -18,12 +18,13 @@
 
 namespace feedmill {
 
+/// Access to the stores with the feeds of an event stream.
 struct FeedHomes {
   unsigned partitions = 1;
-  /// Runs `work(store)` with a partition's store, off the loop; ends within the store's timeout.
+  /// Runs `work(store)` on a partition's store, off the loop; ends within the store's timeout.
   std::function<boost::asio::awaitable<void>(unsigned partition, std::function<void(Store&)> work)> at;
 
-  /// Calls `read(store, urls)` for each partition's feeds and returns all values in the order of `urls`, or the first
+  /// Calls `read(store, urls)` for the feeds of each partition. Returns all values in the order of `urls`, or the first
   /// error.
   template <class Read, class Values = std::invoke_result_t<Read, Store&, std::span<const std::string>>>
   boost::asio::awaitable<Values> of_feeds(std::vector<std::string> urls, Read read) const {
@@ -41,7 +42,7 @@ struct FeedHomes {
   }
 };
 
-/// All feeds in the store of `calls`, which outlives them.
+/// For a stream with all its feeds in the store of `calls`, which must outlive the result.
 inline FeedHomes all_in(StoreCalls& calls) {
   FeedHomes homes;
   homes.at = [&calls](unsigned, std::function<void(Store&)> work) { return calls.call(std::move(work)); };

@@ -30,10 +30,10 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 constexpr auto quietly = asio::as_tuple(asio::use_awaitable);
-constexpr std::size_t lists = 60;                       // each stream gets one heartbeat in so many ticks
-constexpr std::size_t enough_at_once = 64U << 10U;      // bytes; one event may be longer
-constexpr std::size_t turns = 64;                       // before the loop yields
-constexpr std::size_t most_ignored_input = 16U << 10U;  // bytes; clients of a stream have nothing to send
+constexpr std::size_t lists = 60;                       // each stream gets one heartbeat in this many ticks
+constexpr std::size_t enough_at_once = 64U << 10U;      // bytes per write; a single event may be larger
+constexpr std::size_t turns = 64;                       // turns before the loop yields
+constexpr std::size_t most_ignored_input = 16U << 10U;  // bytes; a client has nothing to send
 constexpr std::size_t looked_at = 1'000;                // new events per step
 constexpr std::uint64_t idle_cost = 4U << 10U;          // bytes per stream
 
@@ -41,7 +41,7 @@ constexpr std::string_view head =
     "HTTP/1.1 200 OK\r\n"
     "Content-Type: text/event-stream; charset=utf-8\r\n"
     "Cache-Control: no-store\r\n"
-    "X-Accel-Buffering: no\r\n"  // nginx forwards each event at once
+    "X-Accel-Buffering: no\r\n"  // makes nginx forward each event at once
     "X-Content-Type-Options: nosniff\r\n"
     "Access-Control-Allow-Origin: *\r\n"
     "Connection: close\r\n\r\n"
@@ -70,7 +70,7 @@ HttpReply too_old(const std::string& oldest) {
   return reply;
 }
 
-/// Frame of the HTML standard (Server-sent events, "Interpreting an event stream"); JSON is one line.
+/// Appends a frame of the HTML standard (Server-sent events, "Interpreting an event stream"); the JSON is one line.
 void append_frame(std::string& bytes, const OutsideEvent& event) {
   bytes.append("id: ").append(event.id).append("\nevent: ").append(event.event.type);
   bytes.append("\ndata: ").append(event.json).append("\n\n");
@@ -83,16 +83,16 @@ struct LiveStreams::Stream {
   std::optional<asio::ip::address> network;
   EventFilter filter;
   std::optional<Topic> only;
-  std::string token;  // of the topic, if opened by one
-  EventPlace after;   // processed up to here; while it rests, up to the mark if that is later
+  std::string token;  // token of the topic, if the stream was opened with one
+  EventPlace after;   // processed up to here; while the stream rests, up to the mark if that is later
   EventPlace told;    // last id sent to the client
-  // Unsent rest of the last write: of a text, or of an event from a byte on.
+  // The unsent rest of the last write: of a text, or of an event from the byte `event_from`.
   std::string text_left;
   std::shared_ptr<const OutsideEvent> event_left;
   std::size_t event_from = 0;
-  std::list<Stream*>::iterator behind;  // if event_left
+  std::list<Stream*>::iterator behind;  // valid if event_left is set
   Clock::time_point blocked_since;
-  std::size_t input = 0;  // received and ignored bytes
+  std::size_t input = 0;  // bytes received and ignored
   std::size_t list = 0;
   std::list<StreamPtr>::iterator at;
   bool ready = false, past = false, blocked = false, closed = false;
@@ -173,7 +173,7 @@ asio::awaitable<HttpReply> LiveStreams::answer(Visit& visit, LiveQuery access) {
     if (!since) co_return problem(http::status::service_unavailable, "store_away", "the store does not answer");
     if (since->missed) co_return too_old(since->oldest);
     first = std::move(since->events);
-    if (auto refused = refusal(network)) co_return std::move(*refused);  // checked again after the read
+    if (auto refused = refusal(network)) co_return std::move(*refused);  // slots may be taken by now
   }
   if (visit.head().method() == http::verb::head) {
     HttpReply reply = http_reply(http::status::ok, "text/event-stream; charset=utf-8", "");
@@ -201,9 +201,9 @@ void LiveStreams::open(Visit& visit, LiveRequest request, LiveQuery access, cons
   boost::system::error_code ignored;
   stream->socket.non_blocking(true, ignored);
   stream->socket.set_option(tcp::no_delay(true), ignored);
-  // Limited: the kernel's default may grow to megabytes.
+  // Limited, because the kernel's default may grow to megabytes.
   stream->socket.set_option(asio::socket_base::send_buffer_size(options_.socket_bytes), ignored);
-  // Detects clients that vanished: they do not acknowledge data.
+  // Detects clients that vanished: they no longer acknowledge data.
   const auto patience = static_cast<unsigned>(options_.patience.count());
   ::setsockopt(stream->socket.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof patience);
 
@@ -215,7 +215,7 @@ void LiveStreams::open(Visit& visit, LiveRequest request, LiveQuery access, cons
   memory_.hold(++figures_.open * idle_cost);
   ++figures_.opened;
 
-  // An id without data makes no event but is remembered, so that a client can resume from here.
+  // An id without data is not an event, but clients remember it and can resume from here.
   std::string begin(head);
   if (!request.after) begin.append("id: ").append(tail_.newest()).append("\n");
   send_text(*stream, begin.append("\n"));
@@ -260,7 +260,7 @@ void LiveStreams::close(Stream& stream) {
   memory_.hold(--figures_.open * idle_cost);
 }
 
-/// Calls `act` with each part of the index that contains the stream.
+/// Calls `act` with each part of the index that the stream belongs to.
 template <class Act>
 void LiveStreams::with_index(Stream& stream, Act act) {
   const auto in = [&](std::unordered_map<std::string, Streams>& map, const std::string& name) {
@@ -276,12 +276,13 @@ void LiveStreams::with_index(Stream& stream, Act act) {
 
 // --- turns -----------------------------------------------------------------------------------------------------------
 
-/// New events in the tail: idle streams move to the mark unless an event matches; the others continue where they are.
+/// Handles new events in the tail: resting streams move to the mark unless an event matches; other streams continue
+/// from their own position.
 void LiveStreams::added() {
   if (figures_.open == 0) return;
   for (;;) {
     const auto events = tail_.held(to_string(mark_), looked_at);
-    if (!events) {  // the tail has restarted: each stream finds its own gap
+    if (!events) {  // the tail has restarted; each stream finds its own gap
       for (const auto& list : beats_) {
         for (const StreamPtr& stream : list) {
           if (!stream->rests()) continue;
@@ -354,7 +355,7 @@ void LiveStreams::serve(Stream& stream) {
   if (!stream.blocked) make_ready(stream);
 }
 
-/// Serves streams outside the tail's range from Redis: one page each in turn.
+/// Serves streams with a position before the tail from Redis, one page each in turn.
 asio::awaitable<void> LiveStreams::read_history() {
   while (!stopping_) {
     if (past_.empty()) {
@@ -378,20 +379,20 @@ asio::awaitable<void> LiveStreams::read_history() {
     if (since->missed) {
       ++figures_.missed;
       close(*stream);
-    } else if (!stream->blocked && !since->events.empty()) {  // blocked by a heartbeat during the read
+    } else if (!stream->blocked && !since->events.empty()) {  // a heartbeat may have blocked it during the read
       send(*stream, since->events);
       if (!stream->blocked) make_ready(*stream);
     }
   }
 }
 
-/// Spreads the heartbeats: one list per tick.
+/// Sends heartbeats to one list of streams per tick, so that they are spread over time.
 void LiveStreams::tick() {
   const auto now = Clock::now();
   next_tick_ = std::max(next_tick_ + tick_, now);
   auto& list = beats_[next_beat_++ % lists];
   for (auto at = list.begin(); at != list.end();) {
-    Stream& stream = **at++;  // beat() may remove it from the list
+    Stream& stream = **at++;  // beat() may remove the stream from the list
     beat(stream);
   }
 }
@@ -404,15 +405,15 @@ void LiveStreams::beat(Stream& stream) {
   }
   if (stream.rests()) stream.after = std::max(stream.after, mark_);
   if (stream.after <= stream.told) return send_text(stream, ":\n\n");
-  // No events matched, but its last id would become too old.
+  // No events matched, but the client's last id must not become too old.
   stream.told = stream.after;
   send_text(stream, "id: " + to_string(stream.after) + "\n\n");
 }
 
 // --- bytes -----------------------------------------------------------------------------------------------------------
 
-/// Sends the matching events after `stream.after`, up to one write's size. Requires that nothing is left over from
-/// before.
+/// Sends the matching events after `stream.after`, up to the size of one write. Requires that the last write left
+/// nothing unsent.
 void LiveStreams::send(Stream& stream, const OutsideEvents& events) {
   scratch_.clear();
   parts_.clear();
@@ -440,8 +441,8 @@ void LiveStreams::send(Stream& stream, const OutsideEvents& events) {
   leave(stream, left->event);
 }
 
-/// The client has received part of the event. Closes the clients with the longest lag while such events exceed
-/// Options::most_left (SECURITY M6).
+/// Records that the client has received only part of the event. While the total size of such events exceeds
+/// Options::most_left, closes the clients that have lagged the longest (SECURITY M6).
 void LiveStreams::leave(Stream& stream, std::shared_ptr<const OutsideEvent> event) {
   stream.event_left = std::move(event);
   stream.behind = behind_.insert(behind_.end(), &stream);
@@ -487,7 +488,7 @@ void LiveStreams::send_rest(Stream& stream) {
   make_ready(stream);
 }
 
-/// Writes without blocking; returns the bytes taken. Closes the stream on error.
+/// Writes without blocking and returns the number of bytes written. Closes the stream on an error.
 std::size_t LiveStreams::write(Stream& stream, std::string_view bytes) {
   std::size_t taken = 0;
   while (taken < bytes.size()) {
@@ -502,7 +503,7 @@ std::size_t LiveStreams::write(Stream& stream, std::string_view bytes) {
   return taken;
 }
 
-/// The client has closed the connection, or the kernel has timed it out.
+/// Handles a connection that the client has closed or the kernel has timed out.
 void LiveStreams::lose(Stream& stream, const boost::system::error_code& why) {
   if (why == asio::error::timed_out) ++figures_.stalled;
   close(stream);
@@ -513,14 +514,14 @@ void LiveStreams::wait_until_writable(Stream& stream) {
   stream.blocked_since = Clock::now();
   const StreamPtr kept = *stream.at;
   stream.socket.async_wait(tcp::socket::wait_write, [this, kept](const boost::system::error_code& error) {
-    if (kept->closed) return;  // first: `this` may be gone
+    if (kept->closed) return;  // check first: `this` may no longer exist
     if (error) return lose(*kept, error);
     kept->blocked = false;
     send_rest(*kept);
   });
 }
 
-/// Detects that the client has left. Ignores input, within bounds.
+/// Detects that the client has left. Ignores a limited amount of input.
 void LiveStreams::watch(Stream& stream) {
   const StreamPtr kept = *stream.at;
   stream.socket.async_wait(tcp::socket::wait_read, [this, kept](boost::system::error_code error) {

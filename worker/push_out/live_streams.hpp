@@ -1,4 +1,4 @@
-// The live stream as Server-Sent Events: `GET /events`, held open for each client (OPERATIONS V1, V2, V5, SECURITY W7).
+// The live stream of Server-Sent Events: `GET /events`, held open for each client (OPERATIONS V1–V5, SECURITY W7).
 #pragma once
 
 #include <chrono>
@@ -28,43 +28,45 @@
 
 namespace feedmill {
 
-/// Events that the client may see; its query narrows them.
+/// The events that a client may see; its query narrows them.
 struct LiveQuery {
-  std::optional<Topic> only{};  ///< events of this feed, or of the feeds in this channel; none: of all
+  std::optional<Topic> only{};  ///< only events of this feed, or of the feeds in this channel; none: of all feeds
   std::string token{};          ///< token of the topic; "" for all events
-  /// Empty: the client comes through an untrusted proxy, and no limit of a network applies (TrustedProxies::client_of).
+  /// Empty if the client comes through an untrusted proxy; then no limit per network applies
+  /// (TrustedProxies::client_of).
   std::optional<boost::asio::ip::address> client{};
 };
 
-/// All members are called on the loop's thread.
+/// Serves all clients of the live stream. All members are called on the loop's thread.
 ///
 /// A client costs a socket, its filter and a position in the stream. Unsent events are not copied: they are read again
-/// from the tail or Redis once the client accepts more. Clients take turns, and none blocks the others.
+/// from the tail or from Redis when the client accepts more. Clients take turns, and none blocks the others.
 class LiveStreams {
  public:
   struct Options {
-    std::size_t most = 10'000;      ///< at once
-    std::size_t per_network = 256;  ///< of these, per client_network()
+    std::size_t most = 10'000;      ///< maximum of streams
+    std::size_t per_network = 256;  ///< maximum of streams per client_network()
     std::chrono::milliseconds heartbeat{15'000};
-    std::chrono::milliseconds patience{30'000};      ///< until a client that accepts no bytes is closed
-    std::chrono::milliseconds look_again{1'000};     ///< retry delay for history after a store error
+    std::chrono::milliseconds patience{30'000};      ///< a client that accepts no bytes for this long is closed
+    std::chrono::milliseconds look_again{1'000};     ///< delay before reading history again after a store error
     std::size_t page = 100;                          ///< events per turn of a client
-    int socket_bytes = 64 << 10;                     ///< kernel's send buffer per client
-    std::size_t most_left = std::size_t{16} << 20U;  ///< total size of partly sent events, each counted once
-    Partition partition{};                           ///< only its feeds are served
+    int socket_bytes = 64 << 10;                     ///< the kernel's send buffer per client
+    std::size_t most_left = std::size_t{16} << 20U;  ///< limit of partly sent events in bytes, each counted once
+    Partition partition{};                           ///< only feeds of this partition are served
   };
+  /// Counts since the start, except `open`.
   struct Figures {
     std::size_t open = 0;
     std::uint64_t opened = 0;
-    std::uint64_t refused = 0;  ///< for lack of a slot
-    std::uint64_t events = 0;   ///< sent, to each client
-    std::uint64_t stalled = 0;  ///< closed because they accepted nothing
-    std::uint64_t missed = 0;   ///< closed because their unread events were trimmed
+    std::uint64_t refused = 0;  ///< rejected because there was no free slot
+    std::uint64_t events = 0;   ///< sent; counted for each client
+    std::uint64_t stalled = 0;  ///< closed because the client accepted no bytes
+    std::uint64_t missed = 0;   ///< closed because unread events were trimmed
   };
 
-  /// `tail` outlives this.
+  /// `tail` must outlive this.
   LiveStreams(const boost::asio::any_io_executor& executor, EventTail& tail, Options options);
-  /// Call after run() has ended.
+  /// Destroy only after run() has ended.
   ~LiveStreams();
   LiveStreams(const LiveStreams&) = delete;
   LiveStreams& operator=(const LiveStreams&) = delete;
@@ -74,13 +76,13 @@ class LiveStreams {
   /// Closes all streams; clients reconnect with their last id.
   void stop();
 
-  /// Answers a GET after its head was read: takes the connection over, or returns an error: 400, 410 with the oldest
-  /// available id, or 503.
+  /// Answers a GET after its head was read: takes over the connection, or returns an error (400, 410 with the oldest
+  /// available id, or 503).
   boost::asio::awaitable<HttpReply> answer(Visit& visit, LiveQuery access);
 
-  /// Topic tokens of open streams, without duplicates.
+  /// Tokens of topics with open streams, without duplicates.
   std::vector<std::string> tokens() const;
-  /// Closes the streams of a removed token.
+  /// Closes the streams that were opened with a removed token.
   void close_of(const std::string& token);
 
   const Figures& figures() const { return figures_; }
@@ -90,7 +92,7 @@ class LiveStreams {
   using StreamPtr = std::shared_ptr<Stream>;
   using Streams = std::unordered_set<Stream*>;
   struct Part {
-    std::size_t end = 0;  // of its bytes within one write
+    std::size_t end = 0;  // its end within one write, in bytes
     std::shared_ptr<const OutsideEvent> event;
   };
 
@@ -123,19 +125,19 @@ class LiveStreams {
   const Options options_;
   const std::chrono::steady_clock::duration tick_;
   EventTail::Listener listener_;
-  EventPlace mark_;                          // idle streams have received all matching events up to here
-  std::vector<std::list<StreamPtr>> beats_;  // all streams, by time of heartbeat
+  EventPlace mark_;                          // resting streams have received all matching events up to here
+  std::vector<std::list<StreamPtr>> beats_;  // all streams, by the time of their heartbeat
   std::size_t next_beat_ = 0, next_list_ = 0;
   Streams of_all_;  // index by filter: all feeds, feeds, channels
   std::unordered_map<std::string, Streams> of_feed_, of_channel_;
   std::map<boost::asio::ip::address, std::size_t> of_network_;
-  std::deque<StreamPtr> ready_, past_;  // to write to; to read from Redis for
+  std::deque<StreamPtr> ready_, past_;  // streams to write to; streams that need events from Redis
   boost::asio::steady_timer wake_, more_past_;
   std::chrono::steady_clock::time_point next_tick_;
   bool stopping_ = false;
   Figures figures_;
-  MemoryBudget::Share memory_;                                 // of idle streams
-  std::unordered_map<const OutsideEvent*, std::size_t> left_;  // partly sent events and their number of clients
+  MemoryBudget::Share memory_;                                 // memory of idle streams
+  std::unordered_map<const OutsideEvent*, std::size_t> left_;  // partly sent events and their numbers of clients
   std::size_t left_bytes_ = 0;
   std::list<Stream*> behind_;  // clients with a partly sent event, longest lag first
   std::string scratch_;        // buffer for one write

@@ -24,12 +24,12 @@ namespace http = boost::beast::http;
 
 namespace {
 
-/// Plain-text reason for rejecting a request (WEBSUB U3).
+/// A plain-text reply with the reason for rejecting a request (WEBSUB U3).
 HttpReply refused(http::status status, std::string why) {
   return http_reply(status, "text/plain; charset=utf-8", std::move(why) + "\n");
 }
 
-/// Response for a request that was not stored (WEBSUB U3, U18).
+/// The reply to a request that was not stored (WEBSUB U3, U18).
 HttpReply not_taken(AskedOfHub::Is why) {
   if (why == AskedOfHub::Is::nothing) return refused(http::status::not_found, "no such subscription");
   const bool soon = why == AskedOfHub::Is::not_verified;
@@ -74,7 +74,8 @@ asio::awaitable<HttpReply> Outside::answer(Visit& visit, std::string_view path, 
   co_return page;
 }
 
-/// Why the hub would never send to this callback (WEBSUB U13); "" if it would. Host names are resolved only on sending.
+/// Why the hub would never send to this callback (WEBSUB U13); "" if it would. Does not resolve host names, which is
+/// only done when sending.
 std::string Outside::objection_to_callback(const std::string& callback) const {
   const EgressView view = egress_.of_text({callback, {}});
   if (view.verdict == EgressView::Verdict::refused) return view.reason + ": " + view.detail;
@@ -88,14 +89,15 @@ std::string Outside::objection_to_callback(const std::string& callback) const {
   return ours ? "it is a URL of this hub" : "";
 }
 
-/// A registrable domain, or for addresses their network, counts as one site, regardless of hosts and ports.
+/// The site that a callback counts for, regardless of host and port: its registrable domain or, for an address, its
+/// network.
 std::string Outside::site_of(const std::string& callback) const {
   const std::string host = host_of(callback);
   if (!is_address(host)) return registrable_domain(host);
   return egress_.standard().network_of(host.starts_with('[') ? host.substr(1, host.size() - 2) : host);
 }
 
-/// WEBSUB U19: rejection after ten unconfirmed callbacks in a row.
+/// WEBSUB U19: rejects a site after ten unconfirmed callbacks in a row.
 asio::awaitable<std::optional<HttpReply>> Outside::objection_to_site(std::string site) {
   if (sites_.closed_for(site) == Milliseconds(0)) co_return std::nullopt;
   const auto look = [&](Store& store) { return Subscribers(store).has_active(site); };
@@ -111,7 +113,7 @@ asio::awaitable<std::optional<HttpReply>> Outside::objection_to_site(std::string
   co_return answer;
 }
 
-/// WEBSUB U2, U3: accepts for verification, or rejects with the reason.
+/// WEBSUB U2, U3: accepts a request for verification, or rejects it with the reason.
 asio::awaitable<HttpReply> Outside::ask_hub(Visit& visit) {
   auto refusal = co_await visit.read_body();
   if (refusal || visit.gone()) co_return refusal.value_or(HttpReply());
@@ -151,7 +153,7 @@ asio::awaitable<HttpReply> Outside::ask_hub(Visit& visit) {
   co_return http_reply(http::status::accepted);
 }
 
-/// A topic's token allows that topic; the operator's token allows all events.
+/// The token of a topic grants that topic; the operator's token grants all events.
 asio::awaitable<HttpReply> Outside::follow(Visit& visit, std::string_view query,
                                            const std::optional<asio::ip::address>& client) {
   LiveQuery access;
@@ -211,7 +213,7 @@ HttpReply too_often() {
   HttpReply reply = http_reply(http::status::too_many_requests, "text/plain; charset=utf-8",
                                "too many requests from your network; send at most 50 a second\n");
   reply.set(http::field::retry_after, "5");
-  // Lets scripts of other origins read the error, too.
+  // Lets scripts of other origins read the error.
   reply.set(http::field::access_control_allow_origin, "*");
   reply.set(http::field::access_control_expose_headers, "Retry-After");
   return reply;
@@ -221,7 +223,7 @@ HttpReply too_often() {
 
 asio::awaitable<void> OutsideListener::serve() {
   Listener::Places places = options_.places;
-  // Behind a proxy on this machine all clients share its address.
+  // Behind a proxy on this machine, all clients share its address.
   if (endpoint().address().is_loopback()) places.per_network = places.connections;
   Listener::Host host;
   host.answer = [this](Visit& visit) { return answer(visit); };
@@ -230,7 +232,7 @@ asio::awaitable<void> OutsideListener::serve() {
 }
 
 asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {
-  // The network's limit first: a flood must not use up the common bucket.
+  // Apply the network's limit first: a flood must not use up the shared bucket.
   const auto client = options_.proxies.client_of(visit.client(), visit.head());
   if (client && !networks_.take(*client)) co_return too_often();
   const std::string_view target = visit.head().target();
@@ -257,7 +259,7 @@ asio::awaitable<HttpReply> OutsideListener::answer(Visit& visit) {
     } else {
       reply = co_await outside->follow(visit, query, client);
     }
-    // Lets scripts of other origins read the error, too.
+    // Lets scripts of other origins read the error.
     reply.set(http::field::access_control_allow_origin, "*");
     reply.set(http::field::access_control_expose_headers, "Retry-After");
     co_return reply;

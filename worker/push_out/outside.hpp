@@ -1,4 +1,4 @@
-// Public endpoints of a store at unguessable URLs (WEBSUB §10, OPERATIONS V1).
+// Public endpoints of a store: topics at unguessable URLs, the hub and the live stream (WEBSUB §10, OPERATIONS V1).
 #pragma once
 
 #include <functional>
@@ -26,27 +26,27 @@
 
 namespace feedmill {
 
-/// Lives on the loop's thread.
+/// The endpoints of one store. Lives on the loop's thread.
 class Outside {
  public:
   struct Options {
-    std::string public_url;   ///< base of topic URLs, without a trailing slash; "" = only /events is served
-    std::string of_listener;  ///< base URL of the listener, shared by all its stores
-    std::string token;        ///< grants events of all feeds; "" = disabled
+    std::string public_url;   ///< base of topic URLs, without a trailing slash; "": only /events is served
+    std::string of_listener;  ///< base URL of the listener, which all stores share
+    std::string token;        ///< grants events of all feeds; "": disabled
     SubscriberBounds bounds;
   };
 
-  /// `fetch`: how callbacks will be reached. References outlive this.
+  /// `fetch`: how callbacks are reached. The objects passed by reference must outlive this.
   Outside(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options, FetchOptions fetch,
           LiveStreams& streams, TopicCache& documents, VerificationLimit& sites, Metrics& metrics);
 
-  /// Answers "/events" after its head was read: takes the connection over, or returns an error. `client`: as in
+  /// Answers "/events" after the head was read: takes over the connection, or returns an error. `client`: see
   /// LiveQuery.
   boost::asio::awaitable<HttpReply> follow(Visit& visit, std::string_view query,
                                            const std::optional<boost::asio::ip::address>& client);
   /// Answers any other request. `path`: decoded, without the path of public_url.
   boost::asio::awaitable<HttpReply> answer(Visit& visit, std::string_view path, std::string_view query);
-  /// Applies to later requests.
+  /// Sets the options for later requests.
   void set_fetch_options(FetchOptions fetch) { egress_ = EgressViewer(std::move(fetch)); }
 
  private:
@@ -65,30 +65,31 @@ class Outside {
   WayToStore way_;
 };
 
-// push_out.listen: requests from the public (WEBSUB §10, OPERATIONS V1).
+// push_out.listen: accepts requests from the public (WEBSUB §10, OPERATIONS V1).
 
 /// Lives on the loop's thread.
 class OutsideListener {
  public:
   struct Options {
     boost::asio::ip::tcp::endpoint listen;
-    std::string base;  ///< path of push_out.public_url; a proxy may strip it
-    Listener::Places places{.connections = 512, .per_network = 64};  ///< for requests being answered
-    double per_second = 200, burst = 1'000;                          ///< requests; above that 503
-    double streams_burst = 10'000;                        ///< for the live stream: all clients may reconnect at once
-    double network_per_second = 50, network_burst = 300;  ///< per client network, streams included
+    std::string base;  ///< path of push_out.public_url, which a proxy may strip
+    Listener::Places places{.connections = 512, .per_network = 64};  ///< limits of requests being answered
+    double per_second = 200, burst = 1'000;                          ///< limit of requests except for the live stream;
+                                                                     ///< above it 503
+    double streams_burst = 10'000;                        ///< limit of live streams: all clients may reconnect at once
+    double network_per_second = 50, network_burst = 300;  ///< limit per client network, including streams
     TrustedProxies proxies{};
     RequestLimits limits{};
   };
 
-  /// `outside`: the endpoints, at least one; outlive this. `bug`: called with an exception's text.
+  /// `outside`: at least one endpoint; all must outlive the listener. `bug`: called with the text of an exception.
   static boost::system::result<std::unique_ptr<OutsideListener>, ListenError> open(
       const boost::asio::any_io_executor& executor, Options options, ByPartition<Outside> outside,
       std::function<void(const char* what)> bug);
 
-  /// Until cancelled, or until close() and the end of running requests.
+  /// Runs until cancelled, or until close() and the end of running requests.
   boost::asio::awaitable<void> serve();
-  /// Accepts no further connections: clients can use another worker.
+  /// Stops accepting connections; clients can use another worker.
   void close() { listener_->close(); }
   boost::asio::ip::tcp::endpoint endpoint() const { return listener_->endpoint(); }
 

@@ -21,7 +21,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// Members of `data` that are feed URLs.
+/// Whether this member of `data` is a feed URL.
 bool is_feed_address(std::string_view member) {
   return member == "from" || member == "to" || member == "url";
 }

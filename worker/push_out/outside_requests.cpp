@@ -20,7 +20,7 @@ constexpr std::size_t most_parameters = 64, longest_secret = 199;
 constexpr Milliseconds usual_lease = std::chrono::hours(24 * 10), least_lease = std::chrono::hours(1),
                        most_lease = std::chrono::hours(24 * 30);
 
-/// Empty if `seconds` is not a positive integer.
+/// The lease for `hub.lease_seconds`; nullopt if it is not a positive integer.
 std::optional<Milliseconds> lease_of(std::string_view seconds) {
   if (seconds.empty()) return usual_lease;
   if (seconds.find_first_not_of("0123456789") != std::string_view::npos) return {};
@@ -114,7 +114,7 @@ void add_once(std::vector<std::string>& names, std::string_view name) {
   if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
 }
 
-/// The error in the parameter; "" if valid.
+/// Handles one parameter. Returns the error; "" if it is valid.
 std::string take(std::string_view name, const std::string& value, LiveRequest& request, std::string& place) {
   if (name == "feed") {
     const auto url = canonical_feed_url(value);

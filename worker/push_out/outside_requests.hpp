@@ -1,4 +1,4 @@
-// What strangers ask, parsed: forms of the hub, URLs of topics, queries of the live stream (WEBSUB U1 to U3, U8;
+// Parses requests from the public: forms for the hub, URLs of topics, queries of the live stream (WEBSUB U1 to U3, U8;
 // OPERATIONS V1, V2). Pure.
 #pragma once
 
@@ -16,51 +16,53 @@
 
 namespace feedmill {
 
+/// A valid request to the hub.
 struct HubRequest {
-  std::string mode;      ///< subscribe, unsubscribe
-  std::string callback;  ///< canonical; its query is kept
-  std::string topic;     ///< as received
-  std::string secret;    ///< less than 200 bytes, "" = none
+  std::string mode;      ///< "subscribe" or "unsubscribe"
+  std::string callback;  ///< canonical URL; its query is kept
+  std::string topic;     ///< URL as received
+  std::string secret;    ///< less than 200 bytes; "" = none
   Milliseconds lease{};  ///< 1 h to 30 d; default 10 d
 };
 
 /// Parses a request (application/x-www-form-urlencoded, decoded once). Ignores unknown parameters; known ones must not
-/// repeat. The error is plain text for the subscriber.
+/// be repeated. The error is plain text for the subscriber.
 boost::system::result<HubRequest, std::string> read_hub_request(std::string_view form);
 
 // Parses the URL of a topic document (WEBSUB U1). Pure.
 
-/// Path and query of a topic URL.
+/// The path and query of a topic URL.
 struct TopicTarget {
   std::string token;
   TopicFormat format{};
   std::optional<EntryCursor> before;
-  bool unreadable_place = false;  ///< malformed `before`: the topic has no such page
+  bool unreadable_place = false;  ///< `before` is malformed: the topic has no such page
 };
 
-/// Parses "/t/<token>.atom" or ".json", with an optional `before=<score>:<entry id>`; empty for any other path.
+/// Parses "/t/<token>.atom" or ".json" with an optional `before=<score>:<entry id>`; nullopt for any other path.
 std::optional<TopicTarget> read_topic_target(std::string_view path, std::string_view query);
 
-// Parameters of a live stream request: filter and position (OPERATIONS V1, V2). Pure.
+// Parameters of a request for the live stream: filter and position (OPERATIONS V1, V2). Pure.
 
-/// Empty if malformed.
+/// Parses an event id; nullopt if it is malformed.
 std::optional<EventPlace> read_place(std::string_view text);
 
+/// A valid request for the live stream.
 struct LiveRequest {
   EventFilter filter;
-  std::optional<EventPlace> after;  ///< none: from now on
+  std::optional<EventPlace> after;  ///< none: only new events
 
   bool operator==(const LiveRequest&) const = default;
 };
 
-/// Why the request is rejected; one line for people.
+/// Why a request is rejected; one line for people.
 struct LiveObjection {
   std::string detail;
 };
 
-/// `query`: `feed` and `channel`, repeatable; `type`, repeatable or with commas; `initial=1`; `last_event_id`, which
-/// the Last-Event-ID header in `last_event_id` ("" = none) overrides. Ignores `topic` and `token`, which the caller
-/// checks. Linear.
+/// Parses `query`: `feed` and `channel`, repeatable; `type`, repeatable or with commas; `initial=1`; and
+/// `last_event_id`. The argument `last_event_id` is the value of the Last-Event-ID header, "" = none; it takes
+/// precedence. Ignores `topic` and `token`, which the caller checks. Linear.
 boost::system::result<LiveRequest, LiveObjection> read_live_request(std::string_view query,
                                                                     std::string_view last_event_id);
 

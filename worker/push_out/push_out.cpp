@@ -48,7 +48,7 @@ asio::awaitable<void> PushOut::run() {
   co_await (tail_.run() && push() && streams_.run() && keep_figures() && close_ended_topics());
 }
 
-/// The tail is needed until the last request has ended.
+/// Keeps the tail running until the last request has ended.
 asio::awaitable<void> PushOut::push() {
   co_await engine_.run();
   tail_.stop();
@@ -78,7 +78,7 @@ asio::awaitable<void> PushOut::keep_figures() {
   }
 }
 
-/// A partition's fetching half updates them.
+/// Updates the figures of the merged stream; the fetching half of a partition updates those of its stream.
 asio::awaitable<void> PushOut::keep_stream_figures() {
   const auto read = [](Store& store) { return EventStream(store).figures(); };
   const StoreResult<StreamFigures> figures = co_await store_.call(read);
@@ -88,7 +88,7 @@ asio::awaitable<void> PushOut::keep_stream_figures() {
     metrics_.store_error(figures.error());
 }
 
-/// Closes the streams of removed topic URLs.
+/// Closes the live streams of topics that were removed.
 asio::awaitable<void> PushOut::close_ended_topics() {
   while (!stopped_) {
     co_await topics_due_.wait(topics_every);

@@ -1,4 +1,4 @@
-// Pushing out for one store (DESIGN §1): the engine and the public endpoints.
+// Pushes out the events of one store (DESIGN §1): the engine and the public endpoints.
 #pragma once
 
 #include <chrono>
@@ -16,22 +16,23 @@
 
 namespace feedmill {
 
-// Delivers events to webhooks and hub subscribers: finds the receivers of each event, sends requests and stores each
-// receiver's progress (DESIGN §1, WEBSUB U12–U14). One slow receiver delays neither the others nor fetching.
+// Delivers events to webhooks and hub subscribers: finds the receivers of each event, sends requests and stores the
+// progress of each receiver (DESIGN §1, WEBSUB U12–U14). A slow receiver delays neither the others nor fetching.
 
-/// Lives on one loop; the constructor's arguments outlive run().
+/// Lives on one loop; all constructor arguments must outlive run().
 class PushOutEngine {
  public:
   using Options = Dispatcher::Options;
 
-  /// `homes`: as for EventTail. `memory`: for deliveries.
+  /// `homes`: the stores of the events' feeds. `memory`: for deliveries.
   PushOutEngine(const boost::asio::any_io_executor& executor, const StoreOptions& store, const FeedHomes& homes,
                 EventTail& tail, Fetcher& fetcher, OutgoingMemory& memory, VerificationLimit& sites, Metrics& metrics,
                 Log& log, Options options);
   PushOutEngine(const PushOutEngine&) = delete;
   PushOutEngine& operator=(const PushOutEngine&) = delete;
 
-  /// Until stop(). Running requests then may take `grace`; each receiver's progress is stored at the end.
+  /// Runs until stop(). Running requests may then continue for `grace`; the progress of each receiver is stored at the
+  /// end.
   boost::asio::awaitable<void> run();
   void stop(Milliseconds grace);
 
@@ -39,27 +40,28 @@ class PushOutEngine {
   boost::asio::awaitable<void> wait_for_end();
 
   StoreCalls store_;
-  WakeEvent due_;  // subscribers may be due
+  WakeEvent due_;  // notified when subscribers may be due
   FanOut fan_out_;
   Dispatcher dispatcher_;
   boost::asio::steady_timer end_;
   bool stopping_ = false;
 };
 
+/// The engine, the live stream and the public endpoints of one store. Lives on one loop.
 class PushOut {
  public:
   struct Options {
     PushOutEngine::Options engine;
-    std::optional<Outside::Options> outside;  ///< none: another worker serves them
+    std::optional<Outside::Options> outside;  ///< none: another worker serves the public endpoints
     LiveStreams::Options streams;
     FetchOptions fetch;                ///< how receivers are reached
     Milliseconds block{2'000};         ///< longest wait in Redis for an event
     Milliseconds drain{5'000};         ///< how long running requests may continue after stop()
-    std::optional<FeedHomes> homes{};  ///< where to find feeds; none: all are in the store
-    bool tells_of_store = false;       ///< logs outages of Redis: no other part of this process does
+    std::optional<FeedHomes> homes{};  ///< where to look up feeds; none: all are in this store
+    bool tells_of_store = false;       ///< log Redis outages, because no other part of this process does
   };
 
-  /// Memory for outgoing data, shared by all stores of a process.
+  /// Memory for outgoing data; shared by all stores of a process.
   struct Memory {
     Memory(const boost::asio::any_io_executor& executor, MemoryBudget& budget)
         : deliveries(budget, std::size_t{64} << 20U), documents(executor, budget) {}
@@ -67,21 +69,21 @@ class PushOut {
     TopicCache documents;
   };
 
-  /// `memory`, `metrics` and `log` outlive this.
+  /// `memory`, `metrics` and `log` must outlive this.
   PushOut(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options, Memory& memory,
           Metrics& metrics, Log& log);
 
-  /// Until stop() and the drain; not cancellable, except by hurry().
+  /// Runs until stop() and the end of the drain; not cancellable, but hurry() ends the drain.
   boost::asio::awaitable<void> run();
   void stop();
   /// Stops without a drain: running requests end.
   void hurry();
-  /// Applies to later requests.
+  /// Sets the options for later requests.
   void set_fetch_options(FetchOptions options);
 
-  /// Clients of the live stream.
+  /// The number of clients of the live stream.
   std::size_t open_streams() const { return streams_.figures().open; }
-  /// Null: another worker serves the public endpoints.
+  /// Null if another worker serves the public endpoints.
   Outside* outside() { return outside_ ? &*outside_ : nullptr; }
 
  private:

@@ -84,8 +84,8 @@ std::size_t Sender::places_for(const Subscriber& subscriber) const {
   return is_prompt(subscriber) ? per_host_ : std::max<std::size_t>(1, per_host_ / 2);
 }
 
-/// A receiver that finds no slot gets a turn after those before it, about when they will be done: so few retries are in
-/// vain, however many wait.
+/// A receiver that finds no slot gets a turn after the earlier ones, about when they will be done, so that few retries
+/// fail however many receivers wait.
 Milliseconds Sender::wait_for_place(const Subscriber& subscriber) {
   const auto at = under_way_.find(host_of(subscriber.url));
   if (at == under_way_.end()) return Milliseconds(0);
@@ -99,7 +99,7 @@ Milliseconds Sender::wait_for_place(const Subscriber& subscriber) {
   return std::chrono::ceil<Milliseconds>(host.turn - now) + Milliseconds(1);
 }
 
-/// Slow receivers do not get all slots of a host that others share (WEBSUB U14).
+/// Slow receivers do not get all slots of a host that others use as well (WEBSUB U14).
 asio::awaitable<Told> Sender::send(const Subscriber& receiver, Fetcher::Outbound outbound) {
   struct Place {
     Place(std::map<std::string, Host, std::less<>>& hosts, const std::string& host, bool is_waited_for)

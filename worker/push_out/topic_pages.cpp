@@ -20,13 +20,13 @@ namespace {
 constexpr std::size_t page_posts = 50, most_bytes = std::size_t{2} << 20U;
 constexpr std::uint64_t making_cost = 24U << 20U;  // five posts of 2 MiB, twice, and the document
 
-/// IMF-fixdate (RFC 9110 §5.6.7).
+/// The time as IMF-fixdate (RFC 9110 §5.6.7).
 std::string http_date(std::chrono::sys_seconds time) {
   const std::time_t seconds = time.time_since_epoch().count();
   std::tm parts{};
   ::gmtime_r(&seconds, &parts);
   char text[32];
-  // Names of days and months: strftime in the C locale, which is never changed.
+  // strftime uses the C locale for names of days and months; the locale is never changed.
   return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts)};
 }
 
@@ -61,7 +61,7 @@ asio::awaitable<StoreResult<std::optional<Topic>>> TopicPages::topic_of(std::str
   co_return co_await store_.call(find);
 }
 
-/// Replaces an arbitrary `before` by the position of the post it resolves to, so that each page is cached once.
+/// Replaces an arbitrary `before` by the position of the post it resolves to, so that each page is cached only once.
 asio::awaitable<TopicPages::Is> TopicPages::resolve(TopicTarget& target) {
   if (!target.before) co_return Is::there;
   const auto look = [&](Store& store) -> StoreResult<bool> {
@@ -131,7 +131,7 @@ asio::awaitable<HttpReply> TopicPages::answer(const Visit& visit, const TopicTar
   if (found.is != Is::there) co_return try_later(found.is == Is::no_memory ? "5" : "30");
   const KeptDocument& document = *found.document;
   const Visit::Header& head = visit.head();
-  // Ignores If-Modified-Since: a post may be removed, or a second one arrive within one second.
+  // Ignore If-Modified-Since: it misses a removed post, and a second post within one second.
   const bool unchanged = names_etag(std::string_view(head[http::field::if_none_match]), document.etag);
   HttpReply reply =
       http_reply(unchanged ? http::status::not_modified : http::status::ok, document.content_type, std::string());
@@ -148,7 +148,7 @@ asio::awaitable<HttpReply> TopicPages::answer(const Visit& visit, const TopicTar
 namespace {
 
 constexpr std::size_t most_kept = std::size_t{16} << 20U, most_in_memory = std::size_t{32} << 20U;
-constexpr std::size_t cost_of_one = 1'024;  // in addition to body and address
+constexpr std::size_t cost_of_one = 1'024;  // bytes, in addition to body and address
 constexpr std::chrono::milliseconds kept_for{1'000};
 
 }  // namespace

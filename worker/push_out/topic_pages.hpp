@@ -1,4 +1,4 @@
-// Serves topic documents: pages, conditional requests (WEBSUB U1, RFC 5005 §3, RFC 9110 §13).
+// Serves topic documents, with pages and conditional requests (WEBSUB U1, RFC 5005 §3, RFC 9110 §13).
 #pragma once
 
 #include <chrono>
@@ -26,30 +26,30 @@
 
 namespace feedmill {
 
-// Recently requested topic documents of all stores of a process (WEBSUB U1, SECURITY M5).
+// A cache of recently requested topic documents, for all stores of a process (WEBSUB U1, SECURITY M5).
 
-/// A topic document as it is sent.
+/// A topic document as sent.
 struct KeptDocument {
-  std::shared_ptr<const std::string> body;  ///< counted while it is referenced
+  std::shared_ptr<const std::string> body;  ///< counted in the memory budget while it is referenced
   std::string content_type, etag;
   std::optional<std::chrono::sys_seconds> last_modified;
 };
 
-/// Keeps each document for 1 s, at most 16 MiB, so that a burst of requests reads the store once. Lives on the loop's
-/// thread.
+/// Keeps each document for 1 s, up to 16 MiB in total, so that a burst of requests reads the store only once. Lives on
+/// the loop's thread.
 class TopicCache {
  public:
   TopicCache(const boost::asio::any_io_executor& executor, MemoryBudget& budget);
   TopicCache(const TopicCache&) = delete;
   TopicCache& operator=(const TopicCache&) = delete;
 
-  /// The cached document of an address, or null.
+  /// The cached document for a URL, or null.
   std::shared_ptr<const KeptDocument> find(const std::string& address) const;
-  /// Caches it under its address; replaces the previous one.
+  /// Caches a document for its URL; replaces an earlier one.
   void keep(const std::string& address, std::shared_ptr<const KeptDocument> document);
-  /// Makes room for a document by dropping cached ones. False: too much is being sent.
+  /// Makes room for a document by dropping cached ones. False if too many bytes are being sent.
   bool make_room(std::size_t bytes);
-  /// Counts cached and outgoing bodies: at most 32 MiB.
+  /// The memory of cached and outgoing bodies, at most 32 MiB.
   OutgoingMemory& memory() { return memory_; }
 
  private:
@@ -67,26 +67,27 @@ class TopicCache {
 
   OutgoingMemory memory_;
   std::list<Kept> kept_;                              // oldest first
-  std::map<std::string, Place, std::less<>> places_;  // by address
-  std::size_t bytes_ = 0;                             // of the cached documents
-  boost::asio::steady_timer oldest_;                  // expiry of the oldest
+  std::map<std::string, Place, std::less<>> places_;  // by URL
+  std::size_t bytes_ = 0;                             // total size of the cached documents
+  boost::asio::steady_timer oldest_;                  // fires when the oldest document expires
 };
 
-/// Whether an If-None-Match field names this tag (RFC 9110 §13.1.2).
+/// Whether an If-None-Match field contains this tag (RFC 9110 §13.1.2).
 bool names_etag(std::string_view if_none_match, std::string_view etag);
 
-/// Lives on the loop's thread.
+/// Answers requests for topic documents of one store. Lives on the loop's thread.
 class TopicPages {
  public:
-  /// `public_url`: base of the URLs, without a trailing slash. `cache` outlives this.
+  /// `public_url`: base of the URLs, without a trailing slash. `cache` must outlive this.
   TopicPages(const boost::asio::any_io_executor& executor, const StoreOptions& store, std::string public_url,
              TopicCache& cache)
       : store_(store), public_url_(std::move(public_url)), cache_(cache), making_(executor) {}
 
-  /// Response to a GET or HEAD; 404 if the topic does not exist or is private; 503 without memory for another document.
+  /// Answers a GET or HEAD: 404 if the topic does not exist or is private; 503 if the store is unavailable or there is
+  /// no memory for another document.
   boost::asio::awaitable<HttpReply> answer(const Visit& visit, const TopicTarget& target);
 
-  /// The topic of a token, unless it is private.
+  /// The topic with this token, unless it is private.
   boost::asio::awaitable<StoreResult<std::optional<Topic>>> topic_of(std::string token);
 
  private:
@@ -102,7 +103,7 @@ class TopicPages {
   StoreCalls store_;
   const std::string public_url_;
   TopicCache& cache_;
-  OneAtATime making_;  // a document: concurrent requests for one find it in the cache
+  OneAtATime making_;  // one document at a time, so that concurrent requests for it find it in the cache
 };
 
 }  // namespace feedmill

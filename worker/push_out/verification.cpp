@@ -1,4 +1,4 @@
-// Asks a callback whether it wants its subscription, before that takes effect.
+// Asks a callback to confirm its subscription before that takes effect.
 #include <utility>
 
 #include "storage/redis/test_point.hpp"
@@ -16,7 +16,7 @@ constexpr std::uint32_t most_verifications = 3;
 }  // namespace
 
 /// Whether the limits of the callback's site and of the peer's network allow a request now (WEBSUB U19). Sets `peer` to
-/// the address to connect to. On Turn::now the caller must leave both.
+/// the address to connect to. After Turn::now, the caller must call leave() on both limits.
 asio::awaitable<Dispatcher::Turn> Dispatcher::turn_at_site(Served& served, SubscriberSettlement& end,
                                                            Fetcher::Peer& peer) {
   const std::string& site = served.subscriber.site;

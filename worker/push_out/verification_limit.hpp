@@ -1,4 +1,4 @@
-// Rate limit for verifying callbacks at sites and networks, so that the hub is not an amplifier (WEBSUB U19).
+// Limits how often callbacks are verified per site and network, so that the hub is not an amplifier (WEBSUB U19).
 #pragma once
 
 #include <chrono>
@@ -12,37 +12,38 @@
 
 namespace feedmill {
 
-/// Limits by name: a site (Subscriber::site), or the network of the address that is connected to. Each gets one request
-/// a second, and none for ten minutes after ten failures. Lives on the loop's thread.
+/// Limits requests by name: a site (Subscriber::site), or the network of the address to connect to. Each name gets one
+/// request a second, and none for ten minutes after ten failures. Lives on the loop's thread.
 class VerificationLimit {
  public:
   enum class Outcome {
     confirmed,
-    failed,    ///< any other answer, or none
-    not_asked  ///< no request was made
+    failed,    ///< any other answer, or no answer
+    not_asked  ///< no request was sent
   };
 
-  /// Effect of a confirmation on the limit of its name. A network keeps the limit, because its other hosts may be
-  /// victims: requests need no second between them until one fails, but failures count until ten minutes have passed.
+  /// What a confirmation does to the limit of its name. A site's limit is lifted. A network keeps it, because its other
+  /// hosts may be victims: requests need no pause between them until one fails, but failures still count until ten
+  /// minutes have passed.
   enum class Confirmed { lifts, keeps };
 
-  /// `most`: names remembered. A closed name is never evicted; without room a new name waits.
+  /// `most`: number of names remembered. A blocked name is never evicted; if there is no room, a new name waits.
   explicit VerificationLimit(std::size_t most = 10'000, Confirmed confirmed = Confirmed::lifts)
       : most_(most), confirmed_(confirmed) {}
 
   /// Whether the site is remembered.
   bool knows(const std::string& site) const { return places_.contains(site); }
-  /// Remembers a site after a lookup; `confirmed`: it has an active subscription. False: there is no room.
+  /// Remembers a site after a look-up. `confirmed`: the site has an active subscription. False if there is no room.
   bool add(const std::string& site, bool confirmed);
   bool has_confirmed(const std::string& site) const;
 
-  /// How long to reject everything from the site; 0: it is not blocked.
+  /// How long to reject all requests from the site; 0: it is not blocked.
   Milliseconds closed_for(const std::string& site);
-  /// 0: send the request now and call leave() with the outcome. Else the time to wait.
+  /// Returns 0 if a request may be sent now: call leave() with its outcome. Otherwise the time to wait.
   Milliseconds enter(const std::string& site);
   void leave(const std::string& site, Outcome outcome);
 
-  /// enter() for a name, known or not. `full`: the wait if there is no room.
+  /// Like enter(), for a name that may not be remembered yet. `full`: the time to wait if there is no room.
   Milliseconds enter(const std::string& name, Milliseconds full);
 
  private:
@@ -51,9 +52,9 @@ class VerificationLimit {
     std::string name;
     bool confirmed = false;
     std::size_t failures = 0;
-    std::size_t under_way = 0;  ///< requests
+    std::size_t under_way = 0;  ///< requests in flight
     std::size_t waiting = 0;    ///< callers that had to wait since the last request
-    Clock::time_point next{};   ///< earliest next request
+    Clock::time_point next{};   ///< earliest time of the next request
     Clock::time_point until{};  ///< end of the block, or of counting failures
   };
 

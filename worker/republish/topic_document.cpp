@@ -34,7 +34,7 @@ TopicText text_of(const Fields& fields, std::string_view name) {
   return {std::string(field_of(fields, name)), is_markup(field_of(fields, std::string(name) + "_type"))};
 }
 
-/// The objects in a field that holds a JSON list; skips other elements.
+/// The objects in a field with a JSON list; skips other elements.
 std::vector<json::object> objects_in(const Fields& fields, std::string_view name) {
   std::vector<json::object> objects;
   const std::string_view text = field_of(fields, name);
@@ -61,7 +61,7 @@ std::optional<std::uint64_t> whole_member(const json::object& object, std::strin
   return not_whole ? std::optional<std::uint64_t>() : number;
 }
 
-// Converters of untrusted values; "" if the formats cannot express the value.
+// Converters of untrusted values. They return "" if the formats cannot express the value.
 
 std::string moment(std::int64_t seconds) {
   constexpr std::int64_t last = 253'402'300'799;  // RFC 3339 years have four digits
@@ -100,7 +100,7 @@ std::string last_changed(const RepublishedEntry& entry) {
   return moment(seconds);
 }
 
-/// The stores that a post came through, this one last.
+/// The ids of the stores that a post passed through, ending with this one.
 std::vector<std::string_view> trail_of(const RepublishedEntry& entry, const TopicPage& page) {
   std::vector<std::string_view> trail;
   std::string_view rest = field_of(entry.fields, "via");
@@ -115,7 +115,7 @@ std::vector<std::string_view> trail_of(const RepublishedEntry& entry, const Topi
 
 // --- Atom ---
 
-/// Escapes a byte that XML text or attributes must not contain as is (XML 1.0 §2.2, §2.11, §3.3.3).
+/// The escape for a byte that must not appear as is in XML text or attributes (XML 1.0 §2.2, §2.11, §3.3.3).
 std::string_view xml_reference(char c) {
   switch (c) {
     case '\n':
@@ -162,7 +162,7 @@ class AtomWriter {
     escaped(text.value, false);
     close(name);
   }
-  /// Skipped without relation and address.
+  /// Writes a link, unless the relation or the URI is invalid.
   void link(std::string_view rel, std::string_view href, std::string_view type = {}, std::string_view hreflang = {},
             std::string_view title = {}, std::string_view length = {}) {
     const std::string relates = relation(rel), uri = address(href), media = media_type(type), lang = language(hreflang);
@@ -170,7 +170,7 @@ class AtomWriter {
         {{"rel", relates}, {"href", uri}, {"type", media}, {"hreflang", lang}, {"title", title}, {"length", length}}};
     if (!relates.empty() && !uri.empty()) empty("link", all);
   }
-  /// Skipped, returning false, without a name, URL or address.
+  /// Writes a person; returns false without writing if name, URL and e-mail address are all missing.
   bool person(std::string_view role, std::string_view name, std::string_view url = {}, std::string_view email = {}) {
     const std::string uri = address(url);
     email = mail_address(email);
@@ -195,7 +195,7 @@ class AtomWriter {
     }
   }
 
-  /// Line ends and tabs are kept in text; in attributes they would become spaces.
+  /// Keeps line ends and tabs in text; in attributes they must be escaped, or they would become spaces.
   void escaped(std::string_view text, bool in_attribute) {
     for (std::size_t i = 0; i < text.size(); ++i) {
       if (const std::size_t forbidden = forbidden_in_xml(text, i); forbidden > 0) {
@@ -218,7 +218,7 @@ void write_source(AtomWriter& xml, const TopicSource& source) {
   xml.open("source");
   xml.element("id", source.id);
   xml.element("title", source.title);
-  // RFC 4287 §4.1.2: a post without an author has its source's.
+  // RFC 4287 §4.1.2: a post without an author inherits its source's.
   if (!xml.person("author", source.author)) xml.person("author", source.title.plain());
   xml.link("self", source.feed_url);
   xml.link("alternate", source.link);
@@ -261,7 +261,7 @@ void write_entry(AtomWriter& xml, const RepublishedEntry& entry, const TopicPage
   xml.link("replies", field_of(fields, "comments"), "text/html");
   xml.link("replies", field_of(fields, "comments_feed"));
   xml.link("license", field_of(fields, "license"));
-  std::set<std::string> pages{" "};  // RFC 4287 §4.1.2: one per type and language; the post's own has neither
+  std::set<std::string> pages{" "};  // RFC 4287 §4.1.2: one per type and language; the post's own link has neither
   for (const json::object& one : objects_in(fields, "links")) {
     const std::string_view named = member(one, "rel"), rel = named.empty() ? "alternate" : named;
     const std::string_view type = member(one, "type"), hreflang = member(one, "hreflang");
@@ -271,7 +271,7 @@ void write_entry(AtomWriter& xml, const RepublishedEntry& entry, const TopicPage
   if (const auto rights = field_of(fields, "rights"); !rights.empty()) xml.element("rights", rights);
   for (const json::object& enclosure : objects_in(fields, "enclosures")) write_enclosure(xml, enclosure);
   if (const TopicText summary = text_of(fields, "summary"); !summary.value.empty()) xml.element("summary", summary);
-  // RFC 4287 §4.1.2: a post without a link needs content, even if empty.
+  // RFC 4287 §4.1.2: a post without a link needs content, even if it is empty.
   const TopicText content = text_of(fields, "content");
   if (!content.value.empty() || link.empty()) xml.element("content", content);
   write_source(xml, source);
@@ -315,7 +315,7 @@ void put_address(JsonWriter& out, std::string_view key, std::string_view url) {
   put(out, key, address(url));
 }
 
-/// The format has no e-mail field; readers accept "mailto:".
+/// JSON Feed has no e-mail field, but readers accept "mailto:" URLs.
 void put_authors(JsonWriter& out, const Fields& fields) {
   bool any = false;
   const auto add = [&](std::string_view name, std::string_view url, std::string_view email, std::string_view avatar) {
@@ -376,7 +376,7 @@ void put_entry(JsonWriter& out, const RepublishedEntry& entry, const TopicPage& 
   for (const std::string_view name : {"external_url", "image", "banner_image"})
     put_address(out, name, field_of(fields, name));
   put(out, "title", text_of(fields, "title").plain());
-  // JSON Feed summaries are plain text, and every item needs content.
+  // In JSON Feed, summaries are plain text, and every item needs content.
   const TopicText summary = text_of(fields, "summary");
   TopicText content = text_of(fields, "content");
   if (content.value.empty()) {

@@ -27,10 +27,10 @@ namespace feedmill {
 namespace {
 
 constexpr std::size_t most_reads = 5;          // times the requested posts, to skip private ones
-constexpr std::size_t bounded_step = 5;        // posts per read of a bounded page: each may take 2 MiB
-constexpr std::size_t links_room = 16U << 10;  // for the URLs in a document head
+constexpr std::size_t bounded_step = 5;        // posts per read of a bounded page; each may take 2 MiB
+constexpr std::size_t links_room = 16U << 10;  // reserved for the URLs in a document's head
 
-/// Sanitised by today's rules.
+/// Sanitises markup by the current rules.
 std::string sanitised(std::string_view markup, std::size_t most) {
   SanitiseOptions options;
   options.max_bytes = most;
@@ -41,7 +41,7 @@ bool is_of_todays_rules(const Fields& fields) {
   return field_of(fields, "san_ver") == std::to_string(sanitiser_version);
 }
 
-/// The field `name` with its type from `name`_type.
+/// The text in field `name`; its type is in `name`_type.
 TopicText text_of(const Fields& fields, const std::string& name, std::size_t most) {
   const std::string_view value = field_of(fields, name);
   const bool is_html = is_markup(field_of(fields, name + "_type"));
@@ -49,7 +49,7 @@ TopicText text_of(const Fields& fields, const std::string& name, std::size_t mos
   return {sanitised(cleaned_text(value), most), true};
 }
 
-/// Cleans text that other programs may have stored, and sanitises markup stored under other rules.
+/// Cleans text, which other programs may have stored, and sanitises markup stored under other rules.
 Fields shown_fields(Fields fields) {
   const bool is_safe = is_of_todays_rules(fields);
   const auto is_html = [&](const std::string& name) { return is_markup(field_of(fields, name + "_type")); };
@@ -64,7 +64,7 @@ Fields shown_fields(Fields fields) {
   return fields;
 }
 
-/// "17" of "Entry:17", for any key prefix.
+/// "17" for "Entry:17", with any key prefix.
 std::string number_of(const std::string& entry_id) {
   return entry_id.substr(entry_id.rfind(':') + 1);
 }
@@ -84,7 +84,7 @@ TopicSource source_of(const FeedRecord& feed, const std::string& store_id) {
   return source;
 }
 
-/// Builds a page; reads each source feed once.
+/// Builds a page; reads each source feed only once.
 class PageMaker {
  public:
   PageMaker(Store& store, const Topic& topic, const std::optional<DocumentBound>& bound)
@@ -92,7 +92,7 @@ class PageMaker {
     page_.topic = topic;
   }
 
-  /// False: the feed or channel does not exist, or is private.
+  /// Starts the page. False if the feed or channel does not exist or is private.
   StoreResult<bool> begin() {
     auto id = store_.id();
     if (!id) return id.error();
@@ -106,7 +106,8 @@ class PageMaker {
     return begun;
   }
 
-  /// Adds the posts that may be shown, at most `limit` in all; false if some did not fit, the first being stopped_at().
+  /// Adds the posts that may be shown, up to `limit` on the page. False if some did not fit; stopped_at() is the first
+  /// of those.
   StoreResult<bool> take(std::vector<StoredEntry> entries, std::size_t limit) {
     if (const auto known = look_up_feeds_of(entries); !known) return known.error();
     for (StoredEntry& entry : entries) {
@@ -148,7 +149,7 @@ class PageMaker {
     return Channels(store_).is_known(page_.topic.name);
   }
 
-  /// Counts the post if it fits. The first always fits, cut to size.
+  /// Reserves room for a post if it fits. The first post always fits, because it is cut to size.
   bool has_room_for(RepublishedEntry& shown) {
     if (!bound_) return true;
     const std::size_t bytes = fit_post(shown, page_, bound_->format, room_);
@@ -185,7 +186,7 @@ class PageMaker {
       if (sources_.try_emplace(feed_url).second) unknown.push_back(feed_url);
     }
     if (unknown.empty()) return {};
-    if (page_.topic.kind == TopicKind::feed) return {};  // the posts belong to another feed
+    if (page_.topic.kind == TopicKind::feed) return {};  // these posts belong to another feed
     const auto records = Feeds(store_).records(unknown);
     if (!records) return records.error();
     for (const std::optional<FeedRecord>& feed : *records) {
@@ -196,10 +197,10 @@ class PageMaker {
 
   Store& store_;
   const std::optional<DocumentBound> bound_;
-  std::size_t room_ = 0, left_ = 0;  // bytes for posts if bounded: in total and left
+  std::size_t room_ = 0, left_ = 0;  // bytes for posts, if bounded: in total and left
   std::string stopped_at_;
   TopicPage page_;
-  std::map<std::string, std::optional<std::size_t>> sources_;  // by feed; absent: private
+  std::map<std::string, std::optional<std::size_t>> sources_;  // index by feed URL; empty: private
 };
 
 StoreResult<std::optional<std::vector<StoredEntry>>> posts_of(Store& store, const Topic& topic, std::size_t limit,
@@ -210,7 +211,7 @@ StoreResult<std::optional<std::vector<StoredEntry>>> posts_of(Store& store, cons
   return std::optional(std::move(*posts));
 }
 
-/// Keeps the posts of feeds in the channel.
+/// Removes posts of feeds that are not in the channel.
 StoreResult<void> keep_those_in(Store& store, const std::string& uid, std::vector<StoredEntry>& entries) {
   std::vector<std::string> feed_urls;
   feed_urls.reserve(entries.size());
@@ -264,8 +265,8 @@ StoreResult<std::optional<TopicPage>> read_topic_page(Store& store, const Topic&
   for (std::size_t read = 0; more && read < most_reads * limit && page.size() < limit; read += step) {
     auto posts = posts_of(store, topic, step, at);
     if (!posts) return posts.error();
-    if (!*posts) return std::optional<TopicPage>();  // removed since
-    // Posts may be trimmed after the index was read: a bounded page reads until none are left.
+    if (!*posts) return std::optional<TopicPage>();  // removed in between
+    // Posts may be trimmed after the index was read, so a bounded page reads until none are left.
     more = bound ? !(*posts)->empty() : (*posts)->size() == step;
     const auto all = page.take(std::move(**posts), limit);
     if (!all) return all.error();

@@ -1,4 +1,4 @@
-// Public posts of a topic in pages (WEBSUB U1, U15).
+// Pages of a topic's public posts (WEBSUB U1, U15).
 #pragma once
 
 #include <chrono>
@@ -20,13 +20,13 @@ namespace feedmill {
 
 enum class TopicFormat { atom, json };
 
-/// Size limit of the document made of a page.
+/// Size limit of the document rendered from a page.
 struct DocumentBound {
   TopicFormat format{};
   std::size_t bytes = 0;
 };
 
-/// A text of a feed or post: plain, or sanitised HTML.
+/// A text of a feed or post: plain text or sanitised HTML.
 struct TopicText {
   std::string value;
   bool is_html = false;
@@ -35,38 +35,39 @@ struct TopicText {
   bool operator==(const TopicText&) const = default;
 };
 
-/// The feed of some posts on a page.
+/// The feed of some of the posts on a page.
 struct TopicSource {
-  std::string feed_url;  ///< "" if it holds a secret
-  std::string id;        ///< urn:uuid:…, of the feed as a topic
-  TopicText title;       ///< its URL if it has no visible title
+  std::string feed_url;  ///< "" if the URL contains a secret
+  std::string id;        ///< "urn:uuid:…" of the feed as a topic
+  TopicText title;       ///< the feed's URL if it has no visible title
   std::string link, author;
 };
 
-/// A re-published post.
+/// A post to be republished.
 struct RepublishedEntry {
-  std::string id;          ///< Entry:<n>, the key in the store
-  std::string urn;         ///< urn:uuid:…, permanent
-  Fields fields;           ///< as stored; markup stored under other rules is sanitised by today's
+  std::string id;          ///< "Entry:<n>", the key in the store
+  std::string urn;         ///< "urn:uuid:…", permanent
+  Fields fields;           ///< as stored; markup stored under other rules is sanitised again by the current ones
   std::size_t source = 0;  ///< index into TopicPage::sources
 };
 
+/// Some posts of a topic, with their feeds and the texts that describe the topic.
 struct TopicPage {
   Topic topic;
   std::string store_id;  ///< Store::id()
-  std::string id;        ///< urn:uuid:…, permanent
+  std::string id;        ///< "urn:uuid:…", permanent
   TopicText title, description;
   std::string link, language, image, author;
-  std::optional<std::chrono::sys_seconds> updated;  ///< newest change of the entries; absent without entries
+  std::optional<std::chrono::sys_seconds> updated;  ///< newest change of an entry; absent without entries
   std::vector<TopicSource> sources;
   std::vector<RepublishedEntry> entries;
-  std::optional<EntryCursor> next;  ///< after the last post examined, if there may be more
+  std::optional<EntryCursor> next;  ///< cursor after the last post examined, if there may be more
 };
 
-/// The newest `limit` posts after `before`, newest first; for a channel from its index of all posts. Absent: the feed
-/// or channel does not exist, or the feed is private. A channel's private posts are skipped, so a page may have fewer
-/// than `limit` posts, or none, and still a `next`. Error `refused` until a channel's index is built. Blocking; reads
-/// at most five times `limit` posts.
+/// Reads the newest `limit` posts after `before`, newest first; for a channel, from its index of all posts. Absent if
+/// the feed or channel does not exist, or the feed is private. Skips private posts of a channel, so a page may have
+/// fewer than `limit` posts, or none, and still have a `next`. Error `refused` until a channel's index is built.
+/// Blocking; reads at most five times `limit` posts.
 ///
 /// With a `bound` the page ends before the post that would exceed it. A single post that is too large loses its content
 /// and, if that is not enough, its summary and lists. Reads five posts at a time.
@@ -74,42 +75,44 @@ StoreResult<std::optional<TopicPage>> read_topic_page(Store& store, const Topic&
                                                       const std::optional<EntryCursor>& before, std::size_t limit,
                                                       const std::optional<DocumentBound>& bound = {});
 
-/// The position in a topic for `before`: its post, or if that was trimmed the next newer one, so that the page after it
-/// is equal. Absent: `before` is newer than all posts. Blocking.
+/// The position in a topic for `before`: its post, or the next newer one if that was trimmed, so that the page after it
+/// does not change. Absent if `before` is newer than all posts. Blocking.
 StoreResult<std::optional<EntryCursor>> resolve_place(Store& store, const Topic& topic, const EntryCursor& before);
 
-/// These entries (`Entry:<n>`), in this order, without `next`: for hub deliveries. Skips entries that were removed, are
-/// not in the topic or are private. With a `bound`, as for pages, ends before the first entry that does not fit;
-/// `looked_at`, unless null, gets the number of entries processed, including skipped ones. Blocking.
+/// Reads these entries (`Entry:<n>`) in this order, for hub deliveries; the result has no `next`. Skips entries that
+/// were removed, are not in the topic or are private. With a `bound`, ends before the first entry that does not fit, as
+/// pages do. If not null, `looked_at` gets the number of entries processed, including skipped ones. Blocking.
 StoreResult<std::optional<TopicPage>> read_topic_entries(Store& store, const Topic& topic,
                                                          std::span<const std::string> entry_ids,
                                                          const std::optional<DocumentBound>& bound = {},
                                                          std::size_t* looked_at = nullptr);
 
-/// "urn:uuid:…" of a name in a store: a version 5 UUID (RFC 9562 §5.5) with the store's id as namespace. Pure.
+/// The "urn:uuid:…" of a name in a store: a version 5 UUID (RFC 9562 §5.5) with the store's id as namespace. Pure.
 std::string urn_of(const std::string& store_id, const std::string& name);
 
-// Whether a feed's posts may be shown to others (WEBSUB U15): checked wherever posts leave the store, in documents,
+// Whether a feed's posts may be shown to others (WEBSUB U15). Checked wherever posts leave the store: in documents,
 // webhooks and live streams.
 
+/// Whether posts of one feed may leave the store, and why not.
 struct Republishing {
   bool allowed = false;
   bool registered = true;  ///< false: the feed does not exist
-  std::string why_not;     ///< reason for operators; "" if allowed. They may override it. Holds no secrets
+  std::string why_not;     ///< reason for operators, and how to override it; "" if allowed; contains no secrets
 
   bool operator==(const Republishing&) const = default;
 };
 
-/// `republish=yes` or `no` in the feed's record decides. Without it only public feeds are allowed: no credentials,
-/// custom headers or policy, not opened by `egress.allow`, no secret in the URL, and fetched since its origin is
-/// recorded. Pure.
+/// `republish=yes` or `no` in the feed's record decides. Otherwise only public feeds are allowed: no credentials,
+/// custom headers or policy, not opened by `egress.allow`, no secret in the URL, and fetched since feedmill records the
+/// origin. Pure.
 Republishing republishing_of(const std::string& feed_url, const FeedState& state);
 Republishing republishing_of(const FeedRecord& feed);
 
-/// Whether an event may leave: by its feed's record `feed`, or after the feed's removal by the event's own field.
+/// Whether an event may leave the store. Usually `feed` decides; for the removal of a feed, the field `republish` of
+/// the event.
 bool may_be_told(const Event& event, const Republishing& feed);
 
-/// republishing_of() each feed, in order; unregistered feeds are not allowed. Blocking.
+/// Runs republishing_of() for each feed, in order; unregistered feeds are not allowed. Blocking.
 StoreResult<std::vector<Republishing>> read_republishing(Store& store, std::span<const std::string> feed_urls);
 
 }  // namespace feedmill

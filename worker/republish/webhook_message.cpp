@@ -23,7 +23,8 @@ namespace {
 
 constexpr std::string_view sample_type = "post_created";
 
-/// The members of every event (DESIGN §4). A made-up post: not a key of the store.
+/// A sample event with the members of every event (DESIGN §4), about a fictitious post; its id is not a key of the
+/// store.
 std::string sample_event(std::int64_t unix_seconds) {
   const std::string post = std::string("Entry") + ":1";
   const std::string seq = std::to_string(unix_seconds * 1000) + "-0";
@@ -100,7 +101,7 @@ constexpr std::string_view shared_prefix = "whsec_", signing_prefix = "whsk_", p
 constexpr std::size_t least_shared = 24, most_shared = 64;  // Standard Webhooks, "Signature scheme"
 constexpr std::size_t seed_size = 32, public_size = 32, signature_size = 64;
 
-/// Bytes that are wiped on destruction.
+/// Bytes that the destructor wipes.
 class Bytes {
  public:
   explicit Bytes(std::size_t size) : bytes_(size) {}
@@ -129,7 +130,7 @@ std::string base64(std::span<const unsigned char> bytes) {
 
 /// Empty if `text` is not padded base64 or is longer than any secret.
 std::optional<Bytes> read_base64(std::string_view text) {
-  constexpr std::size_t longest = 88;  // of 64 bytes
+  constexpr std::size_t longest = 88;  // the length for 64 bytes
   if (text.empty() || text.size() > longest || text.size() % 4 != 0) return std::nullopt;
   const std::size_t end = text.find('=');
   const std::size_t padding = end == std::string_view::npos ? 0 : text.size() - end;
@@ -158,7 +159,7 @@ std::array<unsigned char, public_size> public_part(const EVP_PKEY* key) {
   return bytes;
 }
 
-/// The key of "whsk_…", null if invalid.
+/// Parses "whsk_…"; null if it is invalid.
 Key read_signing_key(std::string_view secret) {
   Key none(nullptr, EVP_PKEY_free);
   if (!secret.starts_with(signing_prefix)) return none;
@@ -171,7 +172,7 @@ Key read_signing_key(std::string_view secret) {
   return key;
 }
 
-/// The bytes of "whsec_…".
+/// Parses "whsec_…"; empty if it is invalid.
 std::optional<Bytes> read_shared(std::string_view secret) {
   if (!secret.starts_with(shared_prefix)) return std::nullopt;
   auto bytes = read_base64(secret.substr(shared_prefix.size()));

@@ -1,4 +1,4 @@
-// The store for coroutines: blocking calls on threads, with waiting requests pipelined.
+// Store access for coroutines: blocking calls run on threads, and waiting requests are pipelined.
 #pragma once
 
 #include <atomic>
@@ -23,15 +23,15 @@
 
 namespace feedmill {
 
-/// `connections` for look-ups and commits, each with its own Store; one more for claims and heartbeats, and one for
-/// fleet upkeep. All members on the loop's thread. Must outlive all running calls.
+/// Has `connections` connections for look-ups and commits, one for claims and heartbeats, and one for fleet upkeep,
+/// each with its own Store. All members are called on the loop's thread. Must outlive all running calls.
 class StorePool {
  public:
   StorePool(boost::asio::any_io_executor executor, const StoreOptions& options, std::size_t connections);
   StorePool(const StorePool&) = delete;
   StorePool& operator=(const StorePool&) = delete;
 
-  /// A slot for a document being read and not yet stored; freed when destroyed. The pool must outlive it.
+  /// A slot for a document that is being read and not yet stored; freed by the destructor. The pool must outlive it.
   class Place {
    public:
     explicit Place(StorePool& pool) : pool_(&pool) {}
@@ -44,11 +44,11 @@ class StorePool {
    private:
     StorePool* pool_;
   };
-  /// Waits for one of a few slots, in order, so that documents read faster than the store takes them do not pile up in
-  /// memory. Not cancellable: it ends when an earlier document is stored or dropped.
+  /// Waits for a read slot, in order; there are only a few, so that documents do not pile up in memory when they are
+  /// read faster than stored. Not cancellable: ends when an earlier document is stored or dropped.
   boost::asio::awaitable<Place> place();
 
-  /// Not cancellable: these calls end within the store's timeout.
+  /// Batched with concurrent calls. Not cancellable; they end within the store's timeout.
   boost::asio::awaitable<StoreResult<StoredFeed>> stored_feed(const Claim& claim);
   boost::asio::awaitable<StoreResult<StoredSnapshot>> look_up(const LookUp& wanted);
   boost::asio::awaitable<StoreResult<Committed>> commit(const Commit& commit);
@@ -67,12 +67,12 @@ class StorePool {
                   [this, losses = losses_, work = std::move(work)]() mutable { return work(aside_->ready(losses)); });
   }
 
-  /// Sets the pools of all partitions on this loop, in order and including this one, if the loop serves all
+  /// Sets the pools of all partitions on this loop, in order and including this one, if the loop serves all of them
   /// (RELIABILITY L29). They must outlive this.
   void set_partitions(std::vector<StorePool*> partitions) { partitions_ = std::move(partitions); }
 
-  /// Runs `work(store)` on another partition of this deployment (RELIABILITY L27): like call() if this loop serves it,
-  /// else one call after another across all partitions.
+  /// Runs `work(store)` on another partition of this deployment (RELIABILITY L27): like call() if this loop serves that
+  /// partition; else one call at a time for all other partitions.
   template <class Work>
   auto call_at(unsigned partition, Work work) -> boost::asio::awaitable<std::invoke_result_t<Work, Store&>> {
     if (!partitions_.empty()) return partitions_[partition]->call(std::move(work));
@@ -84,20 +84,20 @@ class StorePool {
     });
   }
 
-  /// Waits for a wish as Ingest does, one at a time, on a connection of its own.
+  /// Runs Ingest's wait for a wish on its own connection; one at a time.
   boost::asio::awaitable<StoreResult<bool>> wait_for_wish(Milliseconds longest);
-  /// Ends wait_for_wish() with an error.
+  /// Makes a running wait_for_wish() fail.
   void break_wait() {
     if (wishes_) wishes_->break_wait();
   }
-  /// The server may have failed: breaks the wait, and reconnects each connection at its next call, instead of finding
-  /// each one dead.
+  /// Call when the server may have failed: breaks the wait and makes each connection reconnect at its next call,
+  /// instead of waiting for each to time out.
   void suspect_server() {
     ++losses_;
     break_wait();
   }
 
-  /// Runs `work(store)` on every look-up and commit connection, one after another.
+  /// Runs `work(store)` on every connection for look-ups, commits, claims and upkeep, one after another.
   template <class Work>
   boost::asio::awaitable<void> for_each(Work work) {
     for (const auto& connection : connections_) co_await run_on(connection->calls, [&] { work(connection->store); });
@@ -106,7 +106,7 @@ class StorePool {
     }
   }
 
-  /// Reconnects of all connections, for redis_reconnects_total. From any thread.
+  /// Number of reconnects of all connections, for redis_reconnects_total. From any thread.
   std::uint64_t reconnects() const { return reconnects_; }
   /// The number of connections for look-ups and commits, and their total busy time. From any thread.
   std::size_t connections() const { return connections_.size(); }
@@ -119,7 +119,7 @@ class StorePool {
       std::variant<std::monostate, StoreResult<StoredFeed>, StoreResult<StoredSnapshot>, StoreResult<Committed>>>;
   struct Connection {
     explicit Connection(const StoreOptions& options) : store(options) {}
-    /// The store for the next call, reconnected if needed. `known`: losses_ at the time.
+    /// Returns the store for the next call, after dropping a connection that is suspect. `known`: losses_ at the time.
     Store& ready(std::uint64_t known);
     Store store;
     std::uint64_t losses = 0;  // losses already handled

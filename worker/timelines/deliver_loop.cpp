@@ -15,12 +15,12 @@ using SteadyClock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr Milliseconds look_for_right{75'000};  // polls for the lease of an owner that may be dead: longer than a lease
+constexpr Milliseconds look_for_right{75'000};  // how long to poll for another owner's lease; exceeds a lease
 constexpr Milliseconds look_again{1'000};       // poll interval for the lease
-constexpr Milliseconds look_again_late{5'000};  // while another process polls for it
-constexpr Milliseconds look_again_soon{50};     // when finishing
-constexpr Milliseconds between_passes{200};     // over records without receivers
-constexpr Milliseconds least_unwanted{5'000};   // least wait until the next upkeep of lease and stream
+constexpr Milliseconds look_again_late{5'000};  // poll interval while another process polls first
+constexpr Milliseconds look_again_soon{50};     // poll interval while finishing
+constexpr Milliseconds between_passes{200};     // pause between passes over records without receivers
+constexpr Milliseconds least_unwanted{5'000};   // minimum wait before the next upkeep of lease and stream
 constexpr Milliseconds look_for_records{20};    // poll interval without blocking in Redis
 
 }  // namespace
@@ -41,7 +41,7 @@ void DeliverLoop::finish() {
   if (finishing_) return;
   finishing_ = go_on_ = broke_ = true;
   deliverer_.break_wait();
-  // The lease of a killed owner has to expire.
+  // Allows time for the lease of a killed owner to expire.
   give_up_at_ = SteadyClock::now() + options_.deliverer.right_for + Milliseconds(5'000);
   bear_until_ = SteadyClock::now() + (options_.wait_for_others ? Milliseconds(3'000) : Milliseconds(0));
   timer_.cancel();
@@ -61,7 +61,7 @@ asio::awaitable<void> DeliverLoop::run() {
   if (!gone) metrics_.store_error(gone.error());
 }
 
-/// False: delivery has finished.
+/// Returns false when delivery has finished.
 asio::awaitable<bool> DeliverLoop::take_step() {
   const Milliseconds block = finishing_ ? Milliseconds(0) : options_.block;
   const bool last = finishing_;
@@ -105,7 +105,7 @@ asio::awaitable<bool> DeliverLoop::take_step() {
   co_return true;
 }
 
-/// Without receivers there is nothing to deliver until a record arrives. True if one may have arrived.
+/// Waits until a record may have arrived, and returns true then, or until upkeep is due. For use without receivers.
 asio::awaitable<bool> DeliverLoop::wait_for_record(Milliseconds block) {
   const auto until = SteadyClock::now() + std::max(block, least_unwanted);
   bool come = false;
@@ -118,7 +118,8 @@ asio::awaitable<bool> DeliverLoop::wait_for_record(Milliseconds block) {
   co_return come;
 }
 
-/// Another owner, possibly dead, has the lease: after a long wait try for it only once a record needs delivery.
+/// Waits before the next attempt at another owner's lease. That owner may be dead, so poll at first; later wait for a
+/// record that needs delivery.
 asio::awaitable<void> DeliverLoop::wait_for_right(Milliseconds block) {
   if (block.count() > 0 && SteadyClock::now() >= look_until_) {
     const bool come = co_await wait_for_record(block);

@@ -1,4 +1,4 @@
-// The delivering half of a running process (DESIGN §1): drives a Deliverer off the loop.
+// Delivers events in a running process (DESIGN §1): drives a Deliverer and runs its blocking calls off the loop.
 #pragma once
 
 #include <atomic>
@@ -22,25 +22,25 @@ class DeliverLoop {
     DelivererOptions deliverer;
     Milliseconds block{2'000};     ///< longest wait in Redis for a record; the lease must last longer or be renewed by
                                    ///< heartbeats; 0: no wait
-    bool wait_for_others = false;  ///< when finishing while another owner delivers: wait until it is done
-    bool tells_of_store = false;   ///< logs outages of Redis: no other part of this process does
+    bool wait_for_others = false;  ///< finish() also waits for another owner that is delivering
+    bool tells_of_store = false;   ///< log Redis outages, because no other part of this process does
   };
 
-  /// `metrics` and `log` outlive this.
+  /// `metrics` and `log` must outlive this.
   DeliverLoop(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options,
               Metrics& metrics, Log& log);
   DeliverLoop(const DeliverLoop&) = delete;
   DeliverLoop& operator=(const DeliverLoop&) = delete;
 
-  /// Runs until finish() or stop() takes effect. Throws only std::bad_alloc.
+  /// Runs until finish() or stop() takes effect, then releases the lease. Throws only std::bad_alloc.
   boost::asio::awaitable<void> run();
-  /// Whether another process polls for the lease first: this one then polls less often (RELIABILITY L30).
+  /// Whether another process polls for the lease first; this one then polls less often (RELIABILITY L30).
   void set_yields(bool yields) { yields_ = yields; }
-  /// Delivers everything committed, then ends.
+  /// Delivers everything committed so far; run() then returns.
   void finish();
-  /// Ends after the running step; the next owner delivers the rest.
+  /// Makes run() return after the current step; the next owner delivers the rest.
   void stop();
-  /// Ends a wait for a server that may be down, and checks.
+  /// Interrupts a wait in Redis if the server may be down; the next step then reports an error.
   void break_wait() { deliverer_.break_wait(); }
 
  private:
@@ -60,15 +60,15 @@ class DeliverLoop {
   bool yields_ = false;
   bool finishing_ = false;
   bool go_on_ = false;                  // finish() was called between waits: skip the next pause
-  bool broke_ = false;                  // finish() broke a wait in Redis: its error is expected
+  bool broke_ = false;                  // finish() interrupted a wait in Redis: its error is expected
   std::atomic<bool> stopping_ = false;  // also read off the loop
   RefusedWork refused_;
   bool store_down_ = false, outage_told_ = false, merge_down_ = false;
   std::uint64_t reconnects_ = 0;
   int attempts_ = 0;
-  std::chrono::steady_clock::time_point look_until_;  // polling for another owner's lease
-  std::chrono::steady_clock::time_point give_up_at_;  // waiting for another owner
-  std::chrono::steady_clock::time_point bear_until_;  // ignoring errors while finishing
+  std::chrono::steady_clock::time_point look_until_;  // until when to poll for another owner's lease
+  std::chrono::steady_clock::time_point give_up_at_;  // until when finish() waits for another owner
+  std::chrono::steady_clock::time_point bear_until_;  // until when errors are ignored while finishing
   BlockingCalls calls_;
 };
 

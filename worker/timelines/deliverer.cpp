@@ -13,11 +13,11 @@
 namespace feedmill {
 namespace {
 
-constexpr std::size_t texts_per_trip = 20;                // entries may be large
+constexpr std::size_t texts_per_trip = 20;                // entries read per round trip; they may be large
 constexpr std::ptrdiff_t notices_per_trip = 500;          // RELIABILITY L15
-constexpr std::size_t max_text = std::size_t{64} << 10U;  // of a post's content that word rules examine
+constexpr std::size_t max_text = std::size_t{64} << 10U;  // bytes of a post's content that word rules examine
 
-/// Records as events; others only advance the position. Trimmed records cannot be applied.
+/// Parses records as events; a record that is not an event only advances the position. Omits trimmed records.
 std::vector<Event> events_of(const std::vector<EventRecord>& records) {
   std::vector<Event> events;
   for (const EventRecord& record : records) {
@@ -27,7 +27,7 @@ std::vector<Event> events_of(const std::vector<EventRecord>& records) {
   return events;
 }
 
-/// Splits records that have more notices than one write may hold.
+/// Splits records that have more notices than one write may contain.
 std::vector<NoticesOfRecord> in_parts(std::vector<NoticesOfRecord> records) {
   std::vector<NoticesOfRecord> parts;
   for (NoticesOfRecord& record : records) {
@@ -120,13 +120,13 @@ StoreResult<Deliverer::Step> Deliverer::ended() {
   return step_;
 }
 
-/// After any error the next step starts with the pending records.
+/// After any error, the next step starts with the pending records.
 StoreResult<Deliverer::Step> Deliverer::broken(const StoreError& error) {
   holding_ = false;
   return error;
 }
 
-/// Copies one batch; false if there may be more. The merged stream may be on another node.
+/// Copies one batch into the merged stream, which may be on another node. Returns false if there may be more.
 bool Deliverer::merge(Step& step) {
   constexpr std::chrono::seconds between_tries{2};
   if (!merged_ || Clock::now() < merge_again_at_) return true;
@@ -156,7 +156,7 @@ StoreResult<void> Deliverer::join() {
   return begin_stories();
 }
 
-/// The story index is built from stored posts and kept up to date by events; if no longer configured, it is dropped.
+/// Starts building the story index from stored posts, unless it is built; drops it if it is not configured.
 StoreResult<void> Deliverer::begin_stories() {
   stories_at_.reset();
   const auto state = stories_.state();
@@ -176,7 +176,7 @@ StoreResult<void> Deliverer::begin_stories() {
   return {};
 }
 
-/// True if no record had a receiver, and all are acknowledged.
+/// Skips records that have no receivers. Returns true if none had one and all are acknowledged.
 StoreResult<bool> Deliverer::pass(Step& step) {
   if (options_.per_feed || options_.stories == StoryIndex::kept || Clock::now() < try_to_pass_at_) return false;
   const auto passed = deliveries_.pass();
@@ -200,7 +200,7 @@ StoreResult<bool> Deliverer::has_come() {
   return !records->empty();
 }
 
-/// Handles records trimmed before they were delivered. Call before the first record.
+/// Handles records that were trimmed before delivery. Call before the first record.
 StoreResult<void> Deliverer::catch_up(Step& step) {
   for (const DeliveryTarget target : targets_) {
     const auto place = deliveries_.place(target);
@@ -211,7 +211,7 @@ StoreResult<void> Deliverer::catch_up(Step& step) {
   return options_.stories == StoryIndex::kept ? catch_up_stories(step) : StoreResult<void>();
 }
 
-/// Events acknowledged by an owner that does not keep the index; they are not delivered again.
+/// Indexes events that were acknowledged by an owner without a story index; they are not delivered again.
 StoreResult<void> Deliverer::catch_up_stories(Step& step) {
   while (!cancelled()) {
     const auto place = deliveries_.place(DeliveryTarget::stories);
@@ -250,7 +250,7 @@ StoreResult<void> Deliverer::deliver(DeliveryTarget target, const std::vector<Ev
   if (!done) return done.error();
   count(*done);
   for (Delivered last = *done; last.hole;) {
-    // Another owner was handed the records in between and has not applied them. Read them from the stream, up to our
+    // Another owner received the records in between and has not applied them. Read them from the stream, up to our
     // first repeated record.
     if (cancelled()) return StoreError{StoreError::Code::unavailable, "delivery was stopped"};
     const auto between = EventStream(store_).read(last.last, options_.batch, Milliseconds(0));
@@ -259,7 +259,7 @@ StoreResult<void> Deliverer::deliver(DeliveryTarget target, const std::vector<Ev
     if (!more) return more.error();
     count(*more);
     if (more->hole && more->applied == 0) {
-      const auto first = read_event(between->front());  // has a predecessor: that made the gap
+      const auto first = read_event(between->front());  // has a predecessor, otherwise there would be no gap
       if (auto healed = heal(target, first->prev, step); !healed) return healed;
     } else if (between->empty()) {
       const auto place = deliveries_.place(target);
@@ -309,7 +309,7 @@ StoreResult<Delivered> Deliverer::apply_posts(std::span<const Event> events, std
   return all;
 }
 
-/// Writes notices for many users, a bounded number at a time; several of `records` may be parts of one record.
+/// Writes notices for many users, a bounded number at a time; several of `records` may be parts of the same record.
 StoreResult<Delivered> Deliverer::apply_notices(std::span<const NoticesOfRecord> records) {
   Delivered all;
   while (!records.empty() && !all.hole) {
@@ -326,7 +326,7 @@ StoreResult<Delivered> Deliverer::apply_notices(std::span<const NoticesOfRecord>
   return all;
 }
 
-/// Between the steps of long work: an error if it must end here.
+/// Between the steps of long work: renews the lease; returns an error if the work must stop here.
 StoreResult<void> Deliverer::go_on() {
   const auto right = cancelled() ? StoreResult<bool>(false) : hold();
   if (!right) return right.error();
@@ -334,7 +334,7 @@ StoreResult<void> Deliverer::go_on() {
   return StoreError{StoreError::Code::unavailable, "delivery stopped midway; another worker continues"};
 }
 
-/// An error if it could not be completed.
+/// Rebuilds a channel; returns an error if it was not completed.
 StoreResult<void> Deliverer::rebuild(const std::string& uid) {
   StoreResult<void> right;
   const auto may_go_on = [&] {
@@ -345,7 +345,7 @@ StoreResult<void> Deliverer::rebuild(const std::string& uid) {
   return right;
 }
 
-/// Builds the index of all posts of at most one channel, so that records do not wait long.
+/// Builds the index of all posts of at most one channel, so that records are not delayed for long.
 StoreResult<void> Deliverer::build(Step& step) {
   if (look_for_unbuilt_) {
     auto found = channels_.unbuilt();
@@ -360,7 +360,7 @@ StoreResult<void> Deliverer::build(Step& step) {
   return {};
 }
 
-/// A bounded step, so that records do not wait long.
+/// Builds a bounded part of the story index, so that records are not delayed for long.
 StoreResult<void> Deliverer::build_stories() {
   if (!stories_at_) return {};
   const auto place = stories_.rebuild(*stories_at_);
@@ -371,7 +371,7 @@ StoreResult<void> Deliverer::build_stories() {
   return stories_.note(Stories::State::built);
 }
 
-/// Records up to `resume` are lost.
+/// Recovers from the loss of records up to `resume`.
 StoreResult<void> Deliverer::heal(DeliveryTarget target, const std::string& resume, Step& step) {
   if (target == DeliveryTarget::notices) {
     step.missed = true;
@@ -404,7 +404,7 @@ StoreResult<void> Deliverer::read_rules() {
 
 StoreResult<std::vector<NoticesOfRecord>> Deliverer::notices_of(const std::vector<Event>& events) {
   if (auto read = read_rules(); !read) return read.error();
-  // New posts only, without those that a feed listed when it was added.
+  // New posts only, except those already listed when the feed was added.
   std::vector<const Event*> posts;
   for (const Event& event : events) {
     if (event.type == "post_created" && !event.initial) posts.push_back(&event);
@@ -435,7 +435,7 @@ StoreResult<std::vector<NoticesOfRecord>> Deliverer::notices_of(const std::vecto
     if (auto notice = operator_notice(event)) record.notices.push_back(std::move(*notice));
     if (event.type != "post_created" || event.initial) continue;
     const auto text = texts.find(event.entity_id);
-    // A removed post is matched by its event's title.
+    // A removed post is matched by the title in its event.
     const std::string said = text == texts.end() ? std::string(field_of(event.data, "title")) : text->second;
     for (NotificationMatcher::Match& match : watcher_->matches(event.feed_url, channels[event.feed_url], said)) {
       record.notices.push_back(post_notice(event, std::move(match.user), match.why));
@@ -444,13 +444,13 @@ StoreResult<std::vector<NoticesOfRecord>> Deliverer::notices_of(const std::vecto
   return all;
 }
 
-/// First indexes all of the records, so that posts in one batch see each other. A changed post is reported again if its
-/// link or title changed.
+/// Indexes all records first, so that posts in one batch find each other. A changed post is reported again if its link
+/// or title changed.
 StoreResult<std::vector<SameAsOfRecord>> Deliverer::same_as_of(const std::vector<Event>& events,
                                                                std::uint64_t& refused) {
   std::vector<SameAsOfRecord> all;
   std::vector<std::string> posts, told;
-  std::vector<std::size_t> places;  // in `all`, for each of `told`
+  std::vector<std::size_t> places;  // indices into `all`, for each of `told`
   for (const Event& event : events) {
     const bool created = event.type == "post_created", modified = event.type == "post_modified";
     if (created || (modified && event.renamed)) {

@@ -12,13 +12,13 @@
 namespace feedmill {
 namespace {
 
-/// Unicode letters and lower case, regardless of the process' locale.
+/// Locale for Unicode letters and lower case, regardless of the process' locale.
 locale_t unicode() {
   static const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   return locale;
 }
 
-/// The code point at `at`, which is advanced past it; each malformed byte is U+FFFD.
+/// Decodes the code point at `at` and advances `at` past it; each malformed byte yields U+FFFD.
 char32_t next_code_point(std::string_view text, std::size_t& at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(at++);
@@ -48,7 +48,7 @@ void append(std::string& out, char32_t c) {
   put(0x80 | (c & 0x3FU));
 }
 
-/// Characters of scripts that are written without spaces.
+/// Whether `c` belongs to a script that is written without spaces.
 bool stands_alone(char32_t c) {
   return (c >= 0x0E00 && c < 0x0F00) || (c >= 0x1000 && c < 0x10A0) || (c >= 0x1780 && c < 0x1800) ||
          (c >= 0x3040 && c < 0x3100) || (c >= 0x3400 && c < 0xA000) || (c >= 0xF900 && c < 0xFB00) ||
@@ -67,7 +67,7 @@ std::vector<std::string> words_of(std::string_view text) {
   bool inside = false;
   for (std::size_t at = 0; at < text.size();) {
     const char32_t c = next_code_point(text, at);
-    const bool mark = c >= 0x300 && c < 0x370;  // combining accents belong to the letter before
+    const bool mark = c >= 0x300 && c < 0x370;  // combining accents belong to the preceding letter
     if (c == 0xFFFD || (!iswalnum_l(static_cast<wint_t>(c), unicode()) && !(mark && inside))) {
       inside = false;
       continue;

@@ -97,13 +97,13 @@ std::string subscription_form(const PushRecord& record, std::string_view mode, s
 }
 
 std::string one_line(std::string_view text, std::size_t most) {
-  // At most four bytes become one character.
+  // Each character takes at most four bytes.
   const Decoded decoded = decode_document(text.substr(0, 4 * most), "text/plain; charset=utf-8");
   return std::string(utf8_prefix(fold_space(decoded.text), most));
 }
 
 std::string reason_of_hub(std::string text, const PushRecord& record) {
-  text = one_line(text, longest_query);  // first, because it may remove bytes from the middle of a secret
+  text = one_line(text, longest_query);  // must be first: it may remove bytes from the middle of a secret
   for (const std::string* secret : {&record.token, &record.secret}) {
     if (secret->empty()) continue;
     for (auto at = text.find(*secret); at != std::string::npos; at = text.find(*secret, at + redacted.size())) {

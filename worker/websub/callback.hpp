@@ -1,4 +1,4 @@
-// What hubs send to a callback in the request target, and what we send to hubs (WEBSUB §3). Pure.
+// Parses hubs' requests to a callback and builds our subscription requests to hubs (WEBSUB §3). Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,35 +10,35 @@
 
 namespace feedmill {
 
-/// A parsed request target: the token in its path, if it is a callback's.
+/// A parsed request target; `token` is set if the path belongs to a callback.
 struct CallbackTarget {
-  std::string token;                     ///< "" = not a callback's path
-  std::optional<std::size_t> partition;  ///< named in the path
+  std::string token;                     ///< "" = the path does not belong to a callback
+  std::optional<std::size_t> partition;  ///< the partition in the path, if any
   std::string_view query;                ///< points into the target; without the question mark
   bool has_query = false;
 };
 
-/// Parses "/w/<token>", with a partition "/p3/w/<token>". `base`: the path of websub.public_url, which a proxy in front
-/// of us may have removed. The path is decoded once and matched exactly (SECURITY O5).
+/// Parses "/w/<token>" and, with a partition, "/p3/w/<token>". `base`: the path of websub.public_url, which a proxy in
+/// front of us may have removed. Decodes the path once and matches it exactly (SECURITY O5).
 CallbackTarget read_callback_target(std::string_view target, std::string_view base);
 
-/// The parameters of a verification, or of a denial.
+/// The parameters of a hub's verification or denial.
 struct Verification {
-  std::string mode, topic, challenge, lease_seconds, reason;  ///< challenge: not for a denial
+  std::string mode, topic, challenge, lease_seconds, reason;  ///< `challenge` is empty in a denial
 };
 
-/// Empty if a required parameter is missing, a known one is repeated, an escape is invalid, or the challenge is not 1
-/// to 1024 visible characters (WEBSUB S7). Ignores unknown parameters. Linear time.
+/// Returns nullopt if a required parameter is missing, a known one is repeated, an escape is invalid, or the challenge
+/// is not 1 to 1024 visible characters (WEBSUB S7). Ignores unknown parameters. Linear time.
 std::optional<Verification> read_verification(std::string_view query);
 
-/// The form that requests or ends a subscription (WEBSUB §3).
+/// The form body that requests (`mode` "subscribe") or ends ("unsubscribe") a subscription (WEBSUB S1).
 std::string subscription_form(const PushRecord& record, std::string_view mode, std::string_view callback);
 
-/// Untrusted text as one visible line of at most `most` bytes, cut between characters (SECURITY O2).
+/// Converts untrusted text to one visible line of at most `most` bytes, cut between characters (SECURITY §5).
 std::string one_line(std::string_view text, std::size_t most);
 
-/// A hub's reason for a refusal or failure, fit for storing: one_line() of at most 500 bytes, without secrets,
-/// including those of `record`, which it may repeat (WEBSUB S4, L2; SECURITY K1).
+/// A hub's reason for a refusal or failure, made safe for storing: one line of at most 500 bytes, without secrets,
+/// including those of `record` if the hub echoes them (WEBSUB S4, L3; SECURITY K1).
 std::string reason_of_hub(std::string text, const PushRecord& record);
 
 }  // namespace feedmill

@@ -20,12 +20,12 @@ namespace http = boost::beast::http;
 
 namespace {
 
-/// The answer to every path that is not (or not now) ours, so that clients cannot tell which (SECURITY W2).
+/// Answers every path that is not a callback, or not currently one, so that clients cannot tell which (SECURITY W2).
 HttpReply not_found() {
   return http_reply(http::status::not_found);
 }
 
-/// The combined value of all fields named `name` (RFC 9110 §5.3).
+/// The values of all fields named `name`, joined with commas (RFC 9110 §5.3).
 std::string joined(const Visit::Header& head, http::field name) {
   std::string all;
   for (auto [field, end] = head.equal_range(name); field != end; ++field)
@@ -48,7 +48,7 @@ asio::awaitable<HttpReply> Callbacks::answer(Visit& visit, CallbackTarget target
   co_return reply;
 }
 
-/// WEBSUB S7: stores first, then answers.
+/// WEBSUB S7: stores the verification, then answers.
 asio::awaitable<HttpReply> Callbacks::verify(CallbackTarget target) {
   const auto asked = read_verification(target.query);
   if (!asked) {
@@ -87,7 +87,8 @@ asio::awaitable<HttpReply> Callbacks::verify(CallbackTarget target) {
   co_return http_reply(http::status::ok, "text/plain", asked->challenge);
 }
 
-/// WEBSUB P2: limits, look-up, signature, note, answer; processing comes later.
+/// WEBSUB P2: checks limits, looks up the subscription, checks the signature, records the delivery, answers. The
+/// content is processed later.
 asio::awaitable<HttpReply> Callbacks::deliver(Visit& visit, const CallbackTarget& target) {
   using Delivery = Metrics::Delivery;
   if (target.has_query) {
@@ -110,8 +111,7 @@ asio::awaitable<HttpReply> Callbacks::deliver(Visit& visit, const CallbackTarget
     parts_.metrics.push_delivery(Delivery::limited);
     co_return http_reply(http::status::unsupported_media_type);
   }
-  // Limited by the size limits and the memory budget; incomplete bodies may use a quarter of the latter (SECURITY W1,
-  // M4).
+  // Size limits and the memory budget apply; incomplete bodies may use a quarter of the budget (SECURITY W1, M4).
   auto memory = std::make_unique<MemoryBudget::Share>(parts_.memory, 0);
   MemoryBudget::Share& share = *memory;
   struct Receiving {

@@ -1,4 +1,4 @@
-// Answers hubs for one store: verifies intent, accepts deliveries (WEBSUB §3, §6).
+// Answers hubs' requests for one store: verifies intent, accepts deliveries (WEBSUB §3, §6).
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@
 
 namespace feedmill {
 
-/// On the loop's thread.
+/// Answers requests to the callbacks of one store. Used on the loop's thread.
 class Callbacks {
  public:
   /// Collaborators; all must outlive this.
@@ -37,9 +37,9 @@ class Callbacks {
 
   explicit Callbacks(const Parts& parts) : parts_(parts) {}
 
-  /// Answers a GET or a POST whose head has been read. `target`: of `visit`; has a token.
+  /// Answers a GET or POST after its head has been read. `target`: the parsed target of `visit`; must have a token.
   boost::asio::awaitable<HttpReply> answer(Visit& visit, CallbackTarget target);
-  /// From now on, asks hubs to retry later.
+  /// From now on, answers hubs that they should retry later.
   void close() { closed_ = true; }
 
  private:
@@ -55,30 +55,30 @@ class Callbacks {
   std::uint64_t receiving_ = 0;  // bytes reserved for incomplete bodies
 };
 
-// The listener for hubs (SECURITY W1). Never shares a port with the admin listener.
+// Listens for requests from hubs (SECURITY §11). Never shares a port with the admin listener.
 
 class CallbackListener {
  public:
   struct Options {
     boost::asio::ip::tcp::endpoint listen;
     std::string base;  ///< path of websub.public_url, no trailing slash
-    /// SECURITY W1. On loopback there is a proxy in front: its network may use all connections.
+    /// SECURITY W1. If we listen on loopback, there is a proxy in front: its network may use all connections.
     Listener::Places places{.connections = 256, .per_network = 32};
     RequestLimits limits{.head = {.bytes = 64U << 10U, .line = 20U << 10U, .fields = 100},
                          .body_bytes = 4U << 20U,
                          .body_time = std::chrono::seconds(15),
                          .answer_time = std::chrono::seconds(5)};
-    /// Limit of requests to paths that may be ours: sustained per second, and burst (SECURITY W6).
+    /// Limit of requests to callback paths: sustained per second, and burst (SECURITY W6).
     std::size_t per_second = 10'000, burst = 20'000;
   };
   /// Collaborators; all must outlive the listener.
   struct Parts {
     ByPartition<Callbacks> callbacks;  ///< at least one
-    Metrics& metrics;                  ///< counts requests that match none of them
+    Metrics& metrics;                  ///< counts requests that match no callback
     Log& log;
   };
 
-  /// Binds and listens; serve() answers connections. All on `executor`, which has one thread.
+  /// Binds and listens; serve() answers connections. Everything runs on `executor`, which must have one thread.
   static boost::system::result<std::unique_ptr<CallbackListener>, ListenError> open(
       const boost::asio::any_io_executor& executor, const Options& options, Parts parts);
   CallbackListener(const CallbackListener&) = delete;
@@ -86,7 +86,7 @@ class CallbackListener {
 
   boost::asio::ip::tcp::endpoint endpoint() const { return listener_->endpoint(); }
 
-  /// Answers until cancelled; all connections are closed when it returns.
+  /// Answers requests until cancelled; closes all connections before it returns.
   boost::asio::awaitable<void> serve();
 
  private:

@@ -58,7 +58,7 @@ asio::awaitable<void> PushIntake::run() {
   co_await group.async_wait(asio::experimental::wait_for_all(), asio::use_awaitable);
 }
 
-/// The oldest push whose feed is not being written.
+/// The oldest push for a feed that is not currently being written.
 std::deque<Pushed>::iterator PushIntake::next() {
   return std::ranges::find_if(queue_, [this](const Pushed& pushed) { return !busy_.contains(pushed.feed_url); });
 }
@@ -90,7 +90,7 @@ asio::awaitable<void> PushIntake::lane() {
   }
 }
 
-/// A push that cannot be written still causes a fetch.
+/// If a push cannot be written, the feed is fetched instead.
 asio::awaitable<void> PushIntake::handle(Pushed& pushed) {
   const std::string id = options_.worker + ":push" + std::to_string(++claims_);
   const Milliseconds lease = refresher_.options().lease;
@@ -116,7 +116,7 @@ asio::awaitable<void> PushIntake::handle(Pushed& pushed) {
   std::rethrow_exception(bug);
 }
 
-/// Does not wait for the store: a fetch will bring the same content.
+/// Does not retry a failed commit: a fetch will bring the same content.
 asio::awaitable<void> PushIntake::write(const Claim& claim, Pushed& pushed) {
   PushedDocument document(threads_, refresher_.options(), pushed);
   const Report report = co_await refresher_.process(claim, document, Milliseconds(0));
@@ -130,7 +130,7 @@ asio::awaitable<void> PushIntake::write(const Claim& claim, Pushed& pushed) {
   co_await tell_turn(report, claim.now);
 }
 
-/// Reports a change of the feed's subscription, if any.
+/// Reports a change in the state of the feed's subscription, if any.
 asio::awaitable<void> PushIntake::tell_turn(const Report& report, Milliseconds now) {
   const PushNews news = push_news(report);
   note_turn(log_, metrics_, news);
@@ -144,7 +144,7 @@ asio::awaitable<void> PushIntake::tell_turn(const Report& report, Milliseconds n
 asio::awaitable<void> PushIntake::give_back(const Claim& claim) {
   const auto release = [&](Store& store) { return Ingest(store).release(std::span(&claim, 1)); };
   const StoreResult<std::size_t> released = co_await pushes_.call(release);
-  if (!released) metrics_.store_error(released.error());  // it is due when its lease ends
+  if (!released) metrics_.store_error(released.error());  // the feed is due when its lease expires
 }
 
 asio::awaitable<void> PushIntake::fetch_instead(const std::string& hash) {
@@ -157,8 +157,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-/// The response to read the push as: its links are resolved against the URL the feed was last read from. Omits Link
-/// headers, which do not identify the feed (WEBSUB §6).
+/// The response as which to parse the push: links resolve against the URL the feed was last read from. Omits Link
+/// headers, which do not identify the feed (WEBSUB M8).
 FetchResponse response_of(const FeedState& state, const Pushed& pushed) {
   FetchResponse response;
   response.status = 200;

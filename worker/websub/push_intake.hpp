@@ -28,60 +28,61 @@
 
 namespace feedmill {
 
-// A document pushed by a hub, instead of a response of the feed's origin (WEBSUB P4).
+// A document pushed by a hub, read in place of a response from the feed's origin (WEBSUB P4).
 
-/// A delivery with a valid signature that has been noted: the feed is fetched if processing it fails.
+/// A delivery with a valid signature that the store has recorded, so that the feed is fetched if processing fails.
 struct Pushed {
-  std::string hash;  ///< of the subscription's token
+  std::string hash;  ///< hash of the subscription's token
   std::string feed_url;
   std::string content_type, content_encoding;
   std::string body;                             ///< as received
-  std::unique_ptr<MemoryBudget::Share> memory;  ///< the memory that holds it
+  std::unique_ptr<MemoryBudget::Share> memory;  ///< share of the memory budget that covers `body`
 };
 
-/// All constructor arguments must outlive this.
+/// Source of one pushed document. All constructor arguments must outlive it.
 class PushedDocument final : public DocumentSource {
  public:
   PushedDocument(ReadingThreads& threads, const RefreshOptions& options, Pushed& pushed)
       : threads_(threads), options_(options), pushed_(pushed) {}
 
   boost::asio::awaitable<Attempt> attempt(const Claim& claim, RefreshObserver& seen) override;
-  /// No items are ever skipped.
+  /// A no-op: a push is always parsed completely.
   boost::asio::awaitable<void> read_all(const Claim&, Attempt&) override { co_return; }
-  /// Releases the feed for a fetch if the document could not be read completely, or if a complete one is needed, which
-  /// a push may not be: before the feed's first import, and when its posts get a new identity (DESIGN §5).
+  /// Returns Deferral, so that the feed is fetched, if the document was not read completely, or if a complete feed is
+  /// needed but a push may be partial: before the feed's first import, and when its posts get a new identity (DESIGN
+  /// §5).
   DecisionResult decide(const Claim& claim, Attempt& attempt, const StoredSnapshot& known, Milliseconds now) override;
 
-  /// Whether changed posts do not state a later time: the feed must be polled.
+  /// Whether changed posts lack a later modification time, so that the feed must be polled.
   bool leaves_doubt() const { return leaves_doubt_; }
 
  private:
   ReadingThreads& threads_;
   const RefreshOptions& options_;
   Pushed& pushed_;
-  bool other_identity_ = false;  // at the time of reading
+  bool other_identity_ = false;  // its posts are identified differently than before
   bool leaves_doubt_ = false;
 };
 
-/// Lives on one loop. All constructor arguments must outlive run().
+/// Queue of pushed documents, processed by lanes. Lives on one loop. All constructor arguments must outlive run().
 class PushIntake {
  public:
   struct Options {
     std::string worker;                                 ///< 32 hex digits: prefix of its claim ids
-    std::size_t lanes = 8;                              ///< read concurrently
-    std::size_t per_feed = 8;                           ///< held for one feed
-    std::size_t most = 1000;                            ///< held in total
-    std::function<void(const Report&)> tell = nullptr;  ///< on the loop: called for each that was read and compared
+    std::size_t lanes = 8;                              ///< pushes processed concurrently
+    std::size_t per_feed = 8;                           ///< pushes held for one feed
+    std::size_t most = 1000;                            ///< pushes held in total
+    std::function<void(const Report&)> tell = nullptr;  ///< called on the loop for each push that was read and compared
   };
 
   PushIntake(const boost::asio::any_io_executor& executor, Refresher& refresher, ReadingThreads& threads,
              PushStore& pushes, Metrics& metrics, Log& log, Options options);
 
-  /// False if the queue is full: then the push only causes a fetch.
+  /// False if the queue is full: the push then only causes a fetch.
   bool has_room(const std::string& feed_url) const;
   void take(Pushed pushed);
 
-  /// Reads until finish(), then the rest of the queue.
+  /// Processes pushes until finish(), then the rest of the queue.
   boost::asio::awaitable<void> run();
   void finish();
   std::size_t held() const { return queue_.size() + busy_.size(); }
@@ -102,9 +103,9 @@ class PushIntake {
   Log& log_;
   Options options_;
   std::deque<Pushed> queue_;
-  std::map<std::string, std::size_t> held_;  // by feed, including those being read
-  std::set<std::string> busy_;               // feeds being written, one push at a time
-  boost::asio::steady_timer changed_;        // cancelled when there is work
+  std::map<std::string, std::size_t> held_;  // pushes by feed, including those being processed
+  std::set<std::string> busy_;               // feeds with a push being written, one at a time
+  boost::asio::steady_timer changed_;        // cancelled when lanes have something to do
   bool finishing_ = false;
   std::uint64_t claims_ = 0;
 };

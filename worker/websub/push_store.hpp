@@ -1,4 +1,4 @@
-// Subscriptions for coroutines, with the requests of deliveries pipelined.
+// Store access for the WebSub coroutines: blocking calls run on threads, and concurrent requests are pipelined.
 #pragma once
 
 #include <optional>
@@ -15,13 +15,15 @@
 
 namespace feedmill {
 
-/// A connection to the store separate from that of refreshes, so that neither waits for the other. All members on the
+/// Has its own connection, so that deliveries and refreshes never wait for each other. All members are called on the
 /// loop's thread. Must outlive all running calls, which are not cancellable but end within the store's timeout.
 class PushStore : public StoreCalls {
  public:
   PushStore(boost::asio::any_io_executor executor, const StoreOptions& options);
 
+  /// The subscription with this token hash, if any.
   boost::asio::awaitable<StoreResult<std::optional<PushRecord>>> find(std::string hash);
+  /// Records a delivery; batched with concurrent calls of find() and note() into one round trip.
   boost::asio::awaitable<StoreResult<PushNoted>> note(PushNote note);
 
  private:

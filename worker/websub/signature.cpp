@@ -29,7 +29,7 @@ int digit(char c) {
   return -1;
 }
 
-/// False unless `hex` has exactly the bytes of `into`.
+/// False unless `hex` has exactly two digits for each byte of `into`.
 bool read_hex(std::string_view hex, std::span<unsigned char> into) {
   if (hex.size() != 2 * into.size()) return false;
   for (std::size_t i = 0; i < into.size(); ++i) {

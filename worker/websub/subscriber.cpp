@@ -35,7 +35,7 @@ bool is_https(std::string_view url) {
   return url.starts_with("https:");
 }
 
-/// The https form of an http address (WEBSUB §3).
+/// The https form of an http URL (WEBSUB S3).
 std::string with_https(const std::string& url) {
   return url.starts_with("http:") ? "https:" + url.substr(5) : url;
 }
@@ -61,7 +61,7 @@ std::chrono::sys_seconds now_in_seconds() {
 
 }  // namespace
 
-/// A request slot of a domain.
+/// Occupies one request slot of a domain while it exists.
 class HubClient::Place {
  public:
   Place(HubClient& of, std::string domain) : of_(of), domain_(std::move(domain)) { ++of_.domains_[domain_].under_way; }
@@ -138,7 +138,7 @@ asio::awaitable<void> HubClient::look_after(const Given& given) {
     co_await take_step(task, step, now);
   } catch (const std::exception& error) {
     if (is_cancellation(std::current_exception())) throw;
-    metrics_.bug();  // it is retried after the lease
+    metrics_.bug();  // the task is retried after the lease
     log_.write(LogLevel::error, "bug", "an unexpected error; please report it",
                {{"part", "subscriber"}, {"url", task.feed_url}, {"detail", error.what()}});
   }
@@ -194,7 +194,7 @@ asio::awaitable<void> HubClient::take_step(const PushTask& task, const PushStep&
   co_await settle(task, std::move(settlement), now);
 }
 
-/// Zero if a slot is free; else how long to wait for one, after all earlier waiters.
+/// Returns zero if a slot is free; otherwise how long to wait for one, after all earlier waiters.
 Milliseconds HubClient::wait_for_domain(const std::string& name) {
   const auto found = domains_.find(name);
   if (found == domains_.end() || found->second.under_way < options_.per_domain) return Milliseconds(0);
@@ -204,7 +204,7 @@ Milliseconds HubClient::wait_for_domain(const std::string& name) {
   return std::chrono::ceil<Milliseconds>(domain.tail - now);
 }
 
-/// WEBSUB S5, H3: zero if the hub may be contacted now; else the time until this task's slot.
+/// WEBSUB S5, H3: returns zero if the hub may be contacted now; otherwise the time until this task's slot.
 asio::awaitable<StoreResult<Milliseconds>> HubClient::wait_for_hub(const PushTask& task, std::string host) {
   HubTurn turn;
   turn.host = std::move(host);
@@ -218,13 +218,13 @@ asio::awaitable<StoreResult<Milliseconds>> HubClient::wait_for_hub(const PushTas
   co_return co_await store_.call(take);
 }
 
-/// RELIABILITY L27: the partition with the hub's gate; empty if it is this one.
+/// RELIABILITY L27: the partition with the hub's gate; empty if that is this partition.
 std::optional<unsigned> HubClient::other_home_of(std::string_view hub_host) const {
   const unsigned home = partition_of_name(hub_host, options_.partition.count);
   return home == options_.partition.index ? std::nullopt : std::optional(home);
 }
 
-/// If this fails, the slot ends with its lease.
+/// Frees a slot in another partition; if that fails, the slot ends with its lease.
 asio::awaitable<void> HubClient::end_turn(unsigned home, std::string host, std::string member) {
   const auto end = [&](Store& store) { return Pushes(store).end_turn(host, member); };
   const StoreResult<void> ended = co_await partitions_.call_at(home, end);
@@ -244,7 +244,7 @@ PushRecord HubClient::new_record(const PushTask& task, const PushStep& step, std
 }
 
 asio::awaitable<void> HubClient::subscribe(const PushTask& task, const PushStep& step, Milliseconds now) {
-  // Try the hub first where it was found before.
+  // Try the URL first at which the hub answered before.
   const bool known = task.subscription && task.subscription->hub == step.hub && !task.subscription->hub_url.empty();
   const auto plain = only_http_.find(step.hub);
   const bool only_http = plain != only_http_.end() && Clock::now() < plain->second;
@@ -322,7 +322,8 @@ asio::awaitable<void> HubClient::end(const PushTask& task, const PushStep& step)
   co_await settle(task, std::move(settlement), Milliseconds(0));
 }
 
-/// WEBSUB S4: POSTs, and again to targets of 307 and 308. If all redirects are 308, the target is the hub's new URL.
+/// WEBSUB S4: POSTs, and repeats the POST to targets of 307 and 308. If all redirects are 308, the target is the hub's
+/// new URL.
 asio::awaitable<HubClient::Reply> HubClient::ask(const PushTask& task, const PushRecord& record, std::string mode,
                                                  Clock::time_point deadline) {
   const std::string form = subscription_form(record, mode, options_.public_url + "/w/" + record.token);

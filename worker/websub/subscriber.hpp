@@ -1,5 +1,5 @@
-// Subscribes, renews and unsubscribes at hubs (WEBSUB §3). Hubs are independent: one that does not answer delays only a
-// few requests of its own. push_policy.hpp decides the steps.
+// Subscribes, renews and unsubscribes at hubs (WEBSUB §3). Hubs do not affect each other: one that does not answer
+// delays only a few requests to itself. push_policy.hpp decides the steps.
 #pragma once
 
 #include <chrono>
@@ -23,30 +23,30 @@
 
 namespace feedmill {
 
-/// Maximum concurrent requests of a worker to hubs.
+/// Maximum number of concurrent requests of one worker to hubs.
 inline constexpr std::size_t most_hub_requests = 64;
 
-/// Lives on one loop. All constructor arguments must outlive run().
+/// Handles the subscription tasks of one store. Lives on one loop. All constructor arguments must outlive run().
 class HubClient {
  public:
   struct Options {
-    std::string public_url;                       ///< prefix of callbacks, no trailing slash
+    std::string public_url;                       ///< prefix of callback URLs, no trailing slash
     Partition partition{};                        ///< the partition of the subscriptions
     std::size_t at_once = most_hub_requests;      ///< subscriptions handled concurrently
-    std::size_t per_domain = 8;                   ///< at hubs of one registrable domain
+    std::size_t per_domain = 8;                   ///< concurrent requests to hubs of one registrable domain
     std::size_t per_hub = 4;                      ///< concurrent requests of all workers to one hub (WEBSUB S5) …
-    Milliseconds spacing{100};                    ///< … and between their starts
+    Milliseconds spacing{100};                    ///< … and the delay between their starts
     Milliseconds poll{1000};                      ///< interval of checks for tasks when idle
-    Milliseconds wall{20'000};                    ///< for a hub to answer, including redirects and its http form
-    Milliseconds lease{std::chrono::minutes(5)};  ///< other workers leave tasks alone for this time
+    Milliseconds wall{20'000};                    ///< time for a hub to answer, including redirects and its http URL
+    Milliseconds lease{std::chrono::minutes(5)};  ///< time during which other workers skip tasks taken by this one
   };
 
-  /// `partitions`: access to other partitions' hub gates.
+  /// `partitions`: access to the hub gates of other partitions.
   HubClient(const boost::asio::any_io_executor& executor, Fetcher& fetcher, PushStore& store, StorePool& partitions,
             Metrics& metrics, Log& log, Options options);
 
-  /// Runs until stop() or cancellation. Running requests may then continue for `grace`; hubs that have not answered by
-  /// then may verify at another worker.
+  /// Runs until stop() or cancellation. After stop(), running requests may continue for `grace`; hubs that answer later
+  /// may verify at another worker.
   boost::asio::awaitable<void> run();
   void stop(Milliseconds grace);
 
@@ -55,12 +55,13 @@ class HubClient {
 
   /// A hub's response to a request.
   struct Reply {
+    /// `unheard`: failed or could not be reached, retry later; `not_asked`: our own limits prevented the request.
     enum class Is { taken, refused, unheard, not_asked };
     Is is{};
     std::string hub_url;  ///< the URL that answered
-    std::string why;      ///< unless taken
+    std::string why;      ///< the reason, unless `taken`
     Milliseconds retry_after{};
-    bool no_server = false;  ///< unheard: no HTTP server answered
+    bool no_server = false;  ///< if `unheard`: no HTTP server answered
   };
 
   /// A task being handled, and Redis' time when it was taken.
@@ -71,7 +72,7 @@ class HubClient {
   /// Requests to hubs of one registrable domain.
   struct Domain {
     std::size_t under_way = 0;
-    Clock::time_point tail;  ///< the last time assigned to a waiter
+    Clock::time_point tail;  ///< the start time given to the last waiter
   };
   class Place;
 
@@ -98,7 +99,7 @@ class HubClient {
   Metrics& metrics_;
   Log& log_;
   Options options_;
-  std::map<std::string, Clock::time_point> only_http_;  ///< hubs whose https form does not work, until then
+  std::map<std::string, Clock::time_point> only_http_;  ///< hubs that fail over https, and until when to use http
   std::map<std::string, Domain> domains_;               ///< domains with running requests
   WakeEvent due_;
   DueLanes<Given> lanes_;

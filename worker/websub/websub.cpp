@@ -25,7 +25,7 @@ asio::awaitable<void> WebSub::run() {
   co_await (subscriber_.run() && intake_.run() && take());
 }
 
-/// Accepts requests of hubs until the drain is over; accepted pushes are written before the end.
+/// Accepts requests from hubs until the drain is over; accepted pushes are still written after that.
 asio::awaitable<void> WebSub::take() {
   co_await wait_for_end();
   callbacks_.close();

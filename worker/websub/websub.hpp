@@ -12,13 +12,14 @@
 
 namespace feedmill {
 
+/// Runs on one loop. See Parts for lifetimes.
 class WebSub {
  public:
   struct Options {
-    bool answers_hubs = true;  ///< false: another worker does
+    bool answers_hubs = true;  ///< false: another worker answers hubs
     PushIntake::Options intake;
     HubClient::Options subscriber;
-    Milliseconds drain{5'000};  ///< after stop(): for hubs to answer, and for callbacks
+    Milliseconds drain{5'000};  ///< after stop(): time for hubs to answer and call back
   };
   /// Collaborators; all must outlive this.
   struct Parts {
@@ -33,14 +34,14 @@ class WebSub {
 
   WebSub(const boost::asio::any_io_executor& executor, const StoreOptions& store, Options options, const Parts& parts);
 
-  /// Runs until stop() and the drain; not cancellable except by hurry().
+  /// Runs until stop() and the end of the drain; not cancellable, but hurry() ends the drain early.
   boost::asio::awaitable<void> run();
-  /// Contacts no more hubs; those already contacted may still answer and call back during the drain.
+  /// Stops contacting hubs; those already contacted may still answer and call back during the drain.
   void stop();
   /// Ends the drain.
   void hurry();
 
-  /// The handler of hubs' requests until the drain is over; null: another worker has it.
+  /// Handler of hubs' requests; null if another worker answers hubs.
   Callbacks* callbacks() { return answers_hubs_ ? &callbacks_ : nullptr; }
 
  private:
