@@ -1,5 +1,5 @@
 // The admin listener: probes, metrics, status pages and pings for operators and their tools (OPERATIONS §6, RELIABILITY
-// §9).
+// H1).
 #pragma once
 
 #include <chrono>
@@ -92,7 +92,7 @@ class Admin {
   Options options_;
   Health health_;
   AdminPages pages_;
-  bool started_ = false;  ///< the worker has been ready once (RELIABILITY H3)
+  bool started_ = false;  ///< the worker has been ready once (RELIABILITY H2)
 };
 
 }  // namespace feedmill

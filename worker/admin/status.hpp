@@ -106,7 +106,7 @@ struct Status {
   Milliseconds now() const { return store ? store->fleet.now : process.clock; }
 };
 
-/// The problems, worst first (limits: OPERATIONS §4).
+/// The problems, worst first (limits: OPERATIONS §3).
 std::vector<Concern> concerns(const Status& status);
 
 /// The number of feeds in a state.

@@ -1,4 +1,4 @@
-// /api/v1: the HTTP API for other programs (docs/API.md; OPERATIONS A1–A8).
+// /api/v1: the HTTP API for other programs (docs/API.md; OPERATIONS A1–A7, O6).
 #pragma once
 
 #include <algorithm>

@@ -61,8 +61,9 @@ class DueLanes {
   DueLanes(const DueLanes&) = delete;
   DueLanes& operator=(const DueLanes&) = delete;
 
-  /// Runs until stop() and the end of running serve() calls, or until cancelled. `take(room)` returns an awaitable<Taken>
-  /// with at most `room` items; `serve(item)` returns an awaitable<void> and must not throw, except when cancelled.
+  /// Runs until stop() and the end of running serve() calls, or until cancelled. `take(room)` returns an
+  /// awaitable<Taken> with at most `room` items; `serve(item)` returns an awaitable<void> and must not throw, except
+  /// when cancelled.
   template <class Take, class Serve>
   boost::asio::awaitable<void> run(const Take& take, const Serve& serve) {
     const auto part = [&](std::size_t i) { return i == 0 ? keep_filled(take) : lane(serve); };

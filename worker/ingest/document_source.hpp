@@ -68,7 +68,7 @@ class DocumentSource {
 struct RefreshOptions {
   ReadingOptions reading;
   PolicyOptions policy;
-  Milliseconds lease{90'000};         ///< a commit is retried until the lease ends (RELIABILITY E1)
+  Milliseconds lease{90'000};         ///< a commit is retried until the lease ends (RELIABILITY §6)
   HostLimits host;                    ///< for hosts that redirects lead to (HTTP H6)
   HostRules hosts;                    ///< which hosts share a read queue, or are fetched elsewhere
   Partition partition;                ///< the partition of the feeds

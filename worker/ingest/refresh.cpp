@@ -224,7 +224,7 @@ asio::awaitable<StoreResult<Committed>> Refresher::commit(Commit& commit, Deadli
 }
 
 /// Waits before the next try, at the latest until the end of the lease. False if retrying is useless (RELIABILITY §6,
-/// E1, E3).
+/// §6, E3).
 asio::awaitable<bool> Refresher::worth_waiting(const StoreError& error, int attempt, Deadline deadline) {
   const auto now = std::chrono::steady_clock::now();
   if (!is_transient(error) || now >= deadline) co_return false;

@@ -23,9 +23,9 @@
 #include "worker/base/log.hpp"
 #include "worker/ingest/refresh.hpp"
 #include "worker/ingest/scope_progress.hpp"
-#include "worker/store/store_pool.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/observe/store_health.hpp"
+#include "worker/store/store_pool.hpp"
 
 namespace feedmill {
 

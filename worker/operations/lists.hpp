@@ -1,4 +1,4 @@
-// Imports subscription lists into a store and exports them, part by part (OPERATIONS §9, O6, A8).
+// Imports subscription lists into a store and exports them, part by part (OPERATIONS §9, O6).
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,7 @@ std::vector<std::string> channels_in(const SubscriptionBatch& batch, std::string
 /// Puts the feeds, new or not, into the channels of their folders.
 StoreResult<void> put_into_channels(Store& store, const SubscriptionBatch& batch, std::string_view user);
 
-// Exports the feeds of a store as OPML, part by part (OPERATIONS O6, A8).
+// Exports the feeds of a store as OPML, part by part (OPERATIONS O6).
 
 /// Writes OPML of all feeds, or of one user's channels, sorted by channel and feed: first each channel as a folder,
 /// then, without a user, the feeds without a channel. Contains every feed that exists throughout the export. Holds one

@@ -7,9 +7,9 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "storage/redis/test_point.hpp"
-#include "worker/store/server_wait.hpp"
 #include "worker/base/terminal.hpp"
 #include "worker/observe/store_health.hpp"
+#include "worker/store/server_wait.hpp"
 
 namespace feedmill {
 namespace {

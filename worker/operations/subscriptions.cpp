@@ -62,7 +62,7 @@ bool is_bare_host(std::string_view text) {
   return has_port || (dot != std::string::npos && dot > 0 && name.back() != '.');
 }
 
-/// A URL with its scheme repaired (OPERATIONS O2), or the reason why that is not possible.
+/// A URL with its scheme repaired (OPERATIONS §9), or the reason why that is not possible.
 struct Repair {
   std::string url;
   std::string refused;

@@ -82,7 +82,7 @@ struct SubscriptionList {
 };
 
 /// Parses OPML, if `bytes` begins with "<", or a plain list. Repairs URLs without a scheme or with feed:, and rejects
-/// rows with other schemes or nonsense (OPERATIONS O2). Pure; limits of SECURITY T32. Uses at most limits::reading_cost
+/// rows with other schemes or nonsense (OPERATIONS §9). Pure; limits of SECURITY T32. Uses at most limits::reading_cost
 /// of memory for `bytes`, including them (SECURITY M2); any excess is not read and is noted in `broken`.
 SubscriptionList read_subscriptions(std::string_view bytes);
 

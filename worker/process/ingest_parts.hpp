@@ -13,11 +13,11 @@
 #include "worker/ingest/liveness.hpp"
 #include "worker/ingest/reading_threads.hpp"
 #include "worker/ingest/refresh.hpp"
-#include "worker/store/store_pool.hpp"
 #include "worker/ingest/worker.hpp"
 #include "worker/observe/metrics.hpp"
 #include "worker/observe/store_health.hpp"
 #include "worker/process/run_options.hpp"
+#include "worker/store/store_pool.hpp"
 
 namespace feedmill {
 

@@ -65,7 +65,7 @@ struct ServeTask {
   Log* log = nullptr;                       ///< must outlive the parts
 };
 
-/// The parts that serve one store, in the order of construction; destroyed in reverse (RELIABILITY D3). The files
+/// The parts that serve one store, in the order of construction; destroyed in reverse. The files
 /// opening, stopping, reloading, fleet_watch and process_status drive them.
 struct ServedParts {
   ServedParts(ServeTask task, SharedByStores shared);

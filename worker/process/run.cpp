@@ -112,7 +112,7 @@ std::vector<ServeTask> in_partitions(ServeTask task) {
 
 int run_process(ServeTask task) {
   BlockedPosixSignals stop = stop_signals(task.mode);  // first, so that threads inherit the blocked signals
-  std::signal(SIGPIPE, SIG_IGN);                       // RELIABILITY D6
+  std::signal(SIGPIPE, SIG_IGN);                       // RELIABILITY D5
   keep_memory_private(task.config.debug.core);
   const std::string objection = task.mode == RunMode::selected ? "" : objection_to_limits(task.config);
   std::vector<ServeTask> tasks = in_partitions(std::move(task));

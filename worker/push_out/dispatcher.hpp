@@ -1,5 +1,5 @@
 // Serves due subscribers: verifies hub subscriptions, sends events to webhooks and content to hub subscribers, and
-// stores the progress of each (WEBSUB U4–U7, U12–U15). One slow receiver does not delay the others.
+// stores the progress of each (WEBSUB U4, U5, U7, U12–U15). One slow receiver does not delay the others.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The live stream of Server-Sent Events: `GET /events`, held open for each client (OPERATIONS V1–V5, SECURITY W7).
+// The live stream of Server-Sent Events: `GET /events`, held open for each client (OPERATIONS V1, V2, V5, SECURITY W7).
 #pragma once
 
 #include <chrono>

@@ -5,8 +5,8 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include "worker/store/server_wait.hpp"
 #include "worker/observe/store_health.hpp"
+#include "worker/store/server_wait.hpp"
 
 namespace feedmill {
 

@@ -31,14 +31,14 @@ struct Verification {
 /// is not 1 to 1024 visible characters (WEBSUB S7). Ignores unknown parameters. Linear time.
 std::optional<Verification> read_verification(std::string_view query);
 
-/// The form body that requests (`mode` "subscribe") or ends ("unsubscribe") a subscription (WEBSUB S1).
+/// The form body that requests (`mode` "subscribe") or ends ("unsubscribe") a subscription (WEBSUB §3).
 std::string subscription_form(const PushRecord& record, std::string_view mode, std::string_view callback);
 
-/// Converts untrusted text to one visible line of at most `most` bytes, cut between characters (SECURITY §5).
+/// Converts untrusted text to one visible line of at most `most` bytes, cut between characters (SECURITY X3).
 std::string one_line(std::string_view text, std::size_t most);
 
 /// A hub's reason for a refusal or failure, made safe for storing: one line of at most 500 bytes, without secrets,
-/// including those of `record` if the hub echoes them (WEBSUB S4, L3; SECURITY K1).
+/// including those of `record` if the hub echoes them (WEBSUB S4, L2; SECURITY K1).
 std::string reason_of_hub(std::string text, const PushRecord& record);
 
 }  // namespace feedmill

@@ -55,7 +55,7 @@ class Callbacks {
   std::uint64_t receiving_ = 0;  // bytes reserved for incomplete bodies
 };
 
-// Listens for requests from hubs (SECURITY §11). Never shares a port with the admin listener.
+// Listens for requests from hubs (SECURITY W1). Never shares a port with the admin listener.
 
 class CallbackListener {
  public:

@@ -158,7 +158,7 @@ namespace asio = boost::asio;
 namespace {
 
 /// The response as which to parse the push: links resolve against the URL the feed was last read from. Omits Link
-/// headers, which do not identify the feed (WEBSUB M8).
+/// headers, which do not identify the feed (WEBSUB §6).
 FetchResponse response_of(const FeedState& state, const Pushed& pushed) {
   FetchResponse response;
   response.status = 200;

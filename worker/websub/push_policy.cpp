@@ -25,7 +25,7 @@ bool is_running(const PushTask& task, Milliseconds now) {
   return task.subscription && task.subscription->state == "active" && now < task.subscription->lease_end;
 }
 
-/// The subscription's hub if it is advertised, then the next advertised one after each failure (WEBSUB S11).
+/// The subscription's hub if it is advertised, then the next advertised one after each failure (WEBSUB S4).
 std::string hub_to_ask(const PushTask& task, const HubAdvert& advert) {
   const auto own = task.subscription ? std::ranges::find(advert.hubs, task.subscription->hub) : advert.hubs.end();
   const std::size_t first = own == advert.hubs.end() ? 0 : static_cast<std::size_t>(own - advert.hubs.begin());

@@ -28,8 +28,8 @@ struct PushStep {
 /// The next step for a task that is due at `now`, which is Redis' time.
 PushStep plan_push(const PushTask& task, Milliseconds now);
 
-/// Lease and renewal time, both counted from now. `lease_seconds`: the lease stated by the hub, "" if none (WEBSUB S8,
-/// L1). The hash of `topic` spreads renewals over time (WEBSUB L5).
+/// Lease and renewal time, both counted from now. `lease_seconds`: the lease stated by the hub, "" if none (WEBSUB §4).
+/// The hash of `topic` spreads renewals over time (WEBSUB §4).
 struct PushLease {
   Milliseconds lease{}, renew{};
 };
@@ -40,7 +40,7 @@ PushLease push_lease(std::string_view lease_seconds, std::string_view topic);
 Milliseconds hub_retry_after(std::uint32_t failures, Milliseconds retry_after);
 
 /// Delay before trying the next hub after one refused or could not be reached: 0 while advertised hubs are untried in
-/// this round; otherwise push_retry_after() or hub_retry_after() of the number of rounds (WEBSUB S11).
+/// this round; otherwise push_retry_after() or hub_retry_after() of the number of rounds (WEBSUB S4).
 Milliseconds wait_for_next_hub(const PushTask& task, Milliseconds retry_after, bool refused);
 
 inline constexpr Milliseconds push_pending_for = std::chrono::hours(1);  ///< WEBSUB S7

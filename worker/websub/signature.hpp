@@ -1,4 +1,4 @@
-// Secrets, tokens and signatures of subscriptions (SECURITY W4, W5, K6).
+// Secrets, tokens and signatures of subscriptions (SECURITY W4, K6).
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ enum class Signed {
 /// `headers`: the values of all X-Hub-Signature fields; `body`: as received. Compares in constant time.
 Signed check_signature(std::span<const std::string_view> headers, std::string_view secret, std::string_view body);
 
-/// The signature of a delivery by our hub: "sha256=<hex>" (WEBSUB U10).
+/// The signature of a delivery by our hub: "sha256=<hex>" (WEBSUB U9).
 std::string hub_signature(std::string_view secret, std::string_view body);
 
 /// A new secret: 256 random bits as 64 hex digits.

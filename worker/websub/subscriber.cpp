@@ -35,7 +35,7 @@ bool is_https(std::string_view url) {
   return url.starts_with("https:");
 }
 
-/// The https form of an http URL (WEBSUB S3).
+/// The https form of an http URL (WEBSUB §3).
 std::string with_https(const std::string& url) {
   return url.starts_with("http:") ? "https:" + url.substr(5) : url;
 }

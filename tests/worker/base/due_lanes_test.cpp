@@ -71,7 +71,7 @@ class DueLanesTest : public testing::Test {
   std::exception_ptr thrown;
 };
 
-TEST_F(DueLanesTest, ServeAllThatIsDueAndNoMoreAtOnceThanThereAreLanes) {
+TEST_F(DueLanesTest, ServeAllDueItemsWithinTheNumberOfLanes) {
   for (int i = 0; i < 20; ++i) stored.push_back(i);
   stop_after = 20;
   run();
