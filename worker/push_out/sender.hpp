@@ -1,5 +1,5 @@
 // Sends requests to receivers: signed messages to webhooks, content to hub subscribers, and verifications of intent
-// (WEBSUB U4, U7, U9–U11; OPERATIONS B1, B2).
+// (WEBSUB U4, U7, U9, U11; OPERATIONS B1, B2).
 #pragma once
 
 #include <chrono>
